@@ -1,0 +1,81 @@
+# make sim [ARGS=...]   the robot in simulation, e.g. ARGS="--demo --record out.gif"
+# make test             style, all tests, and the colcon build; REQUIRE_ALL=1: what the machine lacks is a failure
+# make bench | soak | style | clean
+# Everything is installed into .venv; a sourced ROS 2 is used, else the ROS wheels are installed with it.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help sim test pytest colcon bench soak style clean
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+WORKERS ?= 2
+ARGS ?=
+REQUIRE_ALL ?=
+export REQUIRE_ALL
+
+COMMA := ,
+VENV := $(abspath .venv)
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+WITH_ROS := $(shell [ -n "$${ROS_DISTRO:-}" ] && $(PYTHON) -c 'import rclpy' 2>/dev/null && echo yes)
+EXTRAS := $(if $(WITH_ROS),sim,sim$(COMMA)ros)
+SOURCES := $(shell find hexapod_control config launch urdf resource scripts -type f -not -name '*.pyc' 2>/dev/null)
+# Nothing sets this in a venv, and without it no package finds its share folder.
+ENV := PYTHONSAFEPATH=1 AMENT_PREFIX_PATH="$(VENV)$${AMENT_PREFIX_PATH:+:$$AMENT_PREFIX_PATH}" MUJOCO_GL="$${MUJOCO_GL:-egl}" PATH="$(BIN):$$PATH"
+TYPED := $(wildcard $(addprefix hexapod_control/,core robots servos graph.py cli/main.py cli/supervisor.py))
+FAST := not process and not physics and not gl and not compiler
+
+help:
+	@sed -n 's/^# //p' Makefile
+
+# With a terminal the program runs as a job of its own, so that Ctrl-C reaches it and not make: it ends with exit 0.
+sim: $(VENV)/.package
+	@if [ -t 0 ]; then set -m; fi; $(ENV) hexapod sim $(ARGS); exit 0
+
+bench: $(VENV)/.package
+	@$(ENV) hexapod bench $(ARGS)
+
+soak: $(VENV)/.package $(VENV)/.test
+	@$(ENV) HEXAPOD_SOAK=1 pytest -q -n $(WORKERS) -k soak test
+
+test: style pytest colcon
+
+pytest: $(VENV)/.package $(VENV)/.test
+	@left_out=$$($(BIN)/python scripts/machine.py test); \
+	$(ENV) pytest -q -n $(WORKERS) --dist loadfile --durations=5 -m "$$left_out" test
+
+# In a workspace of its own, installed elsewhere than the venv: the fast tests run on what colcon has built.
+colcon: $(VENV)/.package $(VENV)/.test
+	@workspace=$$(mktemp -d); trap 'rm -rf "$$workspace"' EXIT; here=$$PWD; cd "$$workspace"; export $(ENV); \
+	colcon --log-base log build --base-paths "$$here" --event-handlers console_direct-; \
+	set +u; source install/setup.bash; set -u; \
+	colcon --log-base log test --base-paths "$$here" --event-handlers console_direct- --pytest-args -m "$(FAST)"; \
+	colcon test-result --verbose
+
+style: $(VENV)/.package $(VENV)/.test
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy $(TYPED)
+
+clean:
+	rm -rf .venv build install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/.made:
+	@$(PYTHON) scripts/machine.py venv
+	@$(PYTHON) -m venv $(if $(WITH_ROS),--system-site-packages) $(VENV)
+	@touch $@
+
+# The first time with everything it needs, later the package alone.
+$(VENV)/.package: $(SOURCES) package.xml setup.py setup.cfg | $(VENV)/.made
+	@rm -rf build *.egg-info; \
+	if [ $(VENV)/.needs -nt setup.py ]; then $(PIP) --no-deps --force-reinstall .; else \
+	  echo "installing hexapod_control and what it needs into .venv ..."; \
+	  $(PIP) ".[$(EXTRAS)]"; touch $(VENV)/.needs; fi; \
+	rm -rf build *.egg-info
+	@touch $@
+
+$(VENV)/.test: setup.py | $(VENV)/.package
+	@echo "installing the tools for the tests into .venv ..."
+	@$(PIP) ".[test,style]" 'setuptools<80' colcon-common-extensions; rm -rf build *.egg-info
+	@touch $@

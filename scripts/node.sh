@@ -1,0 +1,6 @@
+#!/bin/sh
+# lib/hexapod_control/<node> of an installation by pip: runs the node with the Python of the same prefix.
+here=$(cd "$(dirname "$0")" && pwd)
+python=$here/../../bin/python3
+[ -x "$python" ] || python=python3
+exec "$python" -P -m "hexapod_control.nodes.$(basename "$0")" "$@"

@@ -1,0 +1,79 @@
+"""Installation by colcon (a ROS workspace) and by pip (`pip install '.[ros,sim]'` into a venv)."""
+
+import shutil
+import sys
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+NAME = "hexapod_control"
+NODES = ["gait_planner", "inverse_kinematics", "mujoco_sim", "odometry", "servo_driver"]
+ROS_WHEELS = [
+    "ros-rclpy[fastrtps]~=7.1",
+    "ros-builtin-interfaces~=2.0.3",
+    "ros-diagnostic-msgs~=5.3.6",
+    "ros-geometry-msgs~=5.3.6",
+    "ros-nav-msgs~=5.3.6",
+    "ros-rcl-interfaces~=2.0.3",
+    "ros-rosgraph-msgs~=2.0.3",
+    "ros-sensor-msgs~=5.3.6",
+    "ros-std-msgs~=5.3.6",
+    "ros-std-srvs~=5.3.6",
+    "ros-visualization-msgs~=5.3.6",
+]
+
+
+def tree(folder):
+    """The folder's files as data_files below share/, recursively."""
+    found = [path for path in sorted(Path(folder).rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
+    parents = sorted({path.parent for path in found})
+    return [(f"share/{NAME}/{parent}", [str(p) for p in found if p.parent == parent]) for parent in parents]
+
+
+def programs():
+    """What the console scripts leave open.
+
+    pip puts them into bin/, but ros2 run and launch look into lib/hexapod_control/; with colcon it is the other way.
+    """
+    if "bdist_wheel" not in sys.argv:
+        return [("bin", ["scripts/hexapod"])]
+    folder = Path("build", "nodes")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in NODES:
+        shutil.copy("scripts/node.sh", folder / name)
+    return [(f"lib/{NAME}", [str(folder / name) for name in NODES])]
+
+
+setup(
+    name=NAME,
+    version="0.1.0",
+    description="Makes any hexapod walk, from one YAML file of the robot: real servos or physics simulation",
+    license="Apache-2.0",
+    maintainer="hexapod_control maintainers",
+    maintainer_email="hexapod_control@example.org",
+    packages=find_packages(include=[NAME, f"{NAME}.*"]),
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
+        (f"share/{NAME}", ["package.xml"]),
+        *tree("config"),
+        *tree("launch"),
+        *tree("urdf"),
+        *programs(),
+    ],
+    python_requires=">=3.11",
+    # rclpy and the messages are not here, so that a sourced ROS installation wins; without one: the extra `ros`.
+    install_requires=["numpy>=1.26", "pyserial>=3.5", "ruamel.yaml>=0.17.21", "xacro>=2.0"],
+    extras_require={
+        "ros": ROS_WHEELS,
+        "sim": ["mujoco>=3.2", "pillow>=10"],
+        "test": ["hypothesis>=6.98", "pytest>=7.4", "pytest-xdist>=3.4"],
+        "style": ["mypy~=2.4.1", "ruff~=0.17.5"],
+    },
+    zip_safe=False,
+    entry_points={
+        "console_scripts": [
+            "hexapod = hexapod_control.cli.main:main",
+            *(f"{node} = hexapod_control.nodes.{node}:main" for node in NODES),
+        ]
+    },
+)
