@@ -1,0 +1,119 @@
+"""The body's pose while standing and walking: clamped to what the legs reach, moved without a jerk."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hexapod_control.core.body import NEUTRAL, BodyPose, Placement
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.stance import IN_FLIGHT, StanceTable, reaches
+from hexapod_control.core.walker import Foot
+
+SPEED = (0.10, 0.10, 0.08, 0.8, 0.8, 0.8)  # [m/s, rad/s] per coordinate of a pose
+ACCELERATION = (0.5, 0.5, 0.4, 4.0, 4.0, 4.0)  # [m/s^2, rad/s^2]
+ROOMS = (1.0, 0.8, 0.6, 0.45, 0.3)  # shares of the stance regions a pose may leave for walking, the last at least
+FINENESS = 1 / 64  # to which a pose out of reach is clamped
+
+
+class PoseControl:
+    """Goal and present pose of the body."""
+
+    def __init__(self, robot: Robot, stances: StanceTable, pose: BodyPose = NEUTRAL) -> None:
+        """Starts at rest in a pose."""
+        self._robot = robot
+        self._stances = stances
+        self.pose = pose
+        self._speed: tuple[float, ...] = (0.0,) * 6
+        self.standing_goal = self.walking_goal = pose
+        self._goal_room = 1.0
+        self.room = 1.0  # share of the stance regions left for walking
+        self.walkable = True  # is the present pose one to walk in
+
+    def copy(self) -> PoseControl:
+        """An independent pose in the same state."""
+        other = PoseControl.__new__(PoseControl)
+        other._robot, other._stances = self._robot, self._stances
+        other.pose, other._speed, other.room, other.walkable = self.pose, self._speed, self.room, self.walkable
+        other._goal_room = self._goal_room
+        other.standing_goal, other.walking_goal = self.standing_goal, self.walking_goal
+        return other
+
+    def request(self, pose: BodyPose) -> None:
+        """Sets the goal, pulled back towards neutral as far as the legs need it."""
+        height = self._robot.walk.height
+        z = min(max(pose.z, self._stances.lowest - height), self._stances.highest - height)
+        pose = pose._replace(z=z)
+        lift = self._robot.walk.lift_height
+        self.standing_goal = self._clamped(pose, 0.0, 0.0)
+        self.walking_goal = self._clamped(pose, ROOMS[-1], lift)
+        self._goal_room = self._room_at(self.walking_goal)
+        self.room = min(self._goal_room, self._room_at(self.pose))
+
+    def _room_at(self, pose: BodyPose) -> float:
+        lift = self._robot.walk.lift_height
+        return next((share for share in ROOMS if self._stances.fits(pose, share, lift)), ROOMS[-1])
+
+    def _clamped(self, pose: BodyPose, share: float, lift: float) -> BodyPose:
+        if self._stances.fits(pose, share, lift):
+            return pose
+        base = NEUTRAL._replace(z=pose.z)  # heights inside the table are always in reach
+        low, high = 0.0, 1.0
+        while high - low > FINENESS:
+            middle = (low + high) / 2
+            if self._stances.fits(base.towards(pose, middle), share, lift):
+                low = middle
+            else:
+                high = middle
+        return base.towards(pose, low)
+
+    def step(self, dt: float, goal: BodyPose, feet: Sequence[Foot]) -> None:
+        """Moves the pose by one tick towards a goal; it comes to rest before any foot gets out of reach."""
+        if self.pose == goal and not any(self._speed):
+            if goal == self.walking_goal:
+                self.walkable, self.room = True, self._goal_room
+            return
+        if self.walkable and goal != self.walking_goal:
+            self.walkable = False
+        wanted = []
+        for now, end, top, acceleration in zip(self.pose, goal, SPEED, ACCELERATION, strict=True):
+            error = end - now
+            # The speed from which the acceleration limit still brings it to rest at the goal.
+            wanted.append(math.copysign(min(top, math.sqrt(2.0 * acceleration * abs(error)), abs(error) / dt), error))
+        if not self._move(dt, wanted, goal, feet) and not self._move(dt, (0.0,) * 6, goal, feet):
+            self._speed = (0.0,) * 6
+
+    def _move(self, dt: float, wanted: Sequence[float], goal: BodyPose, feet: Sequence[Foot]) -> bool:
+        """Goes on by a tick, speeds nearing those wanted; False and nothing done if the way to rest is out of reach."""
+        moved, rest, speeds = [], [], []
+        for now, end, speed, aim, acceleration in zip(self.pose, goal, self._speed, wanted, ACCELERATION, strict=True):
+            speed += min(max(aim - speed, -acceleration * dt), acceleration * dt)
+            if abs(end - now) < 1e-6 and abs(speed) <= acceleration * dt:
+                now, speed = end, 0.0
+            moved.append(now + speed * dt)
+            rest.append(now + speed * (dt + abs(speed) / (2.0 * acceleration)))
+            speeds.append(speed)
+        if not self._holds(BodyPose(*rest), feet):
+            return False
+        self.pose, self._speed = BodyPose(*moved), tuple(speeds)
+        return True
+
+    def retreat(self, dt: float) -> None:
+        """Gives the goal up and goes straight towards the neutral pose, where every foot in its region is in reach."""
+        self.standing_goal = self.walking_goal = NEUTRAL
+        self.room, self._goal_room, self._speed = ROOMS[-1], 1.0, (0.0,) * 6
+        longest = max(abs(now) / (top * dt) for now, top in zip(self.pose, SPEED, strict=True))
+        self.pose = self.pose.towards(NEUTRAL, 1.0 / longest) if longest > 1.0 else NEUTRAL
+
+    def _holds(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
+        """True if all feet stay inside their regions and in reach in a pose."""
+        robot = self._robot
+        stance = self._stances.at(robot.walk.height + pose.z)
+        for foot, home, radius in zip(feet, stance.footholds, stance.radii, strict=True):
+            most = (1.0 if foot.planted else IN_FLIGHT) * self.room * radius
+            if math.hypot(foot.x - home[0], foot.y - home[1]) > most:
+                return False
+        placement = Placement(pose, robot.walk.height)
+        return all(
+            reaches(leg, robot, (foot.x, foot.y), foot.z, placement) for leg, foot in zip(robot.legs, feet, strict=True)
+        )

@@ -1,0 +1,124 @@
+r"""The robot as the mathematics sees it: frozen, validated data, SI units and radians.
+
+Frames: base_link is the body's frame (x forward, y left, z up). A leg's hip frame has its origin on the
+coxa axis, z up and x in the leg's mounting direction, `hip_yaw` from base_link's x. With every joint at
+zero the leg is straight and horizontal along the hip frame's x.
+
+Signs, the same for every leg: coxa + is counter-clockwise about +z, femur and tibia + lift the foot.
+
+        side view of one leg (plane of the leg)         top view
+              knee
+             /\                                           y
+      femur /  \ tibia                              hip o------ coxa ----- femur axis
+   o-------o    \                                       |                 | lateral
+   hip coxa       o foot (centre of its ball)            +-> x             o----- knee ---- foot
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+Vector = tuple[float, float, float]
+
+
+def _require(condition: bool, what: str) -> None:
+    if not condition:
+        raise ValueError(what)
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """One joint with the servo that drives it."""
+
+    lower: float  # [rad]
+    upper: float  # [rad]
+    no_load_speed: float  # [rad/s] of the servo
+    stall_torque: float  # [N m] of the servo
+    stiffness: float  # [N m/rad] of the servo's position loop
+
+    def __post_init__(self) -> None:
+        _require(math.isfinite(self.lower) and math.isfinite(self.upper), "joint limits must be finite")
+        _require(-math.pi <= self.lower < self.upper <= math.pi, "joint limits must satisfy -pi <= lower < upper <= pi")
+        for name in ("no_load_speed", "stall_torque", "stiffness"):
+            value = getattr(self, name)
+            _require(math.isfinite(value) and value > 0.0, f"{name} must be finite and > 0, is {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A link between two joints (or the last joint and the foot), a capsule along its length."""
+
+    length: float  # [m]
+    mass: float  # [kg], centred halfway
+    radius: float  # [m] of the collision capsule
+
+    def __post_init__(self) -> None:
+        for name in ("length", "mass", "radius"):
+            value = getattr(self, name)
+            _require(math.isfinite(value) and value > 0.0, f"{name} must be finite and > 0, is {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One leg: where it is mounted, its segments, joints and neutral foothold."""
+
+    name: str
+    hip: Vector  # [m] origin of the hip frame in base_link
+    hip_yaw: float  # [rad] direction of the straight leg in base_link
+    coxa: Segment
+    femur: Segment
+    tibia: Segment
+    femur_lateral: float  # [m] offset of the leg's plane from the coxa axis, + to the left of the leg
+    femur_vertical: float  # [m] height of the femur axis above the hip frame's origin
+    coxa_joint: Joint
+    femur_joint: Joint
+    tibia_joint: Joint
+    foothold: tuple[float, float]  # [m] neutral contact point in base_footprint at the nominal height
+
+    @property
+    def joints(self) -> tuple[Joint, Joint, Joint]:
+        """Coxa, femur and tibia joint."""
+        return (self.coxa_joint, self.femur_joint, self.tibia_joint)
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The trunk, a box."""
+
+    size: Vector  # [m] along x, y, z
+    center: Vector  # [m] of the box in base_link
+    mass: float  # [kg]
+    center_of_mass: Vector  # [m] in base_link
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """How the robot walks unless told otherwise."""
+
+    gait: str  # a row of core.gaits
+    height: float  # [m] base_link above the ground in the neutral stance
+    swing_time: float  # [s] from lift-off to touch-down
+    lift_height: float  # [m] of the swing's top above the ground
+
+
+@dataclass(frozen=True, slots=True)
+class Robot:
+    """One robot, as its file describes it."""
+
+    name: str
+    body: Body
+    legs: tuple[Leg, ...]
+    foot_radius: float  # [m] of the ball at the end of the tibia; 0 is a point foot
+    imu: Vector  # [m] position of the IMU in base_link, axes parallel to it
+    walk: Walk
+
+    @property
+    def leg_names(self) -> tuple[str, ...]:
+        """Names of the legs in row order."""
+        return tuple(leg.name for leg in self.legs)
+
+    @property
+    def mass(self) -> float:
+        """Mass of the whole robot [kg]."""
+        return self.body.mass + sum(leg.coxa.mass + leg.femur.mass + leg.tibia.mass for leg in self.legs)

@@ -1,0 +1,81 @@
+"""Planar rigid motions: a pose is (x, y, yaw) [m, m, rad], a twist (vx, vy, wz) [m/s, m/s, rad/s].
+
+`exp` is the exact integral of a constant twist over a time, so that a foot which rides with the ground
+stays fixed in the world for any twist and any step.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+
+class Twist(NamedTuple):
+    """Body velocity in base_footprint."""
+
+    vx: float  # [m/s] forward
+    vy: float  # [m/s] left
+    wz: float  # [rad/s] counter-clockwise
+
+    def scaled(self, factor: float) -> Twist:
+        """The same curve at another speed."""
+        return Twist(self.vx * factor, self.vy * factor, self.wz * factor)
+
+    @property
+    def is_zero(self) -> bool:
+        """True if nothing moves."""
+        return self.vx == 0.0 and self.vy == 0.0 and self.wz == 0.0
+
+
+ZERO = Twist(0.0, 0.0, 0.0)
+
+
+class Pose(NamedTuple):
+    """A planar pose; `apply` maps points of its frame into the parent, `@` composes."""
+
+    x: float  # [m]
+    y: float  # [m]
+    yaw: float  # [rad]
+
+    def apply(self, x: float, y: float) -> tuple[float, float]:
+        """A point (x, y) [m] of this frame, in the parent frame [m]."""
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        return self.x + c * x - s * y, self.y + s * x + c * y
+
+    def __matmul__(self, other: Pose) -> Pose:
+        x, y = self.apply(other.x, other.y)
+        return Pose(x, y, wrap(self.yaw + other.yaw))
+
+    def inverse(self) -> Pose:
+        """The pose of the parent in this frame."""
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        return Pose(-c * self.x - s * self.y, s * self.x - c * self.y, -self.yaw)
+
+
+def wrap(angle: float) -> float:
+    """An angle [rad] in [-pi, pi]."""
+    return math.remainder(angle, math.tau)
+
+
+def exp(twist: Twist, time: float) -> Pose:
+    """Pose reached after moving with a constant twist for a time [s].
+
+    Near zero angle the Taylor series of sin(a)/a and (1 - cos(a))/a is used: their closed forms lose all
+    digits there. Source: Sola et al., "A micro Lie theory for state estimation in robotics", eq. 158.
+    """
+    angle = twist.wz * time
+    if abs(angle) < 1e-4:
+        s = 1.0 - angle * angle / 6.0
+        c = angle * (0.5 - angle * angle / 24.0)
+    else:
+        s = math.sin(angle) / angle
+        c = (1.0 - math.cos(angle)) / angle
+    dx, dy = twist.vx * time, twist.vy * time
+    return Pose(s * dx - c * dy, c * dx + s * dy, angle)
+
+
+def log(pose: Pose, time: float) -> Twist:
+    """The constant twist that reaches a pose (|yaw| < pi) in a time [s]; inverse of exp."""
+    half = pose.yaw / 2.0
+    factor = 1.0 - half * half / 3.0 if abs(half) < 1e-4 else half / math.tan(half)
+    return Twist((factor * pose.x + half * pose.y) / time, (factor * pose.y - half * pose.x) / time, pose.yaw / time)

@@ -1,0 +1,95 @@
+"""Static stability: the support polygon, the centre of mass over it, and what each foot carries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hexapod_control.core.kinematics import Row, hip_to_base
+from hexapod_control.core.robot import Robot, Vector
+
+GRAVITY = 9.81  # [m/s^2]
+Point = tuple[float, float]
+
+
+def convex_hull(points: Sequence[Point]) -> list[Point]:
+    """Corners of the convex hull of points [m], counter-clockwise (Andrew's monotone chain)."""
+    ordered = sorted(set(points))
+    if len(ordered) < 3:
+        return ordered
+
+    def chain(sequence: Sequence[Point]) -> list[Point]:
+        corners: list[Point] = []
+        for x, y in sequence:
+            while len(corners) > 1:
+                (x1, y1), (x0, y0) = corners[-1], corners[-2]
+                if (x1 - x0) * (y - y0) > (y1 - y0) * (x - x0):
+                    break
+                corners.pop()
+            corners.append((x, y))
+        return corners[:-1]
+
+    return chain(ordered) + chain(ordered[::-1])
+
+
+def margin(feet: Sequence[Point], center: Point) -> float:
+    """Distance [m] of the centre of mass from the edge of the support polygon, negative outside.
+
+    Fewer than three feet (or feet in a line) support nothing: minus infinity.
+    """
+    corners = convex_hull(feet)
+    if len(corners) < 3:
+        return -math.inf
+    cx, cy = center
+    x0, y0 = corners[-1]
+    best = math.inf
+    for x1, y1 in corners:
+        dx, dy = x1 - x0, y1 - y0
+        best = min(best, (dx * (cy - y0) - dy * (cx - x0)) / math.hypot(dx, dy))
+        x0, y0 = x1, y1
+    return best
+
+
+def center_of_mass(robot: Robot, joints: Sequence[Row]) -> Vector:
+    """Centre of mass [m] in base_link, legs included, for joints (n, 3) [rad]."""
+    mass = robot.body.mass
+    x, y, z = (mass * c for c in robot.body.center_of_mass)
+    for leg, (coxa, femur, tibia) in zip(robot.legs, joints, strict=True):
+        m1, m2, m3 = leg.coxa.mass, leg.femur.mass, leg.tibia.mass
+        femur_r, femur_z = leg.femur.length * math.cos(femur), leg.femur.length * math.sin(femur)
+        tibia_r, tibia_z = leg.tibia.length * math.cos(femur + tibia), leg.tibia.length * math.sin(femur + tibia)
+        # Static moments about the hip: coxa halfway, femur and tibia halfway along their own lengths.
+        r = leg.coxa.length * (m1 / 2 + m2 + m3) + femur_r * (m2 / 2 + m3) + tibia_r * m3 / 2
+        across = leg.femur_lateral * (m2 + m3)
+        up = leg.femur_vertical * (m2 + m3) + femur_z * (m2 / 2 + m3) + tibia_z * m3 / 2
+        m = m1 + m2 + m3
+        c, s = math.cos(coxa), math.sin(coxa)
+        dx, dy, dz = hip_to_base(leg, ((r * c - across * s) / m, (r * s + across * c) / m, up / m))
+        x, y, z, mass = x + m * dx, y + m * dy, z + m * dz, mass + m
+    return x / mass, y / mass, z / mass
+
+
+def support(feet: Sequence[Point], planted: Sequence[bool], center: Point, weight: float) -> list[float]:
+    """Load of each foot [N], 0 in swing: the least-squares loads that carry `weight` [N] at the centre [m].
+
+    A load is never negative: where the balance would ask a foot to pull, it carries nothing.
+    """
+    count = sum(planted)
+    if count == 0:
+        return [0.0] * len(feet)
+    cx, cy = center
+    sx = sy = sxx = sxy = syy = 0.0
+    for (x, y), down in zip(feet, planted, strict=True):
+        if down:
+            x, y = x - cx, y - cy
+            sx, sy, sxx, sxy, syy = sx + x, sy + y, sxx + x * x, sxy + x * y, syy + y * y
+    # Least-norm loads are f = a + b x + c y with sum f = weight and zero moments about the centre.
+    determinant = count * (sxx * syy - sxy * sxy) - sx * (sx * syy - sxy * sy) + sy * (sx * sxy - sxx * sy)
+    if abs(determinant) < 1e-15:
+        return [weight / count if down else 0.0 for down in planted]
+    a = weight * (sxx * syy - sxy * sxy) / determinant
+    b = weight * (sxy * sy - sx * syy) / determinant
+    c = weight * (sx * sxy - sxx * sy) / determinant
+    return [
+        max(0.0, a + b * (x - cx) + c * (y - cy)) if down else 0.0 for (x, y), down in zip(feet, planted, strict=True)
+    ]

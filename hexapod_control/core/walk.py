@@ -1,0 +1,232 @@
+"""Standing and walking as one motion: command -> limits -> ramp -> guard -> feet, under a body pose."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hexapod_control.core.body import BodyPose, Placement
+from hexapod_control.core.frame import Frame, frame
+from hexapod_control.core.gait_change import leg_states, plan, stable_sets
+from hexapod_control.core.gaits import Gait, gaits
+from hexapod_control.core.kinematics import Row
+from hexapod_control.core.limits import Envelope, Limit
+from hexapod_control.core.pose_control import PoseControl
+from hexapod_control.core.posture import row_at
+from hexapod_control.core.ramp import TwistLimits, ramped, within
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.schedule import Change, Schedule
+from hexapod_control.core.se2 import ZERO, Twist
+from hexapod_control.core.stability import center_of_mass
+from hexapod_control.core.stance import Point, Stance, StanceTable
+from hexapod_control.core.walker import Foot, Walker
+
+STRAY = 0.005  # [m] from its neutral foothold at which a foot of a standing robot is worth a step
+SWING_RATE = 0.5  # [s/s] by which the swing time may change
+DETOUR = 0.03  # [swing times] a plan may overstep before a third gait is tried
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a robot can do, computed once from its description: tables only."""
+
+    robot: Robot
+    gaits: Mapping[str, Gait]
+    stances: StanceTable
+    envelope: Envelope
+    margins: tuple[float, ...]  # [m] by the set of feet in the air
+
+    @classmethod
+    @lru_cache(maxsize=8)
+    def of(cls, robot: Robot) -> Abilities:
+        """Computes the tables (about a second, once per robot). Raises ValueError if it cannot walk as described."""
+        rows = gaits(robot.leg_names)
+        if robot.walk.gait not in rows:
+            raise ValueError(f"unknown gait {robot.walk.gait!r}; known: {', '.join(rows)}")
+        stances = StanceTable(robot)
+        footholds = stances.at(robot.walk.height).footholds
+        joints = row_at(robot, footholds, 0.0)
+        if joints is None:
+            raise ValueError("the neutral stance is out of reach")
+        margins = stable_sets(footholds, center_of_mass(robot, joints)[:2])
+        return cls(robot, rows, stances, Envelope(robot, stances, rows), margins)
+
+
+class Walk:
+    """The motion of a robot on its feet."""
+
+    def __init__(self, able: Abilities, contacts: Sequence[Point], pose: BodyPose, gait: Gait) -> None:
+        """Starts standing on contact points [m, base_footprint] in a pose."""
+        self._able = able
+        self.walker = Walker([Foot(x, y) for x, y in contacts], Schedule(gait), able.robot.walk.lift_height)
+        self.pose = PoseControl(able.robot, able.stances, pose)
+        self.limits = TwistLimits()
+        self.command = ZERO
+        self.twist = ZERO  # executed
+        self.swing_time = able.robot.walk.swing_time
+        self.halted = False
+        self._wanted: Gait | None = None  # a gait to change to, once the speed suits it
+        self._by_way = False  # is the change under way a detour to the one wanted
+        self._cached: tuple[object, Limit] | None = None
+
+    done = False  # standing has no end
+
+    def copy(self) -> Walk:
+        """An independent walk in the same state."""
+        other = Walk.__new__(Walk)
+        other.__dict__.update(self.__dict__)
+        other.walker = self.walker.copy()
+        other.pose = self.pose.copy()
+        return other
+
+    @property
+    def gait(self) -> Gait:
+        """The gait in force."""
+        return self.walker.schedule.gait
+
+    @property
+    def height(self) -> float:
+        """Height of base_link above the ground [m]."""
+        return self._able.robot.walk.height + self.pose.pose.z
+
+    @property
+    def at_rest(self) -> bool:
+        """True while the robot stands still with all feet down."""
+        return not self.walker.running and self.walker.all_planted and self.twist.is_zero
+
+    @property
+    def at_home(self) -> bool:
+        """True at rest with every foot about its neutral foothold and the pose at its goal."""
+        stance = self._able.stances.at(self.height)
+        return self.at_rest and self.walker.away(stance) <= STRAY and self.pose.pose == self.pose.standing_goal
+
+    def halt(self) -> None:
+        """Brings the body to rest, sets feet in the air straight down, and leaves all feet where they are."""
+        self.command = ZERO
+        self.halted = True
+        self._wanted = None
+        self.walker.halt()
+
+    def drive(self, command: Twist) -> None:
+        """Follows a twist from now on; zero brings the feet back to neutral."""
+        self.command = command
+        self.halted = False
+
+    def change_gait(self, gait: Gait) -> None:
+        """Goes over to another gait, without a stop, as soon as the speed suits both."""
+        self._by_way = False
+        self._wanted = None if gait is self.gait and self.walker.schedule.change is None else gait
+
+    def limit(self) -> Limit:
+        """What is possible of the command now: the limiter's twist and swing time."""
+        able, room = self._able, self.pose.room
+        change = self.walker.schedule.change
+        coming = (self._wanted, change.gait if change else None)
+        others = {gait.name: gait for gait in coming if gait is not None}
+        key = (self.command, self.gait.name, tuple(others), self.height, room, self.limits)
+        if self._cached is None or self._cached[0] != key:
+            found = able.envelope.limit(self.gait, self.height, room, within(self.command, self.limits))
+            for gait in others.values():
+                slower = able.envelope.limit(gait, self.height, room, found.twist)
+                found = Limit(slower.twist, found.swing_time)
+            self._cached = (key, found)
+        return self._cached[1]
+
+    def maxima(self) -> Twist:
+        """Greatest speed along each axis alone, now."""
+        most = self._able.envelope.maxima(self.gait, self.height, self.pose.room)
+        bounds = (axis.max_velocity for axis in self.limits.axes)
+        return Twist(*(v if math.isnan(bound) else min(v, bound) for v, bound in zip(most, bounds, strict=True)))
+
+    def _accelerations(self) -> tuple[Twist, Twist]:
+        """(acceleration, deceleration) per axis where no limit is given.
+
+        Deceleration: from full speed in one swing. Acceleration: from rest such that the leg which lifts off last
+        is then no farther from neutral than at the end of a full stride, half a stance at full speed.
+        """
+        most = self._able.envelope.maxima(self.gait, self.height, self.pose.room)
+        gait, swing_time = self.gait, self.swing_time
+        last = max(gait.until_lift_off(leg, 0.0) for leg in range(len(gait.lift_off)))
+        time = max(gait.stance, last * last / gait.stance) * swing_time
+        up, down = [], []
+        for v, axis in zip(most, self.limits.axes, strict=True):
+            up.append(v / time if math.isnan(axis.max_acceleration) else axis.max_acceleration)
+            down.append(v / swing_time if math.isnan(axis.max_deceleration) else axis.max_deceleration)
+        return Twist(*up), Twist(*down)
+
+    def advance(self, dt: float, previous: Sequence[Row]) -> Frame:
+        """Moves body, feet and clock on by `dt` [s]."""
+        walker, pose = self.walker, self.pose
+        limit = self.limit()
+        moving = not (limit.twist.is_zero and self.twist.is_zero)
+        pose.step(dt, pose.walking_goal if moving or walker.running else pose.standing_goal, walker.feet)
+        stance = self._able.stances.at(self.height)
+        free = walker.schedule.change is None or not self._by_way
+        if self._wanted is not None and free and (not walker.running or self._suits(self._wanted)):
+            self._enter(self._wanted, stance)
+        self._start_or_stop(limit.twist, walker.away(stance))
+        goal = limit.twist if walker.running or self.halted else ZERO
+        if self.twist != goal:
+            self.twist = ramped(self.twist, goal, *self._accelerations(), dt)
+        self.swing_time += min(max(limit.swing_time - self.swing_time, -SWING_RATE * dt), SWING_RATE * dt)
+        if not self.twist.is_zero:
+            factor = walker.allowed(self.twist, dt, self.swing_time, stance, pose.room)
+            if factor < 1.0:
+                self.twist = self.twist.scaled(factor)
+        walker.resting = self.command.is_zero and self.twist.is_zero
+        walker.step(dt, self.twist, self.swing_time, stance, pose.room)
+        return self._frame(previous)
+
+    def retreat(self, dt: float, previous: Sequence[Row]) -> Frame:
+        """Gives the body pose up, feet and clock standing still: the way out when a foot is out of reach."""
+        self.twist = ZERO
+        self.pose.retreat(dt)
+        return self._frame(previous)
+
+    def _frame(self, previous: Sequence[Row]) -> Frame:
+        feet = self.walker.feet
+        return frame(
+            self._able.robot,
+            Placement(self.pose.pose, self._able.robot.walk.height),
+            [(foot.x, foot.y) for foot in feet],
+            [foot.z for foot in feet],
+            [foot.planted for foot in feet],
+            previous,
+        )
+
+    def _enter(self, gait: Gait, stance: Stance) -> None:
+        """Goes over to a gait: at once while the clock stands, else by a plan, by way of a third gait if need be."""
+        walker, able = self.walker, self._able
+        self._wanted = None
+        if not walker.running:
+            walker.schedule.enter(gait, 0.0)
+            return
+
+        def planned(goal: Gait) -> tuple[Change, float]:
+            states = leg_states(walker, goal, self.twist, self.swing_time, able.robot, stance, self.pose.room)
+            return plan(walker.schedule, states, goal, able.margins)
+
+        change, over = planned(gait)
+        if over > DETOUR and not self._by_way:
+            others = (g for g in able.gaits.values() if g not in (gait, self.gait) and self._suits(g))
+            detour, detour_over = min((planned(g) for g in others), key=lambda found: found[1], default=(change, over))
+            if detour_over <= 0.0:
+                self._wanted, change = gait, detour
+        self._by_way = self._wanted is not None
+        walker.schedule.change = change
+
+    def _suits(self, gait: Gait) -> bool:
+        """True if the executed twist is within what a gait can do."""
+        limit = self._able.envelope.limit(gait, self.height, self.pose.room, self.twist)
+        return limit.twist == self.twist
+
+    def _start_or_stop(self, goal: Twist, away: float) -> None:
+        walker = self.walker
+        still = goal.is_zero and self.twist.is_zero
+        if walker.running:
+            if still and walker.all_planted and away <= 2 * STRAY / 5:
+                walker.running = False
+        elif walker.all_planted and self.pose.walkable and not self.halted and (not still or away > STRAY):
+            walker.start()

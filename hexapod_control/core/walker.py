@@ -1,0 +1,249 @@
+"""The feet while walking: planted feet ride with the ground, swinging feet aim at their next stance.
+
+All points are contact points (x, y) [m] in base_footprint. Each tick every point is moved by the inverse of
+the body's motion, the exact exponential of the twist, so a planted foot stays fixed in the world for any
+sequence of twists. A swinging foot covers, relative to the ground, a growing share of what is left to its aim: the
+start of a stance that is centred on the neutral foothold under the present twist, re-aimed every tick.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hexapod_control.core.schedule import Schedule
+from hexapod_control.core.se2 import Pose, Twist, exp
+from hexapod_control.core.stance import Point, Stance
+from hexapod_control.core.swing import AIM_FROZEN, lift, share
+
+LANDING = 0.97  # share of the stance region's radius in which a foot is set down
+GUARD = 0.985  # share of it that a planted foot may use; the rest takes the curvature of one tick's motion
+SLACK = 0.01  # share of it that a foot about to lift off may go beyond that
+BRAKE = 1.5  # [m/s^2] with which the guard slows the body
+AT_HOME = 0.001  # [m] from the neutral foothold within which a resting foot need not step
+LANDED = 1.0 - 1e-9  # progress at which a swing is over: rounding must not keep a foot in the air for a tick
+DROP_TIME = 0.15  # [s] a foot takes to the ground when the walk is halted in mid-swing, at most
+
+
+class Tick(NamedTuple):
+    """The body's motion in one tick."""
+
+    dt: float  # [s]
+    twist: Twist
+    swing_time: float  # [s]
+    back: Pose  # of the old base_footprint in the new one: what rides with the ground is moved by it
+
+
+class Region(NamedTuple):
+    """Where one foot may stand."""
+
+    home: Point  # [m] neutral foothold
+    radius: float  # [m]
+
+
+@dataclass(slots=True)
+class Drop:
+    """A foot on its way straight down after a halt."""
+
+    duration: float  # [s]
+    elapsed: float  # [s]
+    height: float  # [m] at the start
+    sinking: float  # [m/s] vertical speed at the start, + up
+    vx: float  # [m/s] speed over the ground at the start, in the present base_footprint
+    vy: float
+
+
+@dataclass(slots=True)
+class Foot:
+    """One foot."""
+
+    x: float  # [m] contact point in base_footprint
+    y: float
+    z: float = 0.0  # [m] height above the ground
+    progress: float | None = None  # of the swing, in [0, 1); None: planted (or dropping)
+    aim: Point = (0.0, 0.0)  # where the swing ends, rides with the ground
+    stance: float = 0.0  # [swing times] the foot will stand after touch-down, as planned at lift-off
+    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m/s] over the ground, of the last tick in the air
+    drop: Drop | None = None
+
+    @property
+    def planted(self) -> bool:
+        """True if the foot stands."""
+        return self.progress is None and self.drop is None
+
+    def copy(self) -> Foot:
+        """An independent foot in the same state."""
+        drop = self.drop
+        if drop is not None:
+            drop = Drop(drop.duration, drop.elapsed, drop.height, drop.sinking, drop.vx, drop.vy)
+        return Foot(self.x, self.y, self.z, self.progress, self.aim, self.stance, self.velocity, drop)
+
+
+def pulled(x: float, y: float, centre: Point, radius: float) -> Point:
+    """The point (x, y) [m], pulled into the disc about the centre."""
+    dx, dy = x - centre[0], y - centre[1]
+    distance = math.hypot(dx, dy)
+    if distance <= radius:
+        return x, y
+    factor = radius / distance
+    return centre[0] + factor * dx, centre[1] + factor * dy
+
+
+def time_inside(x: float, y: float, twist: Twist, centre: Point, radius: float) -> float:
+    """Time [s] a planted foot at (x, y) stays within `radius` [m] of the centre while the body follows the twist."""
+    fx, fy = twist.wz * y - twist.vx, -twist.wz * x - twist.vy
+    speed = math.hypot(fx, fy)
+    if speed < 1e-12:
+        return math.inf
+    if abs(twist.wz) * radius < 1e-6 * speed:  # as good as straight
+        ex, ey = x - centre[0], y - centre[1]
+        along, square = (ex * fx + ey * fy) / speed, ex * ex + ey * ey - radius * radius
+        root = along * along - square
+        return max(0.0, (math.sqrt(root) - along) / speed) if root > 0.0 else 0.0
+    # Seen from the body the foot goes round the turn's centre: it is inside as long as its angle from the
+    # direction of the region's centre is below that of the circles' intersection.
+    turn_x, turn_y = -twist.vy / twist.wz, twist.vx / twist.wz
+    px, py = x - turn_x, y - turn_y
+    cx, cy = centre[0] - turn_x, centre[1] - turn_y
+    product = 2.0 * math.hypot(px, py) * math.hypot(cx, cy)
+    cosine = (px * px + py * py + cx * cx + cy * cy - radius * radius) / product if product > 0.0 else -1.0
+    if cosine <= -1.0:
+        return math.inf
+    if cosine >= 1.0:
+        return 0.0
+    angle = math.atan2(cx * py - cy * px, cx * px + cy * py)
+    return max(0.0, (math.acos(cosine) + math.copysign(angle, angle * twist.wz)) / abs(twist.wz))
+
+
+class Walker:
+    """Feet and schedule; `step` moves them by one tick."""
+
+    def __init__(self, feet: Sequence[Foot], schedule: Schedule, lift_height: float) -> None:
+        """Takes over the feet and the schedule; the lift height is in [m]."""
+        self.feet = list(feet)
+        self.schedule = schedule
+        self.lift_height = lift_height
+        self.running = False  # does the gait's clock run
+        self.resting = True  # is the commanded motion zero: feet at home need not step
+
+    def copy(self) -> Walker:
+        """An independent walker in the same state."""
+        other = Walker([foot.copy() for foot in self.feet], self.schedule.copy(), self.lift_height)
+        other.running, other.resting = self.running, self.resting
+        return other
+
+    @property
+    def all_planted(self) -> bool:
+        """True if every foot stands."""
+        return all(foot.planted for foot in self.feet)
+
+    def away(self, stance: Stance) -> float:
+        """Greatest distance [m] of a foot from its neutral foothold."""
+        return max(
+            math.hypot(foot.x - n[0], foot.y - n[1]) for foot, n in zip(self.feet, stance.footholds, strict=True)
+        )
+
+    def allowed(self, twist: Twist, dt: float, swing_time: float, stance: Stance, room: float) -> float:
+        """Share (0 to 1) of the twist at which no planted foot leaves its region before it can lift off."""
+        factor = 1.0
+        for leg, foot in enumerate(self.feet):
+            if not foot.planted:
+                continue
+            radius = room * stance.radii[leg]
+            inside = time_inside(foot.x, foot.y, twist, stance.footholds[leg], GUARD * radius)
+            stays = self.schedule.until[leg] * swing_time if self.running else math.inf
+            speed = math.hypot(twist.vx - twist.wz * foot.y, twist.vy + twist.wz * foot.x)
+            if (stays - inside) * speed <= SLACK * radius:
+                continue
+            # Either slow enough to last until its lift-off, or still able to brake before the edge.
+            brake = 1.0 - BRAKE * dt / speed if self.running else 1.0
+            factor = min(factor, max(inside / stays, min(brake, math.sqrt(2.0 * BRAKE * inside / speed), inside / dt)))
+        return factor
+
+    def step(self, dt: float, twist: Twist, swing_time: float, stance: Stance, room: float) -> None:
+        """Moves all feet by one tick of the body's motion. Times in [s], `room` as in `allowed`."""
+        tick = Tick(dt, twist, swing_time, exp(twist, -dt))
+        lifted: dict[int, float] = {}
+        if self.running:
+            flight = [self.flight(foot, swing_time) for foot in self.feet]
+            lifted = dict(self.schedule.advance(dt / swing_time, flight))
+        back = tick.back
+        cosine, sine = math.cos(back.yaw), math.sin(back.yaw)
+        for leg, foot in enumerate(self.feet):
+            x = back.x + cosine * foot.x - sine * foot.y
+            y = back.y + sine * foot.x + cosine * foot.y
+            region = Region(stance.footholds[leg], room * stance.radii[leg])
+            progress = foot.progress
+            if progress is not None:
+                self._swing(foot, (x, y), progress, progress + dt / swing_time, tick, region)
+            elif foot.drop is not None:
+                self._sink(foot, foot.drop, (x, y), tick)
+            elif leg in lifted and not (self.resting and math.dist((x, y), region.home) <= AT_HOME):
+                since = lifted[leg]
+                foot.stance = self.schedule.stance(leg, 1.0 - since)
+                self._swing(foot, (x, y), 0.0, since, tick, region)
+            else:
+                foot.x, foot.y = x, y
+
+    @staticmethod
+    def flight(foot: Foot, swing_time: float) -> float:
+        """Time to a foot's touch-down [swing times], 0 if it stands."""
+        if foot.progress is not None:
+            return 1.0 - foot.progress
+        if foot.drop is not None:
+            return (foot.drop.duration - foot.drop.elapsed) / swing_time
+        return 0.0
+
+    def _swing(self, foot: Foot, ridden: Point, before: float, progress: float, tick: Tick, region: Region) -> None:
+        """Advances a swing from one progress to the next; the foot has already ridden with the ground."""
+        dt, twist, swing_time, back = tick
+        home, radius = region
+        left = (1.0 - progress) * swing_time
+        if progress < AIM_FROZEN or before == 0.0:
+            landing = exp(twist, 0.5 * foot.stance * swing_time).apply(*home)
+        else:
+            landing = exp(twist, -left).apply(*back.apply(*foot.aim))
+        foot.aim = exp(twist, left).apply(*pulled(*landing, home, LANDING * radius))
+        done = share(before)
+        gain = (share(progress) - done) / (1.0 - done)
+        dx, dy = gain * (foot.aim[0] - ridden[0]), gain * (foot.aim[1] - ridden[1])
+        height = lift(progress, self.lift_height) if progress < LANDED else 0.0
+        foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
+        foot.x, foot.y, foot.z = ridden[0] + dx, ridden[1] + dy, height
+        foot.progress = progress if progress < LANDED else None
+
+    @staticmethod
+    def _sink(foot: Foot, drop: Drop, ridden: Point, tick: Tick) -> None:
+        """Advances a drop: the speed over the ground fades as (1 - t)^2, the height follows a cubic to rest."""
+        start = 1.0 - drop.elapsed / drop.duration
+        drop.elapsed = min(drop.elapsed + tick.dt, drop.duration)
+        t = drop.elapsed / drop.duration
+        end = 1.0 - t
+        cosine, sine = math.cos(tick.back.yaw), math.sin(tick.back.yaw)
+        drop.vx, drop.vy = cosine * drop.vx - sine * drop.vy, sine * drop.vx + cosine * drop.vy
+        slide = drop.duration / 3.0 * (start**3 - end**3)
+        foot.x, foot.y = ridden[0] + slide * drop.vx, ridden[1] + slide * drop.vy
+        foot.z = end * end * ((1.0 + 2.0 * t) * drop.height + t * drop.duration * drop.sinking)
+        if t >= 1.0:
+            foot.z, foot.drop = 0.0, None
+
+    def halt(self) -> None:
+        """Stops the gait: feet in the air go straight down and stay, planted feet stay."""
+        self.running = False
+        self.schedule.change = None
+        for foot in self.feet:
+            if foot.progress is None:
+                continue
+            vx, vy, vz = foot.velocity
+            duration = DROP_TIME
+            if vz < 0.0:  # already descending: a longer drop would dip below the ground
+                duration = min(duration, max(2.5 * foot.z / -vz, 1e-3))
+            foot.drop = Drop(duration, 0.0, foot.z, vz, vx, vy)
+            foot.progress = None
+
+    def start(self, phase: float = 0.0) -> None:
+        """Sets the gait's clock going at a phase."""
+        self.schedule.enter(self.schedule.gait, phase)
+        self.running = True

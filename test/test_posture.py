@@ -1,0 +1,199 @@
+"""Standing up from any pose, sitting down, and taking over a robot that already stands."""
+
+import random
+
+import numpy as np
+import pytest
+from drives import DT, GAITS, ROBOTS, drive, robot, standing
+
+from hexapod_control.core.body import NEUTRAL, BodyPose, Placement
+from hexapod_control.core.kinematics import forward
+from hexapod_control.core.limits import SPEED_SHARE
+from hexapod_control.core.planner import Plan, Planner, State
+from hexapod_control.core.se2 import ZERO, Twist
+
+POSES = 40
+
+
+def random_pose(name: str, rng: random.Random) -> np.ndarray:
+    return np.array([[rng.uniform(j.lower, j.upper) for j in leg.joints] for leg in robot(name).legs])
+
+
+def until(planner: Planner, state: State, seconds: float) -> list[Plan]:
+    plans = []
+    for _ in range(round(seconds / DT)):
+        plans.append(planner.step(DT))
+        if planner.state is state:
+            return plans
+    raise AssertionError(f"not {state.value} after {seconds} s but {planner.state.value}")
+
+
+def assert_smooth(name: str, start: np.ndarray, plans: list[Plan]) -> None:
+    top = np.array([[SPEED_SHARE * j.no_load_speed for j in leg.joints] for leg in robot(name).legs])
+    lower = np.array([[j.lower for j in leg.joints] for leg in robot(name).legs])
+    upper = np.array([[j.upper for j in leg.joints] for leg in robot(name).legs])
+    last = start
+    for plan in plans:
+        if plan.row is not None:
+            assert (np.abs(plan.row - last) <= top * DT * 1.0001).all()
+            assert (plan.row >= lower - 1e-9).all() and (plan.row <= upper + 1e-9).all()
+            last = plan.row
+        assert plan.feet is None or plan.joints is None  # never both in a tick
+        assert plan.unreached is None
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_standing_up_from_every_in_limit_pose_has_no_joint_step(name):
+    rng = random.Random(6)
+    for _ in range(POSES):
+        planner, start = Planner(robot(name)), random_pose(name, rng)
+        planner.measured(start)
+        assert planner.stand() == ""
+        plans = until(planner, State.STANDING, 15.0)
+        assert_smooth(name, start, plans)
+        assert planner.step(DT).margin > 0.0
+
+
+@pytest.mark.parametrize("gait", GAITS)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_sitting_down_from_walking_comes_to_rest_first_and_ends_on_the_belly(name, gait):
+    planner = standing(name, gait)
+    plans = list(drive(planner, Twist(0.02, 0.01, 0.05), 4.0))
+    assert planner.sit() == ""
+    rest = []
+    for _ in range(round(20.0 / DT)):
+        planner.command(Twist(0.02, 0.0, 0.0))  # an operator who does not let go changes nothing
+        rest.append(planner.step(DT))
+        if planner.state is State.SITTING:
+            break
+    assert planner.state is State.SITTING
+    assert_smooth(name, plans[-1].row, rest)
+    assert [s for s in (plan.state for plan in rest) if s is State.SINKING]
+    machine = robot(name)
+    belly = machine.body.center[2] - machine.body.size[2] / 2
+    assert (rest[-1].feet[:, 2] - machine.foot_radius > belly).all()  # the body lies, the feet are clear of the ground
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_standing_up_can_be_turned_into_sitting_down_and_back_without_a_jump(name):
+    planner = Planner(robot(name))
+    start = random_pose(name, random.Random(7))
+    planner.measured(start)
+    assert planner.stand() == ""
+    plans = []
+    for k in range(1200):
+        if k and k % 97 == 0:
+            assert planner.sit() == ""
+        if k and k % 131 == 0:
+            assert planner.stand() == ""
+        plans.append(planner.step(DT))
+    assert_smooth(name, start, plans)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_halt_while_standing_up_waits_and_the_next_stand_goes_on(name):
+    planner, start = Planner(robot(name)), random_pose(name, random.Random(8))
+    planner.measured(start)
+    planner.stand()
+    plans = [planner.step(DT) for _ in range(40)]
+    planner.halt()
+    held = [planner.step(DT) for _ in range(20)]
+    assert all(np.array_equal(plan.row, plans[-1].row) for plan in held)
+    assert planner.stand() == ""
+    assert_smooth(name, start, plans + held + until(planner, State.STANDING, 15.0))
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_without_joint_states_standing_is_refused_with_a_cure(name):
+    planner = Planner(robot(name))
+    assert "no joint_states" in planner.stand() and "no joint_states" in planner.sit()
+    plan = planner.step(DT)
+    assert planner.state is State.UNKNOWN and plan.feet is None and plan.joints is None
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_planner_that_starts_under_a_walking_robot_takes_over_where_it_stands(name):
+    """Fault: respawn of the planner while walking; no jump, no fall, feet in the air go down below where they are."""
+    walking = standing(name)
+    rng = random.Random(9)
+    for _ in range(10):
+        plan = list(drive(walking, Twist(0.04, 0.02, 0.1), rng.uniform(1.0, 2.0)))[-1]
+        planner = Planner(robot(name))
+        planner.measured(plan.row)
+        plans = until(planner, State.STANDING, 3.0)
+        assert_smooth(name, plan.row, plans)
+        heights = forward(robot(name), plans[-1].row)[:, 2]
+        assert np.ptp(heights) < 1e-3 and abs(heights.mean() - plan.feet[:, 2].min()) < 0.005  # it was not dropped
+        back = list(drive(planner, ZERO, 6.0))
+        assert_smooth(name, plans[-1].row, back)
+        for foot, leg in zip(back[-1].contacts, robot(name).legs, strict=True):
+            assert np.hypot(*(foot - leg.foothold)) <= 0.005
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_body_takes_poses_while_feet_stay_and_while_walking(name):
+    planner = standing(name)
+    goal = BodyPose(0.005, -0.005, 0.005, 0.04, -0.04, 0.05)
+    planner.pose(goal)
+    feet = planner.step(DT).contacts
+    plans = list(drive(planner, ZERO, 1.5))
+    assert plans[-1].pose == goal
+    assert np.allclose(plans[-1].contacts, feet, atol=1e-12)
+    walk = list(drive(planner, Twist(0.03, 0.0, 0.0), 3.0))
+    assert walk[-1].pose == goal and tuple(walk[-1].twist) == pytest.approx((0.03, 0.0, 0.0))
+    placement = Placement(goal, robot(name).walk.height)
+    for centre, down in zip(walk[-1].feet, walk[-1].planted, strict=True):
+        if down:
+            assert placement.to_footprint(*centre)[2] == pytest.approx(robot(name).foot_radius, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_body_pose_out_of_reach_is_clamped_to_the_nearest_on_the_way(name):
+    planner = standing(name)
+    planner.pose(BodyPose(x=0.5, pitch=1.0))
+    plan = list(drive(planner, ZERO, 4.0))[-1]
+    assert plan.unreached is None
+    assert 0.0 < plan.pose.x < 0.5 and plan.pose.pitch == pytest.approx(2.0 * plan.pose.x)
+    planner.pose(NEUTRAL)
+    assert list(drive(planner, ZERO, 4.0))[-1].pose == NEUTRAL
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_at_every_height_the_footholds_move_so_that_the_legs_stay_in_reach(name):
+    """Article A6: the idle foot position moves inwards or outwards with the height; heights change while walking."""
+    planner = standing(name)
+    stances = planner.able.stances
+    nominal = robot(name).walk.height
+    for height in (stances.lowest + 0.005, nominal, stances.highest - 0.005):
+        planner.pose(BodyPose(z=height - nominal))
+        plans = list(drive(planner, Twist(0.02, 0.0, 0.0), 6.0))
+        assert all(plan.unreached is None and plan.margin > 0.0 for plan in plans)
+        assert plans[-1].pose.z == pytest.approx(height - nominal)
+        assert plans[-1].twist.vx == pytest.approx(0.02)
+    distances = [
+        np.hypot(row.footholds[0][0] - robot(name).legs[0].hip[0], row.footholds[0][1] - robot(name).legs[0].hip[1])
+        for row in stances.rows
+    ]
+    assert distances[0] > distances[-1]  # lower body: feet farther out
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_height_step_from_lowest_to_highest_is_ramped(name):
+    planner = standing(name)
+    stances, nominal = planner.able.stances, robot(name).walk.height
+    before = planner.step(DT)
+    for height in (stances.lowest, stances.highest, stances.lowest):
+        planner.pose(BodyPose(z=height - nominal))
+        plans = list(drive(planner, ZERO, 8.0))
+        assert_smooth(name, before.row, plans)
+        before = plans[-1]
+        assert before.pose.z == pytest.approx(height - nominal, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("dt", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_tick_of_no_time_repeats_the_last_row(name, dt):
+    planner = standing(name)
+    plan = list(drive(planner, Twist(0.03, 0.0, 0.0), 1.0))[-1]
+    again = planner.step(dt)
+    assert np.array_equal(again.row, plan.row) and not again.joint_velocity.any()
