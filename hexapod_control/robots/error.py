@@ -1,0 +1,18 @@
+"""The one error of the robot file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class RobotFileError(ValueError):
+    """A robot file that cannot be used: `path:line: key.path: what, bound, hint` in one line."""
+
+    def __init__(self, path: Path, line: int | None, key: str, *sentence: str) -> None:
+        """Place (line counts from 1, None if there is none; key dotted, "" for the whole file) and what is wrong."""
+        self.path = path
+        self.line = line
+        self.key = key
+        place = f"{path}:{line}" if line else f"{path}"
+        text = ", ".join(part for part in sentence if part)
+        super().__init__(": ".join(part for part in (place, key, text) if part).replace("\n", " "))
