@@ -1,0 +1,126 @@
+"""Servos as the physics sees them: a position loop of finite stiffness, torque and speed.
+
+The model is a spring `stiffness * (target - angle)` clipped at the stall torque, braked by a viscous
+torque that equals the stall torque at no-load speed: the straight torque-speed line of a DC motor.
+Every stiffness stands with its derivation; none is tuned. No maker publishes rotor inertia and dry friction: where
+nobody identified them they follow from a mechanical time constant of 20 ms (small cored DC motors have 10 to
+30 ms) and two hundredths of the stall torque.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from hexapod_control.core.robot import Joint, Leg, Robot
+
+RPM = math.tau / 60.0
+TIME_CONSTANT = 0.02  # [s] mechanical, of a servo nobody identified
+FRICTION_SHARE = 0.02  # of the stall torque
+TICK = math.tau / 4096.0  # [rad] position unit of a 12 bit servo
+
+
+@dataclass(frozen=True, slots=True)
+class ServoModel:
+    """One servo at the output shaft, at the supply voltage its source names."""
+
+    no_load_speed: float  # [rad/s]
+    stall_torque: float  # [N m]
+    stiffness: float  # [N m/rad]
+    source: str
+    identified_inertia: float | None = None  # [kg m2] rotor seen through the gear
+    identified_friction: float | None = None  # [N m] dry friction
+
+    @property
+    def damping(self) -> float:
+        """Back-EMF as a viscous torque [N m s/rad]: stall torque at no-load speed."""
+        return self.stall_torque / self.no_load_speed
+
+    @property
+    def armature(self) -> float:
+        """Rotor inertia seen through the gear [kg m2]."""
+        return TIME_CONSTANT * self.damping if self.identified_inertia is None else self.identified_inertia
+
+    @property
+    def friction(self) -> float:
+        """Dry friction [N m]."""
+        return FRICTION_SHARE * self.stall_torque if self.identified_friction is None else self.identified_friction
+
+
+def _proportional(stall: float, gain: float) -> float:
+    """Stiffness [N m/rad] of a Dynamixel X: PWM = gain / 128 per tick of error, 885 is full torque."""
+    return stall * gain / 128.0 / 885.0 / TICK
+
+
+def _compliance(stall: float, slope: float) -> float:
+    """Stiffness [N m/rad] of a Dynamixel AX: full torque after `slope` steps of 300 deg / 1023."""
+    return stall / math.radians(slope * 300.0 / 1023.0)
+
+
+SERVO_MODELS = {
+    "ax12": ServoModel(
+        59.0 * RPM,
+        1.5,
+        _compliance(1.5, 16.0),
+        "emanual.robotis.com AX-12A at 12 V: 59 rpm, 1.5 N m; compliance slope 16",
+    ),
+    "xl430": ServoModel(
+        57.0 * RPM,
+        1.4,
+        _proportional(1.4, 1600.0),
+        "emanual.robotis.com XL430-W250 at 11.1 V: 57 rpm, 1.4 N m; position P gain 1600",
+    ),
+    "xm430": ServoModel(
+        46.0 * RPM,
+        4.1,
+        _proportional(4.1, 800.0),
+        "emanual.robotis.com XM430-W350 at 12 V: 46 rpm, 4.1 N m; factory P gain 800; inertia and friction of "
+        "mujoco_menagerie robotis_op3 (whose kp is 21.1)",
+        identified_inertia=0.045,
+        identified_friction=0.03,
+    ),
+    "mg996r": ServoModel(
+        math.radians(60.0) / 0.14,
+        1.08,
+        1.08 / math.radians(5.0),
+        "Tower Pro MG996R at 6 V: 0.14 s/60 deg, 11 kg cm; analog loop, full torque from 5 deg of error",
+    ),
+    "mg90s": ServoModel(
+        math.radians(60.0) / 0.08,
+        0.216,
+        0.216 / math.radians(5.0),
+        "Tower Pro MG90S at 6 V: 0.08 s/60 deg, 2.2 kg cm; analog loop, full torque from 5 deg of error",
+    ),
+    "sts3215": ServoModel(
+        math.radians(60.0) / 0.222,
+        1.91,
+        17.8,
+        "Feetech STS3215 at 7.4 V: 0.222 s/60 deg, 19.5 kg cm; stiffness, inertia and friction identified on the bench "
+        "by the Open Duck Mini project",
+        identified_inertia=0.028,
+        identified_friction=0.052,
+    ),
+}
+
+
+def servo_model(name: str) -> ServoModel:
+    """The servo of a name; raises ValueError that lists the known ones."""
+    try:
+        return SERVO_MODELS[name]
+    except KeyError:
+        known = ", ".join(sorted(SERVO_MODELS))
+        raise ValueError(f"servo model {name!r} is unknown; known are {known}") from None
+
+
+def fitted(robot: Robot, name: str) -> Robot:
+    """The robot with this servo at every joint, so that its planner knows what it can ask for."""
+    servo = servo_model(name)
+
+    def joint(old: Joint) -> Joint:
+        return Joint(old.lower, old.upper, servo.no_load_speed, servo.stall_torque, servo.stiffness)
+
+    def leg(old: Leg) -> Leg:
+        coxa, femur, tibia = map(joint, old.joints)
+        return replace(old, coxa_joint=coxa, femur_joint=femur, tibia_joint=tibia)
+
+    return replace(robot, legs=tuple(map(leg, robot.legs)))

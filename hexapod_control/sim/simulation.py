@@ -1,0 +1,181 @@
+"""One robot in physics: targets in, readings out, in lock step with the caller.
+
+Frames: the world's z is up; poses and velocities of the base are ground truth. Quaternions are (x, y, z, w).
+Rows follow the legs of the robot, columns are coxa, femur, tibia.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_control.core.robot import Robot
+from hexapod_control.sim.settings import WorldSettings
+from hexapod_control.sim.start import lowest_point, standing
+from hexapod_control.sim.world import World, build
+
+Array = NDArray[np.float64]
+LOADED = 0.02  # [N] a foot with more normal force than this is in contact
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What sensors and an all-knowing observer see at one instant; arrays are read-only copies."""
+
+    time: float  # [s] since reset
+    joints: Array  # (n, 3) [rad]
+    joint_velocity: Array  # (n, 3) [rad/s]
+    joint_torque: Array  # (n, 3) [N m] of the servos
+    saturated: NDArray[np.bool_]  # (n, 3) True where a servo gives its stall torque
+    foot_forces: Array  # (n,) [N] normal contact force
+    orientation: Array  # (4,) IMU quaternion, world from base_link
+    angular_velocity: Array  # (3,) [rad/s] gyro, in base_link
+    acceleration: Array  # (3,) [m/s2] accelerometer, in base_link; +9.81 along z at rest
+    position: Array  # (3,) [m] of base_link in the world
+    velocity: Array  # (3,) [m/s] of base_link's origin, in base_link
+
+
+class Simulation:
+    """A robot in its world. `step` is the only thing that lets time pass."""
+
+    def __init__(self, robot: Robot, urdf: str, settings: WorldSettings) -> None:
+        """Build the world and put the robot into it, standing.
+
+        `urdf` is the text of the robot's URDF. Raises ValueError if it does not fit the robot.
+        """
+        self.world: World = build(robot, urdf, settings, standing(robot))
+        self.model = self.world.model
+        self.data = mujoco.MjData(self.model)
+        self._gain = self.model.actuator_gainprm.copy(), self.model.actuator_biasprm.copy()
+        self._owed = 0.0
+        self._push_until = 0.0
+        self.reset(standing(robot))
+
+    @property
+    def robot(self) -> Robot:
+        """The robot this world was built for."""
+        return self.world.robot
+
+    @property
+    def time(self) -> float:
+        """Time since the last reset [s]."""
+        return float(self.data.time)
+
+    def reset(self, joints: Array, height: float | None = None) -> None:
+        """Put the robot at the origin, level and at rest, with these joints (n, 3) [rad] as pose and target.
+
+        `height` [m] is that of base_link; None lets the lowest point just touch the ground z = 0.
+        """
+        data = self.data
+        mujoco.mj_resetData(self.model, data)
+        data.qpos[self.world.position] = joints
+        data.ctrl[self.world.actuator] = joints
+        data.qpos[2] = 0.0 if height is None else height
+        if height is None:
+            mujoco.mj_kinematics(self.model, data)
+            data.qpos[2] = -lowest_point(self.model, data)
+        self._owed = self._push_until = 0.0
+        mujoco.mj_forward(self.model, data)
+
+    def step(self, targets: Array, dt: float, observe: Callable[[Simulation], None] | None = None) -> None:
+        """Let `dt` [s] pass with these joint targets (n, 3) [rad]; `observe` is called after every physics step.
+
+        Time that is no whole number of physics steps is kept for the next call.
+        """
+        data, ctrl = self.data, self.world.actuator
+        self._owed += dt
+        steps = math.floor(self._owed / self.model.opt.timestep + 1e-6)
+        self._owed -= steps * self.model.opt.timestep
+        start = data.ctrl[ctrl].copy()
+        linear = self.world.settings.between_targets == "linear"
+        data.ctrl[ctrl] = targets
+        if observe is None and not linear and not self._push_until:
+            mujoco.mj_step(self.model, data, nstep=steps)
+            return
+        for index in range(1, steps + 1):
+            if linear:
+                data.ctrl[ctrl] = start + (targets - start) * (index / steps)
+            if self._push_until and data.time >= self._push_until:
+                data.xfrc_applied[self.world.base] = 0.0
+                self._push_until = 0.0
+            mujoco.mj_step(self.model, data)
+            if observe is not None:
+                observe(self)
+
+    def push(self, force: Array, duration: float) -> None:
+        """Push the body with a force (3,) [N], in the world, at its centre of mass for a time [s]."""
+        self.data.xfrc_applied[self.world.base, :3] = force
+        self._push_until = self.data.time + duration
+
+    def set_friction(self, friction: float) -> None:
+        """Change the coefficient of sliding friction of every contact, at once."""
+        self.model.geom_friction[:, 0] = friction
+
+    def release(self) -> None:
+        """Cut the torque of all servos; they still brake like a turned motor."""
+        self.model.actuator_gainprm[:] = 0.0
+        self.model.actuator_biasprm[:] = 0.0
+
+    def engage(self) -> None:
+        """Give the servos their torque back; they go for their last target."""
+        self.model.actuator_gainprm[:], self.model.actuator_biasprm[:] = self._gain
+
+    @property
+    def joints(self) -> Array:
+        """Joint angles (n, 3) [rad]."""
+        return np.array(self.data.qpos[self.world.position])
+
+    @property
+    def foot_forces(self) -> Array:
+        """Normal contact force of each foot (n,) [N]."""
+        return np.array([self.data.sensor(name).data[0] for name in self._foot_names])
+
+    @property
+    def _foot_names(self) -> list[str]:
+        return [self.model.body(body).name for body in self.world.feet]
+
+    def reading(self) -> Reading:
+        """Everything that can be measured now."""
+        data, world = self.data, self.world
+        torque = data.actuator_force[world.actuator]
+        rotation = data.xmat[world.base].reshape(3, 3)
+        return Reading(
+            time=self.time,
+            joints=_copy(data.qpos[world.position]),
+            joint_velocity=_copy(data.qvel[world.velocity]),
+            joint_torque=_copy(torque),
+            saturated=np.abs(torque) >= 0.999 * world.stall_torque,
+            foot_forces=_copy(self.foot_forces),
+            orientation=_copy(np.roll(data.sensor("orientation").data, -1)),
+            angular_velocity=_copy(data.sensor("gyro").data),
+            acceleration=_copy(data.sensor("accelerometer").data),
+            position=_copy(data.qpos[:3]),
+            velocity=_copy(data.qvel[:3] @ rotation),
+        )
+
+    def strange_contacts(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of bodies in contact now, all but feet on the ground; the ground is called `world`."""
+        geoms = self.data.contact.geom
+        world = self.world
+        usual = (world.geom_foot[geoms] >= 0).any(axis=1) & world.geom_ground[geoms].any(axis=1)
+        bodies = self.model.geom_bodyid[geoms[~usual]]
+        return tuple((self.model.body(a).name, self.model.body(b).name) for a, b in bodies)
+
+    def ground_height(self, x: float, y: float) -> float:
+        """Height of the ground [m] at a place (x, y) [m] of the world."""
+        groups = np.array([0, 0, 1, 0, 0, 0], dtype=np.uint8)
+        hit = np.zeros(1, dtype=np.int32)
+        origin = np.array([x + 1.1e-6, y + 1.7e-6, 10.0])  # beside the edges of a height field, which rays can miss
+        down = np.array([0.0, 0.0, -1.0])
+        return 10.0 - float(mujoco.mj_ray(self.model, self.data, origin, down, groups, 1, -1, hit))
+
+
+def _copy(values: Array) -> Array:
+    copy = np.array(values, dtype=np.float64)
+    copy.setflags(write=False)
+    return copy

@@ -1,0 +1,131 @@
+"""Ground of the simulated world, added to a MuJoCo specification.
+
+The world's z is up and z = 0 is the flat area around the origin where the robot starts. Ground geoms are
+static, named `ground...` and in group 2, so that rays can find them alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import mujoco
+import numpy as np
+
+from hexapod_control.sim.settings import WorldSettings
+
+GROUP = 2
+BLOCK = 0.15  # [m] side of a block
+FLAT = 2.5 * BLOCK  # [m] half side of the flat start area
+EXTENT = 3.0  # [m] half side of the rough field
+CELL = 0.05  # [m] grid of the height field
+DEEP = 0.3  # [m] thickness of boxes under the surface
+
+
+def _plane(spec: mujoco.MjSpec, height: float) -> None:
+    spec.worldbody.add_geom(
+        name="ground",
+        type=mujoco.mjtGeom.mjGEOM_PLANE,
+        size=[0.0, 0.0, 0.05],
+        pos=[0.0, 0.0, height],
+        group=GROUP,
+        material="ground",
+    )
+
+
+def _box(spec: mujoco.MjSpec, name: str, center: tuple[float, float], half: tuple[float, float], top: float) -> None:
+    shade = 0.86 + 0.14 * math.tanh(top / 0.02)
+    spec.worldbody.add_geom(
+        name=f"ground_{name}",
+        type=mujoco.mjtGeom.mjGEOM_BOX,
+        size=[half[0], half[1], DEEP / 2.0],
+        pos=[center[0], center[1], top - DEEP / 2.0],
+        group=GROUP,
+        material="block",
+        rgba=[0.62 * shade, 0.66 * shade, 0.70 * shade, 1.0],
+    )
+
+
+def flat(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
+    """An infinite plane at z = 0."""
+    _plane(spec, 0.0)
+
+
+def slope(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
+    """Flat up to x = FLAT [m], then a ramp that climbs along +x (falls, if the angle is negative)."""
+    angle = math.radians(settings.slope_deg)
+    length, half = 8.0, 4.0
+    drop = min(0.0, length * math.sin(angle))
+    if drop < 0.0:
+        _plane(spec, drop - 0.01)
+        _box(spec, "start", (FLAT - half, 0.0), (half, half), 0.0)
+    else:
+        _plane(spec, 0.0)
+    along, normal = (math.cos(angle), math.sin(angle)), (-math.sin(angle), math.cos(angle))
+    spec.worldbody.add_geom(
+        name="ground_ramp",
+        type=mujoco.mjtGeom.mjGEOM_BOX,
+        size=[length / 2.0, half, DEEP / 2.0],
+        pos=[
+            FLAT + along[0] * length / 2.0 - normal[0] * DEEP / 2.0,
+            0.0,
+            along[1] * length / 2.0 - normal[1] * DEEP / 2.0,
+        ],
+        quat=[math.cos(angle / 2.0), 0.0, -math.sin(angle / 2.0), 0.0],
+        group=GROUP,
+        material="ramp",
+    )
+
+
+def blocks(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
+    """Square blocks whose tops are uniformly random in +-block_height [m]."""
+    heights = np.random.default_rng(settings.seed)
+    _plane(spec, -2.0 * settings.block_height - 0.01)
+    _box(spec, "start", (0.0, 0.0), (FLAT, FLAT), 0.0)
+    count = round(EXTENT / BLOCK)
+    half = BLOCK / 2.0
+    for row in range(-count, count + 1):
+        for column in range(-count, count + 1):
+            top = float(heights.uniform(-settings.block_height, settings.block_height))
+            if max(abs(row), abs(column)) * BLOCK > FLAT:
+                _box(spec, f"{row}_{column}", (row * BLOCK, column * BLOCK), (half, half), top)
+
+
+def bumps(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
+    """A smooth height field in +-bump_height [m]: seeded waves of 0.25 to 1 m, none in the start area."""
+    count = 2 * round(EXTENT / CELL) + 1
+    axis = np.linspace(-EXTENT, EXTENT, count)
+    x, y = np.meshgrid(axis, axis)
+    random = np.random.default_rng(settings.seed)
+    surface = np.zeros_like(x)
+    for _ in range(24):
+        heading, length, phase = random.uniform([0.0, 0.25, 0.0], [math.tau, 1.0, math.tau])
+        surface += np.sin(math.tau / length * (x * math.cos(heading) + y * math.sin(heading)) + phase)
+    edge = np.maximum(np.abs(x), np.abs(y))
+    fade = np.clip((edge - FLAT) / 0.3, 0.0, 1.0)
+    surface *= fade * fade * (3.0 - 2.0 * fade) / np.max(np.abs(surface))
+    lowest, span = float(surface.min()), float(np.ptp(surface))  # MuJoCo maps the data to 0 ... 1
+    spec.add_hfield(
+        name="bumps",
+        size=[EXTENT, EXTENT, max(span * settings.bump_height, 1e-6), DEEP],
+        nrow=count,
+        ncol=count,
+        userdata=((surface - lowest) / span).ravel().tolist(),
+    )
+    _plane(spec, -2.0 * settings.bump_height - 0.01)
+    spec.worldbody.add_geom(
+        name="ground_bumps",
+        type=mujoco.mjtGeom.mjGEOM_HFIELD,
+        hfieldname="bumps",
+        pos=[0.0, 0.0, lowest * settings.bump_height],
+        group=GROUP,
+        material="block",
+    )
+
+
+TERRAINS: dict[str, Callable[[mujoco.MjSpec, WorldSettings], None]] = {
+    "flat": flat,
+    "slope": slope,
+    "blocks": blocks,
+    "bumps": bumps,
+}

@@ -1,0 +1,56 @@
+"""The figures of the walk in physics: core and MuJoCo in lock step."""
+
+import pytest
+
+from hexapod_control.core.se2 import Twist
+from hexapod_control.robots.load import known_robots, load
+from hexapod_control.robots.urdf import urdf
+from hexapod_control.sim import figures
+from hexapod_control.sim.lockstep import Course, WalkError, walk
+from hexapod_control.sim.settings import WorldSettings
+from hexapod_control.sim.simulation import Simulation
+
+pytestmark = pytest.mark.physics
+
+
+@pytest.fixture(scope="module")
+def phantomx():
+    robot_file = load("phantomx")
+    return robot_file.robot, urdf(robot_file)
+
+
+@pytest.mark.parametrize("case", figures.CASES, ids=lambda case: " ".join(case.name.split()))
+def test_a_walk_on_flat_ground_keeps_its_limits(case, phantomx):
+    found = figures.measure(*phantomx, case)
+    assert not case.limits.broken_by(found), figures.line(case, found)
+
+
+def test_the_same_walk_gives_the_same_figures(phantomx):
+    assert figures.measure(*phantomx, figures.CASES[4]) == figures.measure(*phantomx, figures.CASES[4])
+
+
+@pytest.mark.parametrize("name", known_robots())
+def test_every_robot_walks_where_it_is_told(name):
+    robot_file = load(name)
+    simulation = Simulation(robot_file.robot, urdf(robot_file), WorldSettings())
+    found = walk(simulation, Course(robot_file.robot.walk.gait, Twist(0.05, 0.0, 0.0)))
+    assert found.ratio == pytest.approx(1.0, abs=0.03)
+    assert not found.strange_contacts
+    assert found.unreachable == 0
+
+
+@pytest.mark.parametrize(("settings", "slip"), [({"payload": 1.0}, 0.01), ({"friction": 0.5}, 0.03)])
+def test_load_and_a_slippery_floor_do_not_change_where_the_robot_goes(settings, slip, phantomx):
+    found = walk(Simulation(*phantomx, WorldSettings(**settings)), Course("tripod", Twist(0.1, 0.0, 0.0)))
+    assert found.ratio == pytest.approx(1.0, abs=0.02)
+    assert found.slip < slip
+
+
+def test_a_robot_whose_servos_cannot_carry_it_breaks_the_limits(phantomx):
+    case = figures.Case(Course("tripod", Twist(0.1, 0.0, 0.0)), figures.OTHER_SERVO, "mg90s")
+    assert "saturation" in case.limits.broken_by(figures.measure(*phantomx, case))
+
+
+def test_a_twist_the_robot_never_reaches_is_named(phantomx):
+    with pytest.raises(WalkError, match=r"reach the twist \(3\.0, 0\.0, 0\.0\)"):
+        walk(Simulation(*phantomx, WorldSettings()), Course("tripod", Twist(3.0, 0.0, 0.0)))
