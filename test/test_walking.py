@@ -2,18 +2,20 @@
 
 import math
 import os
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from drives import DIRECTIONS, DT, GAITS, ROBOTS, drive, fitting, random_drive, robot, standing
 
-from hexapod_control.core.body import Placement
+from hexapod_control.core.body import BodyPose, Placement
 from hexapod_control.core.gaits import gaits
 from hexapod_control.core.kinematics import forward, inverse
 from hexapod_control.core.limits import SPEED_SHARE
 from hexapod_control.core.odometry import Support, fit
-from hexapod_control.core.planner import Plan, State
+from hexapod_control.core.planner import Plan, Planner, State
+from hexapod_control.core.posture import row_at
 from hexapod_control.core.se2 import ZERO, Twist, exp
 from hexapod_control.core.swing import lift, share
 
@@ -287,3 +289,33 @@ def test_every_ball_centre_is_one_radius_above_the_ground_while_its_foot_stands(
         for centre, down in zip(plan.feet, plan.planted, strict=True):
             if down:
                 assert placement.to_footprint(*centre)[2] == pytest.approx(machine.foot_radius, abs=1e-9)
+
+
+def test_a_touch_down_preload_presses_planted_feet_below_the_ground_and_keeps_the_lift():
+    """Article A4: the foot may press slightly below ground level in stance; default 0."""
+    plain = robot("phantomx")
+    assert plain.walk.preload == 0.0
+    pressed = replace(plain, walk=replace(plain.walk, preload=0.004))
+    planner = Planner(pressed)
+    planner.measured(np.array(row_at(pressed, planner.able.stances.at(pressed.walk.height).footholds, 0.0)))
+    list(drive(planner, ZERO, 1.0))
+    placement = Placement(BodyPose(), pressed.walk.height)
+    heights = []
+    for plan in drive(planner, Twist(0.05, 0.0, 0.0), 3.0):
+        for centre, down in zip(plan.feet, plan.planted, strict=True):
+            z = placement.to_footprint(*centre)[2] - pressed.foot_radius
+            heights.append(z)
+            assert not down or z == pytest.approx(-0.004, abs=1e-9)
+    assert max(heights) == pytest.approx(pressed.walk.lift_height, abs=5e-4)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_stance_is_linear_in_time_on_a_straight_walk(name):
+    """Article A4: ground motion is linear in phase, that is with constant foot speed in stance."""
+    planner = standing(name)
+    command = fitting(planner, DIRECTIONS["straight"], 0.8, "tripod")
+    plans = list(drive(planner, command, 4.0))[-60:]
+    for before, after in pairwise(plans):
+        for p, q, was, still in zip(before.contacts, after.contacts, before.planted, after.planted, strict=True):
+            if was and still:
+                assert (q - p) / DT == pytest.approx([-command.vx, 0.0], abs=1e-9)

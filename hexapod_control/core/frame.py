@@ -52,10 +52,11 @@ def frame(
     planted: list[bool],
     previous: Sequence[Row],
 ) -> Frame:
-    """The row that puts all feet at their contact points [m, base_footprint], lifted by `lifts` [m]."""
+    """The row that puts all feet at their contact points [m, base_footprint], lifted by `lifts` [m] from where they stand."""
     joints, centres, unreached = [], [], None
+    preload = robot.walk.preload
     for leg, contact, lift, row in zip(robot.legs, contacts, lifts, previous, strict=True):
-        centre, solution = place(leg, contact, lift, placement, robot.foot_radius, row)
+        centre, solution = place(leg, contact, lift - preload, placement, robot.foot_radius, row)
         centres.append(centre)
         joints.append(solution.joints)
         if solution.reason is not None and unreached is None:

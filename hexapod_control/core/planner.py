@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -80,6 +80,7 @@ class Planner:
         self._row: list[Row] | None = None  # joints of the last tick
         self._centres: list[Vector] | None = None
         self._frame: Frame | None = None  # of the last tick
+        self._last: Plan | None = None  # of the last tick
         self._motion: Motion | None = None
         self._next: list[Motion] = []  # what follows the present motion
         self._sit = False
@@ -103,13 +104,13 @@ class Planner:
                 self._adopted = True
                 self._begin(State.RISING, [JointMove.between(self.robot, row, goal, found[0]), walk])
                 return
-        self._row, self._centres = row, None
+        self._row, self._centres, self._last = row, None, None
         self.state = State.SITTING
 
     def lost(self) -> None:
         """Forgets where the robot is: its servos were let go, or its pose is no longer known."""
         self.state, self._motion, self._next = State.UNKNOWN, None, []
-        self._row, self._centres, self._sit, self._frozen = None, None, False, False
+        self._row, self._centres, self._last, self._sit, self._frozen = None, None, None, False, False
 
     def stand(self) -> str:
         """Stands up. Returns why not, or nothing if it is accepted."""
@@ -152,11 +153,14 @@ class Planner:
                 self._walk.pose.request(NEUTRAL)
             self._walk.drive(twist)
 
-    def pose(self, pose: BodyPose) -> None:
-        """Goes to a body pose, clamped to what the legs reach; ignored as `command` is."""
-        if self._walk and not self._sit:
-            self._adopted = False
-            self._walk.pose.request(pose)
+    def pose(self, pose: BodyPose) -> str:
+        """Goes to a body pose, clamped to what the legs reach. Returns what was clamped or why it is ignored."""
+        if not self._walk or self._sit:
+            return f"ignored while {self.state.value}: stand up first"
+        self._adopted = False
+        control = self._walk.pose
+        control.request(pose)
+        return "" if control.standing_goal == pose else "out of reach: clamped, see the achieved pose"
 
     def gait(self, name: str) -> str:
         """Changes to another gait. Returns why not, or nothing if it is accepted."""
@@ -189,6 +193,11 @@ class Planner:
         """Phase of the gait's clock in [0, 1)."""
         return self._walk.walker.schedule.phase if self._walk else 0.0
 
+    @property
+    def progress(self) -> float:
+        """Share (0 to 1) of the present posture motion that is done; 0 where there is no end to count to."""
+        return self._motion.progress if isinstance(self._motion, JointMove | Rise) else 0.0
+
     def maxima(self) -> Twist:
         """Greatest speed along each axis alone, now; zero while the robot is not on its feet."""
         return self._walk.maxima() if self._walk and not self._sit else ZERO
@@ -204,6 +213,7 @@ class Planner:
         if motion.done:
             self._begin(self.state, self._next)
         self._settle()
+        self._last = plan
         return plan
 
     def _begin(self, state: State, motions: list[Motion]) -> None:
@@ -311,16 +321,18 @@ class Planner:
         )
 
     def _still(self) -> Plan:
-        """The last row again, at rest; nothing at all as long as no row was ever commanded."""
+        """The last plan again, at rest; nothing at all as long as no row was ever commanded."""
         count = len(self.robot.legs)
         zero = read_only(np.zeros((count, 3)))
-        commanded = self._row is not None and (self._centres is not None or self._frozen)
+        if self._last is not None:
+            last = self._last
+            return replace(last, state=self.state, feet_velocity=zero, joint_velocity=zero, twist=ZERO, unreached=None)
         return Plan(
             state=self.state,
-            feet=read_only(self._centres) if self._centres is not None else None,
+            feet=None,
             feet_velocity=zero,
             support=read_only(np.zeros(count)),
-            joints=read_only(self._row) if commanded and self._centres is None else None,
+            joints=None,
             joint_velocity=zero,
             row=read_only(self._row) if self._row is not None else None,
             contacts=read_only(self._home),

@@ -51,6 +51,11 @@ class JointMove:
         """True at the goal."""
         return self.elapsed >= self.duration
 
+    @property
+    def progress(self) -> float:
+        """Share of the time that has passed."""
+        return min(1.0, self.elapsed / self.duration)
+
     def copy(self) -> JointMove:
         """An independent move in the same state."""
         return replace(self)
@@ -93,6 +98,11 @@ class Rise:
     def offset(self) -> float:
         """Present offset from the walk height [m]."""
         return self.start + share(self.elapsed / self.duration) * (self.goal - self.start)
+
+    @property
+    def progress(self) -> float:
+        """Share of the time that has passed."""
+        return min(1.0, self.elapsed / self.duration)
 
     def copy(self) -> Rise:
         """An independent rise in the same state."""

@@ -100,6 +100,7 @@ class Walk:
     height: float  # [m] base_link above the ground in the neutral stance
     swing_time: float  # [s] from lift-off to touch-down
     lift_height: float  # [m] of the swing's top above the ground
+    preload: float  # [m] planted feet are commanded below the ground, to press where legs or ground give way
 
 
 @dataclass(frozen=True, slots=True)

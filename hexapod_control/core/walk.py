@@ -60,7 +60,8 @@ class Walk:
     def __init__(self, able: Abilities, contacts: Sequence[Point], pose: BodyPose, gait: Gait) -> None:
         """Starts standing on contact points [m, base_footprint] in a pose."""
         self._able = able
-        self.walker = Walker([Foot(x, y) for x, y in contacts], Schedule(gait), able.robot.walk.lift_height)
+        lift_height = able.robot.walk.lift_height + able.robot.walk.preload
+        self.walker = Walker([Foot(x, y) for x, y in contacts], Schedule(gait), lift_height)
         self.pose = PoseControl(able.robot, able.stances, pose)
         self.limits = TwistLimits()
         self.command = ZERO

@@ -148,5 +148,6 @@ def _robot(values: Values, legs: tuple[Leg, ...]) -> Robot:
             height=values.number("walk.height"),
             swing_time=values.number("walk.swing_time"),
             lift_height=values.number("walk.lift_height"),
+            preload=values.number("walk.preload"),
         ),
     )

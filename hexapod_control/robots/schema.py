@@ -58,6 +58,7 @@ ROBOT: tuple[Row, ...] = (
     Number("walk.height", 1, 0.001, 2.0, "m", _METRES),
     Number("walk.swing_time", 1, 0.05, 10.0, "s", "seconds, not milliseconds?"),
     Number("walk.lift_height", 1, 0.001, 1.0, "m", _METRES),
+    Number("walk.preload", 1, 0.0, 0.02, "m", "0 unless the feet of a soft robot must press"),
 )
 COMMON: tuple[Row, ...] = (  # stand under `leg`, or under one leg's name to override
     Number("coxa.length", 1, 0.001, 1.0, "m", _METRES),

@@ -1,0 +1,72 @@
+"""The command `hexapod`: a table of subcommands, each in a module of its own that is imported only when asked for."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from hexapod_control.cli.errors import InputError
+from hexapod_control.graph import GraphError
+from hexapod_control.robots.error import RobotFileError
+
+COMMANDS = {
+    "sim": "run the robot in physics simulation: one process per node, driven by keyboard or by a demonstration",
+    "urdf": "check a robot file and print its URDF",
+    "walk": "walk without ROS and physics and write the joint targets to a CSV file",
+    "bench": "measure the cost of a tick and of the graph, as JSON",
+}
+CURES = {
+    "rclpy": "source a ROS 2 installation (source /opt/ros/jazzy/setup.bash), or pip install 'hexapod_control[ros]'",
+    "mujoco": "pip install 'hexapod_control[sim]'",
+    "PIL": "pip install 'hexapod_control[sim]'",
+    "xacro": "apt install ros-jazzy-xacro, or pip install xacro",
+}
+OK, FAILED, BAD_INPUT = 0, 1, 2
+
+
+def parser(chosen: str | None) -> argparse.ArgumentParser:
+    """The parser with the options of the chosen subcommand; the others are only listed."""
+    top = argparse.ArgumentParser(prog="hexapod", description="Makes a hexapod walk.")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, text in COMMANDS.items():
+        command = commands.add_parser(name, help=text, description=text)
+        if name == chosen:
+            module = import_module(f"hexapod_control.cli.{name}")
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+    return top
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Runs a subcommand; 0 = done, 1 = failed, 2 = bad input."""
+    words = sys.argv[1:] if words is None else list(words)
+    chosen = next((word for word in words if not word.startswith("-")), None)
+    try:
+        arguments = parser(chosen).parse_args(words)
+        return int(arguments.run(arguments))
+    except RobotFileError as error:
+        print(error, file=sys.stderr)  # file: key: what, bound, hint
+        return BAD_INPUT
+    except (GraphError, InputError) as error:
+        return _tell(str(error), BAD_INPUT)
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").split(".")[0]
+        if missing not in CURES:
+            raise
+        return _tell(f"{missing} is missing: {CURES[missing]}", FAILED)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone: no complaint about that at exit
+        return FAILED
+    except OSError as error:
+        return _tell(str(error), FAILED)
+
+
+def _tell(sentence: str, code: int) -> int:
+    print(f"hexapod: {' '.join(sentence.split())}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

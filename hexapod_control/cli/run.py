@@ -1,0 +1,150 @@
+"""One run of `hexapod sim`: nodes and operator up, the drive, everything down, then the table and the film."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from hexapod_control import graph
+from hexapod_control.cli import demo, replay
+from hexapod_control.cli.keyboard import HELP, Terminal
+from hexapod_control.cli.operator import Operator
+from hexapod_control.cli.session import Asked, Failed, Session
+from hexapod_control.cli.supervisor import NodeDied, Supervisor, stop_requests
+from hexapod_control.core.gaits import Gait
+from hexapod_control.robots.load import RobotFile
+from hexapod_control.sim.render import NoGraphics
+from hexapod_control.sim.settings import WorldSettings
+
+SIMULATOR = "mujoco_sim"
+
+
+def _tell(sentence: object) -> None:
+    print(f"hexapod: {sentence}", file=sys.stderr, flush=True)
+
+
+class Run:
+    """One run of the command."""
+
+    def __init__(
+        self,
+        args: argparse.Namespace,
+        robot_file: RobotFile,
+        gait: Gait,
+        world: WorldSettings,
+        given: Mapping[str, object],
+    ) -> None:
+        """Everything is checked; `given` are the settings of the world that were asked for."""
+        self._args, self._robot_file, self._gait, self._world, self._given = args, robot_file, gait, world, given
+        self._interactive = sys.stdin.isatty() and not args.demo
+        self._output: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
+
+    def run(self) -> int:
+        """Returns the exit code."""
+        with tempfile.TemporaryDirectory(prefix="hexapod_") as folder:
+            recording = Path(folder, "run.npz")
+            try:
+                code, session = self._live(recording)
+            except NodeDied as death:
+                _tell(death)
+                return 1
+            return max(code, self._report(session), self._film(session, recording))
+
+    def _live(self, recording: Path) -> tuple[int, Session]:
+        """The part of the run with the nodes. Returns an exit code and what was seen."""
+        args, code = self._args, 0
+        with (
+            stop_requests() as asked,
+            self._terminal() as terminal,
+            Supervisor(self._specs(recording), lambda line: self._output(line)) as supervisor,
+            Operator(args.namespace, graph.stamped_by_default()) as operator,  # second: rclpy brings threads
+        ):
+            session = Session(operator, supervisor, asked)
+            try:
+                self._drive(session, terminal)
+            except Asked:
+                _leave(session)
+            except Failed as failure:
+                _tell(failure)
+                code = 1
+                _leave(session)
+        return code, session
+
+    def _specs(self, recording: Path) -> tuple[graph.NodeSpec, ...]:
+        """The graph `sim`, with what only this command knows of."""
+        args = self._args
+        given = {**self._given, "robot": args.robot, "gait": args.gait, "namespace": args.namespace}
+        more: dict[str, graph.Value] = {}
+        if args.speed != 1.0:
+            given["use_sim_time"] = "true"
+            more["sim_speed_factor"] = args.speed
+        if args.record:
+            more["record"] = str(recording)
+        known = {argument.name for argument in graph.arguments("sim")}
+        more |= {name: value for name, value in given.items() if name not in known}
+        return tuple(
+            dataclasses.replace(spec, parameters={**spec.parameters, **more}) if spec.executable == SIMULATOR else spec
+            for spec in graph.specs("sim", {name: value for name, value in given.items() if name in known})
+        )
+
+    def _terminal(self) -> contextlib.AbstractContextManager[Terminal | None]:
+        if not self._interactive:
+            return contextlib.nullcontext()
+        print(*HELP, sep="\n", file=sys.stderr)
+        terminal = Terminal()
+        self._output = terminal.line
+        return terminal
+
+    def _drive(self, session: Session, terminal: Terminal | None) -> None:
+        if terminal is not None:
+            session.ready()
+            session.play(terminal)
+            return
+        script = demo.script_for(self._robot_file.robot, self._gait)  # while the nodes start
+        session.ready()
+        session.demonstrate(script, self._args.segment)
+
+    def _report(self, session: Session) -> int:
+        """The table. 1 if a scripted drive on flat ground went badly wrong."""
+        truth, cycle = session.operator.truth, self._robot_file.robot.walk.swing_time * self._gait.cycle
+        results = [demo.Result(span.segment, demo.achieved(truth, span, cycle)) for span in session.spans]
+        if not results:
+            return 0
+        print(*demo.table(results), sep="\n")
+        print(*demo.odometry_lines(truth, session.operator.odometry, *session.moving), sep="\n", flush=True)
+        bad = [result.segment.name for result in results if result.worst > demo.BAD]
+        if self._interactive or self._world.world != "flat" or not bad:
+            return 0
+        _tell(f"outside 0.9-1.1 of the command: {', '.join(bad)}; is this machine too busy for real time?")
+        return 1
+
+    def _film(self, session: Session, recording: Path) -> int:
+        """Draws the film. 1 if that was asked for and cannot be done."""
+        film = self._args.record
+        if film is None:
+            return 0
+        if not recording.exists():
+            _tell(f"{film} was not made: nothing was recorded")
+            return 1
+        try:
+            frames = replay.render(recording, self._robot_file, self._world, film, session.spans)
+        except (NoGraphics, OSError) as error:
+            _tell(error)
+            return 1
+        print(f"{film}: {frames} frames", flush=True)
+        return 0
+
+
+def _leave(session: Session) -> None:
+    """Feet down before the nodes go; asked once more, it does not wait for that."""
+    try:
+        session.rest()
+    except Asked:
+        pass
+    except Failed as failure:
+        _tell(failure)

@@ -1,0 +1,82 @@
+"""`hexapod sim`: the real nodes around a simulated robot, driven by keyboard or by a scripted demonstration."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from hexapod_control.cli.errors import InputError
+from hexapod_control.core.gaits import Gait, gaits
+from hexapod_control.core.robot import Robot
+from hexapod_control.robots.load import load
+from hexapod_control.sim.settings import WorldSettings
+
+WORLD = ("world", "seed", "slope_deg", "friction", "payload", "servo_model")
+FILMS = (".gif", ".png")
+SPEEDS = (0.05, 10.0)
+SEGMENTS = (1.4, 600.0)  # [s]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand. What is not given keeps the default of the node's parameter."""
+    parser.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help="robot (default: %(default)s)")
+    parser.add_argument("--gait", default="", help="gait to start with (default: the robot file's)")
+    parser.add_argument("--demo", action="store_true", help="the scripted drive, also with a terminal")
+    parser.add_argument(
+        "--segment", type=float, default=3.3, metavar="S", help="length of each part of the drive [s] (%(default)s)"
+    )
+    parser.add_argument("--record", type=Path, metavar="FILE", help="film of the run, .gif or .png, drawn at the end")
+    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="times real time (default: 1)")
+    parser.add_argument("--namespace", default="", help="namespace of all nodes and topics")
+    world = parser.add_argument_group("world")
+    world.add_argument("--world", help="flat, slope, blocks or bumps")
+    world.add_argument("--seed", type=int, help="seed of blocks and bumps")
+    world.add_argument("--slope-deg", type=float, metavar="DEG", help="angle of the slope, + is uphill")
+    world.add_argument("--friction", type=float, help="coefficient of friction")
+    world.add_argument("--payload", type=float, metavar="KG", help="load on the body [kg]")
+    world.add_argument("--servo-model", metavar="NAME", help="servo of all joints (default: the robot file's)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run it: 0 done or ended by Ctrl-C, 1 a node died or the robot did not do its part, 2 bad input."""
+    _check_number("--segment", args.segment, SEGMENTS)
+    _check_number("--speed", args.speed, SPEEDS)
+    _check_film(args.record)
+    robot_file = load(args.robot)
+    gait = _gait(robot_file.robot, args.gait)
+    given = {name: getattr(args, name) for name in WORLD if getattr(args, name) is not None}
+    try:
+        world = WorldSettings(**given)
+    except ValueError as error:
+        raise InputError(f"--{error}") from None
+    os.environ.setdefault("AMENT_PREFIX_PATH", sys.prefix)  # nothing else sets it in a venv
+    try:
+        from hexapod_control.cli.run import Run  # needs ROS and MuJoCo: what is missing is told before anything starts
+
+        return Run(args, robot_file, gait, world, given).run()
+    except KeyboardInterrupt:  # Ctrl-C before the nodes start or after they have ended; the run has its own way
+        return 0
+
+
+def _check_number(option: str, value: float, bounds: tuple[float, float]) -> None:
+    if not bounds[0] <= value <= bounds[1]:
+        raise InputError(f"{option}: must be in [{bounds[0]:g}, {bounds[1]:g}], is {value:g}")
+
+
+def _gait(robot: Robot, name: str) -> Gait:
+    known = gaits(robot.leg_names)
+    if name and name not in known:
+        raise InputError(f"--gait: unknown gait {name!r}; known: {', '.join(known)}")
+    return known[name or robot.walk.gait]
+
+
+def _check_film(path: Path | None) -> None:
+    """A film that cannot be made is bad input, before the run."""
+    if path is None:
+        return
+    if path.suffix.lower() not in FILMS:
+        raise InputError(f"--record: {path}: a film is one of {', '.join(FILMS)}")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"--record: {path}: its folder does not exist or cannot be written to")

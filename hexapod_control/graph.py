@@ -1,0 +1,219 @@
+"""The table of nodes: what runs, with which parameters and remaps. Launch files and `hexapod sim` read it here.
+
+A graph is a tuple of rows, an argument is a word of a launch file's `name:=value`. An argument whose default is
+empty is passed on only if somebody gives it a value: defaults stand once, where the node declares them.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PACKAGE = "hexapod_control"
+TEXT, NUMBER, INTEGER, TRUTH = "text", "number", "whole number", "truth"
+Value = str | float | int | bool
+
+
+class GraphError(ValueError):
+    """An argument that no graph has, or a value that it cannot take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a launch file: `default` as typed by a user, empty = what the node's parameter defaults to."""
+
+    name: str
+    kind: str
+    description: str
+    default: str = ""
+
+    def value(self, text: str) -> Value:
+        """The typed value of a text. Raises GraphError."""
+        if self.kind == TRUTH:
+            if text.lower() not in ("true", "false"):
+                raise GraphError(f"{self.name}: must be true or false, is {text!r}")
+            return text.lower() == "true"
+        if self.kind == TEXT:
+            return text
+        try:
+            return int(text) if self.kind == INTEGER else float(text)
+        except ValueError:
+            raise GraphError(f"{self.name}: must be a {self.kind}, is {text!r}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """One process of a graph, ready to be started."""
+
+    executable: str
+    package: str = PACKAGE
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    remaps: Mapping[str, str] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()  # words of the command line before --ros-args
+    namespace: str = ""
+    params_file: str = ""  # absolute
+    needs: tuple[str, ...] = ()  # executables that must outlive this one
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the table; both mappings lead to names of arguments."""
+
+    executable: str
+    package: str = PACKAGE
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    remaps: Mapping[str, str] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+
+
+def stamped_by_default() -> bool:
+    """Whether this ROS drives with TwistStamped: from Kilted on, as Nav2 and the teleop nodes do."""
+    distribution = os.environ.get("ROS_DISTRO", "")
+    if distribution:
+        return distribution == "rolling" or distribution >= "kilted"
+    try:
+        return int(importlib.metadata.version("ros-rclpy").split(".")[0]) >= 9
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return False
+
+
+def _same(*names: str) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+ARGUMENTS = {
+    argument.name: argument
+    for argument in (
+        Argument("robot", TEXT, "name of a robot that comes with the package, or a robot file", "phantomx"),
+        Argument("namespace", TEXT, "namespace of all nodes and topics"),
+        Argument("use_sim_time", TRUTH, "run on the time of /clock", "false"),
+        Argument("params_file", TEXT, "ROS parameter file for all nodes; what it says wins over the other arguments"),
+        Argument("gait", TEXT, "gait to start with; empty: the robot file's"),
+        Argument("cmd_vel", TEXT, "topic of the velocity command", "cmd_vel"),
+        Argument(
+            "enable_stamped_cmd_vel",
+            TRUTH,
+            "cmd_vel is TwistStamped, not Twist",
+            str(stamped_by_default()).lower(),
+        ),
+        Argument("stand_on_start", TRUTH, "stand up as soon as the pose is known"),
+        Argument("enable_odom_tf", TRUTH, "odometry broadcasts odom -> base_footprint (false with robot_localization)"),
+        Argument("tf_frame_prefix", TEXT, "put before every frame id, for several robots in one tf tree"),
+        Argument("world", TEXT, "ground of the simulation: flat, slope, blocks, bumps"),
+        Argument("seed", INTEGER, "seed of the simulated ground"),
+        Argument("slope_deg", NUMBER, "angle of the simulated slope [deg], + is uphill"),
+        Argument("block_height", NUMBER, "simulated blocks are up to this much higher or lower [m]"),
+        Argument("bump_height", NUMBER, "simulated bumps are up to this much higher or lower [m]"),
+        Argument("friction", NUMBER, "coefficient of friction of the simulated ground"),
+        Argument("payload", NUMBER, "load on the simulated body [kg]"),
+        Argument("servo_model", TEXT, "servo of the simulated joints; empty: the robot file's"),
+        Argument("fixed_frame", TEXT, "fixed frame of RViz, without the prefix", "odom"),
+    )
+}
+
+_PLANNER = Row(
+    "gait_planner",
+    parameters=_same("robot", "use_sim_time", "gait", "enable_stamped_cmd_vel", "stand_on_start", "tf_frame_prefix"),
+    remaps=_same("cmd_vel"),
+    needs=("inverse_kinematics",),
+)
+_ODOMETRY = _same("robot", "use_sim_time", "enable_odom_tf", "tf_frame_prefix")
+_GROUND = _same("world", "seed", "slope_deg", "block_height", "bump_height", "friction")
+_SIMULATOR = {**_GROUND, **_same("robot", "payload", "servo_model")}
+_PUBLISHER = {"robot_description": "robot", "frame_prefix": "tf_frame_prefix", "use_sim_time": "use_sim_time"}
+
+
+def _walking(hardware: Row) -> tuple[Row, ...]:
+    kinematics = Row("inverse_kinematics", parameters=_same("robot", "use_sim_time"), needs=(hardware.executable,))
+    return (hardware, kinematics, Row("odometry", parameters=_ODOMETRY, needs=(hardware.executable,)), _PLANNER)
+
+
+GRAPHS: Mapping[str, tuple[Row, ...]] = {
+    # The simulator makes the time, so its own timers run on the machine's clock.
+    "sim": _walking(Row("mujoco_sim", parameters={**_SIMULATOR, "publish_clock": "use_sim_time"})),
+    "bringup": _walking(Row("servo_driver", parameters=_same("robot", "use_sim_time"))),
+    "display": (
+        Row("robot_state_publisher", "robot_state_publisher", _PUBLISHER),
+        Row("rviz2", "rviz2", _same("use_sim_time")),
+    ),
+}
+
+
+def arguments(graph: str) -> tuple[Argument, ...]:
+    """The arguments of a graph, in the order of ARGUMENTS."""
+    rows = GRAPHS[graph]
+    used = {"namespace", "params_file"} | {
+        name for row in rows for name in (*row.parameters.values(), *row.remaps.values())
+    }
+    if graph == "display":
+        used |= {"fixed_frame", "tf_frame_prefix"}
+    return tuple(argument for name, argument in ARGUMENTS.items() if name in used)
+
+
+def specs(graph: str, given: Mapping[str, object] | None = None) -> tuple[NodeSpec, ...]:
+    """The processes of a graph for these arguments, texts or values. Raises GraphError or RobotFileError."""
+    texts = {name: str(value) for name, value in (given or {}).items() if value is not None}
+    known = {argument.name: argument for argument in arguments(graph)}
+    for name in texts:
+        if name not in known:
+            raise GraphError(f"{name}: unknown argument of {graph}, known are {', '.join(known)}")
+    texts = {name: texts.get(name) or argument.default for name, argument in known.items()}
+    values = {name: known[name].value(text) for name, text in texts.items() if text}
+    return tuple(_spec(row, values) for row in GRAPHS[graph])
+
+
+def _spec(row: Row, values: Mapping[str, Value]) -> NodeSpec:
+    namespace = str(values.get("namespace", "")).strip("/")
+    parameters = {name: source for name, source in row.parameters.items() if source in values}
+    return NodeSpec(
+        executable=row.executable,
+        package=row.package,
+        parameters={name: _parameter(name, values[source]) for name, source in parameters.items()},
+        remaps={topic: str(values[source]) for topic, source in row.remaps.items() if values[source] != topic},
+        arguments=_rviz_arguments(values) if row.executable == "rviz2" else (),
+        namespace=f"/{namespace}" if namespace else "",
+        params_file=_absolute(str(values["params_file"])) if "params_file" in values else "",
+        needs=row.needs,
+    )
+
+
+def _parameter(name: str, value: Value) -> Value:
+    if name == "robot":
+        return _robot(str(value))
+    if name == "robot_description":
+        from hexapod_control.robots import load, urdf
+
+        return urdf.urdf(load.load(str(value)))
+    return value
+
+
+def _robot(text: str) -> str:
+    """A robot's file as absolute path, for nodes that run elsewhere; a name stays a name."""
+    return _absolute(text) if "/" in text or text.endswith((".yaml", ".yml")) else text
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).expanduser().absolute())
+
+
+def _rviz_arguments(values: Mapping[str, Value]) -> tuple[str, ...]:
+    from hexapod_control.robots.resources import share
+
+    frame = f"{values.get('tf_frame_prefix', '')}{values['fixed_frame']}"
+    return ("-d", str(share("config", "rviz", "hexapod.rviz")), "-f", frame)
+
+
+def command_line(spec: NodeSpec) -> list[str]:
+    """The words that start one of this package's nodes with the Python that runs now, whatever the working folder."""
+    words = [sys.executable, "-P", "-m", f"{PACKAGE}.nodes.{spec.executable}", *spec.arguments, "--ros-args"]
+    for name, value in spec.parameters.items():
+        words += ["-p", f"{name}:={json.dumps(value)}"]  # JSON is YAML: a text stays a text
+    for source, target in spec.remaps.items():
+        words += ["-r", f"{source}:={target}"]
+    words += ["--params-file", spec.params_file] if spec.params_file else []
+    return [*words, "-r", f"__ns:={spec.namespace}"] if spec.namespace else words

@@ -1,0 +1,124 @@
+"""What gait_planner publishes: the row of a tick first, then what others want to know about it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import Pose, TwistStamped
+from geometry_msgs.msg import Twist as TwistMessage
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_msgs.msg import Float64, String
+from visualization_msgs.msg import MarkerArray
+
+from hexapod_control.core.planner import Plan, Planner, State
+from hexapod_control.core.se2 import ZERO, Twist
+from hexapod_control.nodes import messages
+from hexapod_control.nodes.base import COMMAND, LATCHED, GuardedNode
+from hexapod_control.nodes.foot_markers import foot_markers
+from hexapod_control.nodes.parameters import PlannerSettings
+
+MARKERS = 10.0  # [Hz]
+LIMITS = 5.0  # [Hz] at which the velocity limits are looked at
+PERCENT = 10  # steps in which motion_state counts
+ROUND = 4  # decimals of the velocity limits
+MOTIONS = {State.RISING: "stand_up", State.SINKING: "sit_down", State.WALKING: "walk", State.MOVING: "move"}
+
+
+class Latched:
+    """A latched topic that is published when its value changes."""
+
+    def __init__(self, node: GuardedNode, kind: Any, topic: str) -> None:
+        self._publisher = node.create_publisher(kind, topic, LATCHED)
+        self._last: Any = None
+
+    def show(self, value: Any, message: Any) -> None:
+        """Publishes `message(value)` if the value is a new one."""
+        if value != self._last:
+            self._last = value
+            self._publisher.publish(message(value))
+
+
+class PlannerOutput:
+    """All publishers of gait_planner."""
+
+    def __init__(self, node: GuardedNode, planner: Planner, settings: PlannerSettings) -> None:
+        """Shows the state at once."""
+        self._node = node
+        self._planner = planner
+        self._settings = settings
+        self._feet = messages.FootLayout(planner.robot)
+        self._joints = messages.JointLayout(planner.robot)
+        self._foot_targets = node.create_publisher(MultiDOFJointState, "foot_targets", COMMAND)
+        self._joint_motion = node.create_publisher(JointState, "joint_motion", COMMAND)
+        self._margin = node.create_publisher(Float64, "stability_margin", COMMAND)
+        self._markers = node.create_publisher(MarkerArray, "foot_markers", COMMAND)
+        self._executed = None
+        if settings.publish_limited_velocity:
+            kind = TwistStamped if settings.enable_stamped_cmd_vel else TwistMessage
+            self._executed = node.create_publisher(kind, "cmd_vel_out", COMMAND)
+        self._pose = Latched(node, Pose, "body_pose_achieved")
+        self._state = Latched(node, String, "gait_state")
+        self._gait = Latched(node, String, "gait_active")
+        self._motion = Latched(node, String, "motion_state")
+        self._limits = Latched(node, TwistMessage, "velocity_limits")
+        self._gaits = Latched(node, String, "gaits")
+        self._gaits.show(",".join(planner.able.gaits), messages.text)
+        self._ticks = 0
+        self.last: Plan | None = None
+        self.show_state(planner.state)
+
+    def row(self, plan: Plan, stamp: Any, moving: bool = True) -> None:
+        """Publishes the row of a plan, if it has one; at rest if not `moving`."""
+        still = np.zeros_like(plan.joint_velocity)
+        if plan.feet is not None:
+            velocity = plan.feet_velocity if moving else still
+            self._foot_targets.publish(self._feet.message(plan.feet, velocity, plan.support, stamp))
+        elif plan.joints is not None:
+            velocity = plan.joint_velocity if moving else still
+            self._joint_motion.publish(self._joints.message(plan.joints, velocity, stamp))
+
+    def publish(self, plan: Plan, stamp: Any) -> None:
+        """Everything about one tick."""
+        self.row(plan, stamp)
+        self.last = plan
+        if math.isfinite(plan.margin):
+            self._margin.publish(messages.number(plan.margin))
+        self.executed(plan.twist, stamp)
+        self._pose.show(plan.pose, messages.body_pose_message)
+        self.show_state(self._planner.state)
+        self._ticks += 1
+        if self._due(LIMITS):
+            limits = Twist(*(round(value, ROUND) for value in self._planner.maxima()))
+            self._limits.show(limits, messages.twist_message)
+        if self._due(MARKERS) and self._markers.get_subscription_count():
+            frame = f"{self._settings.tf_frame_prefix}base_link"
+            able = self._planner.able
+            self._markers.publish(foot_markers(able.robot, able.stances, plan, frame, stamp))
+
+    def _due(self, rate: float) -> bool:
+        return self._ticks % max(1, round(self._settings.control_rate / rate)) == 0
+
+    def executed(self, twist: Twist, stamp: Any) -> None:
+        """Publishes cmd_vel_out, if asked for."""
+        if self._executed is not None:
+            stamped = self._settings.enable_stamped_cmd_vel
+            convert = messages.twist_stamped_message(twist, stamp) if stamped else messages.twist_message(twist)
+            self._executed.publish(convert)
+
+    def show_state(self, state: State) -> None:
+        """Publishes what has changed of gait_state, gait_active and motion_state."""
+        planner = self._planner
+        self._state.show(state.value, messages.text)
+        self._gait.show(planner.gait_active, messages.text)
+        share = planner.phase if state is State.WALKING else planner.progress
+        percent = int(100 * share / PERCENT) * PERCENT
+        phase = planner.gait_active if state is State.WALKING else state.value
+        self._motion.show(f"{MOTIONS.get(state, 'none')} {phase} {percent}", messages.text)
+
+    def last_word(self, stamp: Any) -> None:
+        """A zero velocity and the last row at rest, delivered before the process ends."""
+        self.executed(ZERO, stamp)
+        if self.last is not None:
+            self.row(self.last, stamp, moving=False)

@@ -1,0 +1,76 @@
+"""What mujoco_sim says of its world: the topics of a driver node, and the truth that only a simulator knows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
+
+from hexapod_control.core.body import BodyPose
+from hexapod_control.core.kinematics import Array, forward
+from hexapod_control.core.robot import Robot, Vector
+from hexapod_control.nodes import messages
+from hexapod_control.nodes.base import COMMAND, GuardedNode
+from hexapod_control.nodes.layouts import FootLayout, JointLayout
+from hexapod_control.sim.simulation import Reading
+
+WORLD = "world"
+EXACT = np.zeros((6, 6))  # covariance of the truth
+
+
+class SimOutput:
+    """Publishers of one simulated robot."""
+
+    def __init__(self, node: GuardedNode, robot: Robot, prefix: str) -> None:
+        """`prefix` comes before the frame ids base_link and imu_link."""
+        self._robot = robot
+        self._base, self._imu_frame = f"{prefix}base_link", f"{prefix}imu_link"
+        self._joints, self._feet = JointLayout(robot), FootLayout(robot, self._base)
+        self._joint_states = node.create_publisher(JointState, "joint_states", COMMAND)
+        self._foot_states = node.create_publisher(MultiDOFJointState, "foot_states", COMMAND)
+        self._imu = node.create_publisher(Imu, "imu/data", COMMAND)
+        self._truth = node.create_publisher(Odometry, "simulator/floating_base_state", 10)
+        self._last: tuple[float, Array] | None = None  # [s], [m] feet at the last time
+
+    def imu(self, reading: Reading, stamp: Any) -> None:
+        """Publishes imu/data."""
+        angles = _angles(reading.orientation)
+        inertial = messages.Inertial(angles, _vector(reading.angular_velocity), _vector(reading.acceleration))
+        self._imu.publish(messages.inertial_message(inertial, stamp, self._imu_frame))
+
+    def state(self, reading: Reading, stamp: Any) -> None:
+        """Publishes joints, feet and the truth."""
+        message = self._joints.message(reading.joints, reading.joint_velocity, stamp, reading.joint_torque)
+        self._joint_states.publish(message)
+        feet = forward(self._robot, reading.joints)
+        velocities = self._foot_velocities(feet, reading.time)
+        self._foot_states.publish(self._feet.message(feet, velocities, reading.foot_forces, stamp))
+        pose = BodyPose(*_vector(reading.position), *_angles(reading.orientation))
+        velocity = (_vector(reading.velocity), _vector(reading.angular_velocity))
+        self._truth.publish(messages.odometry_message(pose, velocity, (EXACT, EXACT), (WORLD, self._base), stamp))
+
+    def _foot_velocities(self, feet: Array, time: float) -> Array:
+        """Mean speeds (n, 3) [m/s] in base_link since the last time."""
+        last, self._last = self._last, (time, feet)
+        if last is None or time <= last[0]:
+            return np.zeros_like(feet)
+        velocities: Array = (feet - last[1]) / (time - last[0])
+        return velocities
+
+
+def _vector(values: Array) -> Vector:
+    x, y, z = values.tolist()
+    return x, y, z
+
+
+def _angles(orientation: Array) -> Vector:
+    """Roll, pitch, yaw [rad] of a quaternion (x, y, z, w)."""
+    x, y, z, w = orientation.tolist()
+    return (
+        math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y)),
+        math.asin(min(max(2.0 * (w * y - z * x), -1.0), 1.0)),
+        math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)),
+    )

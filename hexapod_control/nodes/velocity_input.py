@@ -1,0 +1,118 @@
+"""The subscription to `cmd_vel`: Twist or TwistStamped, what is refused, and who is on the other side."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+from geometry_msgs.msg import Twist as TwistMessage
+from geometry_msgs.msg import TwistStamped
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.qos import ReliabilityPolicy
+
+from hexapod_control.core.se2 import Twist
+from hexapod_control.nodes import messages
+from hexapod_control.nodes.base import COMMAND, GuardedNode, Level
+from hexapod_control.nodes.command_input import CommandInput
+
+WATCH = 0.05  # [s] between two looks at the timeout
+TOPIC = "cmd_vel"
+ONCE = ("no stamp", "beside")  # kinds of sentences that are said once
+
+
+class VelocityInput:
+    """Hands accepted twists to `follow`, and calls `ran_out` when a command other than zero has run out."""
+
+    def __init__(
+        self,
+        node: GuardedNode,
+        stamped: bool,
+        timeout: float,
+        follow: Callable[[Twist], None],
+        ran_out: Callable[[], None],
+    ) -> None:
+        """`timeout` [s] of a command."""
+        self.input = CommandInput(timeout)
+        self._node = node
+        self._follow = follow
+        self._ran_out = ran_out
+        self._stamped = stamped
+        self.last_refusal = ""
+        self._warned: set[str] = set()
+        self._type = "geometry_msgs/msg/TwistStamped" if stamped else "geometry_msgs/msg/Twist"
+        self._subscription = node.create_subscription(
+            TwistStamped if stamped else TwistMessage,
+            TOPIC,
+            self.on_cmd_vel,
+            COMMAND,
+            event_callbacks=SubscriptionEventCallbacks(incompatible_qos=node.guarded_event(self.check_publishers)),
+        )
+        node.create_timer(WATCH, self.watch, clock=node.steady)
+
+    def on_cmd_vel(self, message: Any) -> None:
+        """A message of either type."""
+        stamp = None
+        if self._stamped:
+            stamp, message = messages.nanoseconds(message.header.stamp) * 1e-9, message.twist
+        now = self._node.get_clock().now().nanoseconds * 1e-9 if stamp is not None else 0.0
+        beside = messages.beside_plane(message)
+        verdict = self.input.offer(messages.twist(message), beside, stamp, now, time.monotonic())
+        if verdict.text:
+            self._say(verdict.kind, f"{TOPIC}: {verdict.text}")
+        if not verdict.accepted:
+            return
+        if any(beside):
+            self._say("beside", f"{TOPIC}: linear.z, angular.x, angular.y are ignored; use body_pose to lean or rise")
+        self._follow(self.input.twist)
+
+    def _say(self, kind: str, text: str) -> None:
+        if kind in ONCE:
+            if kind in self._warned:
+                return
+            self._warned.add(kind)
+        else:
+            self.last_refusal = text
+        self._node.say(f"{TOPIC} {kind}", Level.WARNING, text)
+
+    def watch(self) -> None:
+        """Looks whether the command has run out."""
+        if self.input.expired(time.monotonic()):
+            text = f"{TOPIC}: nothing usable for {self.input.timeout:g} s while walking: stopping; is its sender alive?"
+            self._node.say(f"{TOPIC} timeout", Level.WARNING, text)
+            self._ran_out()
+
+    # --- who sends ------------------------------------------------------------------------------------------
+
+    @property
+    def sources(self) -> list[str]:
+        """Nodes that publish the topic."""
+        return sorted({_node_name(info) for info in self._publishers()})
+
+    def _publishers(self) -> list[Any]:
+        return list(self._node.get_publishers_info_by_topic(self._subscription.topic_name))
+
+    def check_publishers(self) -> None:
+        """Says which publisher cannot be heard, and why, and if there are several."""
+        heard = set()
+        for info in self._publishers():
+            name = _node_name(info)
+            if info.topic_type != self._type:
+                other = "false" if self._stamped else "true"
+                cure = f"start gait_planner with enable_stamped_cmd_vel:={other}, or change the sender"
+                text = f"{name} publishes {info.topic_type} on {TOPIC}, not {self._type}: it cannot be heard; {cure}"
+                self._node.say(f"type of {name}", Level.ERROR, text)
+            elif info.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT:
+                text = f"{name} publishes {TOPIC} with best-effort QoS: it cannot be heard; make the publisher reliable"
+                self._node.say(f"QoS of {name}", Level.WARNING, text)
+            else:
+                heard.add(name)
+        if len(heard) > 1:
+            names = " and ".join(sorted(heard))
+            text = f"{names} publish {TOPIC} at once: the newest message wins; put a twist_mux between"
+            self._node.say(f"publishers {names}", Level.WARNING, text, every=math.inf)
+
+
+def _node_name(info: Any) -> str:
+    return f"{info.node_namespace.rstrip('/')}/{info.node_name}"

@@ -1,0 +1,10 @@
+"""The real robot: the nodes and the servo driver; --show-args lists the arguments."""
+
+from launch import LaunchDescription
+
+from hexapod_control.launching import description
+
+
+def generate_launch_description() -> LaunchDescription:
+    """The graph `bringup` of hexapod_control/graph.py."""
+    return description("bringup")

@@ -1,0 +1,10 @@
+"""RViz with the model, feet and odometry of a robot that sim or bringup runs; --show-args lists the arguments."""
+
+from launch import LaunchDescription
+
+from hexapod_control.launching import description
+
+
+def generate_launch_description() -> LaunchDescription:
+    """The graph `display` of hexapod_control/graph.py."""
+    return description("display")

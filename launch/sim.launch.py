@@ -1,0 +1,10 @@
+"""The robot in physics simulation; --show-args lists the arguments."""
+
+from launch import LaunchDescription
+
+from hexapod_control.launching import description
+
+
+def generate_launch_description() -> LaunchDescription:
+    """The graph `sim` of hexapod_control/graph.py."""
+    return description("sim")

@@ -1,0 +1,159 @@
+"""Nodes as processes of their own: killed, flooded, asked to end while the robot walks."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import Twist as TwistMessage
+from ros_bench import (
+    STEP,
+    Bench,
+    Stream,
+    assert_sound,
+    robot,
+    standing,
+    tables,
+    twist,
+    wait_for_stop,
+)
+from sensor_msgs.msg import JointState, MultiDOFJointState
+
+from hexapod_control.core import walk
+from hexapod_control.nodes import messages
+from hexapod_control.nodes.inverse_kinematics import InverseKinematics
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    monkeypatch.setattr(walk.Abilities, "of", tables)
+    bench = Bench()
+    yield bench
+    bench.close()
+
+
+FLOOD = """
+import rclpy, sys
+from geometry_msgs.msg import Twist
+rclpy.init()
+node = rclpy.create_node("teleop")
+publisher = node.create_publisher(Twist, "cmd_vel", 1)
+message = Twist()
+message.linear.x = 0.05
+period = float(sys.argv[1])
+import time
+while True:
+    publisher.publish(message)
+    if period:
+        time.sleep(period)
+"""
+
+
+def teleop(period):
+    return subprocess.Popen([sys.executable, "-c", FLOOD, str(period)], start_new_session=True)
+
+
+@pytest.mark.process
+def test_a_flood_of_commands_does_not_starve_the_loop(bench):
+    node = bench.planner()
+    rows = bench.listen(MultiDOFJointState, "foot_targets")
+    process = teleop(0.0)
+    try:
+        bench.until(lambda: node.output.last.twist.vx > 0.04, 10.0)
+        rows.clear()
+        bench.until(lambda: len(rows) > 100, 10.0)
+    finally:
+        process.kill()
+        process.wait()
+    times = [messages.nanoseconds(row.header.stamp) * 1e-9 for row in rows]
+    assert np.percentile(np.diff(times), 95) <= 2 * STEP
+    wait_for_stop(bench, node)
+
+
+@pytest.mark.process
+def test_a_killed_teleop_is_a_stop(bench):
+    node = bench.planner()
+    process = teleop(0.05)
+    try:
+        bench.until(lambda: node.output.last.twist.vx > 0.04, 10.0)
+    finally:
+        process.kill()
+        process.wait()
+    wait_for_stop(bench, node)
+
+
+def start(node, *arguments):
+    command = [sys.executable, "-m", f"hexapod_control.nodes.{node}", "--ros-args", *arguments]
+    return subprocess.Popen(
+        command, start_new_session=True, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ
+    )
+
+
+class Planner:
+    """gait_planner as a process, with kinematics and driver in the test."""
+
+    def __init__(self, bench):
+        self.bench = bench
+        self.kinematics, self.driver = bench.add(InverseKinematics()), bench.driver(standing())
+        self.targets = bench.listen(JointState, "joint_targets")
+        self.feet = bench.listen(MultiDOFJointState, "foot_targets")
+        self.executed = bench.listen(TwistMessage, "cmd_vel_out")
+        self.process = self.spawn()
+
+    def spawn(self):
+        return start("gait_planner", "-p", "publish_limited_velocity:=true")
+
+    def walk(self):
+        stream = Stream(self.bench, lambda: twist(0.08))
+        self.bench.until(lambda: self.executed and self.executed[-1].linear.x > 0.07, 10.0)
+        return stream
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        return self.process.communicate(timeout=5.0)
+
+
+@pytest.fixture
+def chain(bench):
+    chain = Planner(bench)
+    yield chain
+    chain.end()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_walking_puts_the_feet_down_and_ends_with_a_zero_and_exit_code_0(bench, chain, number):
+    chain.walk()
+    chain.process.send_signal(number)
+    if number == signal.SIGINT:
+        chain.process.send_signal(number)  # launch sends two
+    bench.until(lambda: chain.process.poll() is not None, 4.0, "end of the planner")
+    bench.until(lambda: chain.executed[-1].linear.x == 0.0, 1.0, "a last zero")
+    assert chain.process.returncode == 0
+    last = messages.FootLayout(robot()).feet(chain.feet[-1])
+    assert not last.velocities.any()
+    assert (last.forces > 0.0).all()
+    assert np.ptp(last.positions[:, 2]) < 1e-3
+    assert_sound(chain.targets)
+    assert "Traceback" not in "".join(chain.end())
+
+
+@pytest.mark.process
+def test_a_killed_planner_is_held_and_its_successor_takes_over_without_a_jump(bench, chain):
+    stream = chain.walk()
+    chain.process.kill()
+    chain.process.communicate(timeout=5.0)
+    bench.until(lambda: chain.driver._driver.holding, 1.0, "the driver holds")
+    assert "no joint_targets for 0.2 s while moving" in chain.driver.last_said("silence")
+    stream.command = twist
+    before, chain.executed[:] = len(chain.targets), []
+    chain.process = chain.spawn()
+    bench.until(lambda: len(chain.targets) > before, 10.0, "targets of the successor")
+    first, last = (messages.JointLayout(robot()).joints(chain.targets[i]) for i in (before, before - 1))
+    assert np.abs(first - last).max() < 0.12
+    stream.command = lambda: twist(0.08)
+    bench.until(lambda: chain.executed and chain.executed[-1].linear.x > 0.07, 10.0)
+    assert_sound(chain.targets)

@@ -1,0 +1,213 @@
+"""odometry on real DDS: it follows a synthetic drive, tells it in odom and tf, and refuses garbage."""
+
+import math
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import TransformStamped
+from nav_msgs.msg import Odometry
+from rclpy.qos import QoSProfile
+from ros_bench import STEP, Bench, overrides, robot, standing
+from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
+from std_srvs.srv import Trigger
+
+from hexapod_control.core.planner import Planner, State
+from hexapod_control.core.se2 import Pose, Twist, exp, wrap
+from hexapod_control.nodes import messages
+from hexapod_control.nodes.odometry import OdometryNode
+from hexapod_control.nodes.parameters import ParameterError
+from hexapod_control.nodes.tf2_messages import TFMessage
+
+MANY = QoSProfile(depth=50)
+
+
+@pytest.fixture
+def bench():
+    bench = Bench()
+    yield bench
+    bench.close()
+
+
+class Drive:
+    """A planner that stands and walks, its rows published as if measured, and what the node makes of them."""
+
+    def __init__(self, bench, gait="wave", **parameters):
+        self.bench = bench
+        self.planner = Planner(robot(), gait)
+        self.planner.measured(standing())
+        while self.planner.state is not State.STANDING:
+            self.planner.step(STEP)
+        self.node = bench.add(OdometryNode(parameter_overrides=overrides(publish_rate=200.0, **parameters)))
+        self.odom = bench.listen(Odometry, "odom", MANY)
+        self.tf = bench.listen(TFMessage, "/tf", MANY)
+        self.joints_topic = "joint_targets" if parameters.get("mode") == "commanded" else "joint_states"
+        self.feet = messages.FootLayout(robot())
+        self.joints = messages.JointLayout(robot())
+        self.to_feet = bench.publisher(MultiDOFJointState, "foot_targets")
+        self.to_joints = bench.publisher(JointState, self.joints_topic)
+        bench.until(lambda: bench.probe.count_publishers("odom") and bench.probe.count_publishers("/tf"))
+        self.time = 1000.0  # [s]
+        self.pose = Pose(0.0, 0.0, 0.0)
+        self.plan = None
+
+    def stamp(self):
+        return messages.time(round(self.time * 1e9))
+
+    def step(self, twist):
+        """One tick of everything."""
+        self.planner.command(twist)
+        self.plan = self.planner.step(STEP)
+        self.pose = self.pose @ exp(self.plan.twist, STEP)
+        self.time += STEP
+        before = self.node._planted
+        plan = self.plan
+        self.to_feet.publish(self.feet.message(plan.feet, plan.feet_velocity, plan.support, self.stamp()))
+        self.bench.until(lambda: self.node._planted is not before, what="foot_targets taken in")
+        self.say_joints(self.plan.row)
+
+    def say_joints(self, row):
+        count = len(self.odom)
+        self.to_joints.publish(self.joints.message(row, None, self.stamp()))
+        self.bench.until(lambda: len(self.odom) > count, what="odom")
+
+    def drive(self, twist, steps):
+        for _ in range(steps):
+            self.step(twist)
+
+    @property
+    def told(self):
+        place = self.odom[-1].pose.pose
+        return Pose(place.position.x, place.position.y, messages.roll_pitch_yaw(place.orientation)[2])
+
+
+@pytest.mark.parametrize("mode", ["legs", "commanded"])
+@pytest.mark.parametrize("gait", ["wave", "ripple", "tetrapod"])
+def test_it_follows_a_drive_with_turns(bench, mode, gait):
+    drive = Drive(bench, gait, mode=mode)
+    for twist in (Twist(0.03, 0.0, 0.0), Twist(0.02, 0.01, 0.15), Twist(0.0, -0.03, 0.0), Twist(0.0, 0.0, 0.0)):
+        drive.drive(twist, 100)
+    assert abs(drive.pose.x) + abs(drive.pose.y) > 0.09
+    assert drive.told[:2] == pytest.approx(drive.pose[:2], abs=5e-5)  # what rolling balls leave
+    assert wrap(drive.told.yaw - drive.pose.yaw) == pytest.approx(0.0, abs=1e-4)
+
+
+def test_a_tripod_that_changes_feet_within_a_sample_loses_no_way(bench):
+    drive = Drive(bench, "tripod")
+    drive.drive(Twist(0.08, 0.0, 0.3), 300)
+    assert math.dist(drive.told[:2], drive.pose[:2]) < 0.01 * 0.08 * 300 * STEP
+    assert abs(wrap(drive.told.yaw - drive.pose.yaw)) < 0.01 * 0.3 * 300 * STEP
+
+
+def test_the_velocity_is_that_of_base_footprint_in_its_own_frame(bench):
+    drive = Drive(bench)
+    drive.drive(Twist(0.02, 0.01, 0.1), 150)
+    message = drive.odom[-1]
+    assert (message.header.frame_id, message.child_frame_id) == ("odom", "base_footprint")
+    velocity = message.twist.twist
+    told = (velocity.linear.x, velocity.linear.y, velocity.angular.z)
+    assert told == pytest.approx(drive.plan.twist, abs=1e-3)
+
+
+def test_covariances_are_never_zero_and_grow_with_the_way(bench):
+    drive = Drive(bench)
+    drive.drive(Twist(0.02, 0.0, 0.0), 50)
+    first = np.array(drive.odom[0].pose.covariance).reshape(6, 6)
+    last = np.array(drive.odom[-1].pose.covariance).reshape(6, 6)
+    assert (np.diag(first) > 0.0).all()
+    assert last[0, 0] > first[0, 0]
+    assert (np.array(drive.odom[-1].twist.covariance).reshape(6, 6).diagonal() > 0.0).all()
+
+
+def frames(tf: TFMessage):
+    return [(t.header.frame_id, t.child_frame_id) for t in tf.transforms]
+
+
+def test_tf_is_the_chain_from_odom_to_base_link(bench):
+    drive = Drive(bench)
+    drive.drive(Twist(0.02, 0.0, 0.0), 30)
+    drive.bench.until(lambda: len(drive.tf) >= 30)
+    assert frames(drive.tf[-1]) == [("odom", "base_footprint"), ("base_footprint", "base_link")]
+    footprint, base = drive.tf[-1].transforms
+    assert isinstance(footprint, TransformStamped)
+    assert footprint.transform.translation.x == pytest.approx(drive.told.x)
+    assert base.transform.translation.z == pytest.approx(robot().walk.height, abs=1e-5)
+    assert footprint.header.stamp == drive.odom[-1].header.stamp
+
+
+def test_without_odom_tf_the_body_is_still_placed_over_its_footprint(bench):
+    drive = Drive(bench, enable_odom_tf=False)
+    drive.drive(Twist(0.0, 0.0, 0.0), 2)
+    drive.bench.until(lambda: drive.tf)
+    assert frames(drive.tf[-1]) == [("base_footprint", "base_link")]
+
+
+def test_frames_take_prefix_and_names(bench):
+    drive = Drive(bench, tf_frame_prefix="one/", odom_frame_id="start", base_frame_id="foot")
+    drive.drive(Twist(0.0, 0.0, 0.0), 2)
+    drive.bench.until(lambda: drive.tf)
+    assert frames(drive.tf[-1]) == [("one/start", "one/foot"), ("one/foot", "one/base_link")]
+    assert drive.odom[-1].header.frame_id == "one/start"
+    assert drive.odom[-1].child_frame_id == "one/foot"
+
+
+def test_reset_puts_the_origin_where_the_robot_is(bench):
+    drive = Drive(bench)
+    drive.drive(Twist(0.03, 0.0, 0.1), 100)
+    assert bench.call(Trigger, "odometry/reset_odometry").success
+    drive.pose = Pose(0.0, 0.0, 0.0)
+    drive.drive(Twist(0.03, 0.0, 0.1), 50)
+    assert drive.told == pytest.approx(drive.pose, abs=1e-4)
+
+
+def test_a_motion_in_joint_space_moves_nothing(bench):
+    drive = Drive(bench)
+    drive.drive(Twist(0.0, 0.0, 0.0), 3)
+    motion = bench.publisher(JointState, "joint_motion")
+    motion.publish(drive.joints.message(standing(), None, drive.stamp()))
+    bench.until(lambda: not any(drive.node._planted))
+    for step in range(10):
+        drive.time += STEP
+        drive.say_joints(standing() + 0.02 * step)
+    assert drive.told == pytest.approx((0.0, 0.0, 0.0), abs=1e-9)
+
+
+def test_the_heading_is_the_imu_s_if_asked_for_and_the_legs_when_it_falls_silent(bench):
+    drive = Drive(bench, use_imu_yaw=True)
+    imu = bench.publisher(Imu, "imu/data")
+    for count in range(100):
+        inertial = messages.Inertial((0.0, 0.0, 3.0 + 0.01 * count), (0.0, 0.0, 0.5), (0.0, 0.0, 9.81))
+        before = drive.node._imu
+        imu.publish(messages.inertial_message(inertial, drive.stamp()))
+        bench.until(lambda before=before: drive.node._imu is not before, what="imu/data taken in")
+        drive.step(Twist(0.0, 0.0, 0.0))
+    assert drive.told.yaw == pytest.approx(0.99, abs=1e-6)
+    drive.drive(Twist(0.0, 0.0, 0.0), 30)
+    assert drive.told.yaw == pytest.approx(0.99, abs=1e-6)
+
+
+def test_before_any_feet_are_told_odom_is_the_origin(bench):
+    drive = Drive(bench)
+    drive.say_joints(standing())
+    assert drive.told == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda message: message.position.__setitem__(3, math.inf), "is inf; send finite numbers"),
+        (lambda message: message.name.__setitem__(0, "nose"), "'nose' is unknown"),
+    ],
+)
+def test_joints_that_cannot_be_used_are_refused_with_a_sentence(bench, change, sentence):
+    drive = Drive(bench)
+    good = drive.joints.message(standing(), None, drive.stamp())
+    message = JointState(name=list(good.name), position=list(good.position))
+    change(message)
+    drive.to_joints.publish(message)
+    bench.until(lambda: sentence in drive.node.last_said("refused joint_states"))
+    assert not drive.odom
+
+
+def test_a_mode_that_is_none_is_refused(bench):
+    with pytest.raises(ParameterError, match="mode must be legs or commanded, is 'wheels'"):
+        OdometryNode(parameter_overrides=overrides(mode="wheels"))
