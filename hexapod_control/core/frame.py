@@ -52,7 +52,7 @@ def frame(
     planted: list[bool],
     previous: Sequence[Row],
 ) -> Frame:
-    """The row that puts all feet at their contact points [m, base_footprint], lifted by `lifts` [m] from where they stand."""
+    """The row with all feet at their contact points [m, base_footprint], `lifts` [m] above where they stand."""
     joints, centres, unreached = [], [], None
     preload = robot.walk.preload
     for leg, contact, lift, row in zip(robot.legs, contacts, lifts, previous, strict=True):
