@@ -54,3 +54,10 @@ def test_a_robot_whose_servos_cannot_carry_it_breaks_the_limits(phantomx):
 def test_a_twist_the_robot_never_reaches_is_named(phantomx):
     with pytest.raises(WalkError, match=r"reach the twist \(3\.0, 0\.0, 0\.0\)"):
         walk(Simulation(*phantomx, WorldSettings()), Course("tripod", Twist(3.0, 0.0, 0.0)))
+
+
+def test_odometry_of_the_legs_alone_stays_with_the_robot_over_a_minute_with_turns(phantomx):
+    found = figures.measure_drift(*phantomx)
+    assert found.distance > 4.0
+    assert found.share <= figures.MOST_DRIFT
+    assert found.heading_per_metre <= figures.MOST_HEADING_DRIFT

@@ -6,19 +6,23 @@ The core in lock step with the physics, so every run prints the same. Definition
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from hexapod_control.core.planner import Planner
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import Twist
 from hexapod_control.robots.load import RobotFile, RobotFileError, load
 from hexapod_control.robots.urdf import urdf
-from hexapod_control.sim.lockstep import Course, WalkError, walk
+from hexapod_control.sim.drift import DRIVE, Drift, drift
+from hexapod_control.sim.lockstep import Course, Lockstep, WalkError, walk
 from hexapod_control.sim.quality import Quality
 from hexapod_control.sim.servo_models import fitted
 from hexapod_control.sim.settings import WorldSettings
 from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.start import sitting
 
 TWISTS = (
     Twist(0.1, 0.0, 0.0),
@@ -29,6 +33,8 @@ TWISTS = (
 )
 OTHER_SERVOS = ("ax12", "xl430", "mg996r")
 NONE = float("inf")
+MOST_DRIFT = 0.02  # of the way
+MOST_HEADING_DRIFT = math.radians(2.0)  # [rad/m]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,15 @@ def rows(robot_file: RobotFile, cases: Sequence[Case] = CASES) -> Iterator[tuple
             yield case, error
 
 
+def measure_drift(robot: Robot, text: str) -> Drift:
+    """Odometry against ground truth over a drive of a minute on flat ground; `text` is the robot's URDF."""
+    simulation = Simulation(robot, text, WorldSettings())
+    simulation.reset(sitting(robot))
+    lockstep = Lockstep(simulation, Planner(robot))
+    lockstep.stand()
+    return drift(lockstep)
+
+
 HEAD = (
     f"{'gait     vx m/s  vy  wz rad/s  servo':36s} {'ratio':>13s} {'slip':>6s} {'worst':>6s} {'roll':>5s} {'pitch':>5s}"
     f" {'height':>6s} {'ripple':>6s} {'joint':>5s} {'satur':>5s} {'duty':>5s} {'other':>5s}  limits\n"
@@ -165,6 +180,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         kept = kept and isinstance(found, Quality) and not case.limits.broken_by(found)
         print(line(case, found), flush=True)
     print(legend())
+    found_drift = measure_drift(robot_file.robot, urdf(robot_file))
+    kept = kept and found_drift.share <= MOST_DRIFT and found_drift.heading_per_metre <= MOST_HEADING_DRIFT
+    print(
+        f"odometry of legs alone over {sum(seconds for _, seconds in DRIVE):g} s with turns, {found_drift.distance:.2f} m:"
+        f" position error {100 * found_drift.share:.2f} % of the way (limit {100 * MOST_DRIFT:g} %),"
+        f" heading {math.degrees(found_drift.heading_per_metre):.2f} deg/m"
+        f" (limit {math.degrees(MOST_HEADING_DRIFT):g})"
+    )
     return 0 if kept else 1
 
 
