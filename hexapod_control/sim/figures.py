@@ -184,7 +184,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     kept = kept and found_drift.share <= MOST_DRIFT and found_drift.heading_per_metre <= MOST_HEADING_DRIFT
     seconds = sum(time for _, time in DRIVE)
     print(
-        f"odometry of legs alone over {seconds:g} s with turns, {found_drift.distance:.2f} m: position error {100 * found_drift.share:.2f} % of the way (limit {100 * MOST_DRIFT:g} %),"
+        f"odometry of legs alone over {seconds:g} s with turns, {found_drift.distance:.2f} m: position error"
+        f" {100 * found_drift.share:.2f} % of the way (limit {100 * MOST_DRIFT:g} %),"
         f" heading {math.degrees(found_drift.heading_per_metre):.2f} deg/m"
         f" (limit {math.degrees(MOST_HEADING_DRIFT):g})"
     )
