@@ -20,12 +20,12 @@ def test_planner_to_joints_to_odometry_gives_the_commanded_pose(name, gait, dire
     planner = standing(name, gait)
     odometry = Odometry(machine)
     first = planner.step(DT)
-    odometry.update(first.row, first.planted, DT)
+    odometry.update(first.row, first.support.tolist(), DT)
     truth, joints = Pose(0.0, 0.0, 0.0), first.row
     for plan in drive(planner, fitting(planner, DIRECTIONS[direction], 0.7, gait), 5.0):
         truth = truth @ exp(plan.twist, DT)
         joints = inverse(machine, plan.feet, joints).joints
-        odometry.update(joints, plan.planted, DT)
+        odometry.update(joints, plan.support.tolist(), DT)
     way = math.hypot(truth.x, truth.y) + 0.3 * abs(truth.yaw) + 0.05
     assert math.hypot(odometry.pose.x - truth.x, odometry.pose.y - truth.y) < 0.002 * way
     assert abs(math.remainder(odometry.pose.yaw - truth.yaw, math.tau)) < 0.003
@@ -39,7 +39,7 @@ def test_height_roll_and_pitch_come_from_the_plane_of_the_planted_feet(name):
     goal = BodyPose(z=0.004, roll=0.05, pitch=-0.04)
     planner.pose(goal)
     for plan in drive(planner, ZERO, 2.0):
-        odometry.update(plan.row, plan.planted, DT)
+        odometry.update(plan.row, plan.support.tolist(), DT)
     attitude = odometry.attitude
     assert (attitude.roll, attitude.pitch) == pytest.approx((0.05, -0.04), abs=1e-6)
     assert attitude.z == pytest.approx(robot(name).walk.height + 0.004, abs=1e-5)
@@ -51,12 +51,17 @@ def test_the_rigid_fit_recovers_any_motion_and_tells_slip_by_its_residual():
     feet = rng.uniform(-0.3, 0.3, (6, 2))
     motion = exp(Twist(0.1, -0.05, 0.4), 0.3)
     moved = [motion.inverse().apply(*p) for p in feet]
-    before = Support(BodyPose(), tuple(map(tuple, feet)), (True,) * 6)
-    exact = fit(before, Support(BodyPose(), tuple(moved), (True,) * 6))
+    before = Support(BodyPose(), tuple(map(tuple, feet)), (1.0,) * 6)
+    exact = fit(before, Support(BodyPose(), tuple(moved), (1.0,) * 6))
     assert tuple(exact.motion) == pytest.approx(tuple(motion)) and exact.residual < 1e-12
-    moved[2] = (moved[2][0] + 0.01, moved[2][1])
-    assert fit(before, Support(BodyPose(), tuple(moved), (True,) * 6)).residual > 0.002
-    assert fit(before, Support(BodyPose(), tuple(moved), (True,) + (False,) * 5)) is None
+    wobbly = [(x + rng.normal(0.0, 0.003), y) for x, y in moved]
+    assert fit(before, Support(BodyPose(), tuple(wobbly), (1.0,) * 6)).residual > 0.001
+    moved[2] = (moved[2][0] + 0.01, moved[2][1])  # one foot slips: it is left out
+    slipped = fit(before, Support(BodyPose(), tuple(moved), (1.0,) * 6))
+    assert tuple(slipped.motion) == pytest.approx(tuple(motion)) and slipped.feet == 5
+    turned = fit(before, Support(BodyPose(), tuple(moved), (1.0,) * 6), turn=0.5)
+    assert turned.motion.yaw == 0.5
+    assert fit(before, Support(BodyPose(), tuple(moved), (1.0,) + (0.0,) * 5)) is None
 
 
 def test_covariance_grows_with_the_way_and_with_slip():
@@ -65,8 +70,8 @@ def test_covariance_grows_with_the_way_and_with_slip():
     rng = np.random.default_rng(4)
     sizes = []
     for plan in drive(planner, Twist(0.05, 0.0, 0.0), 4.0):
-        clean.update(plan.row, plan.planted, DT)
-        slipping.update(plan.row + rng.normal(0.0, 0.01, plan.row.shape), plan.planted, DT)
+        clean.update(plan.row, plan.support.tolist(), DT)
+        slipping.update(plan.row + rng.normal(0.0, 0.01, plan.row.shape), plan.support.tolist(), DT)
         sizes.append(np.trace(clean.covariance))
     assert sizes[-1] > sizes[len(sizes) // 2] > 0.0
     assert np.trace(slipping.covariance) > 2.0 * np.trace(clean.covariance)
@@ -79,12 +84,12 @@ def test_a_sample_without_common_feet_goes_on_at_the_last_twist_and_a_lasting_lo
     planner = standing("phantomx")
     odometry = Odometry(robot("phantomx"))
     for plan in drive(planner, Twist(0.05, 0.0, 0.0), 4.0):
-        odometry.update(plan.row, plan.planted, DT)
+        odometry.update(plan.row, plan.support.tolist(), DT)
     start = odometry.pose.x
-    odometry.update(plan.row, (False,) * 6, DT)
+    odometry.update(plan.row, (0.0,) * 6, DT)
     assert odometry.pose.x - start == pytest.approx(0.05 * DT, rel=0.1)
     for _ in range(50):
-        odometry.update(plan.row, (False,) * 6, DT)
+        odometry.update(plan.row, (0.0,) * 6, DT)
     assert odometry.pose.x - start < 0.05 * 0.2 and odometry.twist == ZERO
 
 
@@ -98,7 +103,7 @@ def test_forward_of_the_planned_row_is_where_odometry_sees_the_feet(name):
     planner = standing(name)
     odometry = Odometry(robot(name))
     for plan in drive(planner, Twist(0.03, 0.01, 0.1), 2.0):
-        seen = odometry.update(plan.row, plan.planted, DT)
+        seen = odometry.update(plan.row, plan.support.tolist(), DT)
         assert np.allclose(forward(robot(name), plan.row), plan.feet, atol=1e-9)
         for contact, point, down in zip(seen.contacts, plan.contacts, plan.planted, strict=True):
             assert not down or math.dist(contact, point) < 2e-5

@@ -59,10 +59,10 @@ class Drive:
         self.plan = self.planner.step(STEP)
         self.pose = self.pose @ exp(self.plan.twist, STEP)
         self.time += STEP
-        before = self.node._planted
+        before = self.node._planned
         plan = self.plan
         self.to_feet.publish(self.feet.message(plan.feet, plan.feet_velocity, plan.support, self.stamp()))
-        self.bench.until(lambda: self.node._planted is not before, what="foot_targets taken in")
+        self.bench.until(lambda: self.node._planned is not before, what="foot_targets taken in")
         self.say_joints(self.plan.row)
 
     def say_joints(self, row):
@@ -164,7 +164,7 @@ def test_a_motion_in_joint_space_moves_nothing(bench):
     drive.drive(Twist(0.0, 0.0, 0.0), 3)
     motion = bench.publisher(JointState, "joint_motion")
     motion.publish(drive.joints.message(standing(), None, drive.stamp()))
-    bench.until(lambda: not any(drive.node._planted))
+    bench.until(lambda: not any(drive.node._planned))
     for step in range(10):
         drive.time += STEP
         drive.say_joints(standing() + 0.02 * step)
@@ -172,7 +172,7 @@ def test_a_motion_in_joint_space_moves_nothing(bench):
 
 
 def test_the_heading_is_the_imu_s_if_asked_for_and_the_legs_when_it_falls_silent(bench):
-    drive = Drive(bench, use_imu_yaw=True)
+    drive = Drive(bench, mode="legs_imu")
     imu = bench.publisher(Imu, "imu/data")
     for count in range(100):
         inertial = messages.Inertial((0.0, 0.0, 3.0 + 0.01 * count), (0.0, 0.0, 0.5), (0.0, 0.0, 9.81))
@@ -209,5 +209,5 @@ def test_joints_that_cannot_be_used_are_refused_with_a_sentence(bench, change, s
 
 
 def test_a_mode_that_is_none_is_refused(bench):
-    with pytest.raises(ParameterError, match="mode must be legs or commanded, is 'wheels'"):
+    with pytest.raises(ParameterError, match="mode must be one of commanded, legs, legs_imu, is 'wheels'"):
         OdometryNode(parameter_overrides=overrides(mode="wheels"))

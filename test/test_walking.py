@@ -30,7 +30,7 @@ FLOORS = {
 
 
 def support(plan: Plan) -> Support:
-    return Support(plan.pose, tuple((x, y) for x, y in plan.contacts.tolist()), plan.planted)
+    return Support(plan.pose, tuple((x, y) for x, y in plan.contacts.tolist()), tuple(map(float, plan.planted)))
 
 
 def top_speeds(name: str) -> np.ndarray:
@@ -106,6 +106,7 @@ def test_feet_leave_and_land_at_rest_over_the_ground(name, gait):
 
 
 def test_the_swing_is_at_rest_at_both_ends_and_highest_in_the_middle():
+    """Article B6: lift over the swing, none in stance; the article's sine is squared here, to land without a bump."""
     step = 1e-5
     assert share(step) < 1e-12 and 1.0 - share(1.0 - step) < 1e-12
     assert lift(step, 0.03) / step < 1e-4 and lift(1.0 - step, 0.03) / step < 1e-4

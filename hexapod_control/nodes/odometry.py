@@ -1,7 +1,11 @@
 """Node odometry: joints and the feet that stand -> odom and tf odom -> base_footprint -> base_link.
 
-Which feet stand is the planner's word (support of foot_targets); where they are, that of the measured joints, or in
-mode `commanded` of joint_targets. A motion in joint space (joint_motion) has no standing feet.
+mode       where the feet are         which stand                              heading
+commanded  joint_targets              planned support of foot_targets          feet
+legs       joint_states, measured     planned support                          feet
+legs_imu   joint_states, measured     foot_states while they come, else that   imu/data while it comes, else feet
+
+A motion in joint space (joint_motion) has no standing feet.
 """
 
 from __future__ import annotations
@@ -18,18 +22,22 @@ from std_srvs.srv import Trigger
 from hexapod_control.core.body import BodyPose
 from hexapod_control.core.kinematics import Array
 from hexapod_control.core.odometry import Odometry
-from hexapod_control.core.se2 import Pose, wrap
+from hexapod_control.core.se2 import wrap
+from hexapod_control.core.stability import GRAVITY
 from hexapod_control.nodes import messages, parameters
-from hexapod_control.nodes.base import COMMAND, GuardedNode
+from hexapod_control.nodes.base import COMMAND, GuardedNode, Level
 from hexapod_control.nodes.layouts import FootLayout, JointLayout
 from hexapod_control.nodes.parameters import OdometrySettings
 from hexapod_control.nodes.runner import run
 from hexapod_control.nodes.tf2_messages import TFMessage
 from hexapod_control.robots.load import load
+from hexapod_control.robots.scale import odometry_scale
 
 FLOOR = 1e-6  # [m^2, rad^2, (m/s)^2, (rad/s)^2] least variance of what is estimated
 OTHER = 1e-4  # likewise of height, roll, pitch and their rates, which odom does not estimate
-FRESH = 0.2  # [s] an IMU's heading is used this long
+FRESH = 0.2  # [s] an IMU's heading and the loads of foot_states are used this long
+FROZEN = 0.1  # [rad] the feet may turn while the IMU says exactly the same, before it is not believed
+STANDING = 0.02  # of the weight: a measured load below it is none
 GAP = 1.0  # [s] between two samples beyond which their distance in time is no measure of a speed
 EARLY = 0.9  # share of the period after which the next sample is published: stamps jitter
 
@@ -40,32 +48,41 @@ class OdometryNode(GuardedNode):
     def __init__(self, **options: Any) -> None:
         super().__init__("odometry", **options)
         self._settings = parameters.declare(self, OdometrySettings)
-        robot = load(self._settings.robot).robot
-        self._odometry = Odometry(robot)
+        robot_file = load(self._settings.robot)
+        robot = robot_file.robot
+        self._odometry = Odometry(robot, odometry_scale(robot_file))
         self._joint_layout, self._foot_layout = JointLayout(robot), FootLayout(robot)
-        self._planted = [False] * len(robot.legs)
+        self._planned = [0.0] * len(robot.legs)  # [N]
+        self._measured: tuple[float, list[float]] | None = None  # [s], [N] of foot_states
+        self._least_load = STANDING * robot.mass * GRAVITY
         self._last: float | None = None  # [s] stamp of the last joints
         self._published = -math.inf  # [s]
         self._imu: tuple[float, float] | None = None  # [s], [rad] stamp and heading
         self._heading: float | None = None  # [rad] of the IMU at the last joints
+        self._unchanged = 0.0  # [rad] the feet have turned since the IMU last said something new
         prefix = self._settings.tf_frame_prefix
         self._odom, self._footprint = prefix + self._settings.odom_frame_id, prefix + self._settings.base_frame_id
         self._base = f"{prefix}base_link"
         self._publisher = self.create_publisher(OdometryMessage, "odom", 10)
         self._tf = self.create_publisher(TFMessage, "/tf", 100)
-        joints = "joint_states" if self._settings.mode == "legs" else "joint_targets"
+        joints = "joint_targets" if self._settings.mode == "commanded" else "joint_states"
         self.create_subscription(JointState, joints, self._take_joints, COMMAND)
         self.create_subscription(MultiDOFJointState, "foot_targets", self._take_feet, COMMAND)
         self.create_subscription(JointState, "joint_motion", self._take_motion, COMMAND)
-        if self._settings.use_imu_yaw:
+        if self._settings.mode == "legs_imu":
             self.create_subscription(Imu, "imu/data", self._take_imu, COMMAND)
+            self.create_subscription(MultiDOFJointState, "foot_states", self._take_loads, COMMAND)
         self.create_service(Trigger, "~/reset_odometry", self._reset)
 
     def _take_feet(self, message: Any) -> None:
-        self._planted = (self._foot_layout.forces(message) > 0.0).tolist()
+        self._planned = self._foot_layout.forces(message).tolist()
+
+    def _take_loads(self, message: Any) -> None:
+        forces = self._foot_layout.forces(message).tolist()
+        self._measured = self._seconds(message), [f if f > self._least_load else 0.0 for f in forces]
 
     def _take_motion(self, message: Any) -> None:
-        self._planted = [False] * len(self._planted)
+        self._planned = [0.0] * len(self._planned)
 
     def _take_imu(self, message: Any) -> None:
         orientation = messages.inertial(message).orientation
@@ -84,9 +101,7 @@ class OdometryNode(GuardedNode):
         if self._last is not None and dt == 0.0:
             return  # the same sample again
         self._last = now
-        before = self._odometry.pose
-        self._odometry.update(joints, self._planted, dt if 0.0 < dt < GAP else 0.0)
-        self._turn_as_imu(before, now)
+        self._odometry.update(joints, self._loads(now), dt if 0.0 < dt < GAP else 0.0, self._turn(now))
         if not 0.0 <= now - self._published < EARLY / self._settings.publish_rate:
             self._published = now
             self._publish(message.header.stamp if messages.nanoseconds(message.header.stamp) else self._now())
@@ -94,16 +109,28 @@ class OdometryNode(GuardedNode):
     def _now(self) -> Any:
         return self.get_clock().now().to_msg()
 
-    def _turn_as_imu(self, before: Pose, now: float) -> None:
-        """Puts the IMU's change of heading in the place of the legs', if there is a fresh one."""
+    def _loads(self, now: float) -> list[float]:
+        """Loads of the feet [N], 0 in the air: measured if there are fresh ones, else as planned."""
+        if self._measured is not None and abs(now - self._measured[0]) <= FRESH:
+            return self._measured[1]
+        return self._planned
+
+    def _turn(self, now: float) -> float | None:
+        """Change of the IMU's heading [rad] since the last joints; None without an IMU to believe."""
+        before = self._heading
         if self._imu is None or abs(now - self._imu[0]) > FRESH:
-            self._heading = None
-            return
-        heading = self._imu[1]
-        if self._heading is not None:
-            pose = self._odometry.pose
-            self._odometry.pose = Pose(pose.x, pose.y, wrap(before.yaw + heading - self._heading))
-        self._heading = heading
+            self._heading, self._unchanged = None, 0.0
+            return None
+        self._heading = self._imu[1]
+        if before is None:
+            return None
+        turn = wrap(self._heading - before)
+        self._unchanged = 0.0 if turn else self._unchanged + self._odometry.fitted_turn
+        if abs(self._unchanged) > FROZEN:
+            text = "imu/data says the same while the robot turns: the feet give the heading; check the IMU"
+            self.say("imu", Level.WARNING, text)
+            return None
+        return turn
 
     def _publish(self, stamp: Any) -> None:
         odometry = self._odometry

@@ -50,7 +50,7 @@ def drift(lockstep: Lockstep, drive: tuple[tuple[Twist, float], ...] = DRIVE) ->
         for _ in range(round(seconds / CONTROL_PERIOD)):
             lockstep.planner.command(twist)
             plan = lockstep.tick()
-            odometry.update(simulation.joints, plan.planted, CONTROL_PERIOD)
+            odometry.update(simulation.joints, plan.support.tolist(), CONTROL_PERIOD)
             now = planar_pose(simulation)
             distance += math.hypot(now.x - last.x, now.y - last.y)
             last = now
