@@ -29,7 +29,7 @@ LEAST_SLIP = 0.001  # [m] ... at least this between two samples: the foot is lef
 # Growth of the variance with the way, and with what the fit leaves over: from drives in physics, see the test.
 WAY = 1.5e-5  # [m^2/m]
 WAY_TURN = 3e-5  # [rad^2/m] without an IMU; a turn on the spot counts with the way of the feet
-TURN_NOISE = 2.5e-6  # [rad^2/s] of an IMU's heading
+TURN_NOISE = 6.4e-7  # [rad^2/s] of an IMU's heading
 REST = 0.5  # of the squared residual of a step
 
 

@@ -12,9 +12,11 @@ from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from hexapod_control.core.body import BodyPose
 from hexapod_control.core.kinematics import Array, forward
 from hexapod_control.core.robot import Robot, Vector
+from hexapod_control.core.se2 import wrap
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import COMMAND, GuardedNode
 from hexapod_control.nodes.layouts import FootLayout, JointLayout
+from hexapod_control.sim.imu import ImuNoise
 from hexapod_control.sim.simulation import Reading
 
 WORLD = "world"
@@ -33,12 +35,19 @@ class SimOutput:
         self._foot_states = node.create_publisher(MultiDOFJointState, "foot_states", COMMAND)
         self._imu = node.create_publisher(Imu, "imu/data", COMMAND)
         self._truth = node.create_publisher(Odometry, "simulator/floating_base_state", 10)
+        self._noise, self._imu_time = ImuNoise(seed=0), 0.0
         self._last: tuple[float, Array] | None = None  # [s], [m] feet at the last time
 
     def imu(self, reading: Reading, stamp: Any) -> None:
-        """Publishes imu/data."""
-        angles = _angles(reading.orientation)
-        inertial = messages.Inertial(angles, _vector(reading.angular_velocity), _vector(reading.acceleration))
+        """Publishes imu/data, with the errors of a small IMU."""
+        rate, acceleration = self._noise.step(reading.time - self._imu_time)
+        self._imu_time = reading.time
+        roll, pitch, yaw = _angles(reading.orientation)
+        inertial = messages.Inertial(
+            (roll, pitch, wrap(yaw + self._noise.heading)),
+            _vector(reading.angular_velocity + rate),
+            _vector(reading.acceleration + acceleration),
+        )
         self._imu.publish(messages.inertial_message(inertial, stamp, self._imu_frame))
 
     def state(self, reading: Reading, stamp: Any) -> None:

@@ -11,18 +11,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hexapod_control.core.planner import Planner
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import Twist
 from hexapod_control.robots.load import RobotFile, RobotFileError, load
 from hexapod_control.robots.urdf import urdf
-from hexapod_control.sim.drift import DRIVE, Drift, drift
-from hexapod_control.sim.lockstep import Course, Lockstep, WalkError, walk
+from hexapod_control.sim.drift import MIXED, Drift, drift, standing
+from hexapod_control.sim.lockstep import Course, WalkError, walk
 from hexapod_control.sim.quality import Quality
 from hexapod_control.sim.servo_models import fitted
 from hexapod_control.sim.settings import WorldSettings
 from hexapod_control.sim.simulation import Simulation
-from hexapod_control.sim.start import sitting
 
 TWISTS = (
     Twist(0.1, 0.0, 0.0),
@@ -114,11 +112,7 @@ def rows(robot_file: RobotFile, cases: Sequence[Case] = CASES) -> Iterator[tuple
 
 def measure_drift(robot: Robot, text: str) -> Drift:
     """Odometry against ground truth over a drive of a minute on flat ground; `text` is the robot's URDF."""
-    simulation = Simulation(robot, text, WorldSettings())
-    simulation.reset(sitting(robot))
-    lockstep = Lockstep(simulation, Planner(robot))
-    lockstep.stand()
-    return drift(lockstep)
+    return drift(standing(robot, text, WorldSettings()), MIXED)
 
 
 HEAD = (
@@ -182,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(legend())
     found_drift = measure_drift(robot_file.robot, urdf(robot_file))
     kept = kept and found_drift.share <= MOST_DRIFT and found_drift.heading_per_metre <= MOST_HEADING_DRIFT
-    seconds = sum(time for _, time in DRIVE)
+    seconds = sum(time for _, time in MIXED)
     print(
         f"odometry of legs alone over {seconds:g} s with turns, {found_drift.distance:.2f} m: position error"
         f" {100 * found_drift.share:.2f} % of the way (limit {100 * MOST_DRIFT:g} %),"

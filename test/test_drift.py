@@ -1,0 +1,43 @@
+"""Odometry in physics: how far it drifts on three grounds, and whether its covariance says so."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+
+from hexapod_control.robots.load import load
+from hexapod_control.robots.urdf import urdf
+from hexapod_control.sim.drift import DRIVES, GROUNDS, drift, random_drive, standing
+
+pytestmark = pytest.mark.physics
+
+SOAK = bool(os.environ.get("HEXAPOD_SOAK"))
+SEEDS = range(20 if SOAK else 2)
+LIMITS = {"flat": (0.01, 1.0), "blocks 1 cm": (0.03, 2.0), "friction 0.5": (0.03, 2.0)}  # of the way, [deg/m]
+SLICE = [("flat", "mixed"), ("blocks 1 cm", "figure eight"), ("friction 0.5", "square")]
+CASES = [(ground, drive) for ground in GROUNDS for drive in DRIVES] if SOAK else SLICE
+
+
+@pytest.fixture(scope="module")
+def phantomx():
+    robot_file = load("phantomx")
+    return robot_file.robot, urdf(robot_file)
+
+
+@pytest.mark.parametrize(("ground", "drive"), CASES)
+def test_soak_of_legs_and_imu_staying_with_the_robot(ground, drive, phantomx):
+    found = drift(standing(*phantomx, GROUNDS[ground]), DRIVES[drive], "legs_imu")
+    share, degrees = LIMITS[ground]
+    assert found.share <= share
+    assert math.degrees(found.heading_per_metre) <= degrees
+
+
+@pytest.mark.parametrize("ground", GROUNDS if SOAK else ["flat"])
+def test_soak_of_the_covariance_describing_the_errors_of_ten_second_windows(ground, phantomx):
+    """Mean normalised error squared per degree of freedom between 0.5 and 2 (a slice of it: between 0.3 and 3)."""
+    squared = []
+    for seed in SEEDS:
+        squared += drift(standing(*phantomx, GROUNDS[ground]), random_drive(seed), "legs_imu", seed).windows
+    least, most = (0.5, 2.0) if SOAK else (0.3, 3.0)
+    assert least <= float(np.mean(squared)) <= most
