@@ -37,6 +37,18 @@ class BodyPose(NamedTuple):
             (-sp, cp * sr, cp * cr),
         )
 
+    def quaternion(self) -> tuple[float, float, float, float]:
+        """x, y, z, w of the rotation."""
+        cr, sr = math.cos(self.roll / 2), math.sin(self.roll / 2)
+        cp, sp = math.cos(self.pitch / 2), math.sin(self.pitch / 2)
+        cy, sy = math.cos(self.yaw / 2), math.sin(self.yaw / 2)
+        return (
+            sr * cp * cy - cr * sp * sy,
+            cr * sp * cy + sr * cp * sy,
+            cr * cp * sy - sr * sp * cy,
+            cr * cp * cy + sr * sp * sy,
+        )
+
 
 NEUTRAL = BodyPose()
 
@@ -44,16 +56,16 @@ NEUTRAL = BodyPose()
 class Placement:
     """Where a body pose at a height puts base_link; maps points between it and base_footprint."""
 
-    __slots__ = ("_rotation", "_translation")
+    __slots__ = ("_translation", "rotation")
 
     def __init__(self, pose: BodyPose, height: float) -> None:
         """`height` [m] is that of base_link above the ground in the neutral stance."""
-        self._rotation = pose.rotation()
+        self.rotation = pose.rotation()  # rows of the matrix base_link -> base_footprint
         self._translation = (pose.x, pose.y, height + pose.z)
 
     def to_base(self, x: float, y: float, z: float) -> Vector:
         """A point of base_footprint [m] in base_link [m]."""
-        (a, b, c), (d, e, f), (g, h, i) = self._rotation
+        (a, b, c), (d, e, f), (g, h, i) = self.rotation
         tx, ty, tz = self._translation
         x, y, z = x - tx, y - ty, z - tz
         return a * x + d * y + g * z, b * x + e * y + h * z, c * x + f * y + i * z
@@ -66,5 +78,5 @@ class Placement:
 
     def turn(self, x: float, y: float, z: float) -> Vector:
         """A direction of base_link in base_footprint."""
-        (a, b, c), (d, e, f), (g, h, i) = self._rotation
+        (a, b, c), (d, e, f), (g, h, i) = self.rotation
         return a * x + b * y + c * z, d * x + e * y + f * z, g * x + h * y + i * z

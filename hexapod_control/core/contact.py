@@ -8,11 +8,11 @@ the one of the upright tibia, so that contact and centre belong together one to 
 
 from __future__ import annotations
 
-import math
+from math import atan2, cos, hypot, sin
 
 from hexapod_control.core.body import Placement
-from hexapod_control.core.kinematics import LegSolution, Row, base_to_hip, leg_inverse
-from hexapod_control.core.robot import Leg
+from hexapod_control.core.kinematics import Bent, Row, bend
+from hexapod_control.core.robot import Leg, Vector
 
 
 def rolling_shift(leg: Leg, joints: Row, placement: Placement, radius: float) -> tuple[float, float]:
@@ -20,30 +20,33 @@ def rolling_shift(leg: Leg, joints: Row, placement: Placement, radius: float) ->
     if radius == 0.0:
         return 0.0, 0.0
     # Unit vector from the foot to the knee: against the direction of the tibia in the plane of the leg.
-    heading = leg.hip_yaw + joints[0]
-    angle = joints[1] + joints[2]
-    radial = -math.cos(angle)
-    x, y, z = placement.turn(radial * math.cos(heading), radial * math.sin(heading), -math.sin(angle))
-    across = math.hypot(x, y)
+    coxa, femur, tibia = joints
+    heading, angle = leg.hip_yaw + coxa, femur + tibia
+    radial = -cos(angle)
+    along_x, along_y, up = radial * cos(heading), radial * sin(heading), -sin(angle)
+    (a, b, c), (d, e, f), (g, h, i) = placement.rotation  # as Placement.turn, which is called too often here
+    x, y, z = a * along_x + b * along_y + c * up, d * along_x + e * along_y + f * up, g * along_x + h * along_y + i * up
+    across = hypot(x, y)
     if across < 1e-12:
         return 0.0, 0.0
-    arc = radius * math.atan2(across, z) / across
+    arc = radius * atan2(across, z) / across
     return arc * x, arc * y
 
 
 def place(
     leg: Leg, contact: tuple[float, float], lift: float, placement: Placement, radius: float, previous: Row
-) -> tuple[tuple[float, float, float], LegSolution]:
+) -> tuple[Vector, Bent]:
     """Ball centre [m, base_link] and joints for a contact point (x, y) [m, base_footprint] lifted by `lift` [m].
 
     The shift depends on the joints and the joints on the shift: the previous joints (one tick old) start a
     fixed point that contracts by radius / tibia (about 0.08) a turn, so two turns leave micrometres.
     """
+    x, y = contact
     shift_x, shift_y = rolling_shift(leg, previous, placement, radius)
     z = lift + radius
     if radius > 0.0:
-        centre = placement.to_base(contact[0] + shift_x, contact[1] + shift_y, z)
-        first = leg_inverse(leg, base_to_hip(leg, centre), previous)
-        shift_x, shift_y = rolling_shift(leg, first.joints, placement, radius)
-    centre = placement.to_base(contact[0] + shift_x, contact[1] + shift_y, z)
-    return centre, leg_inverse(leg, base_to_hip(leg, centre), previous)
+        centre = placement.to_base(x + shift_x, y + shift_y, z)
+        joints, _, _ = bend(leg, centre, previous)
+        shift_x, shift_y = rolling_shift(leg, joints, placement, radius)
+    centre = placement.to_base(x + shift_x, y + shift_y, z)
+    return centre, bend(leg, centre, previous)

@@ -54,11 +54,11 @@ def frame(
 ) -> Frame:
     """The row with all feet at their contact points [m, base_footprint], `lifts` [m] above where they stand."""
     joints, centres, unreached = [], [], None
-    preload = robot.walk.preload
+    preload, radius = robot.walk.preload, robot.foot_radius
     for leg, contact, lift, row in zip(robot.legs, contacts, lifts, previous, strict=True):
-        centre, solution = place(leg, contact, lift - preload, placement, robot.foot_radius, row)
+        centre, (found, reason, excess) = place(leg, contact, lift - preload, placement, radius, row)
         centres.append(centre)
-        joints.append(solution.joints)
-        if solution.reason is not None and unreached is None:
-            unreached = Unreached(leg.name, solution.reason, solution.excess)
+        joints.append(found)
+        if reason is not None and unreached is None:
+            unreached = Unreached(leg.name, reason, excess)
     return Frame(joints, centres, contacts, planted, placement, unreached)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
+from math import acos, asin, atan2, cos, hypot, pi, sin, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +43,10 @@ class LegSolution(NamedTuple):
     joints: Row  # [rad]
     reason: Reach | None
     excess: float  # [m] beyond the reach limit, or [rad] beyond the joint limit; 0 if reached
+
+
+Bent = tuple[Row, Reach | None, float]
+"""The fields of a LegSolution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,34 +91,43 @@ def leg_inverse(leg: Leg, foot: Vector, previous: Row) -> LegSolution:
     `previous` [rad] gives the coxa its angle where the target has no direction. A target out of reach is
     pulled back to the reach limit, an angle beyond a joint limit is clamped; the reason says which.
     """
+    return LegSolution(*bend(leg, hip_to_base(leg, foot), previous))
+
+
+def bend(leg: Leg, foot: Vector, previous: Row) -> Bent:
+    """As leg_inverse for a foot in base_link [m], in one go: it is called three times per leg and tick."""
+    c, s = leg.turn
     x, y, z = foot
+    hip_x, hip_y, hip_z = leg.hip
+    x, y, z = x - hip_x, y - hip_y, z - hip_z
+    x, y = c * x + s * y, c * y - s * x
     d = leg.femur_lateral
     reason: Reach | None = None
     excess = 0.0
-    distance = math.hypot(x, y)
-    if distance < max(ON_AXIS, abs(d)):
+    distance = hypot(x, y)
+    if distance < ON_AXIS or distance < d or distance < -d:
         reason = Reach.ON_AXIS if distance < ON_AXIS else Reach.TOO_NEAR
         coxa, radial, excess = previous[0], 0.0, abs(d) - distance
     else:
-        radial = math.sqrt(distance * distance - d * d)
-        coxa = math.atan2(y, x) - math.asin(d / distance)
-        if abs(coxa) > math.pi:
+        radial = sqrt(distance * distance - d * d)
+        coxa = atan2(y, x) - asin(d / distance)
+        if abs(coxa) > pi:
             coxa = math.remainder(coxa, math.tau)
 
     u = radial - leg.coxa.length
     w = z - leg.femur_vertical
     a, b = leg.femur.length, leg.tibia.length
     squared = u * u + w * w
-    bend = (squared - a * a - b * b) / (2.0 * a * b)
-    if bend > 1.0:
-        reason, excess = reason or Reach.TOO_FAR, excess or math.sqrt(squared) - (a + b)
-        bend = 1.0
-    elif bend < -1.0:
-        reason, excess = reason or Reach.TOO_NEAR, excess or abs(a - b) - math.sqrt(squared)
-        bend = -1.0
-    tibia = -math.acos(bend)
-    femur = math.atan2(w, u) - math.atan2(b * math.sin(tibia), a + b * bend)
-    if femur > math.pi:
+    cosine = (squared - a * a - b * b) / (2.0 * a * b)
+    if cosine > 1.0:
+        reason, excess = reason or Reach.TOO_FAR, excess or sqrt(squared) - (a + b)
+        cosine = 1.0
+    elif cosine < -1.0:
+        reason, excess = reason or Reach.TOO_NEAR, excess or abs(a - b) - sqrt(squared)
+        cosine = -1.0
+    tibia = -acos(cosine)
+    femur = atan2(w, u) - atan2(b * sin(tibia), a + b * cosine)
+    if femur > pi:
         femur -= math.tau
 
     joints = (coxa, femur, tibia)
@@ -123,10 +137,10 @@ def leg_inverse(leg: Leg, foot: Vector, previous: Row) -> LegSolution:
         and second.lower <= femur <= second.upper
         and third.lower <= tibia <= third.upper
     ):
-        return LegSolution(joints, reason, excess)
+        return joints, reason, excess
     clamped = clamp(leg, joints)
     beyond = max(abs(q - c) for q, c in zip(joints, clamped, strict=True))
-    return LegSolution(clamped, reason or Reach.JOINT_LIMIT, excess or beyond)
+    return clamped, reason or Reach.JOINT_LIMIT, excess or beyond
 
 
 def clamp(leg: Leg, joints: Row) -> Row:
@@ -140,26 +154,28 @@ def clamp(leg: Leg, joints: Row) -> Row:
 def leg_velocity(leg: Leg, joints: Row, velocity: Vector) -> Row:
     """Joint speeds [rad/s] that move the foot with `velocity` [m/s, hip frame]; 0 along a singular direction."""
     coxa, femur, tibia = joints
-    cos_coxa, sin_coxa = math.cos(coxa), math.sin(coxa)
-    radial_speed = velocity[0] * cos_coxa + velocity[1] * sin_coxa
-    across_speed = velocity[1] * cos_coxa - velocity[0] * sin_coxa
+    vx, vy, vz = velocity
+    cos_coxa, sin_coxa = cos(coxa), sin(coxa)
+    radial_speed = vx * cos_coxa + vy * sin_coxa
+    across_speed = vy * cos_coxa - vx * sin_coxa
     a, b = leg.femur.length, leg.tibia.length
     total = femur + tibia
-    radial = leg.coxa.length + a * math.cos(femur) + b * math.cos(total)
+    cos_femur, cos_total = cos(femur), cos(total)
+    radial = leg.coxa.length + a * cos_femur + b * cos_total
     # A coxa turn moves the foot by (-lateral, radial): the lateral part has to be taken back by the leg's plane.
     coxa_speed = across_speed / radial if abs(radial) > 1e-6 else 0.0
     plane_speed = radial_speed + leg.femur_lateral * coxa_speed
-    sin_tibia = math.sin(tibia)
+    sin_tibia = sin(tibia)
     if abs(sin_tibia) < 1e-6:
         return coxa_speed, 0.0, 0.0
-    femur_speed = (plane_speed * math.cos(total) + velocity[2] * math.sin(total)) / (a * sin_tibia)
-    total_speed = -(plane_speed * math.cos(femur) + velocity[2] * math.sin(femur)) / (b * sin_tibia)
+    femur_speed = (plane_speed * cos_total + vz * sin(total)) / (a * sin_tibia)
+    total_speed = -(plane_speed * cos_femur + vz * sin(femur)) / (b * sin_tibia)
     return coxa_speed, femur_speed, total_speed - femur_speed
 
 
 def hip_to_base(leg: Leg, point: Vector) -> Vector:
     """A point of the hip frame [m] in base_link [m]."""
-    c, s = math.cos(leg.hip_yaw), math.sin(leg.hip_yaw)
+    c, s = leg.turn
     return (
         leg.hip[0] + c * point[0] - s * point[1],
         leg.hip[1] + s * point[0] + c * point[1],
@@ -169,9 +185,11 @@ def hip_to_base(leg: Leg, point: Vector) -> Vector:
 
 def base_to_hip(leg: Leg, point: Vector) -> Vector:
     """A point of base_link [m] in the hip frame [m]."""
-    c, s = math.cos(leg.hip_yaw), math.sin(leg.hip_yaw)
-    x, y = point[0] - leg.hip[0], point[1] - leg.hip[1]
-    return c * x + s * y, c * y - s * x, point[2] - leg.hip[2]
+    c, s = leg.turn
+    x, y, z = point
+    hip_x, hip_y, hip_z = leg.hip
+    x, y = x - hip_x, y - hip_y
+    return c * x + s * y, c * y - s * x, z - hip_z
 
 
 def forward(robot: Robot, joints: Array) -> Array:
@@ -187,14 +205,11 @@ def forward(robot: Robot, joints: Array) -> Array:
 def inverse(robot: Robot, feet: Array, previous: Array) -> Solution:
     """Joints for ball centres `feet` (n, 3) [m] in base_link, with the previous joints (n, 3) [rad]."""
     solutions = [
-        leg_inverse(leg, base_to_hip(leg, foot), row)
+        bend(leg, foot, row)
         for leg, foot, row in zip(robot.legs, np.asarray(feet).tolist(), np.asarray(previous).tolist(), strict=True)
     ]
-    return Solution(
-        read_only([s.joints for s in solutions]),
-        tuple(s.reason for s in solutions),
-        tuple(s.excess for s in solutions),
-    )
+    joints, reasons, excess = zip(*solutions, strict=True)
+    return Solution(read_only(joints), reasons, excess)
 
 
 def joint_velocities(robot: Robot, joints: Array, velocities: Array) -> Array:
@@ -203,6 +218,6 @@ def joint_velocities(robot: Robot, joints: Array, velocities: Array) -> Array:
     for leg, row, (vx, vy, vz) in zip(
         robot.legs, np.asarray(joints).tolist(), np.asarray(velocities).tolist(), strict=True
     ):
-        c, s = math.cos(leg.hip_yaw), math.sin(leg.hip_yaw)
+        c, s = leg.turn
         rows.append(leg_velocity(leg, row, (c * vx + s * vy, c * vy - s * vx, vz)))
     return read_only(rows)

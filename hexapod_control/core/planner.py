@@ -74,9 +74,12 @@ class Planner:
         self.state = State.UNKNOWN
         self._gait = self.able.gaits[gait or robot.walk.gait]
         self._limits = limits or TwistLimits()
+        self._lift = 1.0  # share of the robot's step height
         self._top = [[SPEED_SHARE * joint.no_load_speed for joint in leg.joints] for leg in robot.legs]
         self._home = self.able.stances.at(robot.walk.height).footholds
         self._lying = posture.lying_offset(robot, self._home)
+        self._weight = robot.mass * GRAVITY  # [N]
+        self._zero = read_only(np.zeros((len(robot.legs), 3)))
         self._row: list[Row] | None = None  # joints of the last tick
         self._centres: list[Vector] | None = None
         self._frame: Frame | None = None  # of the last tick
@@ -177,6 +180,12 @@ class Planner:
         if self._walk:
             self._walk.limits = limits
 
+    def lift(self, share: float) -> None:
+        """Sets the height of the steps as a share (0 to 1) of the robot's."""
+        self._lift = share
+        if self._walk:
+            self._walk.lift(share)
+
     # --- what it does -----------------------------------------------------------------------------
 
     @property
@@ -221,6 +230,7 @@ class Planner:
         self._motion, self._next = (motions[0], motions[1:]) if motions else (None, [])
         if self._walk:
             self._walk.limits = self._limits
+            self._walk.lift(self._lift)
             if self._walk.gait is not self._gait:
                 self._walk.change_gait(self._gait)
 
@@ -297,20 +307,22 @@ class Planner:
 
     def _plan(self, motion: Motion, found: Frame, dt: float, share: float) -> Plan:
         walk = motion if isinstance(motion, Walk) else None
-        before = self._centres
-        if found.centres is not None and before is None:
-            before = [(x, y, z) for x, y, z in forward(self.robot, read_only(self._row)).tolist()]
+        before = read_only(self._row) if self._last is None or self._last.row is None else self._last.row
+        row = read_only(found.joints)
+        feet = None if found.centres is None else read_only(found.centres)
+        feet_before = None if self._last is None else self._last.feet
+        if feet is not None and feet_before is None:
+            feet_before = forward(self.robot, before)
         x, y, z = center_of_mass(self.robot, found.joints)
         x, y, _ = found.placement.to_footprint(x, y, z)
         standing = [point for point, down in zip(found.contacts, found.planted, strict=True) if down]
-        row = read_only(found.joints)
         return Plan(
             state=self.state,
-            feet=None if found.centres is None else read_only(found.centres),
-            feet_velocity=_rate(before or [], found.centres or [], dt, len(found.joints)),
-            support=read_only(support(found.contacts, found.planted, (x, y), self.robot.mass * GRAVITY)),
-            joints=row if found.centres is None else None,
-            joint_velocity=_rate(self._row or [], found.joints, dt, len(found.joints)),
+            feet=feet,
+            feet_velocity=self._zero if feet is None or feet_before is None else _rate(feet_before, feet, dt),
+            support=read_only(support(found.contacts, found.planted, (x, y), self._weight)),
+            joints=row if feet is None else None,
+            joint_velocity=_rate(before, row, dt),
             row=row,
             contacts=read_only(found.contacts),
             planted=tuple(found.planted),
@@ -322,8 +334,7 @@ class Planner:
 
     def _still(self) -> Plan:
         """The last plan again, at rest; nothing at all as long as no row was ever commanded."""
-        count = len(self.robot.legs)
-        zero = read_only(np.zeros((count, 3)))
+        zero, count = self._zero, len(self.robot.legs)
         if self._last is not None:
             last = self._last
             return replace(last, state=self.state, feet_velocity=zero, joint_velocity=zero, twist=ZERO, unreached=None)
@@ -344,10 +355,8 @@ class Planner:
         )
 
 
-def _rate(before: Sequence[Vector], after: Sequence[Vector], dt: float, count: int) -> Array:
-    """Speeds (n, 3) [per s] between two rows; zero where there is no row before."""
-    if not before or not after:
-        return read_only(np.zeros((count, 3)))
-    return read_only(
-        [((b[0] - a[0]) / dt, (b[1] - a[1]) / dt, (b[2] - a[2]) / dt) for a, b in zip(before, after, strict=True)]
-    )
+def _rate(before: Array, after: Array, dt: float) -> Array:
+    """Speeds (n, 3) [per s] between two rows, read-only."""
+    speeds: Array = (after - before) / dt
+    speeds.setflags(write=False)
+    return speeds

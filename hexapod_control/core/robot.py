@@ -17,7 +17,7 @@ Signs, the same for every leg: coxa + is counter-clockwise about +z, femur and t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 Vector = tuple[float, float, float]
 
@@ -75,6 +75,26 @@ class Leg:
     femur_joint: Joint
     tibia_joint: Joint
     foothold: tuple[float, float]  # [m] neutral contact point in base_footprint at the nominal height
+    turn: tuple[float, float] = field(init=False, repr=False, compare=False)  # cosine and sine of hip_yaw
+    moments: tuple[float, ...] = field(init=False, repr=False, compare=False)
+    """Mass of the leg [kg] and its static moments about the hip [kg m].
+
+    Of what does not turn with femur and tibia: along, across and above the leg; of the straight femur, of the tibia.
+    """
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "turn", (math.cos(self.hip_yaw), math.sin(self.hip_yaw)))
+        m1, m2, m3 = self.coxa.mass, self.femur.mass, self.tibia.mass
+        # Every mass is halfway along its segment.
+        moments = (
+            m1 + m2 + m3,
+            self.coxa.length * (m1 / 2 + m2 + m3),
+            self.femur_lateral * (m2 + m3),
+            self.femur_vertical * (m2 + m3),
+            self.femur.length * (m2 / 2 + m3),
+            self.tibia.length * m3 / 2,
+        )
+        object.__setattr__(self, "moments", moments)
 
     @property
     def joints(self) -> tuple[Joint, Joint, Joint]:

@@ -74,6 +74,21 @@ def exp(twist: Twist, time: float) -> Pose:
     return Pose(s * dx - c * dy, c * dx + s * dy, angle)
 
 
+def carried(twist: Twist, time: float, x: float, y: float) -> tuple[float, float]:
+    """`exp(twist, time).apply(x, y)` with half of its sines and cosines."""
+    vx, vy, wz = twist
+    angle = wz * time
+    cosine, sine = math.cos(angle), math.sin(angle)
+    if abs(angle) < 1e-4:
+        s = 1.0 - angle * angle / 6.0
+        c = angle * (0.5 - angle * angle / 24.0)
+    else:
+        s = sine / angle
+        c = (1.0 - cosine) / angle
+    dx, dy = vx * time, vy * time
+    return s * dx - c * dy + cosine * x - sine * y, c * dx + s * dy + sine * x + cosine * y
+
+
 def log(pose: Pose, time: float) -> Twist:
     """The constant twist that reaches a pose (|yaw| < pi) in a time [s]; inverse of exp."""
     half = pose.yaw / 2.0

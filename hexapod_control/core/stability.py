@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from math import cos, hypot, sin
 
-from hexapod_control.core.kinematics import Row, hip_to_base
+from hexapod_control.core.kinematics import Row
 from hexapod_control.core.robot import Robot, Vector
 
 GRAVITY = 9.81  # [m/s^2]
@@ -45,7 +46,7 @@ def margin(feet: Sequence[Point], center: Point) -> float:
     best = math.inf
     for x1, y1 in corners:
         dx, dy = x1 - x0, y1 - y0
-        best = min(best, (dx * (cy - y0) - dy * (cx - x0)) / math.hypot(dx, dy))
+        best = min(best, (dx * (cy - y0) - dy * (cx - x0)) / hypot(dx, dy))
         x0, y0 = x1, y1
     return best
 
@@ -55,17 +56,15 @@ def center_of_mass(robot: Robot, joints: Sequence[Row]) -> Vector:
     mass = robot.body.mass
     x, y, z = (mass * c for c in robot.body.center_of_mass)
     for leg, (coxa, femur, tibia) in zip(robot.legs, joints, strict=True):
-        m1, m2, m3 = leg.coxa.mass, leg.femur.mass, leg.tibia.mass
-        femur_r, femur_z = leg.femur.length * math.cos(femur), leg.femur.length * math.sin(femur)
-        tibia_r, tibia_z = leg.tibia.length * math.cos(femur + tibia), leg.tibia.length * math.sin(femur + tibia)
-        # Static moments about the hip: coxa halfway, femur and tibia halfway along their own lengths.
-        r = leg.coxa.length * (m1 / 2 + m2 + m3) + femur_r * (m2 / 2 + m3) + tibia_r * m3 / 2
-        across = leg.femur_lateral * (m2 + m3)
-        up = leg.femur_vertical * (m2 + m3) + femur_z * (m2 / 2 + m3) + tibia_z * m3 / 2
-        m = m1 + m2 + m3
-        c, s = math.cos(coxa), math.sin(coxa)
-        dx, dy, dz = hip_to_base(leg, ((r * c - across * s) / m, (r * s + across * c) / m, up / m))
-        x, y, z, mass = x + m * dx, y + m * dy, z + m * dz, mass + m
+        m, along, across, up, of_femur, of_tibia = leg.moments
+        heading, angle = leg.hip_yaw + coxa, femur + tibia
+        c, s = cos(heading), sin(heading)
+        r = along + of_femur * cos(femur) + of_tibia * cos(angle)
+        hip_x, hip_y, hip_z = leg.hip
+        x += m * hip_x + r * c - across * s
+        y += m * hip_y + r * s + across * c
+        z += m * hip_z + up + of_femur * sin(femur) + of_tibia * sin(angle)
+        mass += m
     return x / mass, y / mass, z / mass
 
 

@@ -40,7 +40,7 @@ class Stance:
 
 def reaches(leg: Leg, robot: Robot, contact: Point, lift: float, placement: Placement) -> bool:
     """True if the leg can put its foot at a contact point (x, y) [m, base_footprint] lifted by `lift` [m]."""
-    return place(leg, contact, lift, placement, robot.foot_radius, GUESS)[1].reason is None
+    return place(leg, contact, lift, placement, robot.foot_radius, GUESS)[1][1] is None
 
 
 def radius_about(leg: Leg, robot: Robot, foothold: Point, placement: Placement, lift: float, most: float) -> float:

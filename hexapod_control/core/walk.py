@@ -60,8 +60,8 @@ class Walk:
     def __init__(self, able: Abilities, contacts: Sequence[Point], pose: BodyPose, gait: Gait) -> None:
         """Starts standing on contact points [m, base_footprint] in a pose."""
         self._able = able
-        lift_height = able.robot.walk.lift_height + able.robot.walk.preload
-        self.walker = Walker([Foot(x, y) for x, y in contacts], Schedule(gait), lift_height)
+        self.walker = Walker([Foot(x, y) for x, y in contacts], Schedule(gait), 0.0)
+        self.lift(1.0)
         self.pose = PoseControl(able.robot, able.stances, pose)
         self.limits = TwistLimits()
         self.command = ZERO
@@ -71,6 +71,7 @@ class Walk:
         self._wanted: Gait | None = None  # a gait to change to, once the speed suits it
         self._by_way = False  # is the change under way a detour to the one wanted
         self._cached: tuple[object, Limit] | None = None
+        self._most: tuple[tuple[Gait, float, float], Twist] | None = None
 
     done = False  # standing has no end
 
@@ -115,6 +116,11 @@ class Walk:
         self.command = command
         self.halted = False
 
+    def lift(self, share: float) -> None:
+        """Lifts the feet to a share (0 to 1) of the robot's step height, from each one's next swing on."""
+        walk = self._able.robot.walk
+        self.walker.lift_height = share * walk.lift_height + walk.preload
+
     def change_gait(self, gait: Gait) -> None:
         """Goes over to another gait, without a stop, as soon as the speed suits both."""
         self._by_way = False
@@ -125,9 +131,9 @@ class Walk:
         able, room = self._able, self.pose.room
         change = self.walker.schedule.change
         coming = (self._wanted, change.gait if change else None)
-        others = {gait.name: gait for gait in coming if gait is not None}
-        key = (self.command, self.gait.name, tuple(others), self.height, room, self.limits)
+        key = (self.command, self.gait, coming, self.height, room, self.limits)
         if self._cached is None or self._cached[0] != key:
+            others = {gait.name: gait for gait in coming if gait is not None}
             found = able.envelope.limit(self.gait, self.height, room, within(self.command, self.limits))
             for gait in others.values():
                 slower = able.envelope.limit(gait, self.height, room, found.twist)
@@ -137,9 +143,15 @@ class Walk:
 
     def maxima(self) -> Twist:
         """Greatest speed along each axis alone, now."""
-        most = self._able.envelope.maxima(self.gait, self.height, self.pose.room)
+        most = self._maxima()
         bounds = (axis.max_velocity for axis in self.limits.axes)
         return Twist(*(v if math.isnan(bound) else min(v, bound) for v, bound in zip(most, bounds, strict=True)))
+
+    def _maxima(self) -> Twist:
+        key = (self.gait, self.height, self.pose.room)
+        if self._most is None or self._most[0] != key:
+            self._most = (key, self._able.envelope.maxima(*key))
+        return self._most[1]
 
     def _accelerations(self) -> tuple[Twist, Twist]:
         """(acceleration, deceleration) per axis where no limit is given.
@@ -147,7 +159,7 @@ class Walk:
         Deceleration: from full speed in one swing. Acceleration: from rest such that the leg which lifts off last
         is then no farther from neutral than at the end of a full stride, half a stance at full speed.
         """
-        most = self._able.envelope.maxima(self.gait, self.height, self.pose.room)
+        most = self._maxima()
         gait, swing_time = self.gait, self.swing_time
         last = max(gait.until_lift_off(leg, 0.0) for leg in range(len(gait.lift_off)))
         time = max(gait.stance, last * last / gait.stance) * swing_time

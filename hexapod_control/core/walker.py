@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hexapod_control.core.schedule import Schedule
-from hexapod_control.core.se2 import Pose, Twist, exp
+from hexapod_control.core.se2 import Pose, Twist, carried, exp
 from hexapod_control.core.stance import Point, Stance
 from hexapod_control.core.swing import AIM_FROZEN, lift, share
 
@@ -67,6 +67,7 @@ class Foot:
     stance: float = 0.0  # [swing times] the foot will stand after touch-down, as planned at lift-off
     velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m/s] over the ground, of the last tick in the air
     drop: Drop | None = None
+    lift: float = 0.0  # [m] height of the swing, as planned at lift-off
 
     @property
     def planted(self) -> bool:
@@ -78,7 +79,7 @@ class Foot:
         drop = self.drop
         if drop is not None:
             drop = Drop(drop.duration, drop.elapsed, drop.height, drop.sinking, drop.vx, drop.vy)
-        return Foot(self.x, self.y, self.z, self.progress, self.aim, self.stance, self.velocity, drop)
+        return Foot(self.x, self.y, self.z, self.progress, self.aim, self.stance, self.velocity, drop, self.lift)
 
 
 def pulled(x: float, y: float, centre: Point, radius: float) -> Point:
@@ -141,9 +142,8 @@ class Walker:
 
     def away(self, stance: Stance) -> float:
         """Greatest distance [m] of a foot from its neutral foothold."""
-        return max(
-            math.hypot(foot.x - n[0], foot.y - n[1]) for foot, n in zip(self.feet, stance.footholds, strict=True)
-        )
+        homes = stance.footholds
+        return max([math.hypot(foot.x - x, foot.y - y) for foot, (x, y) in zip(self.feet, homes, strict=True)])
 
     def allowed(self, twist: Twist, dt: float, swing_time: float, stance: Stance, room: float) -> float:
         """Share (0 to 1) of the twist at which no planted foot leaves its region before it can lift off."""
@@ -174,15 +174,19 @@ class Walker:
         for leg, foot in enumerate(self.feet):
             x = back.x + cosine * foot.x - sine * foot.y
             y = back.y + sine * foot.x + cosine * foot.y
-            region = Region(stance.footholds[leg], room * stance.radii[leg])
             progress = foot.progress
+            if progress is None and foot.drop is None and leg not in lifted:
+                foot.x, foot.y = x, y
+                continue
+            region = Region(stance.footholds[leg], room * stance.radii[leg])
             if progress is not None:
                 self._swing(foot, (x, y), progress, progress + dt / swing_time, tick, region)
             elif foot.drop is not None:
                 self._sink(foot, foot.drop, (x, y), tick)
-            elif leg in lifted and not (self.resting and math.dist((x, y), region.home) <= AT_HOME):
+            elif not (self.resting and math.dist((x, y), region.home) <= AT_HOME):
                 since = lifted[leg]
                 foot.stance = self.schedule.stance(leg, 1.0 - since)
+                foot.lift = self.lift_height
                 self._swing(foot, (x, y), 0.0, since, tick, region)
             else:
                 foot.x, foot.y = x, y
@@ -202,14 +206,15 @@ class Walker:
         home, radius = region
         left = (1.0 - progress) * swing_time
         if progress < AIM_FROZEN or before == 0.0:
-            landing = exp(twist, 0.5 * foot.stance * swing_time).apply(*home)
+            x, y = carried(twist, 0.5 * foot.stance * swing_time, home[0], home[1])
         else:
-            landing = exp(twist, -left).apply(*back.apply(*foot.aim))
-        foot.aim = exp(twist, left).apply(*pulled(*landing, home, LANDING * radius))
+            x, y = carried(twist, -left, *back.apply(*foot.aim))
+        x, y = pulled(x, y, home, LANDING * radius)
+        foot.aim = x, y = carried(twist, left, x, y)
         done = share(before)
         gain = (share(progress) - done) / (1.0 - done)
-        dx, dy = gain * (foot.aim[0] - ridden[0]), gain * (foot.aim[1] - ridden[1])
-        height = lift(progress, self.lift_height) if progress < LANDED else 0.0
+        dx, dy = gain * (x - ridden[0]), gain * (y - ridden[1])
+        height = lift(progress, foot.lift) if progress < LANDED else 0.0
         foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
         foot.x, foot.y, foot.z = ridden[0] + dx, ridden[1] + dy, height
         foot.progress = progress if progress < LANDED else None
