@@ -1,0 +1,116 @@
+"""The end of both graphs: takes joint_targets, measures how old they are, and stands in for driver and operator."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+import rclpy
+import rclpy.context
+from geometry_msgs.msg import Twist as TwistMessage
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64, String
+
+from hexapod_control.core.kinematics import Array
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.se2 import ZERO, Twist
+from hexapod_control.nodes import messages
+from hexapod_control.nodes.base import COMMAND, LATCHED
+
+PERIOD = 0.1  # [s] between commands
+
+
+class Side:
+    """One namespace: listens to its joint_targets, answers with joint_states, sends its cmd_vel."""
+
+    def __init__(self, node: Any, namespace: str, robot: Robot, start: Array, echo: bool) -> None:
+        """`start` (n, 3) [rad]: the joints at first; without `echo` somebody else publishes joint_states."""
+        self._node = node
+        self._layout = messages.JointLayout(robot)
+        self._start = start
+        self._echo = echo
+        self.twist = ZERO
+        self.state = ""
+        self.heard = 0
+        self.ages: list[float] | None = None  # [s] of the targets, while somebody wants to know
+        self.planning: list[float] = []  # [s] times it took to plan a row
+        self._states = node.create_publisher(JointState, f"{namespace}/joint_states", COMMAND) if echo else None
+        self._cmd_vel = node.create_publisher(TwistMessage, f"{namespace}/cmd_vel", COMMAND)
+        node.create_subscription(JointState, f"{namespace}/joint_targets", self._take, COMMAND)
+        node.create_subscription(Float64, f"{namespace}/planning_time", self._take_time, COMMAND)
+        node.create_subscription(String, f"{namespace}/gait_state", self._take_state, LATCHED)
+
+    def _take(self, message: Any) -> None:
+        age = 1e-9 * (time.time_ns() - messages.nanoseconds(message.header.stamp))
+        self.heard += 1
+        if self.ages is not None:
+            self.ages.append(age)
+        if self._states is not None:
+            message.header.stamp = self._node.get_clock().now().to_msg()
+            self._states.publish(message)
+
+    def _take_time(self, message: Any) -> None:
+        if self.ages is not None:
+            self.planning.append(message.data)
+
+    def _take_state(self, message: Any) -> None:
+        self.state = message.data
+
+    def send(self) -> None:
+        """The command, and as long as no targets have come where the joints are."""
+        self._cmd_vel.publish(messages.twist_message(self.twist))
+        if self._states is not None and not self.heard:
+            self._states.publish(self._layout.message(self._start, None, self._node.get_clock().now().to_msg()))
+
+
+class Receiver:
+    """Context manager: one node that is the end of several graphs."""
+
+    def __init__(self, robot: Robot, start: Array) -> None:
+        self._robot, self._start = robot, start
+        self._context = rclpy.context.Context()
+        rclpy.init(context=self._context, args=[], signal_handler_options=SignalHandlerOptions.NO)
+        self._node = rclpy.create_node("receiver", context=self._context, use_global_arguments=False)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._sides: dict[str, Side] = {}
+        self._sent = 0.0
+
+    def side(self, namespace: str, echo: bool) -> Side:
+        """The end of the graph in a namespace."""
+        self._sides[namespace] = Side(self._node, namespace, self._robot, self._start, echo)
+        return self._sides[namespace]
+
+    def call(self, kind: Any, service: str) -> None:
+        """Calls a service that is there, without waiting for the answer."""
+        self._node.create_client(kind, service).call_async(kind.Request())
+
+    def __enter__(self) -> Receiver:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._executor.shutdown(0.5)
+        self._node.destroy_node()
+        self._context.try_shutdown()
+
+    def spin(self, seconds: float, side: Side, until: Callable[[], bool] = lambda: False) -> bool:
+        """Drives one side for so long [s], or until something is so. Returns whether it is."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if until():
+                return True
+            if time.monotonic() - self._sent >= PERIOD:
+                self._sent = time.monotonic()
+                side.send()
+            self._executor.spin_once(timeout_sec=PERIOD / 2)
+        return until()
+
+
+FORWARD = Twist(0.08, 0.0, 0.2)
+"""What the robot is told while it is measured."""

@@ -1,0 +1,104 @@
+"""`hexapod bench`: what a tick, the graph and a walk cost and how good they are, as one JSON document."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from types import FrameType
+
+import numpy as np
+
+from hexapod_control.bench import tick
+from hexapod_control.bench.floor import NoCompilerError
+from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.supervisor import NodeDied
+from hexapod_control.robots.load import RobotFile, load
+
+SECTIONS = ("tick", "graph", "physics")
+NEEDS = {
+    "rclpy": "rclpy is missing: source a ROS 2 installation, or pip install 'hexapod_control[ros]'",
+    "mujoco": "mujoco is missing: pip install 'hexapod_control[sim]'",
+}
+Progress = Callable[[str], None]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    text = f"what to measure: {', '.join(SECTIONS)} (default: all)"
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=text)
+    parser.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help="robot (default: %(default)s)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the document; 1 if a section failed, not if something for it is missing."""
+    for name in args.sections:
+        if name not in SECTIONS:
+            raise InputError(f"SECTION: must be one of {', '.join(SECTIONS)}, is {name!r}")
+    robot_file = load(args.robot)
+    signal.signal(signal.SIGTERM, _end)  # so that no process stays paused
+    found: dict[str, object] = {"machine": machine(), "robot": robot_file.robot.name}
+    failed = False
+    for name in SECTIONS:
+        if name in (args.sections or SECTIONS):
+            part = section(name, robot_file, args.robot)
+            failed |= any(isinstance(value, dict) and "failed" in value for value in part.values())
+            found |= part
+    print(json.dumps(found, indent=2, sort_keys=True, allow_nan=False))
+    return int(failed)
+
+
+def section(name: str, robot_file: RobotFile, robot: str) -> dict[str, object]:
+    """One section; if it cannot be measured, with the reason."""
+    try:
+        return _measured(name, robot_file, robot)
+    except NoCompilerError as error:
+        reason = {"skipped": str(error)}
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").split(".")[0]
+        if missing not in NEEDS:
+            raise
+        reason = {"skipped": NEEDS[missing]}
+    except subprocess.CalledProcessError as error:
+        reason = {"failed": f"the C compiler failed: {error.stderr.strip()}"}
+    except (NodeDied, RuntimeError, ValueError) as error:
+        reason = {"failed": str(error)}
+    _tell(f"{name}: {next(iter(reason))}: {next(iter(reason.values()))}")
+    return {name: reason}
+
+
+def _measured(name: str, robot_file: RobotFile, robot: str) -> dict[str, object]:
+    if name == "tick":
+        return tick.measure(robot_file.robot, _tell)
+    if name == "graph":
+        from hexapod_control.bench import ros
+
+        return ros.measure(robot_file.robot, robot, _tell)
+    from hexapod_control.bench import physics
+
+    return physics.measure(robot_file, _tell)
+
+
+def machine() -> dict[str, object]:
+    """What the figures were measured on."""
+    return {
+        "architecture": platform.machine(),
+        "cpus": len(os.sched_getaffinity(0)),
+        "load": [round(value, 2) for value in os.getloadavg()],
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "system": platform.system(),
+    }
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    sys.exit(128 + number)
