@@ -1,0 +1,41 @@
+"""Nav2 for a robot that sim or bringup runs, on a saved map or with SLAM; --show-args lists the arguments."""
+
+import tempfile
+
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from ruamel.yaml import YAML
+
+from hexapod_control import navigation
+
+
+def generate_launch_description() -> LaunchDescription:
+    """The processes of hexapod_control/navigation.py; one that dies ends all, and the robot stops."""
+    arguments = navigation.arguments()
+
+    def start(context: LaunchContext) -> list[Node]:
+        given = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in arguments}
+        planned = navigation.plan(given)
+        # The nodes read it while they start, and may be restarted: it stays.
+        with tempfile.NamedTemporaryFile("w", prefix="nav2_", suffix=".yaml", delete=False) as file:
+            yaml = YAML(typ="safe", pure=True)
+            yaml.default_flow_style = False
+            yaml.dump(dict(planned.parameters), file)
+        return [
+            Node(
+                package=process.package,
+                executable=process.executable,
+                name=process.name,
+                namespace=planned.namespace,
+                parameters=[file.name],
+                remappings=list(process.remaps.items()),
+                output="screen",
+                on_exit=Shutdown(reason=f"{process.name} ended"),
+            )
+            for process in planned.processes
+        ]
+
+    declared = [DeclareLaunchArgument(a.name, default_value=a.default, description=a.description) for a in arguments]
+    return LaunchDescription([*declared, OpaqueFunction(function=start)])
