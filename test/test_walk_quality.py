@@ -1,12 +1,16 @@
 """The figures of the walk in physics: core and MuJoCo in lock step."""
 
+import math
+
 import pytest
 
 from hexapod_control.core.se2 import Twist
 from hexapod_control.robots.load import known_robots, load
 from hexapod_control.robots.urdf import urdf
 from hexapod_control.sim import figures
-from hexapod_control.sim.lockstep import Course, WalkError, walk
+from hexapod_control.sim.drift import standing
+from hexapod_control.sim.lockstep import CONTROL_PERIOD, Course, WalkError, walk
+from hexapod_control.sim.quality import planar_pose
 from hexapod_control.sim.settings import WorldSettings
 from hexapod_control.sim.simulation import Simulation
 
@@ -61,3 +65,25 @@ def test_odometry_of_the_legs_alone_stays_with_the_robot_over_a_minute_with_turn
     assert found.distance > 4.0
     assert found.share <= figures.MOST_DRIFT
     assert found.heading_per_metre <= figures.MOST_HEADING_DRIFT
+
+
+def test_changing_the_gait_while_walking_keeps_the_speed_and_the_body_level(phantomx):
+    """One-cycle means of the body's speed within 0.0015 m/s of the steady walks', tilt below 0.3 deg."""
+    lockstep = standing(*phantomx, WorldSettings())
+    command, ticks = Twist(0.027, 0.0, 0.0), 300
+    cycle = round(max(gait.cycle for gait in lockstep.planner.able.gaits.values()) * 0.45 / CONTROL_PERIOD)
+    places, tilts = [], []
+    for gait in ("tripod", "wave", "ripple", "tetrapod", "tripod"):
+        assert lockstep.planner.gait(gait) == ""
+        for _ in range(ticks):
+            lockstep.planner.command(command)
+            assert lockstep.tick().margin > 0.08
+            pose = planar_pose(lockstep.simulation)
+            places.append((pose.x, pose.y))
+            x, y, _, _ = lockstep.simulation.reading().orientation
+            tilts.append(math.degrees(2.0 * math.hypot(x, y)))
+        assert lockstep.planner.gait_active == gait
+    walked = places[ticks:]
+    speeds = [math.dist(walked[i], walked[i + cycle]) / (cycle * CONTROL_PERIOD) for i in range(len(walked) - cycle)]
+    assert min(speeds) >= 0.0255 and max(speeds) <= 0.0285
+    assert max(tilts[ticks:]) < 0.3 and lockstep.unreachable == 0
