@@ -1,13 +1,13 @@
-"""servo_driver: joint targets to the servos, joint states back.
+"""servo_driver: joint targets to the servos, joint states back. What the servos are is the robot file's `servos`.
 
-So far the bus is a loopback: servos that follow their targets at their greatest speed and are always there.
+Nothing is published on joint_states while the pose is unknown; `armed` says whether the servos hold.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,98 +18,207 @@ from hexapod_control.core.kinematics import Array
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import COMMAND, GuardedNode, Level
-from hexapod_control.nodes.joint_driver import JointDriver
-from hexapod_control.nodes.parameters import DriverSettings, declare
+from hexapod_control.nodes.driver_output import DriverOutput
+from hexapod_control.nodes.joint_driver import SPEED_MARGIN, JointDriver
+from hexapod_control.nodes.parameters import DriverSettings, ParameterError, declare
+from hexapod_control.nodes.planner_wishes import PlannerWishes
 from hexapod_control.nodes.runner import run
 from hexapod_control.nodes.torque import TorqueServices
 from hexapod_control.robots.load import load
+from hexapod_control.servos.bus import Bus, BusError, PortGone
+from hexapod_control.servos.driver import Driver
+from hexapod_control.servos.exchange import Wait
+from hexapod_control.servos.loopback import LoopbackBus
+from hexapod_control.servos.port import SerialPort, latency
+from hexapod_control.servos.protocols import PROTOCOLS
+from hexapod_control.servos.settings import LOOPBACK, OnExit, ServoSettings, servo_settings
+from hexapod_control.servos.telemetry import Power, Snapshot
 
 SILENT = 0.25  # [s] without targets: nobody moves the robot any more
-LONGEST = 0.1  # [s] a step may count
-
-
-class LoopbackBus:
-    """Servos that are where they were told to be: no noise, no load, no lag."""
-
-    def __init__(self, joints: Array) -> None:
-        """Starts with the joints (n, 3) [rad] there."""
-        self.joints = joints
-        self.velocities = np.zeros_like(joints)  # [rad/s]
-        self.torque = True
-
-    def exchange(self, goals: Array, dt: float) -> None:
-        """Sends goals (n, 3) [rad] and reads where the joints are `dt` [s] later."""
-        moved = goals if self.torque else self.joints
-        self.velocities = (moved - self.joints) / dt
-        self.joints = moved
+BRISK = 0.001  # [s] an adapter may hold bytes back
+SWITCH = 0.001  # [s] after which the thread of the bus gets its turn
+LINEAR = 60.0  # [Hz] from this rate on setpoints go evenly from one row of targets to the next
 
 
 class ServoDriver(GuardedNode):
     """The node."""
 
-    def __init__(self, **options: Any) -> None:
-        """Raises RobotFileError or ParameterError for input it cannot work with."""
+    def __init__(self, start: Array | None = None, **options: Any) -> None:
+        """`start` (n, 3) [rad] is where servos without a wire are found; default: the robot on its belly.
+
+        Raises RobotFileError or ParameterError for input it cannot work with, and servos that cannot be reached.
+        """
         super().__init__("servo_driver", **options)
         settings = declare(self, DriverSettings)
-        robot = load(settings.robot).robot
-        self._bus = LoopbackBus(_lying(robot))
-        self._driver = JointDriver(robot, self._bus.joints)
-        if not settings.arm_on_start:
-            self._release()
-            self._driver.disarm()
-        self._states = messages.JointLayout(robot)
-        self._targets = messages.JointLayout(robot)
-        self._last = self._heard = time.monotonic()
-        self._publisher = self.create_publisher(JointState, "joint_states", COMMAND)
+        file = load(settings.robot)
+        self._servos = servo_settings(file, settings.protocol, settings.port)
+        assumed = lying(file.robot) if start is None else start
+        setpoints = JointDriver(file.robot, assumed, "linear" if self._servos.rate >= LINEAR else "hold")
+        opener = bus_opener(self._servos, file.robot, assumed, settings.reply_margin)
+        self.driver = Driver(file.robot, self._servos, setpoints, opener, assumed)
+        self._arms_late = not self._connect(settings) and settings.arm_on_start
+        held = latency(self._servos.port) if self._servos.port else None
+        if held is not None and held > BRISK:
+            text = (
+                f"{self._servos.port} holds bytes back for {1000.0 * held:.0f} ms: install the udev rule, plug it anew"
+            )
+            self.say("latency", Level.WARNING, text)
+        self._heard, self._told = time.monotonic(), self.driver.snapshot
+        self._ending = False
+        self._layout = messages.JointLayout(file.robot)
+        self._output = DriverOutput(self, file.robot, feet=settings.publish_foot_states)
+        self._wishes = PlannerWishes(self, self.driver.seated)
         self.create_subscription(JointState, "joint_targets", self.on_joint_targets, COMMAND)
-        self._torque = TorqueServices(self, self._driver, lambda: self._bus.joints, self._engage, self._release)
+        TorqueServices(self, self.driver, lambda: assumed, _nothing, _nothing)
+        self.driver.start()
+        self._assume_lying = settings.assume_lying
+        if settings.arm_on_start and not self._arms_late:
+            self._arm_on_start()
         self.create_timer(1.0 / settings.control_rate, self.tick, clock=self.steady)
 
-    def _engage(self) -> None:
-        self._bus.torque = True
+    def _connect(self, settings: DriverSettings) -> bool:
+        """Finds the servos, or leaves that to the driver's thread if the port may come later."""
+        try:
+            self.driver.connect()
+        except (PortGone, BusError, ValueError) as error:
+            if not (settings.wait_for_port and isinstance(error, PortGone)):
+                raise ParameterError(f"servos: {error}") from None
+            self.say("start", Level.OK, f"waits for {self._servos.port}")
+            return False
+        return True
 
-    def _release(self) -> None:
-        self._bus.torque = False
+    def _arm_on_start(self) -> None:
+        if not self.driver.snapshot.measured and not self._assume_lying:
+            text = "these servos cannot tell where they are: put the robot on its belly, feet beside it, then call arm"
+            self.say("start", Level.WARNING, text)
+            return
+        refusal = self.driver.arm()
+        if refusal:
+            self.say("start", Level.ERROR, f"not armed: {refusal}")
 
     def on_joint_targets(self, message: Any) -> None:
         """A row of targets."""
         self._heard = time.monotonic()
-        row, velocities = self._targets.joints(message), self._targets.velocities(message)
-        complaint = self._driver.take(row, velocities, self._heard)
-        if complaint:
-            self.say("targets", Level.WARNING, complaint)
+        row, velocities = self._layout.joints(message), self._layout.velocities(message)
+        self.driver.take(row, velocities, self._heard)
 
     def tick(self) -> None:
-        """One exchange with the bus."""
-        now = time.monotonic()
-        dt, self._last = min(now - self._last, LONGEST), now
-        sentence = self._driver.watch(now)
-        if sentence:
-            self.say("silence", Level.WARNING, sentence)
-        if dt > 0.0:
-            self._bus.exchange(self._driver.step(dt), dt)
-        stamp = self.get_clock().now().to_msg()
-        self._publisher.publish(self._states.message(self._bus.joints, self._bus.velocities, stamp))
+        """Says what is new."""
+        snapshot, stamp = self.driver.snapshot, self.get_clock().now().to_msg()
+        if self._arms_late and snapshot.power is Power.OFF:
+            self._arms_late = False
+            self._arm_on_start()
+        if snapshot.time != self._told.time:
+            self._output.armed(snapshot)
+            self._output.state(snapshot, stamp)
+        if snapshot.troubles != self._told.troubles and not self._arms_late:
+            self._say_troubles(snapshot)
+        self._told = snapshot
+        events = self.driver.events
+        while events:
+            event = events.popleft()
+            self.say(event.kind, Level.WARNING, event.text)
+        self._wishes.tell(snapshot.wish)
+
+    def _say_troubles(self, snapshot: Snapshot) -> None:
+        for trouble in snapshot.troubles:
+            self.say(trouble.kind, Level.ERROR if trouble.serious else Level.WARNING, trouble.text)
+
+    def every_second(self) -> None:
+        """The battery, and what is still wrong."""
+        snapshot = self.driver.snapshot
+        self._output.battery(snapshot, self.get_clock().now().to_msg())
+        self._say_troubles(snapshot)
+        if self.driver.latched:
+            self.say("torque", Level.ERROR, "emergency stop: call estop with false, then reset_fault, then arm")
+        elif snapshot.power is Power.OFF:
+            self.say("torque", Level.WARNING, "torque is off: call arm")
 
     def safe_stop(self, callback: str) -> None:
         """Holds the joints where they are."""
-        self._driver.hold()
+        self.driver.hold()
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
+        snapshot, counters = self.driver.snapshot, self.driver.snapshot.counters
         return {
-            "bus": "loopback",
-            "feedback": "estimated",
-            "torque": self._driver.armed,
-            "emergency stop": "latched" if self._driver.latched else "no",
+            "bus": " ".join(filter(None, (self._servos.protocol, self._servos.port))),
+            "feedback": "measured" if snapshot.measured else "estimated",
+            "torque": snapshot.power is Power.ON,
+            "power": snapshot.power.value,
+            "emergency stop": "latched" if self.driver.latched else "no",
+            "loop Hz": f"{snapshot.rate:.1f}",
+            "overruns": snapshot.overruns,
+            "bus errors": f"{counters.bad} bad frames, {counters.timeouts} timeouts of {counters.sent} sent",
+            "reconnections": snapshot.reconnections,
+            "voltage [V]": _spelt(snapshot.voltage),
+            "current [A]": _spelt(snapshot.current),
+            "misses": self._by_joint(snapshot.misses),
+            "clamps": self._by_joint(snapshot.clamps),
+            "temperatures [degC]": self._row(snapshot.temperatures),
+            "loads": self._row(snapshot.loads),
         }
 
+    def _by_joint(self, counts: Sequence[int]) -> str:
+        found = [f"{name} {count}" for name, count in zip(self._layout.names, counts, strict=False) if count]
+        return ", ".join(found) or "none"
+
+    def _row(self, values: Array | None) -> str:
+        return "unknown" if values is None else " ".join(f"{v:.2g}" for v in np.ravel(values).tolist())
+
+    # --- the end --------------------------------------------------------------------------------------------
+
+    def request_stop(self) -> None:
+        """Targets are followed as long as they come."""
+        self._ending = True
+
     def stopped(self) -> bool:
-        """True when no targets come any more."""
+        """True when no targets come any more, or nobody has to wait for them."""
+        if self._servos.on_exit is not OnExit.SIT or not self.driver.armed:
+            return True
         return time.monotonic() - self._heard > SILENT
 
+    def farewell(self) -> None:
+        """Torque off, unless the robot file wants it held."""
+        self._close()
 
-def _lying(robot: Robot) -> Array:
+    def destroy_node(self) -> None:
+        """Ends the thread first."""
+        self._close()
+        super().destroy_node()
+
+    def _close(self) -> None:
+        failure = self.driver.close(self._servos.on_exit is not OnExit.HOLD)
+        if failure:
+            self.say("exit", Level.ERROR, failure)
+
+
+def bus_opener(settings: ServoSettings, robot: Robot, start: Array, margin: float) -> Callable[[], Bus]:
+    """What opens the bus of these settings. Servos without a wire start at `start` (n, 3) [rad].
+
+    Replies may be late by `margin` [s], where servos reply.
+    """
+    if settings.protocol == LOOPBACK:
+        angles = np.ravel(start).tolist()
+        positions = {joint.id: joint.raw(q) for joint, q in zip(settings.joints, angles, strict=True)}
+        fastest = SPEED_MARGIN * max(joint.no_load_speed for leg in robot.legs for joint in leg.joints)
+        return lambda: LoopbackBus(settings.ids, positions=positions, speed=2.0 * fastest)
+    protocol = PROTOCOLS[settings.protocol]
+    options: dict[str, Any] = dict(settings.options)
+    if "wait" in protocol.options:
+        options["wait"] = Wait(margin=margin)
+    return lambda: protocol.open(SerialPort(settings.port, settings.baud), settings.ids, **options)
+
+
+def _nothing() -> None:
+    """The driver switches the torque itself."""
+
+
+def _spelt(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.2f}"
+
+
+def lying(robot: Robot) -> Array:
     """Joints (n, 3) [rad] of the robot on its belly, feet about its neutral footholds."""
     home = [leg.foothold for leg in robot.legs]
     row = posture.row_at(robot, home, posture.lying_offset(robot, home))
@@ -119,6 +228,7 @@ def _lying(robot: Robot) -> Array:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Runs the node; returns the exit code."""
+    sys.setswitchinterval(SWITCH)
     return run(ServoDriver, args)
 
 

@@ -1,0 +1,47 @@
+"""What all buses of servos with ids share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from hexapod_control.servos.bus import BusError, Fault, Scale
+
+TRIES = 3  # of what must not fail because of one disturbed byte
+RELAX = 3  # times torque off is sent
+
+FaultBits = Mapping[int, Fault]
+"""Bit of an error byte -> what it says."""
+
+
+def checked(ids: Sequence[int], last: int) -> tuple[int, ...]:
+    """The ids. Raises ValueError unless they are unique and from 0 to `last`."""
+    wrong = sorted({i for i in ids if not 0 <= i <= last or list(ids).count(i) > 1})
+    if wrong:
+        raise ValueError(f"servo ids {wrong}: every servo needs an id of its own from 0 to {last}")
+    return tuple(ids)
+
+
+def clamped(raw: int, scale: Scale) -> int:
+    """A goal the servo takes."""
+    return min(max(raw, scale.low), scale.high)
+
+
+def faults(error: int, bits: FaultBits) -> Fault:
+    """What an error byte says."""
+    found = Fault.NONE
+    for bit, fault in bits.items():
+        if error >> bit & 1:
+            found |= fault
+    return found
+
+
+def change_id(ping: Callable[[int], str | None], write: Callable[[], None], old: int, new: int, last: int) -> None:
+    """Lets `write` change an id and looks whether it did. Raises BusError; ValueError if `new` is above `last`."""
+    checked([new], last)
+    if ping(new) is not None:
+        raise BusError(f"a servo with id {new} is there already: connect only the one to change")
+    if ping(old) is None:
+        raise BusError(f"no servo answers with id {old}: scan for the ids that do")
+    write()
+    if ping(new) is None:
+        raise BusError(f"the servo with id {old} did not take id {new}: switch its power off and on, then scan")

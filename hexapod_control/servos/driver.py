@@ -1,0 +1,174 @@
+"""The servo driver: one thread owns the port, sends setpoints and reads what is due, whatever happens to the wire.
+
+Targets come through a mailbox in which the newest wins; an emergency stop goes before everything else.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from hexapod_control.core.kinematics import Array
+from hexapod_control.core.robot import Robot
+from hexapod_control.servos.bus import Bus, PortGone
+from hexapod_control.servos.control import Control, Mail, Request
+from hexapod_control.servos.motion import Setpoints
+from hexapod_control.servos.settings import ServoSettings
+from hexapod_control.servos.telemetry import Power, Snapshot, Trouble
+
+ANSWER = 5.0  # [s] a caller waits for the thread at most
+
+
+class Driver:
+    """Drives the servos of one robot. `connect`, `start`, … `close`; everything else from any thread."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        settings: ServoSettings,
+        setpoints: Setpoints,
+        open_bus: Callable[[], Bus],
+        assumed: Array,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`assumed` (n, 3) [rad] is where servos that cannot tell are taken to be before they are armed."""
+        self._setpoints, self._clock = setpoints, clock
+        self._control = Control(robot, settings, setpoints, open_bus, assumed, clock)
+        self._requests: deque[Request] = deque()
+        self._condition = threading.Condition()
+        self._ending = False
+        self._thread: threading.Thread | None = None
+
+    # --- from any thread ----------------------------------------------------------------------------
+
+    @property
+    def armed(self) -> bool:
+        """Whether the servos hold."""
+        return self._control.power is Power.ON
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The present."""
+        return self._control.snapshot
+
+    @property
+    def events(self) -> deque[Trouble]:
+        """What happened, to be said once; take from the left."""
+        return self._control.events
+
+    @property
+    def latched(self) -> bool:
+        """Whether an emergency stop was not reset."""
+        return self._setpoints.latched
+
+    @property
+    def holding(self) -> bool:
+        """Whether targets stopped coming while the robot moved."""
+        return self._setpoints.holding
+
+    def take(self, target: Array, velocity: Array | None, now: float) -> None:
+        """Puts targets into the mailbox; the newest wins."""
+        self._control.mail = Mail(target, velocity, now)
+
+    def press_estop(self) -> None:
+        """Takes all torque before anything else is sent, and latches."""
+        self._setpoints.press_estop()
+        self._ask(self._stop, first=True)
+
+    def _stop(self, request: Request) -> None:
+        self._control.let_go("the emergency stop is latched")
+        request.finish()
+
+    def release_estop(self) -> None:
+        """Lets go of the button."""
+        self._setpoints.release_estop()
+
+    def reset_fault(self) -> str:
+        """Clears what is over. Returns what is not, or nothing."""
+        return self._ask(self._reset)
+
+    def _reset(self, request: Request) -> None:
+        request.finish(self._setpoints.reset_fault() or self._control.judge.reset(self._control.group))
+
+    def arm(self, measured: object = None) -> str:
+        """Switches the torque on where the joints are. Returns why not, or nothing when it is on."""
+        return self._ask(self._control.begin_arming)
+
+    def disarm(self) -> None:
+        """Switches the torque off."""
+        self._ask(self._control.disarm)
+
+    def hold(self) -> None:
+        """Stays where it is until the next targets."""
+        self._requests.append(Request(lambda request: self._setpoints.hold()))
+
+    def seated(self) -> None:
+        """The planner says that the robot sits."""
+        self._requests.append(Request(lambda request: self._control.judge.seated()))
+
+    def _ask(self, act: Callable[[Request], None], *, first: bool = False) -> str:
+        request = Request(act)
+        (self._requests.appendleft if first else self._requests.append)(request)
+        while self._thread is None and not request.done.is_set():
+            self.cycle()
+        with self._condition:
+            self._condition.notify()
+        if not request.done.wait(ANSWER):
+            return "the driver's thread does not answer: restart the driver"
+        return request.answer
+
+    # --- the thread ---------------------------------------------------------------------------------
+
+    def connect(self) -> None:
+        """Opens the bus and finds all servos; no torque is touched. Raises PortGone or BusError."""
+        self._control.connect()
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread = threading.Thread(target=self._run, name="servos", daemon=True)
+        self._thread.start()
+
+    def cycle(self) -> None:
+        """One round."""
+        self._control.cycle(self._requests)
+
+    def close(self, torque_off: bool) -> str:
+        """Ends the thread and closes the port, with the torque off or as it is. Returns what failed, or nothing."""
+        self._ending = True
+        if self._thread is not None:
+            with self._condition:
+                self._condition.notify()
+            self._thread.join(ANSWER)
+        group, self._control.group = self._control.group, None
+        if group is None:
+            return ""
+        try:
+            if torque_off:
+                group.bus.relax()
+        except PortGone as error:
+            return f"the torque could not be switched off: {error}"
+        finally:
+            group.bus.close()
+        return ""
+
+    def _run(self) -> None:
+        due = self._clock()
+        while not self._ending:
+            self.cycle()
+            due += self._control.period
+            now = self._clock()
+            if now > due + 0.5 * self._control.period:
+                self._control.reporter.overruns += 1
+                due = now
+            self._rest(due)
+
+    def _rest(self, due: float) -> None:
+        """Sleeps to a steady time [s], unless somebody wants something."""
+        with self._condition:
+            while not (self._ending or self._requests):
+                wait = due - self._clock()
+                if wait <= 0.0:
+                    return
+                self._condition.wait(wait)

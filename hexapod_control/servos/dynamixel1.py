@@ -1,0 +1,133 @@
+"""Dynamixel protocol 1 (AX-12A, AX-18A). Raw units are steps, 1024 over 300 deg; words are little-endian.
+
+Registers: Robotis e-manual, AX-12A control table. † from memory of it, not verified.
+There is no sync read: every servo is a transaction of its own, so each reads all that it may tell at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import Literal
+
+from hexapod_control.servos import frames
+from hexapod_control.servos.addressing import FaultBits, faults
+from hexapod_control.servos.bus import Fault, Quantity, Reading, Scale
+from hexapod_control.servos.exchange import Wait
+from hexapod_control.servos.framebus import FrameBus
+from hexapod_control.servos.port import Port
+
+SCALE = Scale(unit="tick", low=0, high=1023, center=512, per_rad=1024 / math.radians(300.0))
+BAUD = 1_000_000  # register value: 2e6 / baud - 1
+MODELS = {12: "AX-12A", 18: "AX-18A"}  # † 18
+FAULT_BITS: FaultBits = {
+    0: Fault.VOLTAGE,
+    1: Fault.ANGLE,
+    2: Fault.HEAT,
+    3: Fault.OTHER,  # a value out of range
+    4: Fault.OTHER,  # checksum of the request
+    5: Fault.OVERLOAD,
+    6: Fault.OTHER,  # unknown instruction
+}
+SIGN = 10  # set = clockwise, that is towards smaller positions
+FULL_LOAD = 1023
+VOLT = 0.1  # [V]
+STEPS_PER_SECOND = 0.111 * 360 / 60 * 1024 / 300  # of one unit of speed, 0.111 rpm †
+FASTEST = 1023  # units of speed; 0 = no limit
+UNKNOWN_TRAVEL = 32  # units of speed for a servo whose position nobody knows
+
+
+class Register(IntEnum):
+    """Addresses. Two bytes where a comment says so."""
+
+    MODEL = 0  # 2 bytes
+    ID = 3
+    BAUD = 4
+    RETURN_DELAY = 5  # 2 us; 250 from the factory
+    CW_LIMIT = 6  # 2 bytes
+    CCW_LIMIT = 8  # 2 bytes
+    MAX_TEMPERATURE = 11
+    MIN_VOLTAGE = 12  # 0.1 V
+    MAX_VOLTAGE = 13  # 0.1 V
+    MAX_TORQUE = 14  # 2 bytes
+    STATUS_LEVEL = 16
+    SHUTDOWN = 18
+    TORQUE = 24
+    GOAL = 30  # 2 bytes
+    SPEED = 32  # 2 bytes, 0.111 rpm †
+    TORQUE_LIMIT = 34  # 2 bytes; zeroed by an overload shutdown †
+    POSITION = 36  # 2 bytes
+    PRESENT_SPEED = 38  # 2 bytes, bit 10 = clockwise
+    LOAD = 40  # 2 bytes, bit 10 = clockwise
+    VOLTAGE = 42  # 0.1 V
+    TEMPERATURE = 43  # degC
+    MOVING = 46
+    LOCK = 47  # of the EEPROM, until the power goes: never written here
+
+
+BLOCK = (Register.POSITION, 8)
+
+
+def goal_row(goal: int, speed: int) -> bytes:
+    """Registers GOAL and SPEED."""
+    return goal.to_bytes(2, "little") + speed.to_bytes(2, "little")
+
+
+def speed_for(travel: int | None, duration: float) -> int:
+    """Register value that takes a servo over this way [steps] within `duration` [s]; 0 = as fast as it can."""
+    if duration <= 0.0:
+        return 0
+    if travel is None:
+        return UNKNOWN_TRAVEL
+    return min(max(math.ceil(travel / duration / STEPS_PER_SECOND), 1), FASTEST)
+
+
+def decode(error: int, data: bytes) -> Reading:
+    """What the eight registers from the position on say."""
+    position, speed, load = (int.from_bytes(data[at : at + 2], "little") for at in (0, 2, 4))
+    return Reading(
+        position=position,
+        speed=frames.signed(speed & 0x7FF, SIGN) * STEPS_PER_SECOND,
+        load=frames.signed(load & 0x7FF, SIGN) / FULL_LOAD,
+        voltage=data[6] * VOLT,
+        temperature=data[7],
+        fault=faults(error, FAULT_BITS),
+    )
+
+
+class Dynamixel1:
+    """Registers of AX servos, as framebus wants them."""
+
+    scale = SCALE
+    can_read = ~Quantity.NONE
+    byteorder: Literal["little", "big"] = "little"
+    models: Mapping[int, str] = MODELS
+    model_address: int = Register.MODEL
+    id_address: int = Register.ID
+    torque_address: int = Register.TORQUE
+    lock_address: int | None = None
+    sync_read = False
+
+    def block(self, what: Quantity) -> tuple[int, int]:
+        """Everything: six bytes more cost far less than a turnaround."""
+        return BLOCK
+
+    def reading(self, error: int, data: bytes) -> Reading:
+        """What the block says."""
+        return decode(error, data)
+
+    def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:
+        """A timed move is a speed."""
+        rows = {servo: goal_row(goal, speed_for(travels[servo], duration)) for servo, goal in goals.items()}
+        return frames.sync_write(Register.GOAL, rows)
+
+    def recovery(self, servo: int) -> list[bytes]:
+        """Torque off, then the torque limit, which the shutdown has zeroed, full again †."""
+        full = FULL_LOAD.to_bytes(2, "little")
+        return [frames.write(servo, Register.TORQUE, b"\x00"), frames.write(servo, Register.TORQUE_LIMIT, full)]
+
+
+def open_bus(port: Port, ids: Sequence[int], wait: Wait | None = None) -> FrameBus:
+    """A bus of AX servos."""
+    return FrameBus(port, ids, Dynamixel1(), wait)

@@ -1,0 +1,138 @@
+"""Emulated servos that speak `FF FF` frames; what differs between them is a Table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from hexapod_control.servos import frames
+from hexapod_control.servos.addressing import FaultBits
+from hexapod_control.servos.bus import Fault
+from hexapod_control.servos.emulator.device import Reply, voice
+from hexapod_control.servos.emulator.world import ServoWorld
+from hexapod_control.servos.frames import Decoder, Instruction, Packet
+
+PAUSE = 0.05  # [s] of silence after which servos drop an unfinished frame
+DELAY_UNIT = 2e-6  # [s] of the return delay register
+
+
+class Table(Protocol):
+    """Registers of a kind of servo, and what they do."""
+
+    size: int  # bytes of the registers
+    id_address: int
+    delay_address: int
+    level_address: int
+    quiet_level: int  # value of the level register with which only reads are answered
+    start: Mapping[int, bytes]  # registers after power-on
+    fault_bits: FaultBits
+    sync_read: bool
+
+    def show(self, world: ServoWorld, index: int, memory: bytearray) -> None:
+        """Brings the registers that tell something up to date."""
+
+    def obey(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
+        """Does what a write to these addresses means."""
+
+
+def touched(written: range, address: int) -> bool:
+    """Whether a write reached this address."""
+    return address in written
+
+
+def error_bits(fault: Fault, bits: FaultBits) -> int:
+    """The error byte that says this."""
+    return sum(1 << bit for bit, name in bits.items() if name in fault and name is not Fault.OTHER)
+
+
+class FrameDevice:
+    """All servos of a bus."""
+
+    def __init__(self, world: ServoWorld, ids: Sequence[int], table: Table) -> None:
+        """Servo `ids[i]` is number i of the world."""
+        self.world, self._table = world, table
+        self.memories = [bytearray(table.size) for _ in ids]  # registers, by index
+        self._waiting: dict[int, tuple[int, bytes]] = {}  # index -> address and data of a REG_WRITE
+        self._decoder = Decoder()
+        self._heard = 0.0
+        for servo, memory in zip(ids, self.memories, strict=True):
+            for address, data in table.start.items():
+                memory[address : address + len(data)] = data
+            memory[table.id_address] = servo
+
+    def receive(self, data: bytes, now: float) -> list[Reply]:
+        """Obeys every frame that is complete."""
+        self.world.step(now)
+        if now - self._heard > PAUSE:
+            self._decoder.forget()
+        self._heard = now
+        return [reply for packet in self._decoder.feed(data) for reply in self._obey(packet)]
+
+    def _named(self, servo: int) -> list[int]:
+        """Indices of the servos that a frame for this id reaches."""
+        everyone = range(len(self.memories))
+        if servo == frames.BROADCAST:
+            return [i for i in everyone if self.world.answers(i)]
+        return [i for i in everyone if self.memories[i][self._table.id_address] == servo and self.world.answers(i)]
+
+    def _obey(self, packet: Packet) -> list[Reply]:
+        data = packet.data
+        if packet.code == Instruction.SYNC_WRITE:
+            self._sync_write(data)
+            return []
+        if packet.code == Instruction.SYNC_READ:
+            return self._sync_read(data) if self._table.sync_read and packet.id == frames.BROADCAST else []
+        reached = self._named(packet.id)
+        if packet.code == Instruction.PING and not data:
+            return [self._status(i) for i in reached]
+        alone = reached if packet.id != frames.BROADCAST else []
+        if packet.code == Instruction.READ and len(data) == 2:
+            return [self._status(i, self._registers(i, data[0], data[1])) for i in alone]
+        if not self._order(packet.code, reached, data):
+            return []
+        quiet = self._table.quiet_level
+        return [self._status(i) for i in alone if self.memories[i][self._table.level_address] > quiet]
+
+    def _order(self, instruction: int, reached: Iterable[int], data: bytes) -> bool:
+        """Obeys what changes something; False if it is nothing of the kind."""
+        if instruction not in (Instruction.WRITE, Instruction.REG_WRITE, Instruction.ACTION):
+            return False
+        if (instruction == Instruction.ACTION) == bool(data) or len(data) == 1:
+            return False
+        for index in reached:
+            if instruction == Instruction.WRITE:
+                self._write(index, data[0], data[1:])
+            elif instruction == Instruction.REG_WRITE:
+                self._waiting[index] = data[0], data[1:]
+            elif index in self._waiting:
+                self._write(index, *self._waiting.pop(index))
+        return True
+
+    def _sync_write(self, data: bytes) -> None:
+        if len(data) < 2 or not data[1] or (len(data) - 2) % (data[1] + 1):
+            return
+        address, size = data[0], data[1]
+        for at in range(2, len(data), size + 1):
+            for index in self._named(data[at]) if data[at] != frames.BROADCAST else ():
+                self._write(index, address, data[at + 1 : at + 1 + size])
+
+    def _sync_read(self, data: bytes) -> list[Reply]:
+        if len(data) < 3:
+            return []
+        reached = [i for servo in data[2:] if servo != frames.BROADCAST for i in self._named(servo)]
+        return [self._status(i, self._registers(i, data[0], data[1])) for i in reached]
+
+    def _write(self, index: int, address: int, data: bytes) -> None:
+        if address + len(data) <= self._table.size:
+            self.memories[index][address : address + len(data)] = data
+            self._table.obey(self.world, index, self.memories[index], range(address, address + len(data)))
+
+    def _registers(self, index: int, address: int, length: int) -> bytes:
+        self._table.show(self.world, index, self.memories[index])
+        return bytes(self.memories[index][address : address + length])
+
+    def _status(self, index: int, data: bytes = b"") -> Reply:
+        memory = self.memories[index]
+        error = error_bits(self.world.fault(index), self._table.fault_bits)
+        reply = frames.build(memory[self._table.id_address], error, data[: frames.MAX_LENGTH - 2])
+        return memory[self._table.delay_address] * DELAY_UNIT, voice(self.world, index, reply)

@@ -1,0 +1,113 @@
+"""A request and its replies over a port: deadlines, partial answers, counting; the same for every protocol."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Protocol
+
+from hexapod_control.servos.bus import BusError, Counters
+from hexapod_control.servos.frames import Packet
+from hexapod_control.servos.port import Port
+
+BITS = 10  # on the wire per byte: 8N1
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a reply may take beyond its time on the wire."""
+
+    return_delay: float = 0.0  # [s] of a servo between request and reply, as it is configured
+    turnaround: float = 0.001  # [s] of the adapter between the last byte in and the first byte out
+    margin: float = 0.008  # [s] for the scheduler of this machine
+
+
+class Decoder(Protocol):
+    """Bytes to packets, whatever the protocol."""
+
+    bad: int
+
+    def feed(self, data: bytes) -> list[Packet]:
+        """The packets that these bytes complete."""
+
+
+class Exchange:
+    """Sends frames and collects the statuses that come back."""
+
+    def __init__(self, port: Port, wait: Wait | None = None) -> None:
+        """Talks over this port."""
+        self.port = port
+        self.wait = wait or Wait()
+        self.counters = Counters()
+        self.heard = 0  # bytes that came in, good or not
+        self._busy_until = 0.0  # the last byte sent is on the wire then (time.monotonic() [s])
+
+    def send(self, frame: bytes, count: int = 1) -> None:
+        """Sends `count` frames in ONE write, which returns long before they have left."""
+        self._busy_until = max(self._busy_until, time.monotonic()) + self.seconds(len(frame))
+        self.port.write(frame)
+        self.counters.sent += count
+
+    def ask(self, frame: bytes, ids: Collection[int], size: int, decoder: Decoder) -> dict[int, Packet]:
+        """Sends a request that these servos answer with `size` bytes each. Who has not answered in time is missing."""
+        self.port.clear()
+        self.send(frame)
+        deadline = self._busy_until + self.patience(size, len(ids))
+        missing = set(ids)
+        answers: dict[int, Packet] = {}
+        while missing:
+            packets, more = self._listen(size * len(missing), deadline, decoder)
+            for packet in packets:
+                if packet.id in missing:
+                    missing.remove(packet.id)
+                    answers[packet.id] = packet
+            if not more:
+                break
+        self._count(ids, missing, decoder.bad)
+        return answers
+
+    def ask_once(self, frame: bytes, size: int, decoder: Decoder) -> Packet | None:
+        """Sends a request that all who are asked answer together, with `size` bytes; None if they do not in time."""
+        self.port.clear()
+        self.send(frame)
+        deadline = self._busy_until + self.patience(size, 1)
+        packets: list[Packet] = []
+        more = True
+        while more and not packets:
+            packets, more = self._listen(size, deadline, decoder)
+        self._count((), (), decoder.bad)
+        return packets[0] if packets else None
+
+    def patience(self, size: int, count: int) -> float:
+        """How long [s] after the request `count` replies of `size` bytes may take."""
+        return self.seconds(size * count) + self.wait.turnaround + count * self.wait.return_delay + self.wait.margin
+
+    def seconds(self, size: int) -> float:
+        """Time of this many bytes on the wire [s]."""
+        return size * BITS / self.port.baud
+
+    def nobody(self) -> BusError:
+        """Why no servo at all has answered, as an error to raise."""
+        if self.heard:
+            return BusError(
+                f"bytes come in at {self.port.baud} baud, but none make sense: wrong baud or protocol, "
+                "or two servos with one id; check both against the robot file"
+            )
+        return BusError(
+            f"no servo answers at {self.port.baud} baud: check the servos' power supply, the data line and its "
+            "direction, the baud and the ids"
+        )
+
+    def _listen(self, size: int, deadline: float, decoder: Decoder) -> tuple[list[Packet], bool]:
+        """The packets in the next `size` bytes, and whether there is time for more."""
+        data = self.port.read(size, deadline)
+        self.heard += len(data)
+        return decoder.feed(data), len(data) == size
+
+    def _count(self, ids: Collection[int], missing: Collection[int], bad: int) -> None:
+        self.counters.bad += bad
+        self.counters.received += len(ids) - len(missing)
+        self.counters.timeouts += len(missing)
+        for servo in ids:
+            self.counters.misses[servo] = self.counters.misses.get(servo, 0) + 1 if servo in missing else 0

@@ -1,0 +1,170 @@
+"""Feetech ST servos (STS3215 and kin). Raw units are steps, 4096 per turn; words are little-endian, with a sign bit.
+
+Registers: Feetech's SDK (sms_sts) and the STS memory table. † from memory of the manual, not verified.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import Literal
+
+from hexapod_control.servos import frames
+from hexapod_control.servos.addressing import FaultBits, faults
+from hexapod_control.servos.bus import Fault, Quantity, Reading, Scale
+from hexapod_control.servos.exchange import Wait
+from hexapod_control.servos.framebus import FrameBus
+from hexapod_control.servos.port import Port
+
+SCALE = Scale(unit="tick", low=0, high=4095, center=2048, per_rad=4096 / (2 * math.pi))
+BAUD = 1_000_000
+MODELS = {777: "STS3215"}
+FAULT_BITS: FaultBits = {
+    0: Fault.VOLTAGE,
+    1: Fault.ENCODER,
+    2: Fault.HEAT,
+    3: Fault.CURRENT,
+    5: Fault.OVERLOAD,
+}
+SIGN = 15  # sign bit of positions and speeds
+LOAD_SIGN = 10
+OFFSET_SIGN = 11
+FULL_LOAD = 1000  # per mille
+VOLT = 0.1  # [V]
+FASTEST = 32767  # [steps/s] the register takes
+UNKNOWN_TRAVEL = 300  # [steps/s] for a servo whose position nobody knows: slow, it may be far from its goal
+
+
+class Register(IntEnum):
+    """Addresses. Two bytes where a comment says so."""
+
+    MODEL = 3  # 2 bytes
+    ID = 5
+    BAUD = 6  # 0: 1M, 1: 500k, 2: 250k, 3: 128k, 4: 115200, 5: 76800, 6: 57600, 7: 38400
+    RETURN_DELAY = 7  # 2 us
+    RESPONSE_LEVEL = 8
+    LOW_LIMIT = 9  # 2 bytes
+    HIGH_LIMIT = 11  # 2 bytes
+    MAX_TEMPERATURE = 13  # degC
+    MAX_VOLTAGE = 14  # 0.1 V
+    MIN_VOLTAGE = 15  # 0.1 V
+    MAX_TORQUE = 16  # 2 bytes, 0.1 %
+    OFFSET = 31  # 2 bytes, sign bit 11
+    MODE = 33
+    PROTECTIVE_TORQUE = 34
+    PROTECTION_TIME = 35
+    OVERLOAD_TORQUE = 36
+    TORQUE = 40
+    ACCELERATION = 41  # 100 steps/s^2 †
+    GOAL = 42  # 2 bytes, sign bit 15
+    TIME = 44  # 2 bytes, only in PWM mode
+    SPEED = 46  # 2 bytes, steps/s; 0 = as fast as it can
+    TORQUE_LIMIT = 48  # 2 bytes
+    LOCK = 55  # of the EEPROM; 0 = open
+    POSITION = 56  # 2 bytes, sign bit 15
+    PRESENT_SPEED = 58  # 2 bytes, steps/s, sign bit 15
+    LOAD = 60  # 2 bytes, 0.1 %, sign bit 10
+    VOLTAGE = 62  # 0.1 V
+    TEMPERATURE = 63  # degC
+    STATUS = 65
+    MOVING = 66
+    CURRENT = 69  # 2 bytes, 6.5 mA †
+
+
+BLOCK_ENDS = {  # the block starts with the position and goes on to the last that is wanted
+    Quantity.TEMPERATURE: Register.TEMPERATURE + 1,
+    Quantity.VOLTAGE: Register.VOLTAGE + 1,
+    Quantity.LOAD: Register.LOAD + 2,
+    Quantity.SPEED: Register.PRESENT_SPEED + 2,
+}
+
+
+def word(value: int) -> bytes:
+    """Two bytes of a number with sign."""
+    return frames.sign_magnitude(value, SIGN).to_bytes(2, "little")
+
+
+def goal_row(goal: int, speed: int) -> bytes:
+    """Registers GOAL to SPEED."""
+    return word(goal) + word(0) + word(speed)
+
+
+def speed_for(travel: int | None, duration: float) -> int:
+    """Speed [steps/s] that takes a servo over this way [steps] within `duration` [s]; 0 = as fast as it can."""
+    if duration <= 0.0:
+        return 0
+    if travel is None:
+        return UNKNOWN_TRAVEL
+    return min(max(math.ceil(travel / duration), 1), FASTEST)
+
+
+def block_length(what: Quantity) -> int:
+    """Bytes from the position on that tell all this."""
+    ends = (end for quantity, end in BLOCK_ENDS.items() if what & quantity)
+    return max(ends, default=Register.POSITION + 2) - Register.POSITION
+
+
+def decode(error: int, data: bytes, byteorder: Literal["little", "big"] = "little") -> Reading:
+    """What registers from the position on say, as many as there are."""
+
+    def number(register: Register, sign: int) -> int | None:
+        at = register - Register.POSITION
+        return frames.signed(int.from_bytes(data[at : at + 2], byteorder), sign) if len(data) >= at + 2 else None
+
+    def byte(register: Register) -> int | None:
+        at = register - Register.POSITION
+        return data[at] if len(data) > at else None
+
+    load, volts = number(Register.LOAD, LOAD_SIGN), byte(Register.VOLTAGE)
+    return Reading(
+        position=number(Register.POSITION, SIGN),
+        speed=number(Register.PRESENT_SPEED, SIGN),
+        load=None if load is None else load / FULL_LOAD,
+        voltage=None if volts is None else volts * VOLT,
+        temperature=byte(Register.TEMPERATURE),
+        fault=faults(error, FAULT_BITS),
+    )
+
+
+class FeetechSt:
+    """Registers of ST servos, as framebus wants them."""
+
+    scale = SCALE
+    can_read = ~Quantity.NONE
+    byteorder: Literal["little", "big"] = "little"
+    models: Mapping[int, str] = MODELS
+    model_address: int = Register.MODEL
+    id_address: int = Register.ID
+    torque_address: int = Register.TORQUE
+    lock_address: int | None = Register.LOCK
+    sync_read = True
+
+    def __init__(self, acceleration: int | None = None) -> None:
+        """With an acceleration (register value, 0 to 254) every frame of goals sets it."""
+        self._acceleration = b"" if acceleration is None else bytes((acceleration,))
+
+    def block(self, what: Quantity) -> tuple[int, int]:
+        """From the position on."""
+        return Register.POSITION, block_length(what)
+
+    def reading(self, error: int, data: bytes) -> Reading:
+        """What the block says."""
+        return decode(error, data)
+
+    def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:
+        """A timed move is a speed: the register for the time works in PWM mode only."""
+        rows = {
+            servo: self._acceleration + goal_row(goal, speed_for(travels[servo], duration))
+            for servo, goal in goals.items()
+        }
+        return frames.sync_write(Register.ACCELERATION if self._acceleration else Register.GOAL, rows)
+
+    def recovery(self, servo: int) -> list[bytes]:
+        """Torque off ends the protection †."""
+        return [frames.write(servo, Register.TORQUE, b"\x00")]
+
+
+def open_bus(port: Port, ids: Sequence[int], wait: Wait | None = None, acceleration: int | None = None) -> FrameBus:
+    """A bus of ST servos."""
+    return FrameBus(port, ids, FeetechSt(acceleration), wait)

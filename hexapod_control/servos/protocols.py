@@ -1,0 +1,161 @@
+"""The table of servo protocols. A new one is a file for its bus, a file for its emulated device, and a row here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hexapod_control.servos import (
+    dynamixel1,
+    dynamixel2,
+    dynamixel2_bus,
+    feetech_sc,
+    feetech_st,
+    loopback,
+    lx16a,
+    maestro,
+    pwm,
+    servo2040,
+    ssc32,
+)
+from hexapod_control.servos.bus import Bus, Quantity, Scale
+from hexapod_control.servos.emulator import dynamixel1 as emulated_dynamixel1
+from hexapod_control.servos.emulator import dynamixel2 as emulated_dynamixel2
+from hexapod_control.servos.emulator import feetech_sc as emulated_feetech_sc
+from hexapod_control.servos.emulator import feetech_st as emulated_feetech_st
+from hexapod_control.servos.emulator import lx16a as emulated_lx16a
+from hexapod_control.servos.emulator.device import Device
+from hexapod_control.servos.emulator.maestro import MaestroDevice
+from hexapod_control.servos.emulator.servo2040 import Servo2040Device
+from hexapod_control.servos.emulator.ssc32 import Ssc32Device
+from hexapod_control.servos.emulator.world import ServoWorld
+
+EVERYTHING = ~Quantity.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A kind of servo bus."""
+
+    name: str  # in the robot file
+    title: str
+    open: Callable[..., Bus]  # (port, ids, **options) -> an open bus
+    device: Callable[[ServoWorld, Sequence[int]], Device]  # the emulated far end of the wire
+    scale: Scale  # of the usual model
+    baud: int  # the usual one
+    ids: range  # that a servo can have
+    can_read: Quantity  # from the servos themselves; NONE: positions are never known
+    options: tuple[str, ...] = ()  # that `open` takes
+    notes: str = ""
+
+
+_ROWS = (
+    Protocol(
+        name="feetech_st",
+        title="Feetech ST (STS3215)",
+        open=feetech_st.open_bus,
+        device=emulated_feetech_st.device,
+        scale=feetech_st.SCALE,
+        baud=feetech_st.BAUD,
+        ids=range(254),
+        can_read=EVERYTHING,
+        options=("wait", "acceleration"),
+    ),
+    Protocol(
+        name="feetech_sc",
+        title="Feetech SC (SC15, SCS0009)",
+        open=feetech_sc.open_bus,
+        device=emulated_feetech_sc.device,
+        scale=feetech_sc.scale(feetech_sc.DEGREES),
+        baud=feetech_sc.BAUD,
+        ids=range(254),
+        can_read=EVERYTHING,
+        options=("wait", "degrees"),
+        notes="the range depends on the model; no sync read: one turnaround per servo",
+    ),
+    Protocol(
+        name="dynamixel1",
+        title="Dynamixel protocol 1 (AX-12A, AX-18A)",
+        open=dynamixel1.open_bus,
+        device=emulated_dynamixel1.device,
+        scale=dynamixel1.SCALE,
+        baud=dynamixel1.BAUD,
+        ids=range(254),
+        can_read=EVERYTHING,
+        options=("wait",),
+        notes="set the return delay (register 5) to 0; no sync read: one turnaround per servo",
+    ),
+    Protocol(
+        name="dynamixel2",
+        title="Dynamixel protocol 2 (X series)",
+        open=dynamixel2_bus.open_bus,
+        device=emulated_dynamixel2.device,
+        scale=dynamixel2.SCALE,
+        baud=dynamixel2.BAUD,
+        ids=range(253),
+        can_read=EVERYTHING,
+        options=("wait", "read"),
+        notes="needs the extra `dynamixel`; 57600 baud from the factory is slow, set 1000000",
+    ),
+    Protocol(
+        name="lx16a",
+        title="LewanSoul/Hiwonder LX-16A, LX-224",
+        open=lx16a.open_bus,
+        device=emulated_lx16a.device,
+        scale=lx16a.SCALE,
+        baud=lx16a.BAUD,
+        ids=range(254),
+        can_read=lx16a.Lx16aBus.can_read,
+        options=("wait",),
+        notes="one turnaround per servo",
+    ),
+    Protocol(
+        name="servo2040",
+        title="Pimoroni Servo2040 with the Chica firmware or its fork (hobby servos)",
+        open=servo2040.Servo2040Bus,
+        device=Servo2040Device,
+        scale=pwm.SCALE,
+        baud=115_200,
+        ids=range(servo2040.LAST + 1),
+        can_read=Quantity.NONE,
+        options=("dialect",),
+        notes="one relay feeds all servos; tells supply voltage and current, the fork its over-current latch too",
+    ),
+    Protocol(
+        name="ssc32",
+        title="SSC-32, SSC-32U, firmware/ssc32_mega (hobby servos)",
+        open=ssc32.Ssc32Bus,
+        device=Ssc32Device,
+        scale=pwm.SCALE,
+        baud=115_200,
+        ids=range(ssc32.LAST + 1),
+        can_read=Quantity.NONE,
+        options=("battery", "divider"),
+        notes="an SSC-32U comes with 9600 baud: set 115200",
+    ),
+    Protocol(
+        name="maestro",
+        title="Pololu Mini Maestro 18 and 24 (hobby servos)",
+        open=maestro.MaestroBus,
+        device=MaestroDevice,
+        scale=pwm.SCALE,
+        baud=115_200,
+        ids=range(maestro.LAST + 1),
+        can_read=maestro.MaestroBus.can_read,
+        options=("device", "crc"),
+        notes='set "USB Dual Port", the serial timeout, and home Off for every channel: the board\'s dead-man switch',
+    ),
+    Protocol(
+        name="loopback",
+        title="no wire: servos that are where they were told to be",
+        open=loopback.open_bus,
+        device=loopback.no_device,
+        scale=loopback.SCALE,
+        baud=1_000_000,
+        ids=range(254),
+        can_read=loopback.LoopbackBus.can_read,
+        options=("positions", "speed", "clock"),
+    ),
+)
+
+PROTOCOLS: Mapping[str, Protocol] = {row.name: row for row in _ROWS}

@@ -1,0 +1,58 @@
+"""What the driver tells the rest of the program: snapshots that never change, troubles as sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from hexapod_control.core.kinematics import Array
+from hexapod_control.servos.bus import Counters
+
+
+class Power(Enum):
+    """Whether the servos hold."""
+
+    UNPLUGGED = "no port"
+    OFF = "off"
+    ARMING = "arming"
+    ON = "on"
+
+
+class Wish(Enum):
+    """What the planner ought to do."""
+
+    NOTHING = ""
+    STOP = "stop"
+    SIT = "sit"
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something that is wrong now: one sentence with what, where, value and cure."""
+
+    kind: str
+    serious: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The servos at one time. Rows are (n, 3), not a number where nothing is known."""
+
+    power: Power = Power.UNPLUGGED
+    time: float = 0.0  # [s] steady time
+    joints: Array | None = None  # [rad], None while the pose is unknown
+    velocities: Array | None = None  # [rad/s]
+    loads: Array | None = None  # share of full torque in the joint's direction, None where the bus cannot tell
+    measured: bool = False  # joints are measured, else the driver's own estimate
+    temperatures: Array | None = None  # [degC]
+    misses: tuple[int, ...] = ()  # in all, per joint
+    clamps: tuple[int, ...] = ()  # in all, per joint
+    voltage: float | None = None  # [V] filtered
+    current: float | None = None  # [A]
+    rate: float = 0.0  # [Hz] of the loop
+    overruns: int = 0
+    reconnections: int = 0
+    counters: Counters = field(default_factory=Counters)
+    troubles: tuple[Trouble, ...] = ()
+    wish: Wish = Wish.NOTHING

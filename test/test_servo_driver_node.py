@@ -1,0 +1,250 @@
+"""servo_driver as a node over an emulated bus: what the others hear of it, and what it makes the planner do."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray
+from ros_bench import Bench, Stream, assert_sound, robot, standing, tables, twist
+from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
+from servo_bench import Recorded, lying
+from std_msgs.msg import Bool
+from std_srvs.srv import SetBool, Trigger
+
+from hexapod_control.core import walk
+from hexapod_control.core.planner import State
+from hexapod_control.nodes import messages
+from hexapod_control.nodes.base import LATCHED
+from hexapod_control.nodes.driver_output import contact_forces
+from hexapod_control.nodes.inverse_kinematics import InverseKinematics
+from hexapod_control.nodes.parameters import ParameterError
+from hexapod_control.nodes.servo_driver import ServoDriver
+from hexapod_control.robots.load import RobotFileError, load
+from hexapod_control.servos.emulator.pty import Pty
+from hexapod_control.servos.protocols import PROTOCOLS
+from hexapod_control.servos.settings import servo_settings
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    monkeypatch.setattr(walk.Abilities, "of", tables)
+    bench = Bench()
+    yield bench
+    bench.close()
+
+
+class Wire:
+    """Eighteen emulated servos on a pty, and the parameters with which a driver finds them."""
+
+    def __init__(self, path, protocol="feetech_st", start=None):
+        link = path / "bus"
+        settings = servo_settings(load("phantomx"), protocol, str(link))
+        self.joints = settings.joints
+        self.world = Recorded(settings.joints, PROTOCOLS[protocol].scale, lying() if start is None else start)
+        self.pty = Pty(PROTOCOLS[protocol].device(self.world, settings.ids), settings.baud, link=link)
+        self.parameters = {"protocol": protocol, "port": str(link)}
+
+    def driver(self, bench, reply_margin=0.015, **parameters):
+        """The node; it shares the process with the emulator and the planner, so replies may be late."""
+        parameters["reply_margin"] = reply_margin
+        from ros_bench import overrides
+
+        return bench.add(ServoDriver(parameter_overrides=overrides(**self.parameters, **parameters)))
+
+
+@pytest.fixture
+def wire(tmp_path):
+    wires = []
+
+    def make(*args, **options):
+        wires.append(Wire(tmp_path, *args, **options))
+        return wires[-1]
+
+    yield make
+    for each in wires:
+        each.pty.close()
+
+
+def chain(bench, wire):
+    """Planner, kinematics and driver on emulated servos, standing."""
+    driver, kinematics, planner = wire.driver(bench), bench.add(InverseKinematics()), bench.planner(False)
+    bench.until(lambda: planner.planner.state is State.SITTING)
+    assert bench.call(Trigger, "stand").success
+    bench.until(lambda: planner.planner.state is State.STANDING, 12.0, "standing")
+    return driver, kinematics, planner
+
+
+def test_the_chain_stands_and_walks_on_emulated_servos(bench, wire):
+    wire = wire()
+    rows, feet = bench.listen(JointState, "joint_targets"), bench.listen(MultiDOFJointState, "foot_states")
+    driver, _, planner = chain(bench, wire)
+    Stream(bench, lambda: twist(0.08))
+    bench.until(lambda: planner.output.last.twist.vx > 0.07)
+    told = planner.output.last.row
+    bench.until(lambda: np.abs(planner.output.last.row - told).max() > 0.2)
+    assert np.abs(wire.world.angles() - planner.output.last.row).max() < 0.5
+    assert_sound(rows)
+    assert feet
+    assert driver.status()["feedback"] == "measured"
+
+
+def test_battery_and_diagnostics_tell_what_the_bus_knows(bench, wire):
+    wire().driver(bench)
+    heard, batteries = bench.listen(DiagnosticArray, "/diagnostics"), bench.listen(BatteryState, "battery_state")
+    bench.until(lambda: batteries, 4.0)
+    assert batteries[-1].voltage == pytest.approx(11.1, abs=0.1)
+    bench.until(lambda: any(s.values and _values(s).get("loop Hz", "0.0") != "0.0" for m in heard for s in m.status))
+    values = _values(heard[-1].status[0])
+    assert values["feedback"] == "measured"
+    assert float(values["loop Hz"]) == pytest.approx(50.0, rel=0.15)
+    assert {"overruns", "misses", "bus errors", "voltage [V]", "temperatures [degC]", "loads"} <= set(values)
+
+
+def _values(status):
+    return {item.key: item.value for item in status.values}
+
+
+@pytest.mark.parametrize("let_go", ["disarm", "estop", "unplug"])
+def test_a_robot_that_was_let_go_is_lost_to_the_planner_until_it_is_armed_again(bench, wire, let_go):
+    wire = wire(start=standing())
+    driver, _, planner = wire.driver(bench), bench.add(InverseKinematics()), bench.planner(False)
+    bench.until(lambda: planner.planner.state is State.STANDING, 8.0)
+    holds = bench.listen(Bool, "armed", LATCHED)
+    bench.until(lambda: holds and holds[-1].data)
+    if let_go == "disarm":
+        assert bench.call(Trigger, "disarm").success
+    elif let_go == "estop":
+        assert bench.call(SetBool, "estop", SetBool.Request(data=True)).success
+        assert bench.call(SetBool, "estop", SetBool.Request(data=False)).success
+        assert not bench.call(Trigger, "arm").success
+        assert bench.call(Trigger, "reset_fault").success
+    else:
+        wire.pty.hang_up()
+    bench.until(lambda: not holds[-1].data, 0.5, "armed is false")
+    bench.until(lambda: planner.planner.state is State.UNKNOWN, 0.5, "the planner knows")
+    assert not bench.call(Trigger, "stand").success
+    wire.world.positions[1::3] += 100  # somebody moves the legs
+    if let_go == "unplug":
+        states = bench.listen(JointState, "joint_states")
+        wire.pty.come_back()
+        bench.until(lambda: driver.driver.snapshot.power.value == "off", 4.0)
+        bench.until(lambda: states)
+    assert planner.planner.state is State.UNKNOWN
+    assert bench.call(Trigger, "arm").success
+    bench.until(lambda: planner.planner.state is not State.UNKNOWN, 1.0)
+    bench.until(wire.world.torques.all, 1.0)
+
+
+def test_nothing_is_published_while_the_pose_is_unknown(bench, wire):
+    wire = wire("ssc32")
+    node = wire.driver(bench)
+    states, holds = bench.listen(JointState, "joint_states"), bench.listen(Bool, "armed", LATCHED)
+    planner = bench.planner(False)
+    bench.until(lambda: holds)
+    assert not holds[-1].data
+    assert "put the robot on its belly" in node.last_said("start")
+    assert not bench.call(Trigger, "stand").success
+    assert not states
+    assert bench.call(Trigger, "arm").success
+    bench.until(lambda: states)
+    bench.until(lambda: planner.planner.state is State.SITTING)
+    assert node.status()["feedback"] == "estimated"
+
+
+def test_a_silent_servo_stops_the_walk_and_is_named(bench, wire):
+    wire = wire()
+    driver, _, planner = chain(bench, wire)
+    stream = Stream(bench, lambda: twist(0.08))
+    bench.until(lambda: planner.output.last.twist.vx > 0.07)
+    wire.world.unplug(4)
+    bench.until(lambda: planner.output.last.twist.is_zero, 0.5 + 0.6 + 0.5 + 0.5, "stop")
+    bench.until(lambda: all(planner.output.last.planted), 1.5)
+    bench.until(lambda: any("left_middle_femur_joint (id 5) is silent" in text for text in driver.said()), 1.0)
+    stream.stop()
+
+
+def test_a_hot_servo_makes_the_robot_sit_and_then_the_torque_goes(bench, wire):
+    wire = wire()
+    driver, _, planner = chain(bench, wire)
+    wire.world.temperatures[4] = 80.0
+    bench.until(lambda: planner.planner.state in (State.SINKING, State.SITTING), 3.0, "sitting down")
+    bench.until(lambda: not wire.world.torques.any(), 8.0, "torque off")
+    assert any("80 degC of 70" in text for text in driver.said(within=10.0))
+    bench.until(lambda: planner.planner.state is State.UNKNOWN, 1.0)
+
+
+def test_a_driver_that_is_started_again_ramps_from_where_the_servos_are(bench, wire):
+    wire = wire()
+    driver, _, planner = chain(bench, wire)
+    driver.driver.close(False)
+    bench.remove(driver)
+    told = len(wire.world.told)
+    wire.driver(bench)
+    bench.until(lambda: len(wire.world.told) > told + 18 * 60, 5.0)
+    assert planner.planner.state is State.STANDING
+    last = {}
+    for _, index, goal, where, _ in wire.world.told[told:]:
+        assert abs(goal - last.setdefault(index, where)) < 0.02
+        last[index] = goal
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"protocol": "feetech_stt", "port": "/dev/null"}, "did you mean feetech_st?"),
+        ({"protocol": "feetech_st"}, "servos.port: is missing"),
+        ({"protocol": "feetech_st", "port": "/dev/none"}, "there is no such port"),
+    ],
+)
+def test_servos_that_cannot_be_reached_are_refused_with_a_cure(bench, parameters, words):
+    from ros_bench import overrides
+
+    with pytest.raises((ParameterError, RobotFileError), match=words.replace("?", r"\?")):
+        ServoDriver(parameter_overrides=overrides(**parameters))
+
+
+@pytest.mark.process
+def test_the_process_refuses_missing_servos_with_exit_code_2_before_any_torque(wire):
+    wire = wire()
+    wire.world.unplug(4, 5)
+    process = _process(wire)
+    _, errors = process.communicate(timeout=30.0)
+    assert process.returncode == 2
+    assert "left_middle_femur_joint (id 5), left_middle_tibia_joint (id 6)" in errors
+    assert errors.count("\n") == 1
+    assert not wire.world.torques.any()
+
+
+@pytest.mark.process
+def test_a_process_that_is_asked_to_end_takes_the_torque_with_it(bench, wire):
+    wire = wire()
+    process = _process(wire)
+    try:
+        bench.until(wire.world.torques.all, 20.0)
+        process.send_signal(signal.SIGTERM)
+        bench.until(lambda: not wire.world.torques.any(), 10.0)
+        _, errors = process.communicate(timeout=10.0)
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    assert "Traceback" not in errors
+
+
+def _process(wire):
+    words = [word for name, value in wire.parameters.items() for word in ("-p", f"{name}:={value}")]
+    command = [sys.executable, "-m", "hexapod_control.nodes.servo_driver", "--ros-args", *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
+
+
+def test_the_load_of_a_femur_explains_the_weight_on_its_foot():
+    joints, torques = standing(), np.zeros((6, 3))
+    leg = robot().legs[0]
+    lever = leg.femur.length * np.cos(joints[0, 1]) + leg.tibia.length * np.cos(joints[0, 1] + joints[0, 2])
+    torques[0, 1] = -3.5 * lever
+    torques[1, 1] = 0.2  # lifts its foot: nothing presses
+    forces = contact_forces(robot(), joints, torques)
+    assert forces == pytest.approx([3.5, 0, 0, 0, 0, 0])
+    assert messages.FootLayout(robot()).message(np.zeros((6, 3)), np.zeros((6, 3)), forces, messages.time(0))
