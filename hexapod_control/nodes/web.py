@@ -1,0 +1,173 @@
+"""Node web: the page in the browser. What it shows comes from web_feed, what it asks goes through web_commands.
+
+The page's server has a thread of its own; commands come over a queue and wake this node's executor. The dead-man
+counts here, with the time at which a command arrived: it works even if the server's thread hangs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from hexapod_control.nodes.base import GuardedNode
+from hexapod_control.nodes.parameters import ParameterError, WebSettings, declare
+from hexapod_control.nodes.runner import run
+from hexapod_control.nodes.web_commands import Commands
+from hexapod_control.nodes.web_feed import Feed
+from hexapod_control.robots.load import load
+from hexapod_control.robots.urdf import urdf
+from hexapod_control.web import address
+from hexapod_control.web.access import Doorkeeper, Gate, loopback
+from hexapod_control.web.desk import Desk, Do
+from hexapod_control.web.protocol import WORLDS, Wish
+from hexapod_control.web.server import Server
+from hexapod_control.web.state import shape
+
+STATUS = 0.5  # [s] between two reports of what changes slowly
+EVERYWHERE = "0.0.0.0"
+
+
+class Web(GuardedNode):
+    """The node."""
+
+    def __init__(self, **options: Any) -> None:
+        """Raises RobotFileError or ParameterError for input it cannot work with."""
+        super().__init__("web", **options)
+        self.settings = settings = declare(self, WebSettings)
+        robot_file = load(settings.robot)
+        self._urdf = urdf(robot_file)
+        self._shape = shape(robot_file.robot)
+        self._bind = EVERYWHERE if settings.lan else settings.bind
+        self.public = not loopback(self._bind)
+        self._doorkeeper = _doorkeeper(settings, self.public)
+        self._watchers = 0
+        self._newcomer = False
+        self._inbox: SimpleQueue[Do] = SimpleQueue()
+        self._wake = self.create_guard_condition(lambda: self.guarded_event(self._drain)(None))
+        hosts = [*address.names(self._bind), *(host.strip() for host in settings.allowed_hosts.split(","))]
+        self.desk = Desk(self._admit, self._greet)
+        self.server = Server(self.desk, Gate(hosts, literal=self.public), self._put, self._watch)
+        self.feed = Feed(self, robot_file.robot, settings.enable_stamped_cmd_vel)
+        self.commands = Commands(self, self.feed, self.server.tell, settings.enable_stamped_cmd_vel)
+        self._shows = [  # run while somebody looks
+            self.create_timer(1.0 / settings.rate, self._show, clock=self.steady),
+            self.create_timer(STATUS, self._report, clock=self.steady),
+        ]
+        for timer in self._shows:
+            timer.cancel()
+        self._open()
+
+    def _open(self) -> None:
+        try:
+            self.server.start(self._bind, self.settings.port)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            text = f"port: {self._bind}:{self.settings.port} cannot be opened ({reason}); choose another port, or 0"
+            raise ParameterError(text) from None
+        self._invite()
+
+    # --- who comes in; in the server's thread -----------------------------------------------------------------
+
+    def _admit(self, token: str, key: str, remote: str, now: float) -> str:
+        granted = self._doorkeeper.admit(token, key, remote, now)
+        if granted != key and self.public and not self.settings.token:
+            self._invite()  # the last invitation is used up
+        return granted
+
+    def invitation(self) -> str:
+        """The address of the page for one more person."""
+        host = (address.addresses() or ["127.0.0.1"])[0] if self._bind == EVERYWHERE else self._bind
+        return address.url(host, self.server.port, self._doorkeeper.invite())
+
+    def _invite(self) -> None:
+        url = self.invitation()
+        lines = [f"the page: {url}"]
+        if self.public:
+            lines = [*address.qr_lines(url), f"the page, an invitation for one person: {url}"]
+        print(*lines, sep="\n", flush=True)
+
+    def _greet(self) -> Mapping[str, Any]:
+        return {"shape": self._shape, "worlds": WORLDS}
+
+    def _put(self, command: Do) -> None:
+        self._inbox.put(command)
+        self._wake.trigger()
+
+    def _watch(self, people: int) -> None:
+        self._newcomer = self._newcomer or people > self._watchers
+        self._watchers = people
+        self._wake.trigger()
+
+    # --- in the executor ----------------------------------------------------------------------------------------
+
+    def _drain(self) -> None:
+        while True:
+            try:
+                command = self._inbox.get_nowait()
+            except Empty:
+                break
+            if isinstance(command.body, Wish):
+                self._grant(command.client, command.body)
+            else:
+                self.commands.follow(command)
+        for timer in self._shows:
+            if self._watchers and timer.is_canceled():
+                timer.reset()
+            elif not self._watchers:
+                timer.cancel()
+        if self._newcomer:
+            self._newcomer = False
+            self._report()
+
+    def _grant(self, client: int, wish: Wish) -> None:
+        if wish.what == "urdf":
+            self.server.tell(client, "urdf", {"text": self._urdf})
+        else:
+            url = self.invitation()
+            once = self.public and not self.settings.token
+            self.server.tell(client, "invitation", {"url": url, "rows": address.qr_rows(url), "once": once})
+
+    def _show(self) -> None:
+        self.server.show(self.feed.state())
+
+    def _report(self) -> None:
+        self.server.tell(0, "status", self.feed.status())
+
+    def every_second(self) -> None:
+        """Looks after services that do not answer."""
+        self.commands.watch()
+
+    def status(self) -> Mapping[str, object]:
+        """Values for /diagnostics."""
+        return {"pages": self._watchers, "driver": self.desk.driver_name or "none", "port": self.server.port}
+
+    def safe_stop(self, callback: str) -> None:
+        """A zero velocity."""
+        self.commands.halt()
+
+    def request_stop(self) -> None:
+        """A zero, and the pages are told."""
+        self.commands.end()
+        self.server.close()
+
+    def farewell(self) -> None:
+        """A last zero, if this node was driving."""
+        self.commands.end()
+
+
+def _doorkeeper(settings: WebSettings, public: bool) -> Doorkeeper:
+    try:
+        return Doorkeeper(settings.token, once=public)
+    except ValueError as error:
+        raise ParameterError(str(error)) from None
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Runs the node; returns the exit code."""
+    return run(Web, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

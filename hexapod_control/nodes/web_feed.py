@@ -1,0 +1,211 @@
+"""What the page shows of the robot: subscriptions, kept as they come and read when a page wants to see them."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import Pose, TwistStamped
+from geometry_msgs.msg import Twist as TwistMessage
+from nav_msgs.msg import Odometry
+from rclpy.callback_groups import CallbackGroup
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
+from std_msgs.msg import Float64, String
+
+from hexapod_control.core.kinematics import Array
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.se2 import ZERO, Twist
+from hexapod_control.nodes import messages
+from hexapod_control.nodes.base import LATCHED, GuardedNode
+from hexapod_control.web.state import Picture, drawing
+
+NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+FRESH = 0.3  # [s] feet and velocities count so long
+SILENT = 1.0  # [s] without joint_states: the robot is not heard
+OLD = 5.0  # [s] a diagnostic or a voltage counts so long
+NUMBER = re.compile(r"-?\d+(\.\d+)?")
+LATCHED_TEXTS = ("gait_state", "gait_active", "gaits", "motion_state", "command_source")
+
+
+class Unattended(CallbackGroup):
+    """Subscriptions that wake nobody up: the middleware keeps the newest message until it is asked for."""
+
+    def can_execute(self, entity: Any) -> bool:
+        """Never."""
+        return False
+
+    def beginning_execution(self, entity: Any) -> bool:
+        """Never."""
+        return False
+
+    def ending_execution(self, entity: Any) -> None:
+        """Does not happen."""
+
+
+class Newest:
+    """The newest message of a topic that comes more often than anybody looks."""
+
+    def __init__(self, node: GuardedNode, kind: Any, topic: str, group: CallbackGroup) -> None:
+        self._subscription = node.create_subscription(kind, topic, print, NEWEST, callback_group=group)
+        self._message: Any = None
+        self._at = -math.inf  # [s]
+
+    @property
+    def age(self) -> float:
+        """Seconds since the newest message was first looked at."""
+        return time.monotonic() - self._at
+
+    def read(self, within: float) -> Any:
+        """The newest message if it is not older than this [s], else None."""
+        with self._subscription.handle:
+            taken = self._subscription.handle.take_message(self._subscription.msg_type, False)
+        if taken is not None:
+            self._message, self._at = taken[0], time.monotonic()
+        return self._message if self.age <= within else None
+
+
+class Feed:
+    """All subscriptions of the node."""
+
+    def __init__(self, node: GuardedNode, robot: Robot, stamped: bool) -> None:
+        self._robot = robot
+        self._joint_layout = messages.JointLayout(robot)
+        self._target_layout, self._force_layout = messages.FootLayout(robot), messages.FootLayout(robot)
+        self._picture = Picture()
+        self._node = node
+        self._stamped = stamped
+        self.limits: Twist = ZERO
+        self._texts = dict.fromkeys(LATCHED_TEXTS, "")
+        self._pose: list[float] | None = None
+        self._said: dict[str, tuple[Any, float]] = {}
+        group = self._group = Unattended()  # a node remembers its groups weakly
+        self._joints = Newest(node, JointState, "joint_states", group)
+        self._targets = Newest(node, MultiDOFJointState, "foot_targets", group)
+        self._states = Newest(node, MultiDOFJointState, "foot_states", group)
+        self._odometry = Newest(node, Odometry, "odom", group)
+        self._command = Newest(node, TwistStamped if stamped else TwistMessage, "cmd_vel", group)
+        self._margin = Newest(node, Float64, "stability_margin", group)
+        self._battery = Newest(node, BatteryState, "battery_state", group)
+        for topic in LATCHED_TEXTS:
+            node.create_subscription(String, topic, self._keeper(topic), LATCHED)
+        node.create_subscription(TwistMessage, "velocity_limits", self._take_limits, LATCHED)
+        node.create_subscription(Pose, "body_pose_achieved", self._take_pose, LATCHED)
+        node.create_subscription(DiagnosticArray, "/diagnostics", self._take_diagnostics, 20)
+
+    def _keeper(self, topic: str) -> Callable[[Any], None]:
+        def keep(message: Any) -> None:
+            self._texts[topic] = message.data
+
+        return keep
+
+    def _take_limits(self, message: Any) -> None:
+        self.limits = messages.twist(message)
+
+    def _take_pose(self, message: Any) -> None:
+        self._pose = [round(value, 4) for value in messages.body_pose(message)]
+
+    def _take_diagnostics(self, message: Any) -> None:
+        now = time.monotonic()
+        for status in message.status:
+            self._said[status.name] = status, now
+
+    # --- thirty times a second ----------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """The fields of a `state` message."""
+        picture = self._picture
+        joints = self._joints.read(SILENT)
+        if joints is not None:
+            picture.joints = self._joint_layout.joints(joints)
+        picture.support = self._forces(self._targets, self._target_layout)
+        picture.forces = self._forces(self._states, self._force_layout)
+        command = self._command.read(FRESH)
+        if command is not None:
+            command = messages.twist(command.twist if self._stamped else command)
+        picture.commanded = command or ZERO
+        odometry = self._odometry.read(FRESH)
+        if odometry is not None:
+            pose, twist = odometry.pose.pose, odometry.twist.twist
+            yaw = messages.roll_pitch_yaw(pose.orientation)[2]
+            picture.odometry = (pose.position.x, pose.position.y, yaw)
+            picture.achieved = messages.twist(twist)
+        margin = self._margin.read(FRESH)
+        picture.margin = margin.data if margin is not None else None
+        return {
+            **drawing(self._robot, picture),
+            "state": self._texts["gait_state"],
+            "gait": self._texts["gait_active"],
+            "silent": self._joints.age > SILENT,
+        }
+
+    @staticmethod
+    def _forces(topic: Newest, layout: messages.FootLayout) -> Array | None:
+        message = topic.read(FRESH)
+        return None if message is None else layout.forces(message)
+
+    # --- twice a second -------------------------------------------------------------------------------------------
+
+    def status(self) -> dict[str, Any]:
+        """The fields of a `status` message."""
+        now = time.monotonic()
+        recent = {name: status for name, (status, at) in list(self._said.items()) if now - at < OLD}
+        values = {name: {pair.key: pair.value for pair in status.values} for name, status in recent.items()}
+        flat = {key: value for pairs in values.values() for key, value in pairs.items()}
+        battery = self._battery.read(OLD)
+        return {
+            "state": self._texts["gait_state"],
+            "gait": self._texts["gait_active"],
+            "gaits": [name for name in self._texts["gaits"].split(",") if name],
+            "motion": self._texts["motion_state"],
+            "limits": [round(value, 4) for value in self.limits],
+            "pose": self._pose,
+            "source": self._texts["command_source"],
+            "feedback": flat.get("feedback", ""),
+            "estop": flat.get("emergency stop", "") == "latched",
+            "torque": flat.get("torque", "True").lower() == "true",
+            "simulated": bool(self._node.count_publishers("simulator/floating_base_state")),
+            "world": self._world(values),
+            "loops": {_short(name): rate for name, pairs in values.items() if (rate := _loop(pairs)) is not None},
+            "temperatures": {key: value for pairs in values.values() for key, value in _temperatures(pairs).items()},
+            "battery": None if battery is None else {"volts": battery.voltage, "share": battery.percentage},
+            "diagnostics": [
+                {"name": _short(name), "level": status.level[0], "text": status.message}
+                for name, status in sorted(recent.items())
+            ],
+        }
+
+    @staticmethod
+    def _world(values: dict[str, dict[str, str]]) -> dict[str, str]:
+        pairs = next((pairs for name, pairs in values.items() if _short(name) == "mujoco_sim"), {})
+        wanted = {"world": "world", "friction": "friction", "payload [kg]": "payload"}
+        return {name: pairs[key] for key, name in wanted.items() if key in pairs}
+
+
+def _short(name: str) -> str:
+    return name.rsplit("/", 1)[-1]
+
+
+def _loop(pairs: dict[str, str]) -> float | None:
+    """The loop rate [Hz] of a node, if it tells one."""
+    text = next((value for key, value in pairs.items() if key.lower().startswith("loop")), "")
+    return _number(text)
+
+
+def _temperatures(pairs: dict[str, str]) -> dict[str, float]:
+    """Temperatures [deg C] by joint."""
+    found = {key: _number(value) for key, value in pairs.items() if "temperature" in key.lower()}
+    return {_stripped(key): value for key, value in found.items() if value is not None}
+
+
+def _stripped(key: str) -> str:
+    return re.sub(r"\s*(temperature|\[.*?\])\s*", " ", key, flags=re.IGNORECASE).strip() or "servos"
+
+
+def _number(text: str) -> float | None:
+    match = NUMBER.search(text)
+    return float(match[0]) if match else None

@@ -1,0 +1,258 @@
+"""What a page may say: one JSON object per message, checked field by field. Pure: no sockets, no ROS, no clock.
+
+Every message has `v` (schema version), `n` (a number that only grows on one connection) and `t` (its kind). What
+cannot be used raises Refused with a code in the sense of HTTP and one sentence; nothing else is ever raised.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+VERSION = 1
+LARGEST = 4096  # [bytes] of a message
+COUNT = 2**53  # numbers beyond are not exact in JavaScript
+REQUESTS = ("stand", "sit", "stop", "estop", "rearm", "reset_world")
+ALWAYS = ("stop", "estop")  # from everybody who is let in
+WISHES = ("urdf", "invite")
+WORLDS = ("flat", "slope", "blocks", "bumps", "obstacles")  # of the simulator
+SEAT = ("take", "leave", "give")
+
+
+class Refused(ValueError):  # noqa: N818 - an answer, not a failure
+    """A message that is not followed: a code in the sense of HTTP, and a sentence."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+        self.text = text
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """The first message: a token of an invitation, or the key of an earlier connection."""
+
+    token: str = ""
+    key: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drive:
+    """A velocity as shares [-1, 1] of what the robot can do; without `on` (the dead-man) it is a zero."""
+
+    on: bool
+    vx: float = 0.0
+    vy: float = 0.0
+    wz: float = 0.0
+
+    @property
+    def moves(self) -> bool:
+        """True if the robot is to move."""
+        return self.on and (self.vx != 0.0 or self.vy != 0.0 or self.wz != 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Pose:
+    """A body pose relative to the neutral stance: metres and radians."""
+
+    x: float = 0.0
+    y: float = 0.0
+    z: float = 0.0
+    roll: float = 0.0
+    pitch: float = 0.0
+    yaw: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Gait:
+    """Another gait."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lift:
+    """Height of the steps as a share of the robot's own."""
+
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One of REQUESTS."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """About the driver's seat: `take` it, `leave` it, `give` it to client `to`."""
+
+    act: str
+    to: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """I am still here."""
+
+    echo: int = 0  # comes back, to measure the round trip
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One of WISHES."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """A push on the simulated body [N], in the world's frame."""
+
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A change of the simulated world; what is None stays."""
+
+    world: str | None = None
+    friction: float | None = None
+    payload: float | None = None  # [kg]
+
+
+Body = Hello | Drive | Pose | Gait | Lift | Ask | Seat | Beat | Wish | Push | World
+DRIVERS = (Drive, Pose, Gait, Lift, Ask, Push, World)
+"""What only the driver may send, but for ALWAYS."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message that makes sense."""
+
+    sequence: int
+    body: Body
+
+
+Check = Callable[[str, Any], Any]
+
+
+def _number(lower: float, upper: float) -> Check:
+    def check(name: str, value: Any) -> float:
+        if type(value) not in (int, float) or not lower <= value <= upper:  # false for NaN
+            raise Refused(400, f"{name} must be a number in [{lower:g}, {upper:g}]")
+        return float(value)
+
+    return check
+
+
+def _integer(name: str, value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= COUNT:
+        raise Refused(400, f"{name} must be a whole number from 0")
+    return value
+
+
+def _truth(name: str, value: Any) -> bool:
+    if type(value) is not bool:
+        raise Refused(400, f"{name} must be true or false")
+    return value
+
+
+def _text(longest: int) -> Check:
+    def check(name: str, value: Any) -> str:
+        if type(value) is not str or len(value) > longest or not value.isprintable():
+            raise Refused(400, f"{name} must be a text of at most {longest} characters")
+        return value
+
+    return check
+
+
+def _one_of(*known: str) -> Check:
+    def check(name: str, value: Any) -> str:
+        if type(value) is not str or value not in known:
+            raise Refused(400, f"{name} must be one of {', '.join(known)}")
+        return value
+
+    return check
+
+
+_SHARE, _METRES, _ANGLE, _FORCE = _number(-1.0, 1.0), _number(-0.3, 0.3), _number(-1.0, 1.0), _number(-200.0, 200.0)
+_POSE = dict.fromkeys(("x", "y", "z"), _METRES) | dict.fromkeys(("roll", "pitch", "yaw"), _ANGLE)
+KINDS: Mapping[str, tuple[Any, Mapping[str, Check]]] = {
+    "hello": (Hello, {"token": _text(128), "key": _text(128), "name": _text(40)}),
+    "drive": (Drive, {"on": _truth, "vx": _SHARE, "vy": _SHARE, "wz": _SHARE}),
+    "pose": (Pose, _POSE),
+    "gait": (Gait, {"name": _text(40)}),
+    "lift": (Lift, {"share": _number(0.2, 1.0)}),
+    "ask": (Ask, {"what": _one_of(*REQUESTS)}),
+    "seat": (Seat, {"act": _one_of(*SEAT), "to": _integer}),
+    "beat": (Beat, {"echo": _integer}),
+    "wish": (Wish, {"what": _one_of(*WISHES)}),
+    "push": (Push, {"x": _FORCE, "y": _FORCE}),
+    "world": (
+        World,
+        {"world": _one_of(*WORLDS), "friction": _number(0.01, 5.0), "payload": _number(0.0, 20.0)},
+    ),
+}
+
+
+def parse(text: str) -> Message:
+    """The message of a text. Raises Refused."""
+    data = _object(text)
+    version = data.pop("v", None)
+    if type(version) is not int or version != VERSION:
+        raise Refused(426, f"this server speaks version {VERSION} of the protocol: reload the page")
+    sequence = _integer("n", data.pop("n", None))
+    kind = data.pop("t", None)
+    if type(kind) is not str or kind not in KINDS:
+        raise Refused(400, f"t must be one of {', '.join(KINDS)}")
+    make, checks = KINDS[kind]
+    unknown = next((name for name in data if name not in checks), None)
+    if unknown is not None:
+        raise Refused(400, f"{kind} has no field {unknown[:40]!r}")
+    values = {name: checks[name](name, value) for name, value in data.items()}
+    try:
+        return Message(sequence, make(**values))
+    except TypeError:
+        raise Refused(400, f"{kind} needs its fields {', '.join(checks)}") from None
+
+
+def _object(text: str) -> dict[str, Any]:
+    if len(text) > LARGEST:
+        raise Refused(413, f"a message has at most {LARGEST} bytes")
+    try:
+        data = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise Refused(400, "a message is one JSON object with finite numbers") from None
+    if not isinstance(data, dict):
+        raise Refused(400, "a message is one JSON object")
+    return data
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number")
+
+
+def encode(kind: str, sequence: int, **fields: Any) -> str:
+    """A message to a page. A number that is not finite becomes null."""
+    return json.dumps(
+        {"v": VERSION, "n": sequence, "t": kind, **{name: _finite(value) for name, value in fields.items()}},
+        separators=(",", ":"),
+        allow_nan=False,
+    )
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return value

@@ -1,0 +1,85 @@
+// The robot's geometry: joints to points. Frames as in the robot file: x forward, y left, z up, metres and radians.
+
+// Points of a leg in base_link: hip, end of the coxa, knee, centre of the foot's ball.
+export function legPoints(leg, q1, q2, q3) {
+  const yaw = leg.yaw + q1;
+  const c = Math.cos(yaw);
+  const s = Math.sin(yaw);
+  const at = (r, z) => [leg.hip[0] + r * c - leg.lateral * s, leg.hip[1] + r * s + leg.lateral * c, leg.hip[2] + z];
+  const knee = [leg.coxa + leg.femur * Math.cos(q2), leg.vertical + leg.femur * Math.sin(q2)];
+  const foot = [knee[0] + leg.tibia * Math.cos(q2 + q3), knee[1] + leg.tibia * Math.sin(q2 + q3)];
+  return [leg.hip, at(leg.coxa, leg.vertical), at(...knee), at(...foot)];
+}
+
+// base_link -> base_footprint for [height, roll, pitch]: a function of points.
+export function placement([height, roll, pitch]) {
+  const cr = Math.cos(roll);
+  const sr = Math.sin(roll);
+  const cp = Math.cos(pitch);
+  const sp = Math.sin(pitch);
+  return ([x, y, z]) => [
+    cp * x + sp * sr * y + sp * cr * z,
+    cr * y - sr * z,
+    -sp * x + cp * sr * y + cp * cr * z + height,
+  ];
+}
+
+// Corners of the convex hull of points, counter-clockwise.
+export function hull(points) {
+  const sorted = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const turn = (a, b, c) => (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+  const chain = (list) => {
+    const corners = [];
+    for (const point of list) {
+      while (corners.length > 1 && turn(corners.at(-2), corners.at(-1), point) <= 0) corners.pop();
+      corners.push(point);
+    }
+    return corners.slice(0, -1);
+  };
+  return sorted.length < 3 ? sorted : [...chain(sorted), ...chain(sorted.reverse())];
+}
+
+// The eight corners of the body's box in base_link.
+export function boxCorners(size, center) {
+  const corners = [];
+  for (const i of [-0.5, 0.5])
+    for (const j of [-0.5, 0.5])
+      for (const k of [-0.5, 0.5]) corners.push([center[0] + i * size[0], center[1] + j * size[1], center[2] + k * size[2]]);
+  return corners;
+}
+
+export const BOX_EDGES = [[0, 1], [0, 2], [0, 4], [1, 3], [1, 5], [2, 3], [2, 6], [3, 7], [4, 5], [4, 6], [5, 7], [6, 7]];
+
+// The point of the body's box that is nearest to a hip, in base_link.
+function mount({ size, center }, hip) {
+  return hip.map((value, k) => Math.max(center[k] - size[k] / 2, Math.min(center[k] + size[k] / 2, value)));
+}
+
+// Everything the views draw, from one state of the robot.
+export function pose(shape, state) {
+  const place = placement(state.body);
+  const q = state.joints;
+  return {
+    legs: shape.legs.map((leg, i) => legPoints(leg, q[3 * i], q[3 * i + 1], q[3 * i + 2]).map(place)),
+    mounts: shape.legs.map((leg) => place(mount(shape, leg.hip))),
+    box: boxCorners(shape.size, shape.center).map(place),
+    mass: place(state.mass),
+    planted: state.planted,
+    odom: state.odom ?? [0, 0, 0],
+    margin: state.margin,
+    commanded: state.commanded ?? [0, 0, 0],
+  };
+}
+
+// The state that has come a share of the way from one state to the next.
+export function between(a, b, share) {
+  const mix = (from, to) => (from && to ? to.map((value, i) => from[i] + share * (value - from[i])) : to);
+  const odom = mix(a.odom, b.odom);
+  if (odom) odom[2] = a.odom[2] + share * Math.atan2(Math.sin(b.odom[2] - a.odom[2]), Math.cos(b.odom[2] - a.odom[2]));
+  return { ...b, joints: mix(a.joints, b.joints), body: mix(a.body, b.body), mass: mix(a.mass, b.mass), odom };
+}
+
+// The point about which the robot turns, in base_footprint; null when it goes straight.
+export function turnCentre([vx, vy, wz]) {
+  return Math.abs(wz) < 1e-3 ? null : [-vy / wz, vx / wz];
+}
