@@ -1,0 +1,10 @@
+"""Driving with a gamepad: game_controller_node of the joy package, and teleop; --show-args lists the arguments."""
+
+from launch import LaunchDescription
+
+from hexapod_control.launching import description
+
+
+def generate_launch_description() -> LaunchDescription:
+    """The graph `teleop` of hexapod_control/graph.py."""
+    return description("teleop")
