@@ -57,8 +57,12 @@ class Lockstep:
                 self.unreachable += 1
         elif plan.joints is not None:
             self._targets = plan.joints
-        self.simulation.step(self._targets, CONTROL_PERIOD, observe)
+        self.follow(self._targets, observe)
         return plan
+
+    def follow(self, targets: NDArray[np.float64], observe: Callable[[Simulation], None] | None) -> None:
+        """One control period in which the servos have these targets (n, 3) [rad]."""
+        self.simulation.step(targets, CONTROL_PERIOD, observe)
 
     def stand(self) -> None:
         """From wherever the joints are to standing. Raises WalkError if that takes too long."""
@@ -84,13 +88,15 @@ class Lockstep:
         raise WalkError(f"the robot did not {what} within {PATIENCE:g} s, it is {self.planner.state.value}")
 
 
-def walk(simulation: Simulation, course: Course) -> Quality:
-    """Sit, stand up, walk, and measure whole cycles at the full twist.
+def walk(
+    simulation: Simulation, course: Course, drive: Callable[[Simulation, Planner], Lockstep] = Lockstep
+) -> Quality:
+    """Sit, stand up, walk, and measure whole cycles at the full twist; `drive` takes the simulation sitting.
 
     Raises WalkError if the robot does not stand up or does not reach the commanded twist.
     """
     simulation.reset(sitting(simulation.robot))
-    run = Lockstep(simulation, Planner(simulation.robot, course.gait))
+    run = drive(simulation, Planner(simulation.robot, course.gait))
     run.stand()
     run.reach(course.twist)
     recorder: Recorder | None = None

@@ -33,7 +33,7 @@ class Recording:
         if data.time < self._due - self._period:  # the world was reset
             self._due = data.time
         if self._due - 1e-9 <= data.time < LONGEST:
-            self._due = max(self._due + self._period, data.time)
+            self._due = max(self._due + self._period, data.time + self._period / 2)
             self._rows.append((data.time, stamp, data.qpos.copy(), data.qvel.copy(), data.ctrl.copy()))
 
     def save(self) -> None:

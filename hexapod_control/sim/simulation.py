@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -116,6 +116,23 @@ class Simulation:
         """Change the coefficient of sliding friction of every contact, at once."""
         self.model.geom_friction[:, 0] = friction
 
+    def changed(self, urdf: str, settings: WorldSettings) -> Simulation:
+        """The same robot in another world, standing at the origin."""
+        return Simulation(self.robot, urdf, settings)
+
+    @property
+    def ground(self) -> WorldSettings:
+        """The settings but for those that leave the ground as it is."""
+        return replace(self.world.settings, friction=1.0, payload=0.0)
+
+    def take_over(self, other: Simulation) -> None:
+        """Continue at the time, place and motion of another simulation of the same robot."""
+        for name in ("qpos", "qvel", "act", "ctrl", "qacc_warmstart"):
+            getattr(self.data, name)[:] = getattr(other.data, name)
+        self.data.time = other.data.time
+        self._owed = other._owed
+        mujoco.mj_forward(self.model, self.data)
+
     def release(self) -> None:
         """Cut the torque of all servos; they still brake like a turned motor."""
         self.model.actuator_gainprm[:] = 0.0
@@ -125,10 +142,28 @@ class Simulation:
         """Give the servos their torque back; they go for their last target."""
         self.model.actuator_gainprm[:], self.model.actuator_biasprm[:] = self._gain
 
+    def hold(self, on: NDArray[np.bool_]) -> None:
+        """Give some servos (n, 3) their torque and cut that of the others."""
+        chosen = self.world.actuator[on]
+        self.release()
+        self.model.actuator_gainprm[chosen] = self._gain[0][chosen]
+        self.model.actuator_biasprm[chosen] = self._gain[1][chosen]
+
     @property
     def joints(self) -> Array:
         """Joint angles (n, 3) [rad]."""
         return np.array(self.data.qpos[self.world.position])
+
+    @property
+    def joint_velocity(self) -> Array:
+        """Joint speeds (n, 3) [rad/s]."""
+        return np.array(self.data.qvel[self.world.velocity])
+
+    @property
+    def efforts(self) -> Array:
+        """Torques of the servos as shares of their stall torques (n, 3)."""
+        efforts: Array = self.data.actuator_force[self.world.actuator] / self.world.stall_torque
+        return efforts
 
     @property
     def foot_forces(self) -> Array:

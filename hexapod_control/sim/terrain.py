@@ -1,13 +1,14 @@
 """Ground of the simulated world, added to a MuJoCo specification.
 
 The world's z is up and z = 0 is the flat area around the origin where the robot starts. Ground geoms are
-static, named `ground...` and in group 2, so that rays can find them alone.
+static, named `ground...` and in group 2, so that rays can find them alone; so are obstacles, named `obstacle...`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import mujoco
 import numpy as np
@@ -20,6 +21,11 @@ FLAT = 2.5 * BLOCK  # [m] half side of the flat start area
 EXTENT = 3.0  # [m] half side of the rough field
 CELL = 0.05  # [m] grid of the height field
 DEEP = 0.3  # [m] thickness of boxes under the surface
+OBSTACLE = "obstacle"  # first part of the names
+WALL = 0.1  # [m] thickness
+HIGH = 0.5  # [m] of walls and obstacles
+SIDES = (0.08, 0.2)  # [m] half sides and radii of obstacles
+TRIES = 200  # places per obstacle
 
 
 def _plane(spec: mujoco.MjSpec, height: float) -> None:
@@ -123,9 +129,70 @@ def bumps(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
     )
 
 
+def obstacles(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
+    """A square room round the origin with boxes and pillars in it, none of them in the start area."""
+    _plane(spec, 0.0)
+    half = settings.room_size / 2.0
+    for number, (x, y) in enumerate(((1, 0), (0, 1), (-1, 0), (0, -1))):
+        length = half + WALL
+        shape = (WALL / 2 if x else length, WALL / 2 if y else length)
+        _obstacle(spec, f"wall_{number}", (x * (half + WALL / 2), y * (half + WALL / 2)), shape, 0.0)
+    for number, item in enumerate(layout(settings)):
+        _obstacle(spec, str(number), (item.x, item.y), item.size, item.yaw)
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """A box, or an upright cylinder."""
+
+    x: float  # [m]
+    y: float  # [m]
+    yaw: float  # [rad]
+    size: tuple[float, ...]  # [m] half sides of a box, or the radius of a cylinder
+
+    @property
+    def radius(self) -> float:
+        """Of the circle [m] round it."""
+        return math.hypot(*self.size)
+
+
+def layout(settings: WorldSettings) -> list[Obstacle]:
+    """The obstacles of a seed: gaps between them, to the walls and round the start are at least obstacle_gap [m]."""
+    rng = np.random.default_rng(settings.seed)
+    half, gap = settings.room_size / 2.0, settings.obstacle_gap
+    found: list[Obstacle] = []
+    for _ in range(TRIES * settings.obstacle_count):
+        x, y = rng.uniform(-half, half, 2).tolist()
+        size = rng.uniform(*SIDES, int(rng.integers(1, 3))).tolist()  # one number is a cylinder, two are a box
+        item = Obstacle(x, y, float(rng.uniform(0.0, math.pi)), tuple(size))
+        inside = max(abs(x), abs(y)) + item.radius + gap <= half
+        free = math.hypot(x, y) - item.radius >= gap
+        apart = all(math.dist((x, y), (o.x, o.y)) >= gap + item.radius + o.radius for o in found)
+        if inside and free and apart:
+            found.append(item)
+        if len(found) == settings.obstacle_count:
+            break
+    return found
+
+
+def _obstacle(spec: mujoco.MjSpec, name: str, center: tuple[float, float], half: tuple[float, ...], yaw: float) -> None:
+    round_ = len(half) == 1
+    spec.worldbody.add_geom(
+        name=f"{OBSTACLE}_{name}",
+        type=mujoco.mjtGeom.mjGEOM_CYLINDER if round_ else mujoco.mjtGeom.mjGEOM_BOX,
+        size=[half[0], HIGH / 2, 0.0] if round_ else [*half, HIGH / 2],
+        pos=[*center, HIGH / 2],
+        quat=[math.cos(yaw / 2.0), 0.0, 0.0, math.sin(yaw / 2.0)],
+        group=GROUP,
+        material="block",
+        rgba=[0.62, 0.55, 0.47, 1.0],
+    )
+
+
 TERRAINS: dict[str, Callable[[mujoco.MjSpec, WorldSettings], None]] = {
     "flat": flat,
     "slope": slope,
     "blocks": blocks,
     "bumps": bumps,
+    "obstacles": obstacles,
 }

@@ -18,7 +18,7 @@ from hexapod_control.core.robot import Joint, Leg, Robot
 from hexapod_control.sim.scene import add_scene
 from hexapod_control.sim.servo_models import ServoModel, servo_model
 from hexapod_control.sim.settings import WorldSettings
-from hexapod_control.sim.terrain import TERRAINS
+from hexapod_control.sim.terrain import OBSTACLE, TERRAINS
 
 BASE = "base_link"
 IMU = "imu"
@@ -41,7 +41,18 @@ class World:
     geom_leg: Indices  # per geom: row of its leg, -1 for the ground and the body
     geom_foot: Indices  # per geom: row of its foot, -1 for everything else
     geom_ground: NDArray[np.bool_]  # per geom
+    geom_obstacle: NDArray[np.bool_]  # per geom: walls, boxes and pillars of the world
     stall_torque: NDArray[np.float64]  # (n, 3) [N m]
+
+    @property
+    def told(self) -> dict[str, object]:
+        """What is told of the world."""
+        settings = self.settings
+        return {
+            "world": settings.world,
+            "friction": f"{settings.friction:g}",
+            "payload [kg]": f"{settings.payload:g}",
+        }
 
 
 def build(robot: Robot, urdf: str, settings: WorldSettings, start_joints: NDArray[np.float64]) -> World:
@@ -194,6 +205,7 @@ def _index(robot: Robot, settings: WorldSettings, model: mujoco.MjModel) -> Worl
         for part in (*JOINTS, "foot"):
             body_leg[model.body(f"{leg.name}_{part}").id] = row
         body_foot[model.body(feet[row]).id] = row
+    obstacle = np.array([model.geom(geom).name.startswith(OBSTACLE) for geom in range(model.ngeom)])
     actuator = np.array([[model.actuator(name).id for name in row] for row in names])
     return World(
         robot=robot,
@@ -207,6 +219,7 @@ def _index(robot: Robot, settings: WorldSettings, model: mujoco.MjModel) -> Worl
         foot_sites=np.array([model.site(name).id for name in feet]),
         geom_leg=body_leg[model.geom_bodyid],
         geom_foot=body_foot[model.geom_bodyid],
-        geom_ground=model.geom_bodyid == 0,
+        geom_ground=(model.geom_bodyid == 0) & ~obstacle,
+        geom_obstacle=obstacle,
         stall_torque=model.actuator_forcerange[actuator, 1].copy(),
     )

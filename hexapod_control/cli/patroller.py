@@ -1,0 +1,88 @@
+"""The operator behind `hexapod patrol`: where the robot is, what is around it, who drives it; cmd_vel out."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+from nav_msgs.msg import Odometry
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import LaserScan
+from std_msgs.msg import UInt32
+
+from hexapod_control.cli.demo import Track
+from hexapod_control.cli.operator import LATCHED, Link, Operator, sample
+from hexapod_control.core.detour import Array, moved, points
+from hexapod_control.core.se2 import Pose
+from hexapod_control.core.sources import SOURCES
+from hexapod_control.nodes import messages
+from hexapod_control.nodes.tf2_messages import TFMessage
+
+FRESH = 0.6  # [s] of the odometry's time that a scan is good for
+SILENT = 1.0  # [s] without odometry after which the robot is stopped
+UNKNOWN = Pose(0.0, 0.0, 0.0)
+_SENSOR = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
+_STATIC = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class Patroller(Operator):
+    """An operator who knows where the robot is and what is around it."""
+
+    source_name = "navigation"
+
+    def __init__(self, link: Link) -> None:
+        super().__init__(link)
+        self.odometry, self.truth = Track(), Track()
+        self.heard_odometry = -math.inf  # [s] steady time
+        self.obstacles: Array = np.zeros((0, 2))  # [m] in odom
+        self.scanned = -math.inf  # [s] time of the odometry at the last scan
+        self.collisions: int | None = None  # by the simulator
+        self._sensors: dict[str, Pose] = {}  # by frame, in base_link
+        create = self._node.create_subscription
+        create(Odometry, "odom", self._take_odometry, 50)
+        create(Odometry, "simulator/floating_base_state", lambda message: self.truth.add(sample(message)), 50)
+        create(LaserScan, "scan", self._take_scan, _SENSOR)
+        create(TFMessage, "/tf_static", self._take_frames, _STATIC)
+        create(UInt32, "simulator/collisions", lambda message: setattr(self, "collisions", message.data), LATCHED)
+
+    def _take_odometry(self, message: Any) -> None:
+        self.odometry.add(sample(message))
+        self.heard_odometry = time.monotonic()
+
+    def _take_frames(self, message: Any) -> None:
+        for item in message.transforms:
+            if item.header.frame_id.endswith("base_link"):
+                place = item.transform.translation
+                try:
+                    yaw = messages.roll_pitch_yaw(item.transform.rotation)[2]
+                except messages.MessageError:
+                    continue
+                self._sensors[item.child_frame_id] = Pose(place.x, place.y, yaw)
+
+    def _take_scan(self, message: Any) -> None:
+        if not len(self.odometry):
+            return
+        try:
+            scan = messages.scan(message)
+        except messages.MessageError:
+            return
+        sensor = self._sensors.get(message.header.frame_id, UNKNOWN)
+        self.obstacles = moved(points(scan, sensor), self.odometry.last.pose)
+        self.scanned = self.odometry.last.time
+
+    @property
+    def blind(self) -> bool:
+        """True without a fresh scan."""
+        return self.odometry.last.time - self.scanned > FRESH
+
+    @property
+    def lost(self) -> bool:
+        """True without fresh odometry."""
+        return time.monotonic() - self.heard_odometry > SILENT
+
+    @property
+    def other(self) -> str:
+        """Who else drives the robot; empty if nobody does."""
+        return self.source if self.source in SOURCES and self.source != self.source_name else ""

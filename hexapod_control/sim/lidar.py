@@ -1,0 +1,75 @@
+"""A planar lidar on the body: rays from one point, in base_link's plane, all round.
+
+Frame lidar_link: over the middle of the body, axes parallel to base_link's, higher than any knee can get; it sways
+with the body. The first ray points backwards (-pi), the others follow counter-clockwise.
+"""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_control.core.detour import Scan
+from hexapod_control.core.robot import Robot, Vector
+from hexapod_control.sim.settings import LidarSettings
+from hexapod_control.sim.simulation import Simulation
+
+Array = NDArray[np.float64]
+CLEAR = 0.02  # [m] over the knees
+SEEN = np.array([0, 1, 1, 1, 0, 0], dtype=np.uint8)  # groups: pictures, ground, collision shapes
+_NORMALS = (None,) if "normal:" in str(mujoco.mj_multiRay.__doc__) else ()  # an argument of newer versions
+
+
+def lidar_position(robot: Robot) -> Vector:
+    """Place of lidar_link [m] in base_link."""
+    body = robot.body
+    knees = (
+        leg.hip[2] + leg.femur_vertical + leg.femur.length + max(leg.femur.radius, leg.tibia.radius)
+        for leg in robot.legs
+    )
+    height = max(body.center[2] + body.size[2] / 2.0, *knees) + CLEAR
+    return body.center[0], body.center[1], height
+
+
+class Lidar:
+    """One lidar; the same seed gives the same noise."""
+
+    def __init__(self, robot: Robot, settings: LidarSettings | None = None, seed: int = 0) -> None:
+        self.settings = settings or LidarSettings()
+        self.position = lidar_position(robot)
+        self.increment = math.tau / self.settings.scan_rays  # [rad]
+        angles = self.angles
+        self._rays = np.column_stack((np.cos(angles), np.sin(angles), np.zeros_like(angles)))
+        self._rng = np.random.default_rng(seed)
+
+    @property
+    def angles(self) -> Array:
+        """Directions of the rays (k,) [rad] in lidar_link."""
+        angles: Array = -math.pi + self.increment * np.arange(self.settings.scan_rays, dtype=np.float64)
+        return angles
+
+    def scan(self, simulation: Simulation) -> Scan:
+        """The scan of now."""
+        settings = self.settings
+        ranges = self.ranges(simulation)
+        return Scan(ranges, -math.pi, self.increment, settings.scan_range_min, settings.scan_range_max)
+
+    def ranges(self, simulation: Simulation) -> Array:
+        """Ranges (k,) [m] now; inf where nothing is, -inf where something is too near (REP 117)."""
+        data, base, settings = simulation.data, simulation.world.base, self.settings
+        rotation = data.xmat[base].reshape(3, 3)
+        origin = data.xpos[base] + rotation @ np.array(self.position)
+        count = settings.scan_rays
+        distances, hit = np.full(count, -1.0), np.zeros(count, dtype=np.int32)
+        rays = (self._rays @ rotation.T).ravel()
+        mujoco.mj_multiRay(
+            simulation.model, data, origin, rays, SEEN, 1, base, hit, distances, *_NORMALS, count, mujoco.mjMAXVAL
+        )
+        ranges = np.where(distances < 0.0, math.inf, distances)
+        ranges += self._rng.normal(0.0, settings.scan_noise, count) if settings.scan_noise else 0.0
+        ranges[ranges > settings.scan_range_max] = math.inf
+        ranges[ranges < settings.scan_range_min] = -math.inf
+        return ranges
