@@ -25,7 +25,7 @@ SOURCES := $(shell find hexapod_control config launch urdf resource scripts -typ
 # Nothing sets this in a venv, and without it no package finds its share folder.
 ENV := PYTHONSAFEPATH=1 AMENT_PREFIX_PATH="$(VENV)$${AMENT_PREFIX_PATH:+:$$AMENT_PREFIX_PATH}" MUJOCO_GL="$${MUJOCO_GL:-egl}" PATH="$(BIN):$$PATH"
 TYPED := $(wildcard $(addprefix hexapod_control/,core robots servos graph.py cli/main.py cli/supervisor.py))
-FAST := not process and not physics and not gl and not compiler
+FAST := not process and not physics and not gl and not compiler and not browser and not netns
 
 help:
 	@sed -n 's/^# //p' Makefile

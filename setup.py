@@ -7,7 +7,7 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 NAME = "hexapod_control"
-NODES = ["gait_planner", "inverse_kinematics", "mujoco_sim", "odometry", "servo_driver"]
+NODES = ["gait_planner", "gamepad", "inverse_kinematics", "mujoco_sim", "odometry", "servo_driver", "teleop", "web"]
 ROS_WHEELS = [
     "ros-rclpy[fastrtps]~=7.1",
     "ros-builtin-interfaces~=2.0.3",
@@ -52,6 +52,7 @@ setup(
     maintainer="hexapod_control maintainers",
     maintainer_email="hexapod_control@example.org",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
+    package_data={f"{NAME}.bench": ["*.c"], f"{NAME}.web": ["static/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
@@ -62,11 +63,30 @@ setup(
     ],
     python_requires=">=3.11",
     # rclpy and the messages are not here, so that a sourced ROS installation wins; without one: the extra `ros`.
-    install_requires=["numpy>=1.26", "pyserial>=3.5", "ruamel.yaml>=0.17.21", "xacro>=2.0"],
+    install_requires=[
+        "aiohttp>=3.8",
+        "numpy>=1.26",
+        "pyserial>=3.5",
+        "ruamel.yaml>=0.17.21",
+        "segno>=1.5",
+        "xacro>=2.0",
+    ],
     extras_require={
+        "gamepad": ["evdev>=1.6"],
         "ros": ROS_WHEELS,
+        "record": ["matplotlib>=3.6", "rosbags>=0.11"],
         "sim": ["mujoco>=3.2", "pillow>=10"],
-        "test": ["hypothesis>=6.98", "pytest>=7.4", "pytest-xdist>=3.4"],
+        "dynamixel": ["dynamixel-sdk>=4.1"],
+        # The SDKs of the servos' makers are there to compare frames with.
+        "test": [
+            "dynamixel-sdk>=4.1",
+            "ftservo-python-sdk>=2.0.1",
+            "hypothesis>=6.98",
+            "matplotlib>=3.6",
+            "pytest>=7.4",
+            "pytest-xdist>=3.4",
+            "rosbags>=0.11",
+        ],
         "style": ["mypy~=2.4.1", "ruff~=0.17.5"],
     },
     zip_safe=False,

@@ -10,6 +10,7 @@ import importlib.metadata
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,6 +70,8 @@ class Row:
     parameters: Mapping[str, str] = field(default_factory=dict)
     remaps: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
+    wanted: str = ""  # argument that says whether it is started; empty: always
+    fixed: Mapping[str, Value] = field(default_factory=dict)  # parameters that nobody is asked about
 
 
 def stamped_by_default() -> bool:
@@ -103,8 +106,9 @@ ARGUMENTS = {
         ),
         Argument("stand_on_start", TRUTH, "stand up as soon as the pose is known"),
         Argument("enable_odom_tf", TRUTH, "odometry broadcasts odom -> base_footprint (false with robot_localization)"),
+        Argument("odometry_mode", TEXT, "commanded, legs or legs_imu; empty: legs"),
         Argument("tf_frame_prefix", TEXT, "put before every frame id, for several robots in one tf tree"),
-        Argument("world", TEXT, "ground of the simulation: flat, slope, blocks, bumps"),
+        Argument("world", TEXT, "ground of the simulation: flat, slope, blocks, bumps, obstacles"),
         Argument("seed", INTEGER, "seed of the simulated ground"),
         Argument("slope_deg", NUMBER, "angle of the simulated slope [deg], + is uphill"),
         Argument("block_height", NUMBER, "simulated blocks are up to this much higher or lower [m]"),
@@ -112,6 +116,17 @@ ARGUMENTS = {
         Argument("friction", NUMBER, "coefficient of friction of the simulated ground"),
         Argument("payload", NUMBER, "load on the simulated body [kg]"),
         Argument("servo_model", TEXT, "servo of the simulated joints; empty: the robot file's"),
+        Argument("bus", TEXT, "servo bus between planner and simulation, a protocol; empty: none"),
+        Argument("servo_protocol", TEXT, "servo bus; empty: the robot file's"),
+        Argument("servo_port", TEXT, "serial port of the servos; empty: the robot file's"),
+        Argument("arm_on_start", TRUTH, "hold the joints from the start, where the servos can tell where they are"),
+        Argument("wait_for_port", TRUTH, "start without the servos' port, and hold the joints when it comes"),
+        Argument("web", TRUTH, "start the page for the browser"),
+        Argument("web_lan", TRUTH, "open the page to the network, with invitations by QR code"),
+        Argument("web_bind", TEXT, "address on which the page is served"),
+        Argument("web_port", INTEGER, "port of the page, 0 takes a free one"),
+        Argument("device_id", INTEGER, "number of the gamepad, if there are several"),
+        Argument("device_name", TEXT, "name of the gamepad, or a part of it"),
         Argument("fixed_frame", TEXT, "fixed frame of RViz, without the prefix", "odom"),
     )
 }
@@ -122,33 +137,65 @@ _PLANNER = Row(
     remaps=_same("cmd_vel"),
     needs=("inverse_kinematics",),
 )
-_ODOMETRY = _same("robot", "use_sim_time", "enable_odom_tf", "tf_frame_prefix")
+_WEB = Row(
+    "web",
+    parameters={
+        **_same("robot", "use_sim_time", "enable_stamped_cmd_vel"),
+        **{"lan": "web_lan", "bind": "web_bind", "port": "web_port"},
+    },
+    remaps=_same("cmd_vel"),
+    needs=("gait_planner",),
+    wanted="web",
+)
+_TELEOP = Row("teleop", parameters=_same("use_sim_time", "enable_stamped_cmd_vel"), remaps=_same("cmd_vel"))
+_ODOMETRY = {**_same("robot", "use_sim_time", "enable_odom_tf", "tf_frame_prefix"), "mode": "odometry_mode"}
 _GROUND = _same("world", "seed", "slope_deg", "block_height", "bump_height", "friction")
-_SIMULATOR = {**_GROUND, **_same("robot", "payload", "servo_model")}
+_SIMULATOR = {**_GROUND, **_same("robot", "payload", "servo_model", "bus", "tf_frame_prefix")}
 _PUBLISHER = {"robot_description": "robot", "frame_prefix": "tf_frame_prefix", "use_sim_time": "use_sim_time"}
 
 
-def _walking(hardware: Row) -> tuple[Row, ...]:
-    kinematics = Row("inverse_kinematics", parameters=_same("robot", "use_sim_time"), needs=(hardware.executable,))
-    return (hardware, kinematics, Row("odometry", parameters=_ODOMETRY, needs=(hardware.executable,)), _PLANNER)
+# Behind an emulated bus the simulator has feet and truth, the driver has joints and torque.
+_SIMULATED_SERVOS = Row(
+    "servo_driver",
+    parameters={**_same("robot"), **{"protocol": "bus", "port": "servo_port"}},
+    needs=("mujoco_sim",),
+    wanted="bus",
+    fixed={"wait_for_port": True, "assume_lying": True, "publish_foot_states": False, "reply_margin": 0.2},
+)
+_SERVOS = {
+    **_same("robot", "use_sim_time", "arm_on_start", "wait_for_port"),
+    **{"protocol": "servo_protocol", "port": "servo_port"},
+}
+
+
+def _walking(*hardware: Row) -> tuple[Row, ...]:
+    needs = tuple(row.executable for row in hardware)
+    kinematics = Row("inverse_kinematics", parameters=_same("robot", "use_sim_time"), needs=needs)
+    return (*hardware, kinematics, Row("odometry", parameters=_ODOMETRY, needs=needs), _PLANNER, _WEB)
 
 
 GRAPHS: Mapping[str, tuple[Row, ...]] = {
     # The simulator makes the time, so its own timers run on the machine's clock.
-    "sim": _walking(Row("mujoco_sim", parameters={**_SIMULATOR, "publish_clock": "use_sim_time"})),
-    "bringup": _walking(Row("servo_driver", parameters=_same("robot", "use_sim_time"))),
+    "sim": _walking(
+        Row("mujoco_sim", parameters={**_SIMULATOR, "publish_clock": "use_sim_time", "bus_port": "servo_port"}),
+        _SIMULATED_SERVOS,
+    ),
+    "bringup": _walking(Row("servo_driver", parameters=_SERVOS)),
+    "teleop": (Row("game_controller_node", "joy", _same("use_sim_time", "device_id", "device_name")), _TELEOP),
+    "gamepad": (Row("gamepad", parameters=_same("device_name")), _TELEOP),
     "display": (
         Row("robot_state_publisher", "robot_state_publisher", _PUBLISHER),
         Row("rviz2", "rviz2", _same("use_sim_time")),
     ),
 }
+WITH_PAGE = ("sim",)  # graphs that have the page unless told otherwise
 
 
 def arguments(graph: str) -> tuple[Argument, ...]:
     """The arguments of a graph, in the order of ARGUMENTS."""
     rows = GRAPHS[graph]
     used = {"namespace", "params_file"} | {
-        name for row in rows for name in (*row.parameters.values(), *row.remaps.values())
+        name for row in rows for name in (*row.parameters.values(), *row.remaps.values(), row.wanted) if name
     }
     if graph == "display":
         used |= {"fixed_frame", "tf_frame_prefix"}
@@ -164,7 +211,14 @@ def specs(graph: str, given: Mapping[str, object] | None = None) -> tuple[NodeSp
             raise GraphError(f"{name}: unknown argument of {graph}, known are {', '.join(known)}")
     texts = {name: texts.get(name) or argument.default for name, argument in known.items()}
     values = {name: known[name].value(text) for name, text in texts.items() if text}
-    return tuple(_spec(row, values) for row in GRAPHS[graph])
+    if "bus" in values:
+        values.setdefault("servo_port", str(Path(tempfile.gettempdir(), f"hexapod_bus_{os.getpid()}")))
+    rows = (row for row in GRAPHS[graph] if not row.wanted or values.get(row.wanted, _by_default(row, graph)))
+    return tuple(_spec(row, values) for row in rows)
+
+
+def _by_default(row: Row, graph: str) -> bool:
+    return row.wanted == "web" and graph in WITH_PAGE
 
 
 def _spec(row: Row, values: Mapping[str, Value]) -> NodeSpec:
@@ -173,7 +227,7 @@ def _spec(row: Row, values: Mapping[str, Value]) -> NodeSpec:
     return NodeSpec(
         executable=row.executable,
         package=row.package,
-        parameters={name: _parameter(name, values[source]) for name, source in parameters.items()},
+        parameters={**{name: _parameter(name, values[source]) for name, source in parameters.items()}, **row.fixed},
         remaps={topic: str(values[source]) for topic, source in row.remaps.items() if values[source] != topic},
         arguments=_rviz_arguments(values) if row.executable == "rviz2" else (),
         namespace=f"/{namespace}" if namespace else "",

@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 APT = "on Debian and Ubuntu: apt install"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 GL = "libegl1 libopengl0 libgl1-mesa-dri"
 RENDER = "import mujoco; mujoco.GLContext(64, 64).make_current()"
 
@@ -44,12 +45,27 @@ def renders():
     return subprocess.run([sys.executable, "-c", RENDER], env=environment, capture_output=True).returncode == 0
 
 
+def namespaces():
+    """Whether network namespaces can be made."""
+    name = f"hexapod{os.getpid()}"
+    made = subprocess.run(["ip", "netns", "add", name], capture_output=True).returncode == 0
+    if made:
+        subprocess.run(["ip", "netns", "del", name], capture_output=True)
+    return made
+
+
 def test_gaps():
     """Marker of pytest, what is missing and the cure."""
     if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
         yield "compiler", f"no C compiler, the benchmark against C is left out; {APT} gcc"
+    if not any(map(shutil.which, BROWSERS)):
+        yield "browser", f"no Chromium, the tests of the page in it are left out; {APT} chromium"
     if not renders():
         yield "gl", f"no OpenGL without a screen, tests of --record are left out; {APT} {GL}"
+    if shutil.which("ip") is None:
+        yield "netns", f"no command ip, the tests of two hosts are left out; {APT} iproute2"
+    elif not namespaces():
+        yield "netns", "network namespaces are not permitted, the tests of two hosts are left out; be root to have them"
 
 
 def main():

@@ -23,7 +23,6 @@ from hexapod_control.core.se2 import Twist
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import COMMAND
 from hexapod_control.nodes.gait_planner import GaitPlanner
-from hexapod_control.nodes.joint_driver import JointDriver
 from hexapod_control.nodes.servo_driver import ServoDriver
 from hexapod_control.robots.load import load
 
@@ -110,10 +109,7 @@ class Bench:
 
     def driver(self, joints: np.ndarray) -> ServoDriver:
         """A servo_driver whose robot is found with these joints (n, 3) [rad]."""
-        node = self.add(ServoDriver())
-        node._bus.joints = joints
-        node._driver = JointDriver(robot(), joints)
-        return node
+        return self.add(ServoDriver(start=joints))
 
     def planner(self, on_its_feet: bool = True, **parameters: Any) -> GaitPlanner:
         """A gait_planner that stands (its robot was found standing), or knows nothing yet."""

@@ -13,7 +13,7 @@ FEET = [(z / 1000.0, -x / 1000.0) for x, z in ARTICLE_FEET]
 
 
 def test_the_worked_example_of_the_article_comes_out():
-    """Article B8: curvature 1.5, distance 20 mm."""
+    """Articles B2, B3, B4 and B8: curvature 1.5, distance 20 mm."""
     radius = arc.turn_radius(0.020, 1.5)
     assert radius * 1000 == pytest.approx(8.28, abs=0.005)  # B2
     radii = [1000 * math.hypot(radius + y, x) for x, y in FEET]  # B3

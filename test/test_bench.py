@@ -87,7 +87,7 @@ def test_without_a_compiler_the_tick_is_skipped_with_the_reason(monkeypatch, cap
     assert "gcc is missing" in err
 
 
-@pytest.mark.parametrize(("name", "module"), [("graph", "rclpy"), ("physics", "mujoco")])
+@pytest.mark.parametrize(("name", "module"), [("graph", "rclpy"), ("robots", "rclpy"), ("physics", "mujoco")])
 def test_without_a_library_its_section_is_skipped_with_the_reason(name, module, monkeypatch, capsys):
     for loaded in [item for item in sys.modules if item.startswith(("hexapod_control.bench", "hexapod_control.sim"))]:
         monkeypatch.delitem(sys.modules, loaded)
@@ -110,7 +110,7 @@ def test_a_section_that_fails_is_named_and_the_exit_code_says_so(monkeypatch, ca
 
 def test_an_unknown_section_or_robot_is_bad_input(capsys):
     assert main(["bench", "tock"]) == 2
-    assert "must be one of tick, graph, physics, is 'tock'" in capsys.readouterr().err
+    assert "must be one of tick, graph, robots, bus, physics, is 'tock'" in capsys.readouterr().err
     assert main(["bench", "--robot", "nobody"]) == 2
 
 
@@ -140,4 +140,19 @@ def test_the_graph_is_held_against_bare_relays_of_the_same_messages(monkeypatch)
     assert latency["planning_us"] < latency["graph_us"]
     assert set(cpu) == {*ros.COUNTERPARTS, "total", "total_without_physics"}
     assert all(math.isfinite(part["ratio"]) and np.isfinite(part["graph_percent"]) for part in cpu.values())
+    json.dumps(found, allow_nan=False)
+
+
+@pytest.mark.process
+def test_several_robots_walk_at_the_same_time_and_each_is_measured(monkeypatch):
+    from hexapod_control.bench import robots
+
+    for name, value in (("WINDOW", 1.0), ("SETTLE", 0.2)):
+        monkeypatch.setattr(robots, name, value)
+    found = robots.measure(robot("phantomx"), "phantomx", lambda line: None, counts=(1, 2))["robots"]
+    assert [row["robots"] for row in found["rows"]] == [1, 2]
+    for row in found["rows"]:
+        assert row["cpu_percent_each"] > 0.0 and 0.0 < row["latency_us"] <= row["latency_p95_us"]
+        assert row["rows_per_second_each"] > 10.0
+    assert found["growth"]["cpu"] > 0.0 and found["growth"]["robots"] == 2
     json.dumps(found, allow_nan=False)

@@ -12,14 +12,14 @@ import time
 
 import pytest
 
-from hexapod_control.cli import demo, keyboard
+from hexapod_control.cli import demo
 from hexapod_control.cli.main import main
 from hexapod_control.core.gaits import gaits
 from hexapod_control.core.se2 import Pose, Twist, exp
 from hexapod_control.robots.load import load
 
 LIMIT = 90.0  # [s] for anything
-NODES = {"mujoco_sim", "inverse_kinematics", "odometry", "gait_planner"}
+NODES = {"mujoco_sim", "inverse_kinematics", "odometry", "gait_planner", "web"}
 PROGRAM = "import sys; from hexapod_control.cli.main import main; sys.exit(main())"
 
 
@@ -194,7 +194,7 @@ def motion(until):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--world", "moon"], "--world must be one of flat, slope, blocks, bumps, is 'moon'"),
+        (["--world", "moon"], "--world must be one of flat, slope, blocks, bumps, obstacles, is 'moon'"),
         (["--payload", "-1"], "--payload must be in [0, 20] kg, is -1"),
         (["--servo-model", "rocket"], "servo model 'rocket' is unknown"),
         (["--gait", "trot"], "unknown gait 'trot'; known: tripod, ripple, tetrapod, wave"),
@@ -211,37 +211,6 @@ def test_bad_input_ends_with_two_and_one_line_and_starts_nothing(capsys, words, 
     assert told in captured.err
     assert captured.err.count("\n") == 1
     assert not processes()
-
-
-# --- keys -----------------------------------------------------------------------------------------------------
-
-
-def test_keys_ask_for_directions_speeds_and_more():
-    keys = keyboard.Keyboard(gaits=("tripod", "ripple"))
-    top = Twist(0.2, 0.1, 1.0)
-    keys.press("i")
-    assert keys.twist(top) == pytest.approx((0.1, 0.0, 0.0))
-    keys.press("J")
-    assert keys.twist(top) == pytest.approx((0.0, 0.05, 0.0))
-    keys.press("q")
-    keys.press("o")
-    assert keys.twist(top) == pytest.approx((0.11, 0.0, -0.55))
-    assert keys.press("2") == "gait ripple"
-    assert keys.press("3") == ""
-    assert keys.press("t") == "stand"
-    assert keys.twist(top) == (0.0, 0.0, 0.0)
-    for key in ("x", "\x1b", "é", "\n"):
-        assert keys.press(key) == ""
-
-
-def test_the_speed_stays_between_its_bounds():
-    keys = keyboard.Keyboard(direction=(1, 0, 0))
-    for _ in range(100):
-        keys.press("q")
-    assert keys.twist(Twist(0.2, 0.1, 1.0)).vx == pytest.approx(0.2)
-    for _ in range(100):
-        keys.press("z")
-    assert keys.speed == keyboard.SLOWEST
 
 
 # --- the table ------------------------------------------------------------------------------------------------

@@ -53,9 +53,16 @@ def test_every_default_is_a_value_of_its_kind(name):
             argument.value(argument.default)
 
 
-def test_simulation_and_real_robot_differ_only_in_the_hardware_node():
+def test_simulation_and_real_robot_differ_only_in_the_hardware_node_and_the_page():
     simulated, real = (set(by_name(name)) for name in WALKING)
-    assert simulated ^ real == {"mujoco_sim", "servo_driver"}
+    assert simulated ^ real == {"mujoco_sim", "servo_driver", "web"}
+
+
+def test_the_page_is_there_in_simulation_and_where_it_is_asked_for():
+    assert "web" not in by_name("sim", web=False)
+    nodes = by_name("bringup", web="true", web_lan="true", web_port=0)
+    assert nodes["web"].parameters["lan"] is True
+    assert nodes["web"].parameters["port"] == 0
 
 
 def test_what_nobody_sets_is_left_to_the_node():

@@ -21,6 +21,7 @@ def machine(monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/" + name)
     monkeypatch.setattr(module, "renders", lambda: True)
+    monkeypatch.setattr(module, "namespaces", lambda: True)
     return module
 
 
@@ -77,8 +78,9 @@ def test_gaps_leave_tests_out_and_say_how_to_get_them_in(machine, monkeypatch, c
     monkeypatch.setattr(machine, "renders", lambda: False)
     assert run(machine, monkeypatch, "test") == 0
     told = capsys.readouterr()
-    assert told.out == "not compiler and not gl\n"
-    assert "apt install gcc" in told.err
+    assert told.out == "not compiler and not browser and not gl and not netns\n"
+    assert "apt install gcc" in told.err and "apt install iproute2" in told.err
+    assert "apt install chromium" in told.err
     assert "apt install libegl1 libopengl0 libgl1-mesa-dri" in told.err
 
 
@@ -86,3 +88,10 @@ def test_gaps_are_failures_when_everything_is_required(machine, monkeypatch):
     monkeypatch.setattr(machine, "renders", lambda: False)
     monkeypatch.setenv("REQUIRE_ALL", "1")
     assert run(machine, monkeypatch, "test") == 1
+
+
+def test_namespaces_that_are_not_permitted_are_told(machine, monkeypatch, capsys):
+    monkeypatch.setattr(machine, "namespaces", lambda: False)
+    assert run(machine, monkeypatch, "test") == 0
+    told = capsys.readouterr()
+    assert told.out == "not netns\n" and "be root to have them" in told.err

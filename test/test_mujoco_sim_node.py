@@ -266,7 +266,7 @@ def test_an_exception_in_a_callback_is_said_and_the_robot_holds(rig, monkeypatch
 @pytest.mark.parametrize(
     ("parameters", "error", "sentence"),
     [
-        ({"world": "moon"}, ParameterError, "world must be one of flat, slope, blocks, bumps"),
+        ({"world": "moon"}, ParameterError, "world must be one of flat, slope, blocks, bumps, obstacles"),
         ({"payload": -1.0}, ParameterError, "payload must be in [0, 20] kg"),
         ({"servo_model": "rocket"}, ParameterError, "servo model 'rocket' is unknown"),
         ({"rate": math.nan}, ParameterError, "rate must be in [50, 500] Hz"),

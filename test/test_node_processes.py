@@ -20,9 +20,11 @@ from ros_bench import (
     wait_for_stop,
 )
 from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_msgs.msg import String
 
 from hexapod_control.core import walk
 from hexapod_control.nodes import messages
+from hexapod_control.nodes.base import LATCHED
 from hexapod_control.nodes.inverse_kinematics import InverseKinematics
 
 
@@ -94,8 +96,8 @@ def start(node, *arguments):
 class Planner:
     """gait_planner as a process, with kinematics and driver in the test."""
 
-    def __init__(self, bench):
-        self.bench = bench
+    def __init__(self, bench, *arguments):
+        self.bench, self.arguments = bench, arguments
         self.kinematics, self.driver = bench.add(InverseKinematics()), bench.driver(standing())
         self.targets = bench.listen(JointState, "joint_targets")
         self.feet = bench.listen(MultiDOFJointState, "foot_targets")
@@ -103,7 +105,7 @@ class Planner:
         self.process = self.spawn()
 
     def spawn(self):
-        return start("gait_planner", "-p", "publish_limited_velocity:=true")
+        return start("gait_planner", "-p", "publish_limited_velocity:=true", *self.arguments)
 
     def walk(self):
         stream = Stream(self.bench, lambda: twist(0.08))
@@ -142,11 +144,29 @@ def test_a_signal_while_walking_puts_the_feet_down_and_ends_with_a_zero_and_exit
 
 
 @pytest.mark.process
+def test_where_it_is_asked_to_sit_a_walking_robot_lies_on_its_belly_before_the_planner_ends(bench):
+    chain = Planner(bench, "-p", "sit_on_exit:=true")
+    try:
+        states = bench.listen(String, "gait_state", LATCHED)
+        chain.walk()
+        chain.process.terminate()
+        bench.until(lambda: chain.process.poll() is not None, 10.0, "end of the planner")
+        assert chain.process.returncode == 0
+        assert [state.data for state in states][-2:] == ["sinking", "sitting"]
+        last = messages.FootLayout(robot()).feet(chain.feet[-1])
+        belly = robot().body.center[2] - robot().body.size[2] / 2
+        assert (last.positions[:, 2] - robot().foot_radius > belly).all()
+        assert_sound(chain.targets)
+    finally:
+        chain.end()
+
+
+@pytest.mark.process
 def test_a_killed_planner_is_held_and_its_successor_takes_over_without_a_jump(bench, chain):
     stream = chain.walk()
     chain.process.kill()
     chain.process.communicate(timeout=5.0)
-    bench.until(lambda: chain.driver._driver.holding, 1.0, "the driver holds")
+    bench.until(lambda: chain.driver.driver.holding, 1.0, "the driver holds")
     assert "no joint_targets for 0.2 s while moving" in chain.driver.last_said("silence")
     stream.command = twist
     before, chain.executed[:] = len(chain.targets), []

@@ -25,9 +25,17 @@ SETUP = next(
 KEYWORDS = {keyword.arg: keyword.value for keyword in SETUP.keywords}
 SCRIPTS = [entry for entry in importlib.metadata.distribution("hexapod_control").entry_points]
 # import name -> rosdep key, where they differ
-KEYS = {"numpy": "python3-numpy", "serial": "python3-serial", "ruamel": "python3-ruamel.yaml"}
+KEYS = {
+    "aiohttp": "python3-aiohttp",
+    "evdev": "python3-evdev",
+    "matplotlib": "python3-matplotlib",
+    "numpy": "python3-numpy",
+    "ruamel": "python3-ruamel.yaml",
+    "segno": "python3-segno",
+    "serial": "python3-serial",
+}
 # extras of pip that have no rosdep key; imported only where they are needed, with a cure in the message
-OPTIONAL = {"mujoco", "PIL"}
+OPTIONAL = {"mujoco", "PIL", "rosbags"}
 FILES = [
     path.relative_to(ROOT)
     for folder in ("config", "launch", "urdf")

@@ -331,7 +331,7 @@ def test_phantomx_is_the_robot_its_file_describes() -> None:
 
 
 def test_the_article_robot_has_the_articles_figures_as_millimetres() -> None:
-    """Article "Hexapod in Space Engineers": hips, segment lengths, idle feet and step height of its robot."""
+    """Article A8: hips, segment lengths, idle feet and step height of its robot."""
     robot = load("article").robot
     for leg in robot.legs:
         x, y, z = (1000.0 * c for c in leg.hip)

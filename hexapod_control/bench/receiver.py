@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -99,15 +99,18 @@ class Receiver:
         self._node.destroy_node()
         self._context.try_shutdown()
 
-    def spin(self, seconds: float, side: Side, until: Callable[[], bool] = lambda: False) -> bool:
-        """Drives one side for so long [s], or until something is so. Returns whether it is."""
+    def spin(
+        self, seconds: float, side: Side, until: Callable[[], bool] = lambda: False, also: Sequence[Side] = ()
+    ) -> bool:
+        """Drives one side, and others, for so long [s], or until something is so. Returns whether it is."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if until():
                 return True
             if time.monotonic() - self._sent >= PERIOD:
                 self._sent = time.monotonic()
-                side.send()
+                for one in also or (side,):
+                    one.send()
             self._executor.spin_once(timeout_sec=PERIOD / 2)
         return until()
 

@@ -20,7 +20,7 @@ from hexapod_control.cli.errors import InputError
 from hexapod_control.cli.supervisor import NodeDied
 from hexapod_control.robots.load import RobotFile, load
 
-SECTIONS = ("tick", "graph", "physics")
+SECTIONS = ("tick", "graph", "robots", "bus", "physics")
 NEEDS = {
     "rclpy": "rclpy is missing: source a ROS 2 installation, or pip install 'hexapod_control[ros]'",
     "mujoco": "mujoco is missing: pip install 'hexapod_control[sim]'",
@@ -79,6 +79,14 @@ def _measured(name: str, robot_file: RobotFile, robot: str) -> dict[str, object]
         from hexapod_control.bench import ros
 
         return ros.measure(robot_file.robot, robot, _tell)
+    if name == "robots":
+        from hexapod_control.bench import robots
+
+        return robots.measure(robot_file.robot, robot, _tell)
+    if name == "bus":
+        from hexapod_control.bench import bus
+
+        return bus.measure(robot_file, robot, _tell)
     from hexapod_control.bench import physics
 
     return physics.measure(robot_file, _tell)

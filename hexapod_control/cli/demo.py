@@ -14,7 +14,8 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import Pose, Twist, log, wrap
 from hexapod_control.core.walk import Abilities
 
-SETTLE = 0.9  # [s] at the beginning of a segment that are not measured: the ramp
+SETTLE = 0.9  # [s] at the beginning of a segment that are not measured: the ramp; at least one cycle of the gait
+SHORT, CYCLES = 3.3, 3.2  # [s] and cycles of the gait that a segment takes unless told otherwise
 GOOD, BAD = 0.05, 0.1  # distance of a ratio from 1: up to the first it is good, beyond the second it is bad
 SHARE = 0.95  # of what the robot can do that the drive uses, where it cannot do all of it
 
@@ -118,9 +119,15 @@ class Span(NamedTuple):
     end: float  # [s]
 
 
+def usual_seconds(cycle: float) -> float:
+    """Length [s] of a segment for a gait with this cycle [s]."""
+    return max(SHORT, CYCLES * cycle)
+
+
 def achieved(truth: Track, span: Span, cycle: float) -> Twist:
     """Mean twist over the last whole gait cycles [s] of a span, its ramp left out."""
-    cycles = max(1, math.floor((span.end - span.start - SETTLE) / cycle + 1e-6))
+    settle = max(SETTLE, cycle)
+    cycles = max(1, math.floor((span.end - span.start - settle) / cycle + 1e-6))
     cycle = min(cycle, (span.end - span.start) / cycles)
     marks = [truth.at(span.end - k * cycle) for k in range(cycles, -1, -1)]
     twists = [log(a.inverse() @ b, cycle) for a, b in pairwise(marks)]

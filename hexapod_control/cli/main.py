@@ -13,14 +13,26 @@ from hexapod_control.robots.error import RobotFileError
 
 COMMANDS = {
     "sim": "run the robot in physics simulation: one process per node, driven by keyboard or by a demonstration",
+    "keyboard": "drive a robot that runs already, from any terminal",
+    "gamepad": "drive a robot that runs already with a gamepad, without ROS's joy package",
+    "emulate": "eighteen servos behind a pseudo terminal, for a driver that cannot tell them from real ones",
+    "servos": "find, watch and move the servos of a robot",
+    "calibrate": "teach a robot file how its servos are mounted, step by step",
+    "patrol": "walk from waypoint to waypoint and round obstacles, with a robot that runs already",
     "urdf": "check a robot file and print its URDF",
+    "nav2-params": "fill the limits and the footprint of a robot into Nav2's parameters",
     "walk": "walk without ROS and physics and write the joint targets to a CSV file",
+    "record": "keep the last minute of all topics of a robot, and write it into a bag on demand or on a fault",
+    "replay": "play a bag on page and RViz again, or compare two runs",
+    "odom-calibrate": "measure how far odometry is off and write that into the robot file",
     "bench": "measure the cost of a tick and of the graph, as JSON",
 }
 CURES = {
     "rclpy": "source a ROS 2 installation (source /opt/ros/jazzy/setup.bash), or pip install 'hexapod_control[ros]'",
     "mujoco": "pip install 'hexapod_control[sim]'",
     "PIL": "pip install 'hexapod_control[sim]'",
+    "rosbags": "pip install 'hexapod_control[record]'",
+    "matplotlib": "apt install python3-matplotlib, or pip install 'hexapod_control[record]'",
     "xacro": "apt install ros-jazzy-xacro, or pip install xacro",
 }
 OK, FAILED, BAD_INPUT = 0, 1, 2
@@ -33,7 +45,7 @@ def parser(chosen: str | None) -> argparse.ArgumentParser:
     for name, text in COMMANDS.items():
         command = commands.add_parser(name, help=text, description=text)
         if name == chosen:
-            module = import_module(f"hexapod_control.cli.{name}")
+            module = import_module(f"hexapod_control.cli.{name.replace('-', '_')}")
             module.add_arguments(command)
             command.set_defaults(run=module.run)
     return top

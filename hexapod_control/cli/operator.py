@@ -2,39 +2,71 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import rclpy
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Pose as PoseMessage
 from geometry_msgs.msg import Twist as TwistMessage
 from geometry_msgs.msg import TwistStamped
 from nav_msgs.msg import Odometry
+from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from hexapod_control.cli.demo import Sample, Track
+from hexapod_control.core.body import BodyPose
 from hexapod_control.core.se2 import ZERO, Pose, Twist
+from hexapod_control.core.sources import ANNOUNCE
 
+NAME = "keyboard"  # in core.sources.SOURCES
 PERIOD = 0.05  # [s] between commands
+REPEATED = 0.5  # [s] for which a zero is repeated
+DELIVERED = 0.3  # [s] the last zero may take
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 READERS = 3  # of joint_states: planner, kinematics, odometry
 SERVICES = ("stand", "sit", "stop")
 
 
-class Operator:
-    """Context manager: a node that drives the robot with `twist`, PERIOD after PERIOD."""
+@dataclass(frozen=True, slots=True)
+class Link:
+    """How the operator is connected to the robot."""
 
-    def __init__(self, namespace: str, stamped: bool) -> None:
+    namespace: str = ""
+    stamped: bool = False  # is cmd_vel TwistStamped
+    cmd_vel: str = "cmd_vel"  # topic
+    sim_time: bool = False  # stamps on the time of /clock
+
+
+class Operator:
+    """Context manager: a node that drives the robot with `twist`, PERIOD after PERIOD.
+
+    A zero is repeated for a while only: whoever else drives then is not disturbed.
+    """
+
+    source_name = NAME
+
+    def __init__(self, link: Link) -> None:
         self._context = rclpy.Context()
         rclpy.init(context=self._context, args=[], signal_handler_options=SignalHandlerOptions.NO)
-        self._node = Node("operator", context=self._context, namespace=namespace, use_global_arguments=False)
+        self._node = Node(
+            "operator",
+            context=self._context,
+            namespace=link.namespace,
+            use_global_arguments=False,
+            parameter_overrides=[Parameter("use_sim_time", value=link.sim_time)],
+        )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         self.twist = ZERO
@@ -42,12 +74,14 @@ class Operator:
         self.gait = ""
         self.gaits: tuple[str, ...] = ()
         self.maxima = ZERO
-        self.truth = Track()
-        self.odometry = Track()
-        self._sent = -math.inf
-        self._stamped = stamped
-        self._cmd_vel = self._node.create_publisher(TwistStamped if stamped else TwistMessage, "cmd_vel", NEWEST)
+        self.source = ""  # who drives
+        self._sent = self._moved = self._announced = -math.inf  # [s] steady time
+        self._stamped = link.stamped
+        kind = TwistStamped if link.stamped else TwistMessage
+        self._cmd_vel = self._node.create_publisher(kind, link.cmd_vel, NEWEST)
         self._gait = self._node.create_publisher(String, "gait", NEWEST)
+        self._pose = self._node.create_publisher(PoseMessage, "body_pose", NEWEST)
+        self._driving = self._node.create_publisher(String, "driving", 10)
         self._clients = {name: self._node.create_client(Trigger, name) for name in SERVICES}
         self._subscribe()
 
@@ -57,15 +91,16 @@ class Operator:
         create(String, "gait_active", lambda message: setattr(self, "gait", message.data), LATCHED)
         create(String, "gaits", self._take_gaits, LATCHED)
         create(TwistMessage, "velocity_limits", self._take_limits, LATCHED)
-        create(Odometry, "simulator/floating_base_state", lambda message: self.truth.add(_sample(message)), 50)
-        create(Odometry, "odom", lambda message: self.odometry.add(_sample(message)), 50)
+        create(String, "command_source", lambda message: setattr(self, "source", message.data), LATCHED)
 
-    def __enter__(self) -> Operator:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        with contextlib.suppress(Exception):  # whatever ends the program: the robot is not left walking
+            self.rest()
         self._executor.shutdown(0.5)
         self._node.destroy_node()
         self._context.try_shutdown()
@@ -84,8 +119,6 @@ class Operator:
             "joint_targets": self._node.count_publishers("joint_targets") > 0,
             "reader of joint_states in every node": count("joint_states") >= READERS,
             "gait_state": self.state not in ("", "unknown"),
-            "simulator/floating_base_state": len(self.truth) > 0,
-            "odom": len(self.odometry) > 0,
             "cmd_vel's subscriber": self._cmd_vel.get_subscription_count() > 0,
             "gait's subscriber": self._gait.get_subscription_count() > 0,
             **{f"service {name}": client.service_is_ready() for name, client in self._clients.items()},
@@ -96,23 +129,47 @@ class Operator:
         """Takes in what comes within a time [s] and keeps the command alive."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0.0:
-            if time.monotonic() - self._sent >= PERIOD:
+            now = time.monotonic()
+            if now - self._sent >= PERIOD and (not self.twist.is_zero or now - self._moved <= REPEATED):
                 self.send()
             self._executor.spin_once(timeout_sec=min(left, PERIOD / 2))
 
     def send(self) -> None:
         """Sends the command now."""
         self._sent = time.monotonic()
+        if not self.twist.is_zero:
+            self._moved = self._sent
+            if self._sent - self._announced >= ANNOUNCE:
+                self._announced = self._sent
+                self._driving.publish(String(data=self.source_name))
         twist = TwistMessage()
         twist.linear.x, twist.linear.y, twist.angular.z = self.twist
         if self._stamped:
             message = TwistStamped(twist=twist)
-            if len(self.truth):  # its clock, whichever it is; without it the stamp is zero and goes unwatched
-                seconds, part = divmod(self.truth.last.time, 1.0)
-                message.header.stamp.sec, message.header.stamp.nanosec = int(seconds), int(1e9 * part)
+            message.header.stamp, message.header.frame_id = self.stamp(), "base_footprint"
             self._cmd_vel.publish(message)
         else:
             self._cmd_vel.publish(twist)
+
+    def stamp(self) -> Any:
+        """Now, as a message."""
+        return self._node.get_clock().now().to_msg()
+
+    @property
+    def heard(self) -> bool:
+        """True if somebody listens to our commands."""
+        return bool(self._cmd_vel.get_subscription_count() > 0)
+
+    def rest(self) -> None:
+        """A zero, if the robot may still be following our command, and time for it to arrive."""
+        self.twist = ZERO
+        if time.monotonic() - self._moved <= REPEATED:
+            self.send()
+            self._cmd_vel.wait_for_all_acked(Duration(seconds=DELIVERED))
+
+    def lean(self, pose: BodyPose) -> None:
+        """Asks for a body pose."""
+        self._pose.publish(_pose_message(pose))
 
     def change_gait(self, name: str) -> None:
         """Asks for another gait."""
@@ -122,8 +179,43 @@ class Operator:
         """Calls a service. Returns a future of its Trigger response."""
         return self._clients[service].call_async(Trigger.Request())
 
+    def ready(self, service: str) -> bool:
+        """True if a service is there."""
+        return bool(self._clients[service].service_is_ready())
 
-def _sample(message: Odometry) -> Sample:
+
+class Watcher(Operator):
+    """An operator in simulation, who also sees where the robot is and where its odometry takes it to be."""
+
+    def __init__(self, link: Link) -> None:
+        super().__init__(link)
+        self.truth = Track()
+        self.odometry = Track()
+        create = self._node.create_subscription
+        create(Odometry, "simulator/floating_base_state", lambda message: self.truth.add(sample(message)), 50)
+        create(Odometry, "odom", lambda message: self.odometry.add(sample(message)), 50)
+
+    def missing(self) -> list[str]:
+        """What of the robot is not there yet."""
+        seen = {"simulator/floating_base_state": self.truth, "odom": self.odometry}
+        return [*super().missing(), *(name for name, track in seen.items() if not len(track))]
+
+    def stamp(self) -> Any:
+        """Time of the truth, whichever clock that is; zero without it, which goes unwatched."""
+        seconds, part = divmod(self.truth.last.time, 1.0) if len(self.truth) else (0.0, 0.0)
+        return Time(sec=int(seconds), nanosec=int(1e9 * part))
+
+
+def _pose_message(pose: BodyPose) -> PoseMessage:
+    message = PoseMessage()
+    message.position.x, message.position.y, message.position.z = pose[:3]
+    turn = message.orientation
+    turn.x, turn.y, turn.z, turn.w = pose.quaternion()
+    return message
+
+
+def sample(message: Odometry) -> Sample:
+    """What nav_msgs/Odometry says."""
     stamp, place, turn = message.header.stamp, message.pose.pose.position, message.pose.pose.orientation
     yaw = math.atan2(2.0 * (turn.w * turn.z + turn.x * turn.y), 1.0 - 2.0 * (turn.y * turn.y + turn.z * turn.z))
     return Sample(stamp.sec + 1e-9 * stamp.nanosec, Pose(place.x, place.y, yaw), place.z)

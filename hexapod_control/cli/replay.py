@@ -1,42 +1,107 @@
-"""A recorded run of the simulator as a film, drawn after the run: drawing would disturb the physics' real time."""
+"""`hexapod replay`: a bag on page and RViz again, or two runs held side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
+import os
+import sys
+import threading
 from pathlib import Path
 
-import mujoco
-import numpy as np
+from hexapod_control import graph
+from hexapod_control.cli.errors import InputError
 
-from hexapod_control.cli.demo import Span
-from hexapod_control.robots.load import RobotFile
-from hexapod_control.robots.urdf import urdf
-from hexapod_control.sim.recording import KEYS
-from hexapod_control.sim.render import Film
-from hexapod_control.sim.settings import WorldSettings
-from hexapod_control.sim.simulation import Simulation
+SPEEDS = (0.05, 20.0)
+PAGE = 15.0  # [s] for the page to start
 
 
-def render(recording: Path, robot_file: RobotFile, settings: WorldSettings, film: Path, spans: Sequence[Span]) -> int:
-    """Draws a recording; each span's name is the caption of its time. Returns the number of frames.
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    parser.add_argument("bag", type=Path, metavar="BAG", help="bag, its folder or its .mcap file")
+    parser.add_argument("other", type=Path, nargs="?", metavar="OTHER", help="another one, for --compare")
+    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="times real time (default: 1)")
+    parser.add_argument("--loop", action="store_true", help="begin again at the end")
+    parser.add_argument("--namespace", help="publish there instead of in the bag's namespace")
+    parser.add_argument("--clock", action="store_true", help="publish the bag's time on /clock, too")
+    parser.add_argument("--commands", action="store_true", help="publish what the robot was told, too")
+    page = parser.add_argument_group("page in the browser")
+    page.add_argument("--page", action="store_true", help="start the page; it stays until Ctrl-C")
+    page.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help="the robot it shows (%(default)s)")
+    page.add_argument("--port", type=int, default=0, metavar="N", help="its port (default: a free one)")
+    compare = parser.add_argument_group("comparison")
+    compare.add_argument("--compare", action="store_true", help="print how two runs differ, without ROS")
+    compare.add_argument(
+        "--plot", type=Path, default=Path("compare.png"), metavar="PNG", help="picture of it (default: %(default)s)"
+    )
 
-    Raises ValueError for a file type that is no film, NoGraphics if nothing can be drawn, OSError.
-    """
-    simulation = Simulation(robot_file.robot, urdf(robot_file), settings)
-    picture = Film(simulation, film)
-    with np.load(recording) as frames:
-        states = zip(*(frames[key] for key in KEYS), strict=True)
-        count = 0
-        for time, stamp, qpos, qvel, ctrl in states:
-            data = simulation.data
-            data.time, data.qpos[:], data.qvel[:], data.ctrl[:] = time, qpos, qvel, ctrl
-            mujoco.mj_forward(simulation.model, data)
-            if picture.due:
-                picture.frame(_caption(spans, float(stamp)))
-                count += 1
-    picture.close()
-    return count
+
+def run(args: argparse.Namespace) -> int:
+    """Play or compare: 0 done or ended by Ctrl-C, 1 it cannot be done, 2 bad input."""
+    if not SPEEDS[0] <= args.speed <= SPEEDS[1]:
+        raise InputError(f"--speed: must be in [{SPEEDS[0]:g}, {SPEEDS[1]:g}], is {args.speed:g}")
+    if args.compare != (args.other is not None):
+        raise InputError("--compare takes two bags: hexapod replay BAG OTHER --compare")
+    from hexapod_control.bags.store import BagError
+
+    try:
+        return _compare(args) if args.compare else _play(args)
+    except BagError as error:
+        raise InputError(str(error)) from None
 
 
-def _caption(spans: Sequence[Span], stamp: float) -> str:
-    return next((span.segment.name for span in spans if span.start <= stamp < span.end), "")
+def _compare(args: argparse.Namespace) -> int:
+    from hexapod_control.bags.compare import compared
+    from hexapod_control.bags.plot import plot
+    from hexapod_control.bags.run import load_run
+
+    one, other = load_run(args.bag), load_run(args.other)
+    found = compared(one, other)
+    print(*found.table(), sep="\n")
+    plot(found, args.plot)
+    print(args.plot)
+    return 0
+
+
+def _play(args: argparse.Namespace) -> int:
+    from contextlib import nullcontext
+
+    from hexapod_control.bags.store import opened
+    from hexapod_control.cli.player import Player
+    from hexapod_control.cli.supervisor import Supervisor, stop_requests
+
+    os.environ.setdefault("AMENT_PREFIX_PATH", sys.prefix)  # nothing else sets it in a venv
+    yes = {True: "yes", False: ""}
+    with opened(args.bag) as bag, stop_requests() as asked:
+        specs = _page(args, bag.namespace) if args.page else ()
+        with (
+            Supervisor(specs, lambda line: print(line, flush=True)) if specs else nullcontext(),
+            Player(bag, args.namespace, yes[args.commands], yes[args.clock]) as player,
+        ):
+            player.meet()
+            for topic in player.left_out:
+                print(f"hexapod: {topic} is not played: its package is not installed", file=sys.stderr)
+            if specs:
+                _wait_for_page(player, asked)
+            while not asked.is_set():
+                count = player.play(args.speed, asked.is_set)
+                print(f"{args.bag}: {count} messages, {bag.seconds:.1f} s", flush=True)
+                if not args.loop:
+                    break
+            while specs and not asked.is_set():
+                player.meet(0.1)
+    return 0
+
+
+def _page(args: argparse.Namespace, namespace: str) -> tuple[graph.NodeSpec, ...]:
+    """The page alone, in the namespace in which the bag is played."""
+    given = {"robot": args.robot, "web": "true", "web_port": args.port}
+    given["namespace"] = namespace if args.namespace is None else args.namespace
+    return tuple(spec for spec in graph.specs("sim", given) if spec.executable == "web")
+
+
+def _wait_for_page(player: object, asked: threading.Event) -> None:
+    import time
+
+    deadline = time.monotonic() + PAGE
+    while not player.seen() and not asked.is_set() and time.monotonic() < deadline:  # type: ignore[attr-defined]
+        player.meet(0.1)  # type: ignore[attr-defined]

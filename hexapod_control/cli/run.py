@@ -5,18 +5,22 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import socket
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from hexapod_control import graph
-from hexapod_control.cli import demo, replay
-from hexapod_control.cli.keyboard import HELP, Terminal
-from hexapod_control.cli.operator import Operator
+from hexapod_control.cli import demo
+from hexapod_control.cli.film import render
+from hexapod_control.cli.keys import HELP
+from hexapod_control.cli.operator import Link, Watcher
 from hexapod_control.cli.session import Asked, Failed, Session
 from hexapod_control.cli.supervisor import NodeDied, Supervisor, stop_requests
+from hexapod_control.cli.terminal import Terminal
 from hexapod_control.core.gaits import Gait
+from hexapod_control.nodes.parameters import WebSettings
 from hexapod_control.robots.load import RobotFile
 from hexapod_control.sim.render import NoGraphics
 from hexapod_control.sim.settings import WorldSettings
@@ -62,7 +66,7 @@ class Run:
             stop_requests() as asked,
             self._terminal() as terminal,
             Supervisor(self._specs(recording), lambda line: self._output(line)) as supervisor,
-            Operator(args.namespace, graph.stamped_by_default()) as operator,  # second: rclpy brings threads
+            Watcher(Link(args.namespace, graph.stamped_by_default())) as operator,  # second: rclpy brings threads
         ):
             session = Session(operator, supervisor, asked)
             try:
@@ -79,6 +83,10 @@ class Run:
         """The graph `sim`, with what only this command knows of."""
         args = self._args
         given = {**self._given, "robot": args.robot, "gait": args.gait, "namespace": args.namespace}
+        given |= {"bus": args.bus} if args.bus else {}
+        given |= {"odometry_mode": args.odometry} if args.odometry else {}
+        given |= {"tf_frame_prefix": _prefix(args.namespace)}
+        given |= {"web": not args.no_web, "web_lan": args.lan, "web_port": _port(args)}
         more: dict[str, graph.Value] = {}
         if args.speed != 1.0:
             given["use_sim_time"] = "true"
@@ -107,11 +115,16 @@ class Run:
             return
         script = demo.script_for(self._robot_file.robot, self._gait)  # while the nodes start
         session.ready()
-        session.demonstrate(script, self._args.segment)
+        session.demonstrate(script, self._args.segment or demo.usual_seconds(self._cycle))
+
+    @property
+    def _cycle(self) -> float:
+        """Cycle time of the gait [s]."""
+        return self._robot_file.robot.walk.swing_time * self._gait.cycle
 
     def _report(self, session: Session) -> int:
         """The table. 1 if a scripted drive on flat ground went badly wrong."""
-        truth, cycle = session.operator.truth, self._robot_file.robot.walk.swing_time * self._gait.cycle
+        truth, cycle = session.operator.truth, self._cycle
         results = [demo.Result(span.segment, demo.achieved(truth, span, cycle)) for span in session.spans]
         if not results:
             return 0
@@ -132,12 +145,34 @@ class Run:
             _tell(f"{film} was not made: nothing was recorded")
             return 1
         try:
-            frames = replay.render(recording, self._robot_file, self._world, film, session.spans)
+            frames = render(recording, self._robot_file, self._world, film, session.spans)
         except (NoGraphics, OSError) as error:
             _tell(error)
             return 1
         print(f"{film}: {frames} frames", flush=True)
         return 0
+
+
+def _prefix(namespace: str) -> str:
+    """What comes before the frame ids of a robot in a namespace, as /tf is one for all robots."""
+    return f"{namespace.strip('/')}/" if namespace.strip("/") else ""
+
+
+def _port(args: argparse.Namespace) -> int:
+    """The port of the page: the one asked for, else the usual one, or a free one if that is taken.
+
+    With a namespace always a free one: several robots may start at the same time.
+    """
+    if args.port is not None or args.namespace:
+        return int(args.port or 0)
+    usual: int = WebSettings().port
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("" if args.lan else "127.0.0.1", usual))
+        except OSError:
+            return 0
+    return usual
 
 
 def _leave(session: Session) -> None:

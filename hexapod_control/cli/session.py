@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 
 from hexapod_control.cli.demo import Segment, Span
-from hexapod_control.cli.keyboard import Keyboard, Terminal
-from hexapod_control.cli.operator import Operator
+from hexapod_control.cli.operator import Watcher
+from hexapod_control.cli.pilot import Pilot
 from hexapod_control.cli.supervisor import Supervisor
-from hexapod_control.core.se2 import ZERO
+from hexapod_control.cli.terminal import Gone, Terminal
+from hexapod_control.core.se2 import ZERO, Twist
 
 POLL = 0.02  # [s]
 READY = 30.0  # [s] from the start of the nodes until all of them answer
@@ -31,7 +32,7 @@ class Failed(RuntimeError):  # noqa: N818
 class Session:
     """Everything that happens while the nodes run. Raises Asked, Failed and NodeDied."""
 
-    def __init__(self, operator: Operator, supervisor: Supervisor, asked: threading.Event) -> None:
+    def __init__(self, operator: Watcher, supervisor: Supervisor, asked: threading.Event) -> None:
         self.operator = operator
         self.spans: list[Span] = []
         self.moving: tuple[float, float] = (0.0, 0.0)  # [s] of the truth's time: from standing to standing
@@ -109,44 +110,23 @@ class Session:
 
     def play(self, terminal: Terminal) -> None:
         """Drives by keyboard until asked to end."""
-        operator, keyboard = self.operator, Keyboard()
-        begin = operator.truth.last.time
-        since = begin
+        operator, pilot = self.operator, Pilot(self.operator, terminal)
+        begin = since = operator.truth.last.time
         while True:
-            self.moving = (begin, operator.truth.last.time)
-            keyboard.gaits = operator.gaits
-            for key in terminal.read():
-                self._request(keyboard.press(key))
-            twist = keyboard.twist(operator.maxima)
-            if twist != operator.twist:
-                self._note(since)
-                operator.twist, since = twist, operator.truth.last.time
-                operator.send()
-            terminal.status(_status(operator, keyboard))
+            now = operator.truth.last.time
+            self.moving = (begin, now)
+            before = operator.twist
             try:
+                if pilot.look():
+                    self._note(before, since)
+                    since = now
                 self.pump()
-            except Asked:
-                self._note(since)
-                raise
+            except (Asked, Gone):
+                self._note(before, since)
+                raise Asked from None
 
-    def _request(self, request: str) -> None:
-        if request.startswith("gait "):
-            self.operator.change_gait(request.removeprefix("gait "))
-        elif request:
-            self.operator.twist = ZERO
-            self.operator.send()
-            self.operator.request(request)
-
-    def _note(self, since: float) -> None:
+    def _note(self, twist: Twist, since: float) -> None:
         """Keeps a steady drive for the table."""
-        operator, now = self.operator, self.operator.truth.last.time
-        if not operator.twist.is_zero and now - since >= SHORTEST:
-            self.spans.append(Span(Segment(f"drive {len(self.spans) + 1}", operator.twist), since, now))
-
-
-def _status(operator: Operator, keyboard: Keyboard) -> str:
-    vx, vy, wz = operator.twist
-    return (
-        f"{operator.state:9} {operator.gait:9} x {vx:+.3f} y {vy:+.3f} m/s  turn {wz:+.2f} rad/s  "
-        f"speed {100.0 * keyboard.speed:3.0f} %"
-    )
+        now = self.operator.truth.last.time
+        if not twist.is_zero and now - since >= SHORTEST:
+            self.spans.append(Span(Segment(f"drive {len(self.spans) + 1}", twist), since, now))

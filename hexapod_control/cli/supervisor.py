@@ -53,8 +53,8 @@ def stop_requests() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _end_with_parent(parent: int) -> None:
-    """In the child: SIGTERM when the supervisor is gone, however it went."""
+def end_with_parent(parent: int) -> None:
+    """In the child: SIGTERM when its parent, a process id, is gone, however it went."""
     if _PRCTL is not None:
         _PRCTL(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:
@@ -115,7 +115,7 @@ class Supervisor:
             text=True,
             errors="replace",
             start_new_session=True,  # Ctrl-C of the terminal reaches the supervisor only
-            preexec_fn=lambda: _end_with_parent(parent),
+            preexec_fn=lambda: end_with_parent(parent),
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )
 

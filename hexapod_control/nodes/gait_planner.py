@@ -9,14 +9,15 @@ from typing import Any
 
 from geometry_msgs.msg import Pose
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 
 from hexapod_control.core.body import BodyPose
 from hexapod_control.core.planner import Plan, Planner, State
 from hexapod_control.core.se2 import Twist
 from hexapod_control.nodes import messages
-from hexapod_control.nodes.base import COMMAND, GuardedNode, Level
+from hexapod_control.nodes.base import COMMAND, LATCHED, GuardedNode, Level
+from hexapod_control.nodes.command_source import CommandSource
 from hexapod_control.nodes.parameters import ParameterError, PlannerSettings, declare
 from hexapod_control.nodes.planner_output import PlannerOutput
 from hexapod_control.nodes.runner import run
@@ -26,6 +27,7 @@ from hexapod_control.robots.load import load
 ON_ITS_FEET = (State.STANDING, State.WALKING)
 LONGEST = 2.0  # periods a tick may count: no catching up
 STOPPING = 1.5  # [s] for the feet to come down before the process ends
+SITTING_DOWN = 9.0  # [s] likewise, for the whole robot
 
 
 class GaitPlanner(GuardedNode):
@@ -43,13 +45,17 @@ class GaitPlanner(GuardedNode):
         self._counted = time.monotonic()
         self._rate = 0.0
         self._sitting_down = False
+        self._let_go = False  # the driver says that the servos do not hold
+        self._sits = False  # down, before the process ends
         self._ending: float | None = None  # [s] steady time at which the process was asked to end
         self.output = PlannerOutput(self, self.planner, self.settings)
         settings = self.settings
         self.velocity = VelocityInput(
             self, settings.enable_stamped_cmd_vel, settings.cmd_vel_timeout, self._follow, self._ran_out
         )
+        self.source = CommandSource(self, self.velocity)
         self.create_subscription(JointState, "joint_states", self.on_joint_states, COMMAND)
+        self.create_subscription(Bool, "armed", self.on_armed, LATCHED)
         self.create_subscription(Pose, "body_pose", self.on_body_pose, COMMAND)
         self.create_subscription(String, "gait", self.on_gait, COMMAND)
         self.create_service(Trigger, "stand", self.on_stand)
@@ -62,6 +68,7 @@ class GaitPlanner(GuardedNode):
 
     def tick(self) -> None:
         """One row."""
+        stamp = self.get_clock().now().to_msg()  # of the tick, however long planning takes
         now = self._clock_of_ticks.now().nanoseconds
         last, self._last_tick = self._last_tick, now
         if last is None or now <= last:  # the clock was set back: go on from here
@@ -70,7 +77,7 @@ class GaitPlanner(GuardedNode):
         self._ticks += 1
         self._overruns += dt > 1.5 * self._period
         plan = self.planner.step(min(dt, LONGEST * self._period))
-        self.output.publish(plan, self.get_clock().now().to_msg())
+        self.output.publish(plan, stamp)
         if plan.unreached is not None:
             leg, reason, excess = plan.unreached
             text = f"foot of {leg}: the target is {reason.value} ({1000 * excess:.1f} mm or mrad beyond); "
@@ -106,12 +113,19 @@ class GaitPlanner(GuardedNode):
 
     def on_joint_states(self, message: Any) -> None:
         """Where the joints are; of interest before the robot stands."""
-        if self.planner.state not in (State.UNKNOWN, State.SITTING):
+        if self._let_go or self.planner.state not in (State.UNKNOWN, State.SITTING):
             return
         unknown = self.planner.state is State.UNKNOWN
         self.planner.measured(self._joints.joints(message))
         if unknown and self.settings.stand_on_start and self._ending is None:
             self._stand()
+
+    def on_armed(self, message: Any) -> None:
+        """Whether the servos hold; a robot that was let go is anywhere, until it is armed and measured again."""
+        self._let_go = not message.data
+        if self._let_go:
+            self._sitting_down = False
+            self.planner.lost()
 
     def on_stand(self, request: Any, response: Any) -> Any:
         """Stands up."""
@@ -140,6 +154,7 @@ class GaitPlanner(GuardedNode):
         self.settings = settings
         self.velocity.input.timeout = settings.cmd_vel_timeout
         self.planner.limit(settings.limits)
+        self.planner.lift(settings.lift_scale)
 
     # --- the ends of things ---------------------------------------------------------------------------------
 
@@ -167,18 +182,25 @@ class GaitPlanner(GuardedNode):
             "loop Hz": f"{self._rate:.1f}",
             "overruns": self._overruns,
             "command source": ", ".join(self.velocity.sources) or "none",
+            "driven by": self.source.name,
             "last refusal": self.velocity.last_refusal or "none",
         }
 
     def request_stop(self) -> None:
-        """Feet down; commands no longer count."""
+        """Feet down, or the whole robot; commands no longer count."""
         self._ending = time.monotonic()
-        self.safe_stop("end")
+        self._sits = self.settings.sit_on_exit and self.planner.state in ON_ITS_FEET and not self.planner.sit()
+        if self._sits:
+            self.velocity.input.block()
+        else:
+            self.safe_stop("end")
 
     def stopped(self) -> bool:
-        """True at rest, or after STOPPING seconds."""
+        """True at rest (sitting, if that was asked for), or if it takes too long."""
         plan = self.output.last
-        late = self._ending is not None and time.monotonic() - self._ending > STOPPING
+        late = self._ending is not None and time.monotonic() - self._ending > (SITTING_DOWN if self._sits else STOPPING)
+        if self._sits and self.planner.state is not State.SITTING:
+            return late
         return late or plan is None or _at_rest(plan)
 
     def farewell(self) -> None:
@@ -192,6 +214,7 @@ def _planner(settings: PlannerSettings) -> Planner:
         planner = Planner(robot, limits=settings.limits)
     except ValueError as error:
         raise ParameterError(f"robot {settings.robot} cannot walk as its file says: {error}") from None
+    planner.lift(settings.lift_scale)
     refusal = planner.gait(settings.gait) if settings.gait else ""
     if refusal:
         raise ParameterError(f"gait: {refusal}")

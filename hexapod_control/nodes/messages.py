@@ -17,10 +17,11 @@ from geometry_msgs.msg import Pose as PoseMessage
 from geometry_msgs.msg import Quaternion, TransformStamped, TwistStamped, Vector3
 from geometry_msgs.msg import Twist as TwistMessage
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import Imu
+from sensor_msgs.msg import Imu, LaserScan
 from std_msgs.msg import Float64, String
 
 from hexapod_control.core.body import BodyPose
+from hexapod_control.core.detour import Scan
 from hexapod_control.core.kinematics import Array
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.se2 import Twist
@@ -59,15 +60,8 @@ def twist_stamped_message(value: Twist, stamp: Any, frame: str = "base_footprint
 
 def quaternion(roll: float, pitch: float, yaw: float) -> Any:
     """geometry_msgs/Quaternion of Rz(yaw) Ry(pitch) Rx(roll) [rad]."""
-    cr, sr = math.cos(roll / 2), math.sin(roll / 2)
-    cp, sp = math.cos(pitch / 2), math.sin(pitch / 2)
-    cy, sy = math.cos(yaw / 2), math.sin(yaw / 2)
-    return Quaternion(
-        x=sr * cp * cy - cr * sp * sy,
-        y=cr * sp * cy + sr * cp * sy,
-        z=cr * cp * sy - sr * sp * cy,
-        w=cr * cp * cy + sr * sp * sy,
-    )
+    x, y, z, w = BodyPose(roll=roll, pitch=pitch, yaw=yaw).quaternion()
+    return Quaternion(x=x, y=y, z=z, w=w)
 
 
 def roll_pitch_yaw(message: Any) -> Vector:
@@ -100,6 +94,14 @@ def body_pose_message(pose: BodyPose) -> Any:
 
 
 # --- sensors and odometry ---------------------------------------------------------------------------------
+
+
+def force(message: Any) -> Vector:
+    """Force [N] of geometry_msgs/Wrench. Raises MessageError."""
+    value = xyz(message.force)
+    if not all(map(math.isfinite, value)):
+        raise MessageError(f"force {value} is not finite; send newtons")
+    return value
 
 
 class Inertial(NamedTuple):
@@ -163,6 +165,25 @@ def transform_message(parent: str, child: str, pose: BodyPose, stamp: Any) -> An
     message.header.stamp, message.header.frame_id = stamp, parent
     message.transform.translation = _vector(pose[:3])
     message.transform.rotation = quaternion(pose.roll, pose.pitch, pose.yaw)
+    return message
+
+
+def scan(message: Any) -> Scan:
+    """What sensor_msgs/LaserScan says. Raises MessageError."""
+    start, increment = message.angle_min, message.angle_increment
+    if not (math.isfinite(start) and math.isfinite(increment) and increment != 0.0):
+        raise MessageError(f"angle_min {start:g} or angle_increment {increment:g} is no direction; check the lidar")
+    return Scan(np.asarray(message.ranges, dtype=np.float64), start, increment, message.range_min, message.range_max)
+
+
+def scan_message(value: Scan, period: float, stamp: Any, frame: str) -> Any:
+    """sensor_msgs/LaserScan of rays that all look at once, `period` [s] after the last ones."""
+    message = LaserScan(scan_time=period, time_increment=0.0)
+    message.header.stamp, message.header.frame_id = stamp, frame
+    message.angle_min, message.angle_increment = value.start, value.increment
+    message.angle_max = value.start + value.increment * (len(value.ranges) - 1)
+    message.range_min, message.range_max = value.shortest, value.longest
+    message.ranges = value.ranges.astype(np.float32)
     return message
 
 

@@ -3,39 +3,60 @@
 The world runs in real time (times `sim_speed_factor`) and takes targets at the instant they come. With
 `publish_clock` it makes the time instead: steps of equal length, /clock and all stamps in simulated time.
 A world that falls behind is not hurried: what is more than CATCH_UP behind is dropped and counted.
+With `bus` it has a wire instead of joint_targets and joint_states: a servo_driver at its other end has these.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from geometry_msgs.msg import Wrench
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
+from hexapod_control.core.kinematics import Array
 from hexapod_control.nodes import messages, parameters
 from hexapod_control.nodes.base import COMMAND, GuardedNode, Level
 from hexapod_control.nodes.joint_driver import JointDriver
 from hexapod_control.nodes.layouts import JointLayout
 from hexapod_control.nodes.parameters import SimulatorSettings
 from hexapod_control.nodes.runner import run
+from hexapod_control.nodes.sim_bus import SimBus
+from hexapod_control.nodes.sim_lidar import SimLidar
 from hexapod_control.nodes.sim_output import SimOutput
 from hexapod_control.nodes.torque import TorqueServices
 from hexapod_control.robots.load import load
 from hexapod_control.robots.urdf import urdf
 from hexapod_control.sim.recording import Recording
-from hexapod_control.sim.settings import WorldSettings
+from hexapod_control.sim.settings import LidarSettings, WorldSettings
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start import sitting
 
 SILENT = 0.25  # [s] without targets: nobody moves the robot any more
 CATCH_UP = 0.1  # [s] of simulated time in one go
+PUSH = 0.2  # [s] that a push lasts
+STRONGEST = 500.0  # [N] along each axis
 WINDOW_PERIOD = 1 / 30  # [s]
+SWITCH = 0.001  # [s] after which the thread of the bus gets its turn
+
+
+def _alone(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that has the world to itself: the thread of the bus lets time pass, too."""
+
+    @functools.wraps(method)
+    def guarded(self: MujocoSim, *args: Any) -> Any:
+        with self._lock:
+            return method(self, *args)
+
+    return guarded
 
 
 class MujocoSim(GuardedNode):
@@ -44,15 +65,19 @@ class MujocoSim(GuardedNode):
     def __init__(self, **options: Any) -> None:
         super().__init__("mujoco_sim", **options)
         self._settings = parameters.declare(self, SimulatorSettings)
-        world = parameters.declare(self, WorldSettings)
+        world = parameters.declare(self, WorldSettings, self._change_world)
         robot_file = load(self._settings.robot)
         self._robot = robot_file.robot
         # What happens between two targets is the driver's: here the physics is stepped more often than targets come.
-        held = dataclasses.replace(world, between_targets="hold")
-        self._simulation = Simulation(self._robot, urdf(robot_file), held)
+        # Servos on a bus aim at something else at every instant.
+        self._between = "linear" if self._settings.bus else "hold"
+        self._urdf = urdf(robot_file)
+        self._simulation = Simulation(self._robot, self._urdf, self._as_stepped(world))
         self._start = sitting(self._robot)
         self._simulation.reset(self._start)
-        self._driver = JointDriver(self._robot, self._start, world.between_targets)
+        self._lock = threading.RLock()
+        self._bus: SimBus | None = None
+        self._driver: JointDriver | SimBus = JointDriver(self._robot, self._start, world.between_targets)
         self._record = Recording(self._settings.record, self._settings.record_rate) if self._settings.record else None
         self._period = 1.0 / self._settings.rate  # [s] of simulated time
         self._clock_offset = 0.0  # [s] of the published time at the last reset of the world
@@ -63,25 +88,43 @@ class MujocoSim(GuardedNode):
         self._window: Any = None
         self._told_ticks, self._told_at = 0, self._reference
         self._heard = self._reference  # [s] steady time of the last targets
+        if self._settings.bus:
+            sys.setswitchinterval(SWITCH)
+            wire = (self._settings.bus, self._settings.bus_port)
+            self._driver = self._bus = SimBus(robot_file, wire, self._lock, lambda: self._simulation, self._advance)
         self._make_interfaces()
 
+    def _as_stepped(self, world: WorldSettings) -> WorldSettings:
+        return dataclasses.replace(world, between_targets=self._between)
+
     def _make_interfaces(self) -> None:
-        self._output = SimOutput(self, self._robot, self._settings.tf_frame_prefix)
-        self._targets_layout = JointLayout(self._robot)
+        self._output = SimOutput(self, self._robot, self._settings.tf_frame_prefix, joints=self._bus is None)
+        lidar = parameters.declare(self, LidarSettings)
+        self._lidar = SimLidar(self, self._robot, self._settings.tf_frame_prefix, lidar)
+        if isinstance(self._driver, JointDriver):
+            self._take_orders(self._driver)
         clock = self._settings.publish_clock
         self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 10) if clock else None
-        self.create_subscription(JointState, "joint_targets", self._take_targets, COMMAND)
         self.create_service(SetBool, "~/set_pause", self._set_pause)
         self.create_service(Trigger, "~/reset_world", self._reset_world)
         self.create_service(Trigger, "~/step_simulation", self._step_simulation)
-        simulation = self._simulation
-        self._torque = TorqueServices(
-            self, self._driver, lambda: simulation.joints, simulation.engage, simulation.release
-        )
+        self.create_subscription(Wrench, "~/push", self._push, COMMAND)
         self.create_timer(self._period / self._settings.sim_speed_factor, self._tick, clock=self.steady)
         if not self._settings.headless:
             self._open_window()
             self.create_timer(WINDOW_PERIOD, self._show, clock=self.steady)
+
+    def _take_orders(self, driver: JointDriver) -> None:
+        """Without a bus: joint_targets, and the torque's services."""
+        self._orders, self._targets_layout = driver, JointLayout(self._robot)
+        self.create_subscription(JointState, "joint_targets", self._take_targets, COMMAND)
+        self._torque = TorqueServices(
+            self,
+            driver,
+            lambda: self._simulation.joints,
+            lambda: self._simulation.engage(),
+            lambda: self._simulation.release(),
+        )
 
     # --- time -----------------------------------------------------------------------------------------
 
@@ -99,7 +142,10 @@ class MujocoSim(GuardedNode):
             return messages.time(round(self._time * messages.NANOSECONDS))
         return self.get_clock().now().to_msg()
 
+    @_alone
     def _tick(self) -> None:
+        if self._bus:
+            self._bus.open()
         if self._paused:
             return
         if self._clock_publisher:
@@ -132,12 +178,18 @@ class MujocoSim(GuardedNode):
     def _pass(self, seconds: float) -> None:
         self._simulation.step(self._driver.step(seconds), seconds)
 
+    def _advance(self, now: float) -> None:
+        """Bytes have come: the world comes to the present, unless it makes the time."""
+        self._heard = now
+        if not self._paused and not self._clock_publisher:
+            self._catch_up()
+
     def _take_targets(self, message: Any) -> None:
         joints, velocities = self._targets_layout.joints(message), self._targets_layout.velocities(message)
         self._heard = time.monotonic()
         if not self._paused and not self._clock_publisher:
             self._catch_up()
-        sentence = self._driver.take(joints, velocities, self._steady())
+        sentence = self._orders.take(joints, velocities, self._steady())
         if sentence:
             self.say("targets", Level.WARNING, sentence)
 
@@ -152,6 +204,7 @@ class MujocoSim(GuardedNode):
         self._output.imu(reading, stamp)
         if self._ticks % 2 == 0:
             self._output.state(reading, stamp)
+        self._lidar.look(self._simulation, stamp)
         if self._record:
             self._record.take(self._simulation, stamp.sec + 1e-9 * stamp.nanosec)
 
@@ -166,6 +219,9 @@ class MujocoSim(GuardedNode):
             "overruns": self._dropped,
             "simulated time [s]": f"{self._time:.1f}",
             "paused": self._paused,
+            **self._simulation.world.told,
+            "collisions": self._lidar.collisions,
+            **({"bus": self._bus.name} if self._bus else {}),
             "torque": driver.armed,
             "emergency stop": "latched" if driver.latched else "no",
         }
@@ -174,7 +230,7 @@ class MujocoSim(GuardedNode):
         """Keeps in /diagnostics what is not as it should be."""
         if self._driver.latched:
             self.say("torque", Level.ERROR, "emergency stop: call estop with false, then reset_fault, then arm")
-        elif not self._driver.armed:
+        elif not self._driver.armed and not self._bus:
             self.say("torque", Level.WARNING, "torque is off: call arm")
 
     def safe_stop(self, callback: str) -> None:
@@ -183,6 +239,7 @@ class MujocoSim(GuardedNode):
 
     # --- services -------------------------------------------------------------------------------------
 
+    @_alone
     def _set_pause(self, request: Any, response: Any) -> Any:
         if request.data and not self._paused and not self._clock_publisher:
             self._catch_up()
@@ -202,6 +259,7 @@ class MujocoSim(GuardedNode):
         if np.abs(self._driver.target - self._driver.setpoint).max() > 0.1:
             self._driver.restart(self._driver.setpoint)
 
+    @_alone
     def _step_simulation(self, request: Any, response: Any) -> Any:
         response.success = self._paused
         if self._paused:
@@ -213,13 +271,47 @@ class MujocoSim(GuardedNode):
             response.message = "the simulation runs: call set_pause with true first"
         return response
 
+    @_alone
     def _reset_world(self, request: Any, response: Any) -> Any:
         self._clock_offset = self._time
-        self._simulation.reset(self._start)
+        self._simulation.reset(self._at_origin)
         self._driver.restart(self._start)
         self._reference, self._owed = time.monotonic(), 0.0
-        response.success, response.message = True, "the robot sits at the origin"
+        pose = "is, as its servos hold it," if self._bus else "sits"
+        response.success, response.message = True, f"the robot {pose} at the origin"
         return response
+
+    @property
+    def _at_origin(self) -> Array:
+        """Joints (n, 3) [rad] after a reset: servos on a bus stay where they are."""
+        return self._simulation.joints if self._bus else self._start
+
+    # --- the world ------------------------------------------------------------------------------------
+
+    @_alone
+    def _push(self, message: Any) -> None:
+        """A push of PUSH seconds on the body, at its centre of mass, in the world's frame."""
+        force = np.array(messages.force(message))
+        self._simulation.push(np.clip(force, -STRONGEST, STRONGEST), PUSH)
+
+    @_alone
+    def _change_world(self, settings: WorldSettings) -> None:
+        """A changed parameter of the world: load and friction under the robot as it stands, another ground anew."""
+        simulation = self._simulation.changed(self._urdf, self._as_stepped(settings))
+        if simulation.ground == self._simulation.ground:
+            simulation.take_over(self._simulation)
+        else:
+            self._clock_offset = self._time
+            simulation.reset(self._at_origin)
+            self._driver.restart(self._start)
+        if not self._driver.armed:
+            simulation.release()
+        self._simulation = simulation
+        if self._bus:
+            self._bus.world.engage()
+        if self._window is not None:
+            self._window.close()
+            self._open_window()
 
     # --- window and end -------------------------------------------------------------------------------
 
@@ -243,11 +335,19 @@ class MujocoSim(GuardedNode):
         """Writes the record and closes the window."""
         if self._window is not None:
             self._window.close()
+        if self._bus:
+            self._bus.close()
         if self._record:
             try:
                 self._record.save()
             except OSError as error:
                 self.say("record", Level.ERROR, f"the record was not written: {error}")
+
+    def destroy_node(self) -> None:
+        """Takes the wire away first."""
+        if self._bus:
+            self._bus.close()
+        super().destroy_node()
 
 
 def main() -> int:

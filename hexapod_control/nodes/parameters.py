@@ -211,6 +211,8 @@ class PlannerSettings(RobotSettings):
     enable_stamped_cmd_vel: bool = choice(stamped_by_default(), "cmd_vel is TwistStamped, not Twist")
     publish_limited_velocity: bool = choice(False, "publish the executed velocity on cmd_vel_out")
     stand_on_start: bool = choice(False, "stand up as soon as the pose is known")
+    sit_on_exit: bool = choice(False, "asked to end, sit down first; else the feet come down and stay")
+    lift_scale: float = number(1.0, "", 0.2, 1.0, "height of the steps as a share of walk.lift_height", **LIVE)
     tf_frame_prefix: str = choice("", "put before the frame ids of foot_markers")
     linear_x: LinearAxis = dataclasses.field(default_factory=LinearAxis, metadata={"name": "linear.x"})
     linear_y: LinearAxis = dataclasses.field(default_factory=LinearAxis, metadata={"name": "linear.y"})
@@ -228,7 +230,13 @@ class DriverSettings(RobotSettings):
     """Parameters of servo_driver."""
 
     control_rate: float = number(50.0, "Hz", 10.0, 500.0, "rows of joint_states")
-    arm_on_start: bool = choice(True, "hold the joints from the start")
+    arm_on_start: bool = choice(True, "hold the joints from the start, where the servos can tell where they are")
+    protocol: str = choice("", "servo bus; empty: the robot file's, loopback if it has no servos section")
+    port: str = choice("", "serial port; empty: the robot file's")
+    wait_for_port: bool = choice(False, "start without the port, and hold the joints when it comes")
+    reply_margin: float = number(0.008, "s", 0.001, 0.2, "a reply may be so late before it counts as lost")
+    assume_lying: bool = choice(False, "hold servos that cannot tell where they are, too: the robot lies on its belly")
+    publish_foot_states: bool = choice(True, "tell from the load which feet carry, where the servos tell their load")
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +250,11 @@ class SimulatorSettings(RobotSettings):
     record: str = choice("", "file (.npz) for the states of the run, written at the end; empty: none")
     record_rate: float = number(25.0, "Hz", 1.0, 100.0, "states per simulated second in the record")
     tf_frame_prefix: str = choice("", "put before the frame ids base_link and imu_link")
+    bus: str = choice("", "servo bus to be behind instead of joint_targets: a protocol; empty: none")
+    bus_port: str = choice("", "link to make to the bus, the port of its servo_driver")
+
+
+ODOMETRY_MODES = ("commanded", "legs", "legs_imu")
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,13 +262,27 @@ class OdometrySettings(RobotSettings):
     """Parameters of odometry."""
 
     publish_rate: float = number(50.0, "Hz", 1.0, 200.0, "odom and tf, at most")
-    mode: str = choice("legs", "legs: fit of the planted feet to measured joints; commanded: to the foot targets")
-    use_imu_yaw: bool = choice(False, "take changes of the heading from imu/data while it comes")
-    enable_odom_tf: bool = choice(True, "broadcast odom -> base_footprint -> base_link")
+    mode: str = choice(
+        "legs", "commanded, legs or legs_imu: joint_targets, joint_states, these and imu/data, foot_states"
+    )
+    enable_odom_tf: bool = choice(True, "broadcast odom -> base_footprint; base_footprint -> base_link always is")
     odom_frame_id: str = choice("odom", "frame of the pose")
     base_frame_id: str = choice("base_footprint", "frame of the velocity")
     tf_frame_prefix: str = choice("", "put before every frame id")
 
     def __post_init__(self) -> None:
-        if self.mode not in ("legs", "commanded"):
-            raise ParameterError(f"mode must be legs or commanded, is {self.mode!r}")
+        if self.mode not in ODOMETRY_MODES:
+            raise ParameterError(f"mode must be one of {', '.join(ODOMETRY_MODES)}, is {self.mode!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings(RobotSettings):
+    """Parameters of web."""
+
+    bind: str = choice("127.0.0.1", "address to listen on; lan listens on all")
+    port: int = number(8770, "", 0, 65535, "port to listen on, 0 takes a free one")
+    lan: bool = choice(False, "open the page to the network and show a QR code with an invitation for one person")
+    token: str = choice("", "a token of your own, at least 16 characters; empty: a random one at every start")
+    allowed_hosts: str = choice("", "more host names under which the page is opened, with commas, e.g. of a TLS proxy")
+    rate: float = number(30.0, "Hz", 1.0, 60.0, "states sent to every page")
+    enable_stamped_cmd_vel: bool = choice(stamped_by_default(), "cmd_vel is TwistStamped, not Twist")

@@ -1,0 +1,46 @@
+"""The picture of docs/patrol.md, made in lock step: `python docs/figures/patrol.py` (needs MuJoCo and matplotlib)."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from hexapod_control.cli.patrol_picture import Result, draw
+from hexapod_control.core.detour import Array
+from hexapod_control.core.se2 import Pose
+from hexapod_control.robots.load import load
+from hexapod_control.robots.urdf import urdf
+from hexapod_control.sim.patrol_figures import patrol, prepared
+
+IMAGE = Path(__file__).parent.parent / "images" / "patrol.png"
+SEED = 3
+
+
+def main() -> None:
+    """Walks and draws."""
+    robot_file = load("phantomx")
+    lockstep, pursuit = prepared(robot_file.robot, urdf(robot_file), 10, SEED)
+    result = Result(pursuit.waypoints, pursuit.settings.tolerance, pursuit.settings.radius)
+
+    last: list[Array | None] = [None]
+
+    def watch(told: Pose, truth: Pose, obstacles: Array) -> None:
+        result.odometry.append(told)
+        result.truth.append(truth)
+        if obstacles is not last[0]:
+            last[0] = obstacles
+            result.see(obstacles.tolist())
+
+    done = patrol(lockstep, pursuit, SEED, watch)
+    worst = max(arrival.position for arrival in done.arrivals)
+    turn = math.degrees(max(arrival.heading for arrival in done.arrivals))
+    result.headline = (
+        f"{len(done.arrivals)} of {len(pursuit.waypoints)} waypoints reached in {done.time:.0f} s, at most "
+        f"{1e3 * worst:.0f} mm and {turn:.1f} deg off by ground truth, {done.collisions} collisions"
+    )
+    draw(result, IMAGE)
+    print(IMAGE, result.headline)
+
+
+if __name__ == "__main__":
+    main()

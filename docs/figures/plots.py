@@ -1,0 +1,144 @@
+"""The plots of docs/how-it-walks.md, made by the core alone: `python docs/figures/plots.py` (needs matplotlib)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+
+from hexapod_control.cli.walk import standing
+from hexapod_control.core.body import Placement
+from hexapod_control.core.gaits import gaits
+from hexapod_control.core.planner import Plan
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.se2 import Pose, Twist, exp
+from hexapod_control.core.walk import Abilities
+from hexapod_control.robots.load import load
+
+IMAGES = Path(__file__).parent.parent / "images"
+DT = 0.02  # [s]
+ORIGIN = Pose(0.0, 0.0, 0.0)
+ARC = Twist(0.1, 0.0, 0.2)
+COLOURS = {"tripod": "#d1495b", "ripple": "#edae49", "tetrapod": "#00798c", "wave": "#30638e"}
+# Ripple and tetrapod have the same duty factor and so the same speeds.
+STYLE = {"tripod": {}, "ripple": {"linewidth": 4, "alpha": 0.6}, "tetrapod": {}, "wave": {}}
+LEGS = ("#2e8b57", "#46a86f", "#6cc08b", "#e4572e", "#ec7a58", "#f2a088")  # left green, right red, as in the films
+
+
+def drive(robot: Robot, twist: Twist, seconds: float) -> Iterator[tuple[Pose, Plan]]:
+    """Pose of base_footprint in the world and plan, tick by tick, from standing."""
+    planner, _ = standing(robot)
+    planner.command(twist)
+    pose = ORIGIN
+    for _ in range(round(seconds / DT)):
+        plan = planner.step(DT)
+        pose = pose @ exp(plan.twist, DT)
+        yield pose, plan
+
+
+def _body(axes: Axes, robot: Robot, pose: Pose, alpha: float) -> None:
+    x, y = robot.body.size[0] / 2, robot.body.size[1] / 2
+    corners = [pose.apply(*corner) for corner in ((x, y), (x, -y), (-x, -y), (-x, y), (x, y))]
+    axes.fill(*zip(*corners, strict=True), color="#333333", alpha=alpha, linewidth=0)
+
+
+def paths(robot: Robot) -> None:
+    """Foot paths of an arc, seen from above: in the body's frame, and in the world."""
+    frames = list(drive(robot, ARC, 8.0))
+    fig, (left, right) = plt.subplots(1, 2, figsize=(11, 5.2))
+    stances = Abilities.of(robot).stances.at(robot.walk.height)
+    for (x, y), radius in zip(stances.footholds, stances.radii, strict=True):
+        left.add_patch(plt.Circle((x, y), radius, color="#000000", alpha=0.06, linewidth=0))
+        left.plot(x, y, "+", color="#666666", markersize=6)
+    steady = frames[-200:]
+    for leg, colour in enumerate(LEGS):
+        for place, flight in ((True, 2.2), (False, 0.9)):
+            points = np.array([p.contacts[leg] if p.planted[leg] is place else (np.nan,) * 2 for _, p in steady])
+            left.plot(*points.T, color=colour, linewidth=flight)
+        way = np.array([pose.apply(*plan.contacts[leg]) for pose, plan in frames])
+        down = np.array([plan.planted[leg] for _, plan in frames])
+        right.plot(*np.where(down[:, None], np.nan, way).T, color=colour, linewidth=0.9)
+        right.plot(*way[down].T, ".", color=colour, markersize=5)
+    _body(left, robot, ORIGIN, 0.25)
+    for pose, _ in frames[:: len(frames) // 6]:
+        _body(right, robot, pose, 0.13)
+    right.plot(*np.array([pose[:2] for pose, _ in frames]).T, "--", color="#333333", linewidth=1)
+    left.set_title("seen from the body: thick = stance, thin = swing,\ngrey disc = stance region, + = neutral foothold")
+    right.set_title("seen from the ground: every stance is one point")
+    for axes in (left, right):
+        axes.set_aspect("equal")
+        axes.set_xlabel("x [m]")
+        axes.set_ylabel("y [m]")
+        axes.grid(alpha=0.2)
+    _save(fig, "paths.png")
+
+
+def diagram(robot: Robot) -> None:
+    """When which foot stands (dark), over two cycles of every gait."""
+    rows = gaits(robot.leg_names)
+    fig, all_axes = plt.subplots(1, len(rows), figsize=(11, 2.5), sharey=True)
+    for axes, gait in zip(all_axes, rows.values(), strict=True):
+        for leg, phase in enumerate(gait.lift_off):
+            bars = [(k + phase + 1.0 - gait.duty, gait.duty) for k in (-2, -1, 0, 1, 2)]
+            axes.broken_barh(bars, (leg - 0.35, 0.7), color=COLOURS[gait.name])
+        axes.set(xlim=(0, 2), xlabel="cycles", xticks=(0, 0.5, 1, 1.5, 2), title=f"{gait.name}: duty {gait.duty:.2f}")
+    all_axes[0].set_yticks(range(len(robot.legs)), robot.leg_names)
+    all_axes[0].invert_yaxis()
+    _save(fig, "gaits.png")
+
+
+def envelope(robot: Robot) -> None:
+    """Fastest walk in every direction, and how turning costs speed forward."""
+    able = Abilities.of(robot)
+    height = robot.walk.height
+
+    def most(gait: str, direction: Twist) -> Twist:
+        return able.envelope.limit(able.gaits[gait], height, 1.0, direction.scaled(10.0)).twist
+
+    fig = plt.figure(figsize=(11, 4.4))
+    left, right = fig.add_subplot(1, 2, 1), fig.add_subplot(1, 2, 2)
+    for name, colour in COLOURS.items():
+        angles = np.linspace(0.0, math.tau, 181)
+        fastest = [most(name, Twist(math.cos(a), math.sin(a), 0.0)) for a in angles]
+        left.plot([-t.vy for t in fastest], [t.vx for t in fastest], color=colour, label=name, **STYLE[name])
+        mixed = [most(name, Twist(math.cos(a), 0.0, 5.0 * math.sin(a))) for a in np.linspace(0.0, math.pi / 2, 91)]
+        right.plot([t.wz for t in mixed], [t.vx for t in mixed], color=colour, **STYLE[name])
+    left.set(aspect="equal", xlabel="to the right [m/s]", ylabel="forward [m/s]", title="without turning")
+    right.set(xlabel="turn [rad/s]", ylabel="forward [m/s]", title="turning while walking")
+    right.legend(left.get_lines(), list(COLOURS), frameon=False)
+    for axes in (left, right):
+        axes.grid(alpha=0.2)
+    _save(fig, "speeds.png")
+
+
+def swing(robot: Robot) -> None:
+    """Height of a foot over its way, in the body's frame, straight walk."""
+    frames = list(drive(robot, Twist(0.1, 0.0, 0.0), 5.0))[-46:]
+    fig, axes = plt.subplots(figsize=(7, 2.2))
+    placement = Placement(frames[-1][1].pose, robot.walk.height)
+    points = [placement.to_footprint(*plan.feet[0]) for _, plan in frames if plan.feet is not None]
+    way, heights = [1e3 * x for x, _, _ in points], [1e3 * (z - robot.foot_radius) for _, _, z in points]
+    axes.plot(way, heights, ".-", color=LEGS[0])
+    axes.set(xlabel="x in base_footprint [mm]", ylabel="height [mm]")
+    axes.grid(alpha=0.2)
+    _save(fig, "swing.png")
+
+
+def _save(fig: plt.Figure, name: str) -> None:
+    fig.tight_layout()
+    fig.savefig(IMAGES / name, dpi=110)
+    plt.close(fig)
+    print(IMAGES / name)
+
+
+if __name__ == "__main__":
+    machine = load("phantomx").robot
+    for plot in (paths, diagram, envelope, swing):
+        plot(machine)

@@ -1,0 +1,70 @@
+"""The table of docs/servos.md from the table of protocols: `python docs/figures/wires.py` prints it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from hexapod_control.servos.budget import TURNAROUND, budget
+from hexapod_control.servos.bus import Bus, BusError, Quantity
+from hexapod_control.servos.protocols import PROTOCOLS, Protocol
+from hexapod_control.servos.settings import LOOPBACK
+
+COUNT, RATE = 18, 50.0  # servos, [Hz] that a robot file has unless it says otherwise
+FASTER = {"dynamixel2": 1_000_000}  # baud worth setting
+HEAD = ("protocol", "baud", "ids", "positions are", "write, read", "loops", "at 50 Hz the driver")
+
+
+class Still:
+    """A port that nobody speaks over."""
+
+    def __init__(self, baud: int) -> None:
+        self.baud = baud
+
+
+def rows() -> Iterator[tuple[str, ...]]:
+    """One row per protocol and baud."""
+    for row in PROTOCOLS.values():
+        if row.name != LOOPBACK:
+            for baud in filter(None, (row.baud, FASTER.get(row.name))):
+                yield _row(row, baud)
+
+
+def _row(row: Protocol, baud: int) -> tuple[str, ...]:
+    ids = [i for i in row.ids if i or row.ids.stop > COUNT][:COUNT]
+    bus: Bus = row.open(Still(baud), ids)
+    timing, reads = bus.timing(COUNT), bool(row.can_read & Quantity.POSITION)
+    read = timing.read + timing.turnarounds * TURNAROUND if reads else 0.0
+    return (
+        f"`{row.name}`",
+        str(baud),
+        f"{row.ids[0]} to {row.ids[-1]}",
+        "measured" if reads else "an estimate",
+        f"{1000 * timing.write:.1f} ms" + (f", {1000 * read:.1f} ms" if reads else ""),
+        f"{1.0 / (timing.write + read):.0f} Hz",
+        _plan(bus, reads),
+    )
+
+
+def _plan(bus: Bus, reads: bool) -> str:
+    try:
+        plan = budget(bus.timing, COUNT, RATE, reads)
+    except BusError:
+        return "refuses: too slow to walk"
+    rate = f"sends at {plan.rate:.0f} Hz"
+    return (
+        rate if not reads else f"{rate}, reads {plan.reads} in a cycle" if plan.reads < COUNT else f"{rate}, reads all"
+    )
+
+
+def table() -> str:
+    """The table in Markdown."""
+    lines = (HEAD, ("---",) * len(HEAD), *rows())
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+if __name__ == "__main__":
+    print(table())

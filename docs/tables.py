@@ -1,0 +1,270 @@
+"""The tables of docs/reference.md that the code knows best: `python docs/tables.py` writes them anew.
+
+A table stands between the lines `<!-- NAME -->` and `<!-- end -->`; test/test_docs.py compares them with the code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import rclpy
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy
+
+from hexapod_control import graph
+from hexapod_control.cli import main
+from hexapod_control.nodes import parameters
+from hexapod_control.nodes.base import GuardedNode
+from hexapod_control.nodes.tf2_messages import TFMessage
+from hexapod_control.robots import schema
+
+REFERENCE = Path(__file__).with_name("reference.md")
+VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {  # parameters with which a node has all its topics
+    "gait_planner": ({"publish_limited_velocity": True, "enable_stamped_cmd_vel": False},),
+    "odometry": ({"mode": "legs_imu"}, {"mode": "commanded"}),
+    "mujoco_sim": ({"publish_clock": True},),
+    "web": ({"port": 0},),
+}
+TOPICS: Mapping[str, str] = {  # in the order of the table
+    "cmd_vel": "velocity of the body, m/s and rad/s: `linear.x`, `linear.y`, `angular.z`; `TwistStamped` with "
+    "`enable_stamped_cmd_vel`",
+    "body_pose": "pose of the body relative to the neutral stance, six degrees of freedom",
+    "gait": "gait to change to, by name",
+    "foot_targets": "in `base_link`, `<leg>_foot`: centre of the foot's ball, its velocity, and as `wrench.force.z` "
+    "its planned load, 0 in swing",
+    "joint_motion": "a row of joints where feet cannot say it: getting up from any pose. Never in the same tick as "
+    "`foot_targets`",
+    "joint_targets": "what the servos are told; stamp of the row it came from. Odometry reads it in `mode` commanded",
+    "joint_states": "where the joints are",
+    "foot_states": "where the feet are, `wrench.force.z` is the contact force",
+    "imu/data": "in `imu_link`",
+    "scan": "ranges of the simulated lidar, in `lidar_link`, while somebody listens",
+    "odom": "`base_footprint` in `odom`, with covariances",
+    "/tf": "`odom` → `base_footprint` → `base_link`",
+    "/tf_static": "latched: `base_link` → `lidar_link` of the simulation",
+    "gait_state": "latched: unknown, sitting, rising, standing, walking, sinking, fault",
+    "gait_active": "latched: name of the gait in force",
+    "gaits": "latched: names of all gaits, with commas",
+    "motion_state": "latched: name, phase and percent of what is going on",
+    "velocity_limits": "latched: greatest speed along each axis now; zero unless the robot is on its feet",
+    "body_pose_achieved": "latched: where the body is, after clamping",
+    "stability_margin": "distance of the centre of mass from the edge of the support polygon, m",
+    "foot_markers": "feet, support polygon and neutral footholds for RViz, at 10 Hz while somebody looks",
+    "cmd_vel_out": "executed velocity, with `publish_limited_velocity`; of the type of `cmd_vel`",
+    "simulator/floating_base_state": "the truth: `base_link` in `world`",
+    "simulator/collisions": "latched: how often the robot ran into a wall or an obstacle of its world",
+    "driving": "who is at the controls, said by whoever sends `cmd_vel`",
+    "command_source": "latched: whose `cmd_vel` is followed",
+    "armed": "latched: whether the servos have torque",
+    "battery_state": "voltage, where the servos tell it",
+    "mujoco_sim/push": "a force on the simulated body, N",
+    "/clock": "with `publish_clock`",
+    "/diagnostics": "once a second: state, rates, the last refusals in words",
+}
+SERVICES: Mapping[str, str] = {
+    "stand": "stand up, from whatever pose the joints are in; refused while that is unknown",
+    "sit": "come to rest, feet to neutral, belly down",
+    "stop": "body to rest, feet in the air straight down, where they stay until a zero `cmd_vel`",
+    "estop": "true cuts the torque and latches; false only lets go of the button",
+    "reset_fault": "clears the latch of `estop`",
+    "arm": "torque on where the joints are; the targets are reached within 1 s",
+    "disarm": "torque off, without a latch",
+    "odometry/reset_odometry": "the origin of `odom` is where the robot is now",
+    "mujoco_sim/set_pause": "true stops the world, false lets it go on",
+    "mujoco_sim/step_simulation": "one period of a paused world",
+    "mujoco_sim/reset_world": "the robot sits at the origin again",
+}
+OF_ROS = ("/rosout", "/parameter_events", "/parameter_events_descriptors")  # of every node
+GLOBAL = ("/clock", "/tf", "/tf_static", "/diagnostics")
+MISSING = "not described: docs/tables.py has no words for it"
+BY_DISTRIBUTION = "false; true from ROS 2 Kilted on"
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table in Markdown."""
+    head = tuple(head)
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+class Interface(NamedTuple):
+    """A topic or a service as the nodes create it."""
+
+    types: set[str]
+    sources: list[str]  # nodes that publish it, or offer the service
+    readers: list[str]
+    latched: set[bool]
+
+
+def _kind(kind: Any) -> str:
+    """Package and name of a type, as in tf2_msgs/TFMessage, whose class lives in this package."""
+    return "tf2_msgs/TFMessage" if kind is TFMessage else f"{kind.__module__.split('.')[0]}/{kind.__name__}"
+
+
+@cache
+def modules() -> Mapping[str, Any]:
+    """The modules of all nodes of the graphs, by the node's name."""
+    rows = [row for graph_rows in graph.GRAPHS.values() for row in graph_rows if row.package == graph.PACKAGE]
+    return {row.executable: import_module(f"{graph.PACKAGE}.nodes.{row.executable}") for row in rows}
+
+
+def nodes() -> Iterator[Any]:
+    """Every node, made in this process; rclpy must be up."""
+    for name, module in modules().items():
+        kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, GuardedNode)]
+        (kind,) = (kind for kind in kinds if kind.__module__ == module.__name__)
+        for values in VARIANTS.get(name, ({},)):
+            node = kind(parameter_overrides=[Parameter(key, value=value) for key, value in values.items()])
+            yield node
+            node.destroy_node()
+
+
+@cache
+def interfaces() -> tuple[Mapping[str, Interface], Mapping[str, Interface]]:
+    """Topics and services of all nodes, by name."""
+    topics: dict[str, Interface] = {}
+    services: dict[str, Interface] = {}
+    context_was_up = rclpy.ok()
+    if not context_was_up:
+        rclpy.init(args=[])
+
+    def at(table: dict[str, Interface], full: str, kind: Any) -> Interface:
+        found = table.setdefault(full if full in GLOBAL else full.removeprefix("/"), Interface(set(), [], [], set()))
+        found.types.add(_kind(kind))
+        return found
+
+    for node in nodes():
+        name = node.get_name()
+        for publisher in node.publishers:
+            if publisher.topic_name not in OF_ROS:
+                found = at(topics, publisher.topic_name, publisher.msg_type)
+                found.sources.append(name)
+                found.latched.add(publisher.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL)
+        for subscription in node.subscriptions:
+            if subscription.topic_name not in OF_ROS:
+                at(topics, subscription.topic_name, subscription.msg_type).readers.append(name)
+        for service in node.services:
+            if not service.srv_type.__module__.startswith(("rcl_interfaces", "type_description")):
+                at(services, node.resolve_service_name(service.srv_name), service.srv_type).sources.append(name)
+    if not context_was_up:
+        rclpy.try_shutdown()
+    return topics, services
+
+
+def _in_order(found: Mapping[str, Interface], told: Mapping[str, str]) -> list[tuple[str, Interface, str]]:
+    known = [name for name in told if name in found]
+    return [(name, found[name], told.get(name, MISSING)) for name in (*known, *sorted(found.keys() - told.keys()))]
+
+
+def _who(nodes: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(nodes)) or "you"
+
+
+def topics() -> str:
+    """All topics."""
+    rows = [
+        (f"`{name}`", f"`{' or '.join(sorted(item.types))}`", _who(item.sources), _who(item.readers), what)
+        for name, item, what in _in_order(interfaces()[0], TOPICS)
+    ]
+    return table(("topic", "type", "from", "to", "what it is"), rows)
+
+
+def services() -> str:
+    """All services."""
+    rows = [
+        (f"`{name}`", f"`{' or '.join(sorted(item.types))}`", _who(item.sources), what)
+        for name, item, what in _in_order(interfaces()[1], SERVICES)
+    ]
+    return table(("service", "type", "node", "what it does"), rows)
+
+
+def _default(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "what the robot can do" if value != value else str(value)  # not a number
+
+
+def _parameter(row: parameters.Parameter) -> tuple[str, ...]:
+    default = BY_DISTRIBUTION if row.name == "enable_stamped_cmd_vel" else _default(row.default)
+    return f"`{row.name}`", default, row.bounds, "yes" if row.live else "", row.metadata["description"]
+
+
+def node_parameters() -> str:
+    """Parameters of all nodes, as they declare them: every settings class that a node's module works with."""
+    parts = []
+    for node, module in modules().items():
+        found = [kind for name, kind in vars(module).items() if name.endswith("Settings") and is_dataclass(kind)]
+        kinds = [kind for kind in found if not kind.__module__.startswith("hexapod_control.servos")]  # robot files'
+        rows = [_parameter(row) for kind in kinds for row in parameters.table(kind)]
+        parts.append(f"### {node}\n\n{table(('parameter', 'default', 'bounds', 'live', 'what it is'), rows)}")
+    return "\n\n".join(parts)
+
+
+def launch_arguments() -> str:
+    """Arguments of the launch files, and which file takes them."""
+
+    def row(argument: graph.Argument) -> tuple[str, ...]:
+        files = [name for name in graph.GRAPHS if argument in graph.arguments(name)]
+        default = BY_DISTRIBUTION if argument.name == "enable_stamped_cmd_vel" else argument.default
+        return f"`{argument.name}`", default, ", ".join(files), argument.description
+
+    return table(("argument", "default", "launch files", "what it is"), map(row, graph.ARGUMENTS.values()))
+
+
+def options() -> str:
+    """All subcommands of `hexapod` and their options."""
+    parts = []
+    for command, what in main.COMMANDS.items():
+        commands: Any = next(a for a in main.parser(command)._actions if isinstance(a, argparse._SubParsersAction))
+        rows = [_option(action) for action in commands.choices[command]._actions if action.dest != "help"]
+        parts.append(
+            f"### hexapod {command}\n\n{what[0].upper()}{what[1:]}.\n\n{table(('option', 'what it is'), rows)}"
+        )
+    return "\n\n".join(parts)
+
+
+def _option(action: argparse.Action) -> tuple[str, str]:
+    value = action.metavar or action.dest.upper()
+    values = (value,) if isinstance(value, str) else value
+    words = (*action.option_strings, *(() if action.nargs == 0 else values))
+    return f"`{' '.join(words)}`", (action.help or "") % {"default": action.default}
+
+
+def robot_file() -> str:
+    """Keys of a robot file and their bounds."""
+    places = (("", schema.ROBOT), ("leg.", schema.COMMON), ("legs.NAME.", schema.PLACE))
+    rows = [(f"`{prefix}{row.key}`", schema.bound(row)) for prefix, keys in places for row in keys]
+    return table(("key", "value"), rows)
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "topics": topics,
+    "services": services,
+    "parameters": node_parameters,
+    "launch arguments": launch_arguments,
+    "options": options,
+    "robot file": robot_file,
+}
+
+
+def filled(text: str) -> str:
+    """The text with every table as the code has it. Raises ValueError for a table that is missing."""
+    for name, make in TABLES.items():
+        places = re.findall(rf"<!-- {name} -->\n.*?<!-- end -->", text, re.S)
+        if len(places) != 1:
+            raise ValueError(f"docs/reference.md has {len(places)} places for the table '{name}', must have 1")
+        text = text.replace(places[0], f"<!-- {name} -->\n\n{make()}\n\n<!-- end -->")
+    return text
+
+
+if __name__ == "__main__":
+    REFERENCE.write_text(filled(REFERENCE.read_text(encoding="utf-8")), encoding="utf-8")
+    sys.exit(0)

@@ -1,0 +1,110 @@
+"""Several robots on one machine: CPU time and latency of each, while all of them walk over loopback servos.
+
+Every robot is the graph `bringup` in a namespace of its own, one process per node, 50 Hz, without physics and page.
+Latency is the age of joint_targets at the listener, from the stamp of the planner's tick.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from statistics import median, quantiles
+from typing import Any
+
+from hexapod_control import graph
+from hexapod_control.bench.processes import Group, group
+from hexapod_control.bench.ros import READY, NotReadyError, Progress, private_domain
+from hexapod_control.core.robot import Robot
+
+COUNTS = (1, 2, 4)
+WINDOW, SETTLE = 8.0, 1.5  # [s]
+FREE = 0.8  # of the machine's CPUs in use at most, to say that cores were free
+
+
+def measure(robot: Robot, name: str, progress: Progress, counts: Sequence[int] = COUNTS) -> dict[str, object]:
+    """`robots`: one row per count, and how much dearer a robot is among many. Raises NotReadyError, NodeDied."""
+    with private_domain():
+        rows = [_row(robot, name, count, progress) for count in counts]
+    free = [row for row in rows if row["cores_free"]]
+    return {"robots": {"rows": rows, "growth": _growth(rows), "growth_while_cores_free": _growth(free)}}
+
+
+def _growth(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """From the first row to the last; CPU time per row of joints, which a busy machine makes fewer of."""
+    if len(rows) < 2:
+        return {}
+    first, last = rows[0], rows[-1]
+    return {
+        "robots": last["robots"],
+        "cpu": round(last["cpu_us_per_row"] / first["cpu_us_per_row"], 3),
+        "latency": round(last["latency_us"] / first["latency_us"], 3),
+    }
+
+
+def _row(robot: Robot, name: str, count: int, progress: Progress) -> dict[str, Any]:
+    """The figures of so many robots that walk at the same time."""
+    from hexapod_control.bench.receiver import FORWARD, Receiver
+    from hexapod_control.bench.ros import _standing
+
+    spaces = [f"/bench_robot_{k + 1}" for k in range(count)]
+    with ExitStack() as stack:
+        groups = [stack.enter_context(group(_specs(name, space), progress)) for space in spaces]
+        receiver = stack.enter_context(Receiver(robot, _standing(robot)))
+        sides = [receiver.side(space, echo=False) for space in spaces]
+        progress(f"robots: {count}, waiting for all to walk")
+        _walk(receiver, sides, FORWARD)
+        _spin(receiver, sides, SETTLE)
+        for side in sides:
+            side.ages = []
+        before, busy = _cpu(groups), _busy()
+        progress(f"robots: {count}, measuring")
+        _spin(receiver, sides, WINDOW)
+        each = [100.0 * (a - b) / WINDOW for a, b in zip(_cpu(groups), before, strict=True)]
+        share = (_busy() - busy) / (WINDOW * len(os.sched_getaffinity(0)))
+        ages = [1e6 * age for side in sides for age in side.ages or ()]
+        return _figures(count, each, ages, share)
+
+
+def _figures(count: int, each: list[float], ages: list[float], share: float) -> dict[str, Any]:
+    """`share` is that of all CPUs in use, by whomever."""
+    return {
+        "robots": count,
+        "cpu_percent_each": round(sum(each) / count, 2),
+        "cpu_us_per_row": round(1e4 * WINDOW * sum(each) / len(ages), 1),
+        "latency_us": round(median(ages), 1),
+        "latency_p95_us": round(quantiles(ages, n=20)[-1], 1),
+        "rows_per_second_each": round(len(ages) / count / WINDOW, 1),
+        "machine_busy": round(share, 2),
+        "cores_free": share <= FREE,
+    }
+
+
+def _specs(name: str, space: str) -> tuple[graph.NodeSpec, ...]:
+    given = {"robot": name, "namespace": space, "enable_stamped_cmd_vel": "false", "stand_on_start": "true"}
+    return graph.specs("bringup", given)
+
+
+def _walk(receiver: Any, sides: Sequence[Any], twist: Any) -> None:
+    """Waits until all stand, then until all walk."""
+    for state, command in (("standing", None), ("walking", twist)):
+        for side in sides:
+            side.twist = command or side.twist
+        for side in sides:
+            if not receiver.spin(READY, side, lambda side=side, state=state: side.state == state, also=sides):
+                raise NotReadyError(f"a robot is not {state} after {READY:g} s (gait_state: {side.state or 'none'})")
+
+
+def _spin(receiver: Any, sides: Sequence[Any], seconds: float) -> None:
+    receiver.spin(seconds, sides[0], also=sides)
+
+
+def _cpu(groups: Sequence[Group]) -> list[float]:
+    return [sum(one.cpu().values()) for one in groups]
+
+
+def _busy() -> float:
+    """CPU time [s] of the whole machine since it was started, all but idling."""
+    with open("/proc/stat", encoding="ascii") as file:
+        fields = [int(text) for text in file.readline().split()[1:9]]
+    return float(sum(fields) - fields[3] - fields[4]) / float(os.sysconf("SC_CLK_TCK"))
