@@ -33,6 +33,7 @@ VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {  # parameters with whi
     "mujoco_sim": ({"publish_clock": True},),
     "web": ({"port": 0},),
 }
+WITHOUT_DEVICES: Mapping[str, Mapping[str, Any]] = {"gamepad": {"find": tuple}}  # what stands in for hardware
 TOPICS: Mapping[str, str] = {  # in the order of the table
     "cmd_vel": "velocity of the body, m/s and rad/s: `linear.x`, `linear.y`, `angular.z`; `TwistStamped` with "
     "`enable_stamped_cmd_vel`",
@@ -47,6 +48,7 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "foot_states": "where the feet are, `wrench.force.z` is the contact force",
     "imu/data": "in `imu_link`",
     "scan": "ranges of the simulated lidar, in `lidar_link`, while somebody listens",
+    "joy": "a gamepad: axes and buttons in the order of `game_controller_node`",
     "odom": "`base_footprint` in `odom`, with covariances",
     "/tf": "`odom` → `base_footprint` → `base_link`",
     "/tf_static": "latched: `base_link` → `lidar_link` of the simulation",
@@ -122,7 +124,8 @@ def nodes() -> Iterator[Any]:
         kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, GuardedNode)]
         (kind,) = (kind for kind in kinds if kind.__module__ == module.__name__)
         for values in VARIANTS.get(name, ({},)):
-            node = kind(parameter_overrides=[Parameter(key, value=value) for key, value in values.items()])
+            overrides = [Parameter(key, value=value) for key, value in values.items()]
+            node = kind(parameter_overrides=overrides, **WITHOUT_DEVICES.get(name, {}))
             yield node
             node.destroy_node()
 

@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 PACKAGE = "hexapod_control"
@@ -105,6 +105,7 @@ ARGUMENTS = {
             str(stamped_by_default()).lower(),
         ),
         Argument("stand_on_start", TRUTH, "stand up as soon as the pose is known"),
+        Argument("sit_on_exit", TRUTH, "asked to end, the robot sits down before its torque goes", "true"),
         Argument("enable_odom_tf", TRUTH, "odometry broadcasts odom -> base_footprint (false with robot_localization)"),
         Argument("odometry_mode", TEXT, "commanded, legs or legs_imu; empty: legs"),
         Argument("tf_frame_prefix", TEXT, "put before every frame id, for several robots in one tf tree"),
@@ -137,6 +138,7 @@ _PLANNER = Row(
     remaps=_same("cmd_vel"),
     needs=("inverse_kinematics",),
 )
+_REAL_PLANNER = replace(_PLANNER, parameters={**_PLANNER.parameters, "sit_on_exit": "sit_on_exit"})
 _WEB = Row(
     "web",
     parameters={
@@ -168,10 +170,10 @@ _SERVOS = {
 }
 
 
-def _walking(*hardware: Row) -> tuple[Row, ...]:
+def _walking(*hardware: Row, planner: Row = _PLANNER) -> tuple[Row, ...]:
     needs = tuple(row.executable for row in hardware)
     kinematics = Row("inverse_kinematics", parameters=_same("robot", "use_sim_time"), needs=needs)
-    return (*hardware, kinematics, Row("odometry", parameters=_ODOMETRY, needs=needs), _PLANNER, _WEB)
+    return (*hardware, kinematics, Row("odometry", parameters=_ODOMETRY, needs=needs), planner, _WEB)
 
 
 GRAPHS: Mapping[str, tuple[Row, ...]] = {
@@ -180,7 +182,7 @@ GRAPHS: Mapping[str, tuple[Row, ...]] = {
         Row("mujoco_sim", parameters={**_SIMULATOR, "publish_clock": "use_sim_time", "bus_port": "servo_port"}),
         _SIMULATED_SERVOS,
     ),
-    "bringup": _walking(Row("servo_driver", parameters=_SERVOS)),
+    "bringup": _walking(Row("servo_driver", parameters=_SERVOS), planner=_REAL_PLANNER),
     "teleop": (Row("game_controller_node", "joy", _same("use_sim_time", "device_id", "device_name")), _TELEOP),
     "gamepad": (Row("gamepad", parameters=_same("device_name")), _TELEOP),
     "display": (

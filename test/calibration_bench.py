@@ -84,7 +84,7 @@ class Mounted:
 
     def relaxed(self):
         """Whether the torque goes, with the bytes that are still on the wire."""
-        deadline, pause = time.monotonic() + 3.0, threading.Event()
+        deadline, pause = time.monotonic() + 10.0, threading.Event()
         while self.world.torques.any() and time.monotonic() < deadline:
             pause.wait(0.005)
         return not self.world.torques.any()

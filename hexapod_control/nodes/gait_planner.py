@@ -27,7 +27,7 @@ from hexapod_control.robots.load import load
 ON_ITS_FEET = (State.STANDING, State.WALKING)
 LONGEST = 2.0  # periods a tick may count: no catching up
 STOPPING = 1.5  # [s] for the feet to come down before the process ends
-SITTING_DOWN = 9.0  # [s] likewise, for the whole robot
+SITTING_DOWN = 7.0  # [s] likewise, for the whole robot
 
 
 class GaitPlanner(GuardedNode):

@@ -22,7 +22,7 @@ from hexapod_control.nodes.base import GuardedNode
 from hexapod_control.nodes.parameters import ParameterError
 from hexapod_control.robots.error import RobotFileError
 
-STOPPING = 10.0  # [s] a node may take to stop after it was asked to: a walking robot sits down in half of it
+STOPPING = 7.5  # [s] a node may take to stop after it was asked to: a walking robot sits down in half of it
 POLL = 0.1  # [s] in which a signal is seen even if no callback runs
 TOO_MANY = 20  # failures of the executor itself, one after the other
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -111,7 +111,7 @@ class ServoDriver(GuardedNode):
         if snapshot.time != self._told.time:
             self._output.armed(snapshot)
             self._output.state(snapshot, stamp)
-        if snapshot.troubles != self._told.troubles and not self._arms_late:
+        if snapshot.troubles != self._told.troubles:
             self._say_troubles(snapshot)
         self._told = snapshot
         events = self.driver.events
@@ -121,7 +121,7 @@ class ServoDriver(GuardedNode):
         self._wishes.tell(snapshot.wish)
 
     def _say_troubles(self, snapshot: Snapshot) -> None:
-        for trouble in snapshot.troubles:
+        for trouble in snapshot.troubles if not self._arms_late else ():
             self.say(trouble.kind, Level.ERROR if trouble.serious else Level.WARNING, trouble.text)
 
     def every_second(self) -> None:
