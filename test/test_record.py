@@ -13,6 +13,7 @@ import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
+from rclpy.duration import Duration
 from rclpy.serialization import deserialize_message, serialize_message
 from ros_bench import Bench
 from sensor_msgs.msg import JointState
@@ -237,16 +238,23 @@ def ended(process, out):
     return out.read_text(), process.returncode
 
 
+def speak(bench):
+    """Says something that a recorder, once it is up, has heard."""
+    joints = bench.probe.create_publisher(JointState, "/r/joint_states", COMMAND)
+    client = bench.probe.create_client(Trigger, "/r/recorder/save")
+    bench.until(lambda: joints.get_subscription_count() and client.service_is_ready(), LIMIT, "the recorder")
+    joints.publish(JointState())
+    assert joints.wait_for_all_acked(Duration(seconds=5.0))
+
+
 @pytest.mark.process
 def test_ctrl_c_and_the_key_write_bags(bench, tmp_path):
     master, slave = pty.openpty()
     process = begin(out := tmp_path / "out.txt", "record", "--namespace", "r", "--out", str(tmp_path), keys=slave)
     try:
-        joints = bench.publisher(JointState, "/r/joint_states", matched=1)
-        joints.publish(JointState())
-        client = bench.probe.create_client(Trigger, "/r/recorder/save")
-        bench.until(client.service_is_ready, LIMIT)
-        bench.until(lambda: os.write(master, b"s") and list(tmp_path.glob("*/*.mcap")), LIMIT, "a bag by key")
+        speak(bench)
+        bench.probe.create_timer(0.5, lambda: os.write(master, b"s"))
+        bench.until(lambda: "asked for by key" in out.read_text(), LIMIT, "a bag by key")
         process.send_signal(signal.SIGINT)
         out, code = ended(process, out)
         assert code == 0, out
@@ -261,7 +269,7 @@ def test_ctrl_c_and_the_key_write_bags(bench, tmp_path):
 @pytest.mark.process
 def test_a_recording_that_cannot_be_written_at_the_end_is_a_failure_in_words(bench, tmp_path):
     process = begin(out := tmp_path / "out.txt", "record", "--namespace", "r", "--out", "/proc/bags")
-    bench.publisher(JointState, "/r/joint_states").publish(JointState())
+    speak(bench)
     process.send_signal(signal.SIGINT)
     out, code = ended(process, out)
     assert code == 1 and "no bag can be written there" in out and "Traceback" not in out

@@ -31,6 +31,7 @@ LOOK = 0.25  # [s] between two looks for new topics
 POLL = 0.1  # [s]
 AFTERMATH = 2.0  # [s] a bag of a fault goes on after it
 MOST_FAULTS = 10  # bags written by themselves in one run
+LINGER = 0.3  # [s] after it was asked to end
 LAST = 60.0  # [s] the last bag may take
 DEPTH = 50
 
@@ -62,6 +63,7 @@ class Recorder(GuardedNode):
         self._due: tuple[float, str] | None = None  # [s] steady time of the next bag of a fault, and why
         self._quiet_until = 0.0  # [s] steady time
         self._faults = 0
+        self._leave = 0.0  # [s] steady time
         self._writing: threading.Thread | None = None
         self._result: tuple[bool, str] | None = None
         self.create_service(Trigger, "~/save", self._serve)
@@ -215,6 +217,14 @@ class Recorder(GuardedNode):
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
         return {"seconds": round(self.ring.seconds, 1), "topics": len(self._channels), "bytes": self.ring.size}
+
+    def request_stop(self) -> None:
+        """What has arrived by now is still taken in."""
+        self._leave = time.monotonic() + LINGER
+
+    def stopped(self) -> bool:
+        """True when that is done."""
+        return time.monotonic() >= self._leave
 
     def farewell(self) -> None:
         """The last bag."""

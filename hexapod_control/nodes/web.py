@@ -51,24 +51,20 @@ class Web(GuardedNode):
         self.server = Server(self.desk, Gate(hosts, literal=self.public), self._put, self._watch)
         self.feed = Feed(self, robot_file.robot, settings.enable_stamped_cmd_vel)
         self.commands = Commands(self, self.feed, self.server.tell, settings.enable_stamped_cmd_vel)
-        self._shows = [  # run while somebody looks
-            self.create_timer(1.0 / settings.rate, self._show, clock=self.steady),
-            self.create_timer(STATUS, self._report, clock=self.steady),
-        ]
-        for timer in self._shows:
-            timer.cancel()
+        self._reports = self.create_timer(STATUS, self._report, clock=self.steady)
+        self._reports.cancel()  # runs while somebody looks
         self._open()
 
     def _open(self) -> None:
         try:
-            self.server.start(self._bind, self.settings.port)
+            self.server.start(self._bind, self.settings.port, self._look, self.settings.rate)
         except OSError as error:
             reason = error.strerror or str(error)
             text = f"port: {self._bind}:{self.settings.port} cannot be opened ({reason}); choose another port, or 0"
             raise ParameterError(text) from None
         self._invite()
 
-    # --- who comes in; in the server's thread -----------------------------------------------------------------
+    # --- in the server's thread ---------------------------------------------------------------------------------
 
     def _admit(self, token: str, key: str, remote: str, now: float) -> str:
         granted = self._doorkeeper.admit(token, key, remote, now)
@@ -100,6 +96,13 @@ class Web(GuardedNode):
         self._watchers = people
         self._wake.trigger()
 
+    def _look(self) -> Mapping[str, Any] | None:
+        try:
+            return self.feed.state()
+        except Exception as error:
+            self.failed("look", error)
+            return None
+
     # --- in the executor ----------------------------------------------------------------------------------------
 
     def _drain(self) -> None:
@@ -112,11 +115,10 @@ class Web(GuardedNode):
                 self._grant(command.client, command.body)
             else:
                 self.commands.follow(command)
-        for timer in self._shows:
-            if self._watchers and timer.is_canceled():
-                timer.reset()
-            elif not self._watchers:
-                timer.cancel()
+        if not self._watchers:
+            self._reports.cancel()
+        elif self._reports.is_canceled():
+            self._reports.reset()
         if self._newcomer:
             self._newcomer = False
             self._report()
@@ -128,9 +130,6 @@ class Web(GuardedNode):
             url = self.invitation()
             once = self.public and not self.settings.token
             self.server.tell(client, "invitation", {"url": url, "rows": address.qr_rows(url), "once": once})
-
-    def _show(self) -> None:
-        self.server.show(self.feed.state())
 
     def _report(self) -> None:
         self.server.tell(0, "status", self.feed.status())

@@ -114,7 +114,7 @@ class Feed:
         for status in message.status:
             self._said[status.name] = status, now
 
-    # --- thirty times a second ----------------------------------------------------------------------------------
+    # --- thirty times a second, in the server's thread, the only one that takes from these subscriptions ---------
 
     def state(self) -> dict[str, Any]:
         """The fields of a `state` message."""
@@ -123,7 +123,8 @@ class Feed:
         if joints is not None:
             picture.joints = self._joint_layout.joints(joints)
         picture.support = self._forces(self._targets, self._target_layout)
-        picture.forces = self._forces(self._states, self._force_layout)
+        if picture.support is None:  # else the planner says which feet stand
+            picture.forces = self._forces(self._states, self._force_layout)
         command = self._command.read(FRESH)
         if command is not None:
             command = messages.twist(command.twist if self._stamped else command)

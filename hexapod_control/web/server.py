@@ -1,8 +1,8 @@
 """The HTTP and WebSocket server of the page (aiohttp >= 3.8), in a thread of its own.
 
-Commands go out through `do`, called in the server's thread; states and answers come in from any thread through
-`show` and `tell`. Every client has a mailbox in which a new state replaces one that was not sent yet, and a task that
-empties it: who does not read gets less, and delays nobody.
+Commands go out through `do`, called in the server's thread, which also asks for the states while somebody looks;
+answers come in from any thread through `tell`. Every client has a mailbox in which a new state replaces one that was
+not sent yet, and a task that empties it: who does not read gets less, and delays nobody.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from hexapod_control.web.access import Gate
 from hexapod_control.web.desk import Action, Close, Desk, Do, Tell
 from hexapod_control.web.protocol import Refused
 
+Look = Callable[[], Mapping[str, Any] | None]
 STATIC = Path(__file__).parent / "static"
 HEARTBEAT = 2.0  # [s] after which a silent client is asked, and half of it later cut off
 TICK = 0.2  # [s]
@@ -85,6 +86,8 @@ class Server:
 
     def __init__(self, desk: Desk, gate: Gate, do: Callable[[Do], None], watch: Callable[[int], None]) -> None:
         """`do` gets every allowed command, `watch` the number of people who look; both in the server's thread."""
+        self._people = 0
+        self._somebody = asyncio.Event()
         self._desk, self._gate, self._do, self._watch = desk, gate, do, watch
         self._pages = pages()
         self._boxes: dict[int, Mailbox] = {}
@@ -98,8 +101,12 @@ class Server:
 
     # --- from other threads -----------------------------------------------------------------------------------
 
-    def start(self, bind: str, port: int) -> None:
-        """Opens the socket, port 0 takes a free one. Raises OSError."""
+    def start(self, bind: str, port: int, look: Look | None = None, rate: float = 30.0) -> None:
+        """Opens the socket, port 0 takes a free one. Raises OSError.
+
+        `look` gives the fields of a state, or None; it is asked at this rate [Hz] while somebody looks.
+        """
+        self._look, self._period = look, 1.0 / rate
         self._bind = (bind, port)
         self._thread.start()
         if not self._opened.wait(START):
@@ -117,7 +124,7 @@ class Server:
         """A new state for everybody."""
         self._sequence += 1
         text = protocol.encode("state", self._sequence, **fields)
-        self._later(lambda: self._spread(text))
+        self._later(lambda: self._spread(text))  # for who has states of another source
 
     def tell(self, client: int, kind: str, fields: Mapping[str, Any]) -> None:
         """A message to one client, or to all who are let in (client 0)."""
@@ -155,6 +162,7 @@ class Server:
             sockets: Any = runner.addresses
             self.port = int(sockets[0][1])
             self._opened.set()
+            stream = asyncio.ensure_future(self._stream())
             while not self._ended.is_set():
                 self._act(self._desk.tick(time.monotonic()))
                 self._cut_stalled(time.monotonic())
@@ -164,6 +172,7 @@ class Server:
                     continue
             for box in list(self._boxes.values()):
                 await self._shut(box, WSCloseCode.GOING_AWAY, "the robot's server ends")
+            stream.cancel()
         finally:
             await runner.cleanup()
 
@@ -227,6 +236,18 @@ class Server:
         except (ConnectionError, RuntimeError):
             return  # it has gone; its reader notices
 
+    async def _stream(self) -> None:
+        """States, while somebody looks."""
+        due = time.monotonic()
+        while self._look is not None:
+            await self._somebody.wait()
+            fields = self._look()
+            if fields is not None:
+                self._sequence += 1
+                self._spread(protocol.encode("state", self._sequence, **fields))
+            due = max(due + self._period, time.monotonic())
+            await asyncio.sleep(due - time.monotonic())
+
     # --- actions --------------------------------------------------------------------------------------------------
 
     def _act(self, actions: list[Action]) -> None:
@@ -260,7 +281,12 @@ class Server:
                 box.ready.set()
 
     def _count(self) -> None:
-        self._watch(sum(client.known for client in self._desk.clients.values()))
+        self._people = sum(client.known for client in self._desk.clients.values())
+        if self._people:
+            self._somebody.set()
+        else:
+            self._somebody.clear()
+        self._watch(self._people)
 
     @staticmethod
     async def _shut(box: Mailbox, code: int, text: str) -> None:

@@ -107,7 +107,6 @@ def drawing(robot: Robot, picture: Picture) -> dict[str, Any]:
         picture.height, picture.tilt = seen[0], seen[1:]
     fields["joints"] = _rounded(np.ravel(picture.joints).tolist())
     fields["planted"] = [int(value) for value in stands]
-    fields["forces"] = None if picture.forces is None else _rounded(picture.forces.tolist(), 1)
     fields["body"] = _rounded((picture.height, *picture.tilt))
     fields["mass"] = _rounded(center_of_mass(robot, picture.joints.tolist()))
     return fields

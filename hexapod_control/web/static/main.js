@@ -328,11 +328,11 @@ document.addEventListener("visibilitychange", () => pause(document.hidden || !do
 addEventListener("pagehide", letGo);
 
 function frame(now) {
+  requestAnimationFrame(frame); // first: whatever goes wrong below, the next frame comes
   if (!drive.paused && link.state === "open") gamepads.poll();
   views.draw(now);
   charts.draw(now);
   space?.draw(now);
-  requestAnimationFrame(frame);
 }
 
 theme(dark.matches ? "dark" : "light");

@@ -75,7 +75,7 @@ export function pose(shape, state) {
 export function between(a, b, share) {
   const mix = (from, to) => (from && to ? to.map((value, i) => from[i] + share * (value - from[i])) : to);
   const odom = mix(a.odom, b.odom);
-  if (odom) odom[2] = a.odom[2] + share * Math.atan2(Math.sin(b.odom[2] - a.odom[2]), Math.cos(b.odom[2] - a.odom[2]));
+  if (a.odom && b.odom) odom[2] = a.odom[2] + share * Math.atan2(Math.sin(b.odom[2] - a.odom[2]), Math.cos(b.odom[2] - a.odom[2]));
   return { ...b, joints: mix(a.joints, b.joints), body: mix(a.body, b.body), mass: mix(a.mass, b.mass), odom };
 }
 
