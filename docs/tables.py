@@ -144,21 +144,23 @@ def interfaces() -> tuple[Mapping[str, Interface], Mapping[str, Interface]]:
         found.types.add(_kind(kind))
         return found
 
-    for node in nodes():
-        name = node.get_name()
-        for publisher in node.publishers:
-            if publisher.topic_name not in OF_ROS:
-                found = at(topics, publisher.topic_name, publisher.msg_type)
-                found.sources.append(name)
-                found.latched.add(publisher.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL)
-        for subscription in node.subscriptions:
-            if subscription.topic_name not in OF_ROS:
-                at(topics, subscription.topic_name, subscription.msg_type).readers.append(name)
-        for service in node.services:
-            if not service.srv_type.__module__.startswith(("rcl_interfaces", "type_description")):
-                at(services, node.resolve_service_name(service.srv_name), service.srv_type).sources.append(name)
-    if not context_was_up:
-        rclpy.try_shutdown()
+    try:
+        for node in nodes():
+            name = node.get_name()
+            for publisher in node.publishers:
+                if publisher.topic_name not in OF_ROS:
+                    found = at(topics, publisher.topic_name, publisher.msg_type)
+                    found.sources.append(name)
+                    found.latched.add(publisher.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL)
+            for subscription in node.subscriptions:
+                if subscription.topic_name not in OF_ROS:
+                    at(topics, subscription.topic_name, subscription.msg_type).readers.append(name)
+            for service in node.services:
+                if not service.srv_type.__module__.startswith(("rcl_interfaces", "type_description")):
+                    at(services, node.resolve_service_name(service.srv_name), service.srv_type).sources.append(name)
+    finally:
+        if not context_was_up:
+            rclpy.try_shutdown()
     return topics, services
 
 
