@@ -19,6 +19,7 @@ from hexapod_control.nodes.command_input import CommandInput
 
 WATCH = 0.05  # [s] between two looks at the timeout
 TOPIC = "cmd_vel"
+DRIVING = "driving"  # where well-behaved sources say that they are in use
 ONCE = ("no stamp", "beside")  # kinds of sentences that are said once
 
 
@@ -108,7 +109,9 @@ class VelocityInput:
                 self._node.say(f"QoS of {name}", Level.WARNING, text)
             else:
                 heard.add(name)
-        if len(heard) > 1:
+        # Sources that say on `driving` when they are in use are silent otherwise: they do not disturb each other.
+        polite = {_node_name(info) for info in self._node.get_publishers_info_by_topic(DRIVING)}
+        if len(heard) > 1 and heard - polite:
             names = " and ".join(sorted(heard))
             text = f"{names} publish {TOPIC} at once: the newest message wins; put a twist_mux between"
             self._node.say(f"publishers {names}", Level.WARNING, text, every=math.inf)
