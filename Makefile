@@ -51,7 +51,7 @@ colcon: $(VENV)/.package $(VENV)/.test
 	@workspace=$$(mktemp -d); trap 'rm -rf "$$workspace"' EXIT; here=$$PWD; cd "$$workspace"; export $(ENV); \
 	colcon --log-base log build --base-paths "$$here" --event-handlers console_direct-; \
 	set +u; source install/setup.bash; set -u; \
-	colcon --log-base log test --base-paths "$$here" --event-handlers console_direct- --pytest-args -m "$(FAST)"; \
+	colcon --log-base log test --base-paths "$$here" --event-handlers console_direct- --pytest-args -n $(WORKERS) --dist loadfile -m "$(FAST)"; \
 	colcon test-result --verbose
 
 style: $(VENV)/.package $(VENV)/.test
