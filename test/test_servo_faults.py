@@ -65,16 +65,16 @@ def said(bench, *words):
 )
 def test_disturbed_replies_are_counted_and_neither_stop_the_loop_nor_move_a_joint_wrongly(armed, faults):
     bench = armed()
+    bench.during(0.5)
+    before = bench.driver.snapshot.rate
     for name, value in faults.items():
         setattr(bench.pty.faults, name, value)
-    begin, cycles = time.monotonic(), bench.driver.snapshot.counters.sent
     bench.during(1.5)
     rate = bench.driver.snapshot.rate
     assert bench.driver.armed
     assert bench.driver.snapshot.power is Power.ON
     assert not bench.troubles("brown-out")
-    assert rate > 0.9 / PERIOD
-    assert bench.driver.snapshot.counters.sent - cycles > 1.5 * (time.monotonic() - begin) / PERIOD
+    assert rate > 0.6 * before  # of one run: how fast the machine is does not matter
     counters = bench.driver.snapshot.counters
     if set(faults) & {"flip", "truncate"}:
         assert counters.bad + counters.timeouts > 0
@@ -114,16 +114,18 @@ def test_a_servo_that_falls_silent_is_warned_of_named_and_the_planner_stopped(ar
 
 
 def test_one_missing_servo_leaves_the_others_their_rate(armed):
+    """All counts are of one run, per cycle or against the rate before: how fast the machine is does not matter."""
     bench = armed()
+    bench.during(1.0)
+    rate = bench.driver.snapshot.rate
     bench.world.unplug(4)
     bench.until(lambda: bench.troubles("silent"), 1.0)
     before, begin = bench.driver.snapshot.counters.received, time.monotonic()
     bench.during(3.0)
-    received = bench.driver.snapshot.counters.received - before
-    assert received >= 0.95 * 17 * (time.monotonic() - begin) / PERIOD
-    assert bench.driver.snapshot.rate >= 0.95 / PERIOD
-    others = [now for now, index, *_ in bench.world.told if index == 5 and now > begin]
-    assert len(others) >= 0.95 * 3.0 / PERIOD
+    received, end = bench.driver.snapshot.counters.received - before, time.monotonic()
+    cycles = [now for now, index, *_ in bench.world.told if index == 5 and begin < now < end]
+    assert received >= 0.95 * 17 * (len(cycles) - 1)
+    assert bench.driver.snapshot.rate >= 0.9 * rate
 
 
 def test_a_lost_servo_lets_the_robot_sit_or_takes_the_torque_if_that_is_set(armed):
