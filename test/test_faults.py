@@ -144,19 +144,6 @@ def test_two_publishers_are_named_and_make_no_jump(bench):
     assert_sound(targets)
 
 
-def test_sources_that_say_when_they_drive_may_stand_side_by_side(bench):
-    node = bench.planner()
-    second = bench.add(rclpy.create_node("second"))
-    for source in (bench.probe, second):
-        source.create_publisher(String, "driving", 10)
-    Stream(bench, lambda: twist(0.0))
-    Stream(bench, lambda: twist(0.0), node=second)
-    bench.until(lambda: len(node.velocity.sources) == 2, 3.0)
-    bench.until(lambda: len(node.get_publishers_info_by_topic("driving")) == 2, 3.0)
-    node.velocity.check_publishers()
-    assert node.last_said("publishers /probe and /second") == ""
-
-
 def test_flipping_forward_and_reverse_at_20_hz_keeps_every_limit(bench):
     node, kinematics, _ = bench.planner(), bench.add(InverseKinematics()), bench.driver(standing())
     targets = bench.listen(JointState, "joint_targets")
@@ -337,3 +324,16 @@ def test_an_exception_in_the_kinematics_is_named_and_the_node_goes_on(bench):
     count = len(targets)
     bench.until(lambda: len(targets) > count + 5)
     assert node.planner.state.value == "standing"
+
+
+def test_sources_that_say_when_they_drive_may_stand_side_by_side(bench):
+    node = bench.planner()
+    second = bench.add(rclpy.create_node("second"))
+    for source in (bench.probe, second):
+        source.create_publisher(String, "driving", 10)
+    Stream(bench, lambda: twist(0.0))
+    Stream(bench, lambda: twist(0.0), node=second)
+    bench.until(lambda: len(node.velocity.sources) == 2, 3.0)
+    bench.until(lambda: len(node.get_publishers_info_by_topic("driving")) == 2, 3.0)
+    node.velocity.check_publishers()
+    assert node.last_said("publishers /probe and /second") == ""
