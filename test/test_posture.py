@@ -9,7 +9,8 @@ from drives import DT, GAITS, ROBOTS, drive, robot, standing
 from hexapod_control.core.body import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics import forward
 from hexapod_control.core.limits import SPEED_SHARE
-from hexapod_control.core.planner import Plan, Planner, State
+from hexapod_control.core.plan import Plan, State
+from hexapod_control.core.planner import Planner
 from hexapod_control.core.se2 import ZERO, Twist
 
 POSES = 40

@@ -151,7 +151,7 @@ class Floor:
         return np.array(self._speeds)[: self._count]
 
     def said(self, name: str) -> Array:
-        """A field of the last plan, by the name it has in core.planner.Plan."""
+        """A field of the last plan, by the name it has in core.plan.Plan."""
         found = np.array(getattr(self._plan, name))
         return found[: self._count] if found.ndim and len(found) == LEGS else found
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from hexapod_control.bench.floor import Floor, compiled
 from hexapod_control.core.kinematics import Array, inverse, joint_velocities
-from hexapod_control.core.planner import Plan, Planner, State
+from hexapod_control.core.plan import Plan, State
+from hexapod_control.core.planner import Planner
 from hexapod_control.core.posture import row_at
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import Twist

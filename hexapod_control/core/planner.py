@@ -9,59 +9,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import replace
 
 import numpy as np
 
 from hexapod_control.core import posture
 from hexapod_control.core.adoption import adopt
 from hexapod_control.core.body import NEUTRAL, BodyPose
-from hexapod_control.core.frame import Frame, Motion, Unreached
+from hexapod_control.core.frame import Frame, Motion
+from hexapod_control.core.joint_guard import SHORTEST_STEP, JointGuard
 from hexapod_control.core.kinematics import Array, Row, forward, read_only
-from hexapod_control.core.limits import SPEED_SHARE
+from hexapod_control.core.plan import Plan, State
 from hexapod_control.core.posture import JointMove, Rise
 from hexapod_control.core.ramp import TwistLimits
-from hexapod_control.core.robot import Robot, Vector
+from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import ZERO, Twist
 from hexapod_control.core.stability import GRAVITY, center_of_mass, margin, support
 from hexapod_control.core.walk import Abilities, Walk
 
-TRIES = 5  # of a tick at a smaller and smaller share, before the robot holds its row
-SHORTEST_STEP = 1e-4  # [s] a shorter tick is none: rounding would look like speed
 MAX_STEP = 0.1  # [s] a longer tick is taken as this long: no catching up after a pause
-
-
-class State(Enum):
-    """What the robot is doing; the value is what `gait_state` says."""
-
-    UNKNOWN = "unknown"
-    SITTING = "sitting"
-    RISING = "rising"
-    STANDING = "standing"
-    WALKING = "walking"
-    MOVING = "moving"
-    SINKING = "sinking"
-    FAULT = "fault"
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """One tick's row and what there is to say about it. Exactly one of `feet` and `joints` goes out, or neither."""
-
-    state: State
-    feet: Array | None  # (n, 3) [m] ball centres in base_link
-    feet_velocity: Array  # (n, 3) [m/s] in base_link
-    support: Array  # (n,) [N] planned load, 0 in swing
-    joints: Array | None  # (n, 3) [rad] for a motion in joint space
-    joint_velocity: Array  # (n, 3) [rad/s]
-    row: Array | None  # (n, 3) [rad] the joints of this tick, however they are commanded
-    contacts: Array  # (n, 2) [m] contact points in base_footprint
-    planted: tuple[bool, ...]
-    twist: Twist  # executed
-    pose: BodyPose  # achieved
-    margin: float  # [m] static stability; not a number while nothing stands
-    unreached: Unreached | None  # the foot target that made the robot hold its row
 
 
 class Planner:
@@ -75,14 +41,12 @@ class Planner:
         self._gait = self.able.gaits[gait or robot.walk.gait]
         self._limits = limits or TwistLimits()
         self._lift = 1.0  # share of the robot's step height
-        self._top = [[SPEED_SHARE * joint.no_load_speed for joint in leg.joints] for leg in robot.legs]
+        self._guard = JointGuard(robot)
         self._home = self.able.stances.at(robot.walk.height).footholds
         self._lying = posture.lying_offset(robot, self._home)
         self._weight = robot.mass * GRAVITY  # [N]
         self._zero = read_only(np.zeros((len(robot.legs), 3)))
         self._row: list[Row] | None = None  # joints of the last tick
-        self._centres: list[Vector] | None = None
-        self._frame: Frame | None = None  # of the last tick
         self._last: Plan | None = None  # of the last tick
         self._motion: Motion | None = None
         self._next: list[Motion] = []  # what follows the present motion
@@ -107,13 +71,15 @@ class Planner:
                 self._adopted = True
                 self._begin(State.RISING, [JointMove.between(self.robot, row, goal, found[0]), walk])
                 return
-        self._row, self._centres, self._last = row, None, None
+        self._row, self._last = row, None
+        self._guard.forget()
         self.state = State.SITTING
 
     def lost(self) -> None:
         """Forgets where the robot is: its servos were let go, or its pose is no longer known."""
         self.state, self._motion, self._next = State.UNKNOWN, None, []
-        self._row, self._centres, self._last, self._sit, self._frozen = None, None, None, False, False
+        self._row, self._last, self._sit, self._frozen = None, None, False, False
+        self._guard.forget()
 
     def stand(self) -> str:
         """Stands up. Returns why not, or nothing if it is accepted."""
@@ -216,9 +182,9 @@ class Planner:
         if self._motion is None or self._row is None or self._frozen or not SHORTEST_STEP <= dt < math.inf:
             return self._still()
         dt = min(dt, MAX_STEP)
-        motion, found, share = self._guarded(self._motion, self._row, dt)
+        motion, found, share = self._guard.advance(self._motion, self._row, dt, 1.0)
         plan = self._plan(motion, found, dt, share)
-        self._motion, self._row, self._centres, self._frame = motion, found.joints, found.centres, found
+        self._motion, self._row = motion, found.joints
         if motion.done:
             self._begin(self.state, self._next)
         self._settle()
@@ -258,52 +224,6 @@ class Planner:
             contacts = [(foot.x, foot.y) for foot in walk.walker.feet]
             lying = posture.lying_offset(self.robot, contacts)
             self._begin(State.SINKING, [Rise.between(self.robot, contacts, 0.0, lying)])
-
-    def _guarded(self, motion: Motion, row: Sequence[Row], dt: float) -> tuple[Motion, Frame, float]:
-        """(motion, frame, share of dt) after this tick, slowed until no joint is too fast and every foot in reach."""
-        share = 1.0
-        unreached: Unreached | None = None
-        for _ in range(TRIES):
-            tried = motion.copy()
-            found = tried.advance(share * dt, row)
-            excess = self._speed_ratio(row, found.joints, dt)
-            if found.unreached:
-                unreached = found.unreached
-                share *= 0.5
-            elif excess > 1.0:
-                share *= 0.98 / excess
-            else:
-                return tried, found, share
-        return self._held(motion, row, dt, unreached)
-
-    def _held(
-        self, motion: Motion, row: Sequence[Row], dt: float, unreached: Unreached | None
-    ) -> tuple[Motion, Frame, float]:
-        """As `_guarded` where no share of the tick will do: feet and clock stand, the body pose goes back to neutral.
-
-        Joints are clamped to what they reach meanwhile, and the foot targets are where those joints put the feet.
-        """
-        share = 1.0
-        for _ in range(TRIES):
-            tried = motion.copy()
-            if not isinstance(tried, Walk):
-                break
-            found = tried.retreat(share * dt, row)
-            excess = self._speed_ratio(row, found.joints, dt)
-            if excess <= 1.0:
-                feet = forward(self.robot, read_only(found.joints)).tolist()
-                return tried, found._replace(centres=[(x, y, z) for x, y, z in feet], unreached=unreached), 0.0
-            share *= 0.9 / excess
-        if self._frame is None:
-            self._frame = motion.copy().advance(SHORTEST_STEP, row)
-        return motion, self._frame._replace(joints=list(row), centres=self._centres, unreached=unreached), 0.0
-
-    def _speed_ratio(self, before: Sequence[Row], after: Sequence[Row], dt: float) -> float:
-        """Greatest joint speed over its limit."""
-        worst = 0.0
-        for (a0, a1, a2), (b0, b1, b2), (t0, t1, t2) in zip(before, after, self._top, strict=True):
-            worst = max(worst, abs(b0 - a0) / t0, abs(b1 - a1) / t1, abs(b2 - a2) / t2)
-        return worst / dt
 
     def _plan(self, motion: Motion, found: Frame, dt: float, share: float) -> Plan:
         walk = motion if isinstance(motion, Walk) else None
