@@ -17,7 +17,7 @@ from itertools import product
 from math import atan2, cos, dist, hypot, sin, sqrt
 from typing import NamedTuple
 
-from hexapod_control.core.kinematics import Row, hip_to_base, leg_forward
+from hexapod_control.core.kinematics import Row
 from hexapod_control.core.robot import Leg, Robot, Vector
 
 ENOUGH = 0.05  # [m] a gap as wide as this is not measured: no leg comes that much nearer within a tick
@@ -81,7 +81,7 @@ class Ring:
         return tuple(zip(rows, [*rows[1:], rows[0]], strict=True))
 
     def gap(self, joints: Sequence[Row], enough: float = ENOUGH) -> Gap:
-        """The narrowest gap for joints (n, 3) [rad]: exact below `enough` [m], which is all a wider one is said to be."""
+        """The narrowest gap for joints (n, 3) [rad]; one wider than `enough` [m] is said to be just that."""
         best = Gap(enough, None)
         fronts, backs = self._extents(joints)
         for number, (span, front) in enumerate(zip(self.spans, fronts, strict=True), 1 - len(fronts)):
@@ -124,25 +124,28 @@ def radii(leg: Leg, robot: Robot) -> tuple[float, float]:
 
 
 def capsules(robot: Robot, row: int, joints: Row) -> tuple[Capsule, Capsule]:
-    """Femur and tibia of the leg in a row, in base_link, for its joints [rad]."""
+    """Tibia and femur of the leg in a row, in base_link, for its joints [rad]."""
     leg = robot.legs[row]
-    c, s = cos(joints[0]), sin(joints[0])
-    length, d = leg.coxa.length, leg.femur_lateral
-    axis = hip_to_base(leg, (length * c - d * s, length * s + d * c, leg.femur_vertical))
-    knee, foot = (hip_to_base(leg, point) for point in leg_forward(leg, joints))
+    coxa, lift, bend = joints
+    c, s = cos(leg.hip_yaw + coxa), sin(leg.hip_yaw + coxa)
+    x, y, z = leg.hip[0] - leg.femur_lateral * s, leg.hip[1] + leg.femur_lateral * c, leg.hip[2] + leg.femur_vertical
+    r = leg.coxa.length
+    axis = x + r * c, y + r * s, z
+    r, z = r + leg.femur.length * cos(lift), z + leg.femur.length * sin(lift)
+    knee = x + r * c, y + r * s, z
+    r, z = r + leg.tibia.length * cos(lift + bend), z + leg.tibia.length * sin(lift + bend)
     femur, tibia = radii(leg, robot)
-    return Capsule(axis, knee, femur), Capsule(knee, foot, tibia)
+    return Capsule(knee, (x + r * c, y + r * s, z), tibia), Capsule(axis, knee, femur)
 
 
 def between(first: Sequence[Capsule], second: Sequence[Capsule], enough: float) -> float:
     """Least distance [m] of any capsule of one leg from any of another, from surface to surface, at most `enough`."""
     best = enough
     for (p, q, r), (a, b, t) in product(first, second):
-        # Each lies in the ball about its middle: twice the distance of the middles is that of the sums of the ends.
+        # A segment lies in the ball about its middle. Twice the distance of the middles is that of the ends' sums.
         x, y, z = p[0] + q[0] - a[0] - b[0], p[1] + q[1] - a[1] - b[1], p[2] + q[2] - a[2] - b[2]
-        bound = best + r + t
-        apart = 2.0 * bound + dist(p, q) + dist(a, b)
-        if bound > 0.0 and x * x + y * y + z * z < apart * apart or bound <= 0.0:
+        apart = 2.0 * (best + r + t) + dist(p, q) + dist(a, b)
+        if x * x + y * y + z * z < apart * apart:
             best = min(best, segments_apart(p, q, a, b) - r - t)
     return best
 
@@ -159,7 +162,7 @@ def segments_apart(p: Vector, q: Vector, a: Vector, b: Vector) -> float:
     uw, vw = ux * wx + uy * wy + uz * wz, vx * wx + vy * wy + vz * wz
     determinant = uu * vv - uv * uv
     # Parallel segments: any place along the first will do, the end of the second then decides.
-    s = min(max((uv * vw - uw * vv) / determinant, 0.0), 1.0) if determinant > 1e-12 * uu * vv else 0.0
+    s = min(max((uv * vw - uw * vv) / determinant, 0.0), 1.0) if determinant > 1e-15 * uu * vv else 0.0
     t = (uv * s + vw) / vv
     if t < 0.0:
         s, t = min(max(-uw / uu, 0.0), 1.0), 0.0

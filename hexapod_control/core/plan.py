@@ -8,6 +8,7 @@ from enum import Enum
 from hexapod_control.core.body import BodyPose
 from hexapod_control.core.frame import Unreached
 from hexapod_control.core.kinematics import Array
+from hexapod_control.core.leg_gap import Gap
 from hexapod_control.core.se2 import Twist
 
 
@@ -41,3 +42,5 @@ class Plan:
     pose: BodyPose  # achieved
     margin: float  # [m] static stability; not a number while nothing stands
     unreached: Unreached | None  # the foot target that made the robot hold its row
+    gap: float  # [m] between the two neighbouring legs that are nearest to each other, up to what is enough
+    blocked: Gap | None  # two legs that would touch, and so keep the robot from going on

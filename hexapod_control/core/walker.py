@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hexapod_control.core.hand import Hand
 from hexapod_control.core.schedule import Schedule
 from hexapod_control.core.se2 import Pose, Twist, carried, exp
 from hexapod_control.core.stance import Point, Stance
@@ -24,7 +25,8 @@ SLACK = 0.01  # share of it that a foot about to lift off may go beyond that
 BRAKE = 1.5  # [m/s^2] with which the guard slows the body
 AT_HOME = 0.001  # [m] from the neutral foothold within which a resting foot need not step
 LANDED = 1.0 - 1e-9  # progress at which a swing is over: rounding must not keep a foot in the air for a tick
-DROP_TIME = 0.15  # [s] a foot takes to the ground when the walk is halted in mid-swing, at most
+DROP_TIMES = tuple(0.1 + 0.025 * k for k in range(13))  # [s] a foot may take to the ground after a halt in mid-swing
+DROP_ACCELERATION = 6.0  # [m/s^2] of the foot on that way, if a drop can be had that slow
 
 
 class Tick(NamedTuple):
@@ -67,19 +69,21 @@ class Foot:
     stance: float = 0.0  # [swing times] the foot will stand after touch-down, as planned at lift-off
     velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m/s] over the ground, of the last tick in the air
     drop: Drop | None = None
+    hand: Hand | None = None
     lift: float = 0.0  # [m] height of the swing, as planned at lift-off
 
     @property
     def planted(self) -> bool:
         """True if the foot stands."""
-        return self.progress is None and self.drop is None
+        return self.progress is None and self.drop is None and (self.hand is None or self.hand.waiting)
 
     def copy(self) -> Foot:
         """An independent foot in the same state."""
         drop = self.drop
         if drop is not None:
             drop = Drop(drop.duration, drop.elapsed, drop.height, drop.sinking, drop.vx, drop.vy)
-        return Foot(self.x, self.y, self.z, self.progress, self.aim, self.stance, self.velocity, drop, self.lift)
+        hand = self.hand.copy() if self.hand is not None else None
+        return Foot(self.x, self.y, self.z, self.progress, self.aim, self.stance, self.velocity, drop, hand, self.lift)
 
 
 def pulled(x: float, y: float, centre: Point, radius: float) -> Point:
@@ -118,6 +122,21 @@ def time_inside(x: float, y: float, twist: Twist, centre: Point, radius: float) 
     return max(0.0, (math.acos(cosine) + math.copysign(angle, angle * twist.wz)) / abs(twist.wz))
 
 
+def _drop_time(height: float, velocity: tuple[float, float, float]) -> float:
+    """Duration [s] of the drop from a height [m] with a velocity [m/s]: the shortest without a jerk, never dipping."""
+
+    def jerk(duration: float) -> float:
+        start = 6.0 * height / duration**2 + 4.0 * vz / duration
+        end = 6.0 * height / duration**2 + 2.0 * vz / duration
+        return max(abs(start), abs(end), 2.0 * slide / duration)
+
+    vx, vy, vz = velocity
+    slide = math.hypot(vx, vy)
+    most = 2.5 * height / -vz if vz < 0.0 else math.inf  # a longer one would dip below the ground
+    times = [time for time in DROP_TIMES if time <= most] or [max(most, 1e-3)]
+    return next((time for time in times if jerk(time) <= DROP_ACCELERATION), min(times, key=jerk))
+
+
 class Walker:
     """Feet and schedule; `step` moves them by one tick."""
 
@@ -139,6 +158,11 @@ class Walker:
     def all_planted(self) -> bool:
         """True if every foot stands."""
         return all(foot.planted for foot in self.feet)
+
+    @property
+    def by_hand(self) -> bool:
+        """True if a foot is led by hand, or about to be."""
+        return any(foot.hand is not None for foot in self.feet)
 
     def away(self, stance: Stance) -> float:
         """Greatest distance [m] of a foot from its neutral foothold."""
@@ -175,6 +199,9 @@ class Walker:
             x = back.x + cosine * foot.x - sine * foot.y
             y = back.y + sine * foot.x + cosine * foot.y
             progress = foot.progress
+            if foot.hand is not None and not foot.hand.waiting:
+                self._lead(foot, foot.hand, (x, y), dt)
+                continue
             if progress is None and foot.drop is None and leg not in lifted:
                 foot.x, foot.y = x, y
                 continue
@@ -220,6 +247,14 @@ class Walker:
         foot.progress = progress if progress < LANDED else None
 
     @staticmethod
+    def _lead(foot: Foot, hand: Hand, ridden: Point, dt: float) -> None:
+        """Goes on along the way of a foot led by hand; it stands once it has landed."""
+        foot.x, foot.y, foot.z = hand.step(dt, (*ridden, foot.z))
+        foot.velocity = hand.velocity
+        if hand.lands and len(hand.way) == 1 and foot.z <= 0.0:
+            foot.z, foot.hand = 0.0, None
+
+    @staticmethod
     def _sink(foot: Foot, drop: Drop, ridden: Point, tick: Tick) -> None:
         """Advances a drop: the speed over the ground fades as (1 - t)^2, the height follows a cubic to rest."""
         start = 1.0 - drop.elapsed / drop.duration
@@ -242,10 +277,7 @@ class Walker:
             if foot.progress is None:
                 continue
             vx, vy, vz = foot.velocity
-            duration = DROP_TIME
-            if vz < 0.0:  # already descending: a longer drop would dip below the ground
-                duration = min(duration, max(2.5 * foot.z / -vz, 1e-3))
-            foot.drop = Drop(duration, 0.0, foot.z, vz, vx, vy)
+            foot.drop = Drop(_drop_time(foot.z, foot.velocity), 0.0, foot.z, vz, vx, vy)
             foot.progress = None
 
     def start(self, phase: float = 0.0) -> None:
