@@ -14,7 +14,7 @@ import numpy as np
 from hexapod_control.core import motions
 from hexapod_control.core.body import NEUTRAL, BodyPose
 from hexapod_control.core.folding import folded, raised
-from hexapod_control.core.kinematics import Array, forward, read_only
+from hexapod_control.core.kinematics import Array, forward, inverse, read_only
 from hexapod_control.core.plan import Plan, State
 from hexapod_control.core.planner import Planner
 from hexapod_control.core.posture import row_at
@@ -48,6 +48,12 @@ class Stage:
         """True while the robot neither walks nor moves a foot."""
         walk = self.planner.standing_walk
         return walk.still if walk is not None else self.planner.state is State.SITTING
+
+    @property
+    def at_home(self) -> bool:
+        """True while the robot stands in its neutral stance."""
+        walk = self.planner.standing_walk
+        return walk is not None and walk.at_home
 
 
 def _rest(stage: Stage) -> Act:
@@ -175,8 +181,11 @@ def _stand(stage: Stage, step: motions.Step) -> Act:
     refusal = stage.planner.stand()
     if refusal:
         yield refusal
+    while stage.planner.state not in ON_ITS_FEET:
+        yield ""
     stage.planner.command(ZERO)
-    while stage.planner.state is not State.STANDING:
+    stage.planner.settle()
+    while not stage.at_home:
         yield ""
 
 
@@ -228,9 +237,15 @@ def _leg(stage: Stage, step: motions.Leg) -> Act:
 
 def _feet(stage: Stage, step: motions.Feet) -> Act:
     robot = stage.planner.robot
-    neutral = row_at(robot, stage.planner.neutral_footholds(), 0.0)
+    # The stance of the robot's own height, whatever the present one: feet that stand would slide from one to the other.
+    neutral = row_at(robot, stage.planner.able.stances.at(robot.walk.height).footholds, 0.0)
     assert neutral is not None  # the robot's own stance
     goal = forward(robot, read_only(neutral)) + _by_leg(stage, step.offsets, np.zeros((len(robot.legs), 3)))
+    found = inverse(robot, goal, read_only(neutral))
+    for leg, reason, excess in zip(robot.leg_names, found.reasons, found.excess, strict=True):
+        if reason is not None:
+            yield f"the foot of {leg} would be {reason.value} there ({1000.0 * excess:.0f} mm or mrad beyond)"
+            return
     yield from _moved(stage, lambda: stage.planner.move_feet(goal, step.duration))
 
 

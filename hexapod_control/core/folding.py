@@ -9,30 +9,51 @@ from hexapod_control.core.kinematics import Array, read_only
 from hexapod_control.core.robot import Leg, Robot
 
 INSIDE = 0.05  # [rad] the folded joints stay within their limits
-UPRIGHT = 1.40  # [rad] a femur need not lean back over the body
 CLEAR = 0.005  # [m] the folded feet stay above the ground
+CHOICES = 40  # femurs that are tried
 
 
 def raised(robot: Robot, joints: Array) -> Array:
-    """Joints (n, 3) [rad] half-way: coxas straight and femurs up, the tibias as they are in `joints`."""
-    return read_only([(_straight(leg), _up(leg), row[2]) for leg, row in zip(robot.legs, joints.tolist(), strict=True)])
+    """Joints (n, 3) [rad] half-way: coxas straight and femurs up, the tibias as they are in `joints`.
+
+    No femur goes down: with the feet on the ground that would lift the body.
+    """
+    return read_only(
+        [
+            (_straight(leg), max(_up(robot, leg), row[1]), row[2])
+            for leg, row in zip(robot.legs, joints.tolist(), strict=True)
+        ]
+    )
 
 
 def folded(robot: Robot) -> Array:
-    """Joints (n, 3) [rad]: coxas straight, femurs up, tibias folded against them as far as the ground lets them."""
-    return read_only([(_straight(leg), _up(leg), _down(robot, leg)) for leg in robot.legs])
+    """Joints (n, 3) [rad]: coxas straight, and the femurs up and the tibias down so that the legs stick out least."""
+    rows = []
+    for leg in robot.legs:
+        up = _up(robot, leg)
+        rows.append((_straight(leg), up, _down(robot, leg, up)))
+    return read_only(rows)
 
 
 def _straight(leg: Leg) -> float:
     return min(max(0.0, leg.coxa_joint.lower + INSIDE), leg.coxa_joint.upper - INSIDE)
 
 
-def _up(leg: Leg) -> float:
-    return min(leg.femur_joint.upper - INSIDE, UPRIGHT)
+def _up(robot: Robot, leg: Leg) -> float:
+    """The femur [rad] with which the folded leg sticks out least."""
+    lowest, highest = max(0.0, leg.femur_joint.lower + INSIDE), leg.femur_joint.upper - INSIDE
+    choices = [lowest + (highest - lowest) * k / CHOICES for k in range(CHOICES + 1)]
+    return min(choices, key=lambda up: _sticks_out(leg, up, _down(robot, leg, up)))
 
 
-def _down(robot: Robot, leg: Leg) -> float:
-    up = _up(leg)
+def _sticks_out(leg: Leg, femur: float, tibia: float) -> float:
+    """How far [m] knee or foot are out from the femur's axis."""
+    knee = leg.femur.length * math.cos(femur)
+    return max(knee, knee + leg.tibia.length * math.cos(femur + tibia))
+
+
+def _down(robot: Robot, leg: Leg, up: float) -> float:
+    """The tibia [rad] folded against a femur as far as the ground lets it."""
     knee = leg.hip[2] + leg.femur_vertical + leg.femur.length * math.sin(up)
     lowest = robot.foot_radius + CLEAR - belly_height(robot)
     direction = math.asin(min(1.0, max(-1.0, (lowest - knee) / leg.tibia.length)))

@@ -21,7 +21,7 @@ class Footing(NamedTuple):
     centres: list[Vector]  # [m] of the balls in base_link
     contacts: list[tuple[float, float]]  # [m] contact points in base_footprint
     lifts: list[float]  # [m] of the contact points above the ground
-    planted: list[bool]  # none where the body lies on its belly
+    planted: list[bool]  # none where the body lies on its belly, or as good as
     placement: Placement
 
 
@@ -47,7 +47,7 @@ def footing(robot: Robot, joints: Sequence[Row], pose: BodyPose) -> Footing:
         shift = rolling_shift(leg, row, placement, robot.foot_radius)
         contacts.append((x - shift[0], y - shift[1]))
         lifts.append(z + height - robot.foot_radius)
-    planted = [on_feet > on_belly and lift <= SAME_GROUND for lift in lifts]
+    planted = [on_feet > on_belly + SAME_GROUND and lift <= SAME_GROUND for lift in lifts]
     return Footing(pose, centres, contacts, lifts, planted, placement)
 
 

@@ -23,16 +23,12 @@ class Hand:
     velocity: Vector = (0.0, 0.0, 0.0)  # [m/s]
     waiting: bool = True  # on the ground until the others hold the robot
     duration: float = 0.0  # [s] the way may take; 0: as fast as is calm
+    arrived: bool = False  # the foot is held at the end of its way
 
     @property
     def lands(self) -> bool:
         """True if the way ends on the ground."""
         return self.way[-1][2] <= 0.0
-
-    @property
-    def arrived(self) -> bool:
-        """True if the foot is held at the end of its way."""
-        return not self.waiting and len(self.way) == 1 and not any(self.velocity)
 
     def copy(self) -> Hand:
         """An independent hand in the same state."""
@@ -48,7 +44,7 @@ class Hand:
                 break
             self.way = self.way[1:]
         if distance <= ARRIVED and math.hypot(*self.velocity) <= ACCELERATION * dt:
-            self.velocity = (0.0, 0.0, 0.0)
+            self.velocity, self.arrived = (0.0, 0.0, 0.0), True
             return self.way[0]
         # The speed from which 0.8 of the acceleration still brings the foot to rest at the point.
         wanted = min(top, math.sqrt(1.6 * ACCELERATION * distance), distance / dt) / max(distance, 1e-9)

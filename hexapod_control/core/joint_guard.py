@@ -63,6 +63,11 @@ class JointGuard:
         """True if the last tick was slowed because of a joint, a foot or a neighbouring leg."""
         return self._slowed
 
+    @property
+    def gap(self) -> Gap | None:
+        """Where neighbouring legs were nearest to each other after the last tick."""
+        return self._gap
+
     def forget(self) -> None:
         """The row is not the one of the last tick any more."""
         self._share, self._last, self._speed, self._gap = 1.0, None, self._still, None

@@ -154,7 +154,7 @@ class Sway(Step):
 class Gait(Step):
     """Changes to another gait."""
 
-    name: str = text("", "a gait of the robot")
+    name: str = text("", "a gait of the robot", names="gaits")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class Wait(Step):
 class Leg(Step):
     """Leads one foot to a point relative to its neutral foothold while the others hold the robot; z 0 sets it down."""
 
-    name: str = text("", "of the leg")
+    name: str = text("", "of the leg", names="legs")
     x: float = quantity(0.0, "m", -0.5, 0.5, "forward", length=True)
     out: float = quantity(0.0, "m", -0.5, 0.5, "away from the body", length=True)
     z: float = quantity(0.0, "m", 0.0, 0.5, "above the ground", length=True)
@@ -199,7 +199,14 @@ class Feet(Step):
     """Moves all feet straight, each by an offset from its neutral place below the body."""
 
     offsets: Mapping[str, Vector] = field(
-        default_factory=dict, metadata={"unit": "m", "description": "per leg, or `all`: forward, to the left, up"}
+        default_factory=dict,
+        metadata={
+            "unit": "m",
+            "description": "where each foot goes, from its neutral place",
+            "columns": ("forward", "to the left", "up"),
+            "each": (-0.5, 0.5),
+            "length": True,
+        },
     )
     duration: float = time(0.0, "for the way; 0 is as fast as is calm")
 
@@ -215,7 +222,13 @@ class Joints(Step):
 
     angles: Mapping[str, Vector] = field(
         default_factory=dict,
-        metadata={"unit": "rad", "degrees": True, "description": "per leg, or `all`: coxa, femur, tibia"},
+        metadata={
+            "unit": "rad",
+            "degrees": True,
+            "description": "of the legs that are named",
+            "columns": ("coxa", "femur", "tibia"),
+            "each": (-math.pi, math.pi),
+        },
     )
     duration: float = time(0.0, "for the way; 0 is as fast as is calm")
 
@@ -270,12 +283,12 @@ STARTS = ("standing", "sitting")
 class Motion:
     """A sequence of steps with a name."""
 
-    name: str
-    description: str
-    steps: tuple[Step, ...]
-    start: str = "standing"  # what the robot does before: one of STARTS
-    loops: int = 1  # passes through the steps; 0: until it is stopped
-    total_time: float = math.inf  # [s] after which no new pass begins
+    name: str = text("", "letters, digits and _; that of the file")
+    description: str = text("", "what it looks like, in a sentence")
+    steps: tuple[Step, ...] = field(default=(), metadata={"unit": "", "description": "what to do"})
+    start: str = text("standing", "what the robot does before", choices=STARTS)
+    loops: int = quantity(1, "", 0, 1000, "passes through the steps; 0: until it is stopped")
+    total_time: float = quantity(math.inf, "s", 0.0, math.inf, "after which no new pass begins")
 
     def scaled(self, factor: float) -> Motion:
         """The motion for a robot `factor` times as large."""

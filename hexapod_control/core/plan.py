@@ -10,6 +10,7 @@ from hexapod_control.core.frame import Unreached
 from hexapod_control.core.kinematics import Array
 from hexapod_control.core.leg_gap import Gap
 from hexapod_control.core.se2 import Twist
+from hexapod_control.core.stability import Point
 
 
 class State(Enum):
@@ -41,6 +42,7 @@ class Plan:
     twist: Twist  # executed
     pose: BodyPose  # achieved
     margin: float  # [m] static stability; not a number while nothing stands
+    center: Point  # [m] centre of mass in base_footprint
     unreached: Unreached | None  # the foot target that made the robot hold its row
     gap: float  # [m] between the two neighbouring legs that are nearest to each other, up to what is enough
     blocked: Gap | None  # two legs that would touch, and so keep the robot from going on

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -22,6 +23,7 @@ from hexapod_control.core.footing import footing
 from hexapod_control.core.frame import Motion
 from hexapod_control.core.joint_guard import SHORTEST_STEP, JointGuard
 from hexapod_control.core.kinematics import Array, Row, read_only
+from hexapod_control.core.leg_gap import Gap
 from hexapod_control.core.plan import Plan, State
 from hexapod_control.core.posture import Rise
 from hexapod_control.core.ramp import TwistLimits
@@ -30,6 +32,7 @@ from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.routes import route
 from hexapod_control.core.row_motion import FeetMove, JointMove
 from hexapod_control.core.se2 import ZERO, Twist
+from hexapod_control.core.stability import inward
 from hexapod_control.core.stance import Point
 from hexapod_control.core.walk import Abilities, Walk
 
@@ -49,6 +52,7 @@ class Planner:
         self._gait = self.able.gaits[gait or robot.walk.gait]
         self._limits = limits or TwistLimits()
         self._lift = 1.0  # share of the robot's step height
+        self._least_margin = 0.0  # [m] of static stability
         self._tempo = 1.0  # share of the robot's swing time
         self._guard = JointGuard(robot)
         self._home = self.able.stances.at(robot.walk.height).footholds
@@ -60,6 +64,7 @@ class Planner:
         self._next: list[Motion] = []  # what follows the present motion
         self._sit = False
         self._frozen = False
+        self._rise = False
         self._pace = 1.0  # of posture motions: they stop and go on smoothly
         self._adopted = False  # taken over while standing, at a height it was found at
 
@@ -103,7 +108,8 @@ class Planner:
         """Stands up, or puts down what is in the air. Returns why not, or nothing if it is accepted."""
         if self.state is State.UNKNOWN or self._row is None:
             return NO_POSE
-        self._sit = self._frozen = False
+        self._sit, self._frozen = False, self.row_moves
+        self._rise = self.row_moves  # as soon as what moves has come to rest
         if self._walk:
             self._walk.release()
         elif self.state is State.SITTING:
@@ -116,7 +122,7 @@ class Planner:
         """Sits down, from walking after coming to rest. Returns why not, or nothing if it is accepted."""
         if self.state is State.UNKNOWN:
             return NO_POSE
-        self._frozen = False
+        self._frozen, self._rise = self.row_moves, False
         if self.state is State.RISING and isinstance(self._motion, Rise):
             self._begin(State.SINKING, [Rise.between(self.robot, self._home, self._motion.offset, self._lying)])
         elif self.state is not State.SITTING:
@@ -128,7 +134,7 @@ class Planner:
 
     def halt(self) -> None:
         """Stops smoothly whatever moves: feet in the air go down and stay, a posture motion waits."""
-        self._sit = False
+        self._sit = self._rise = False
         if self._walk:
             self._walk.halt()
         else:
@@ -174,6 +180,12 @@ class Planner:
         self._limits = limits
         if self._walk:
             self._walk.limits = limits
+
+    def keep_margin(self, least: float) -> None:
+        """Sets the static margin [m] below which a walk slows down, leans or changes its gait; 0: it never does."""
+        self._least_margin = least
+        if self._walk:
+            self._walk.balance = replace(self._walk.balance, least=least)
 
     def lift(self, share: float) -> None:
         """Sets the height of the steps as a share (0 to 1) of the robot's."""
@@ -298,6 +310,10 @@ class Planner:
         """True if the last tick asked more of the joints than they can do and was slowed."""
         return self._guard.slowed
 
+    def near(self) -> Gap | None:
+        """Where neighbouring legs were nearest to each other in the last tick."""
+        return self._guard.gap
+
     @property
     def row_moves(self) -> bool:
         """True while a motion of the whole row (move_feet, move_joints) is under way."""
@@ -322,8 +338,8 @@ class Planner:
         return hand is None or hand.arrived
 
     def braking_time(self) -> float:
-        """Time [s] in which the robot comes to rest from its greatest speed."""
-        return self._walk.swing_time if self._walk else 0.0
+        """Time [s] in which the robot comes to rest from its present speed."""
+        return self._walk.braking_time() if self._walk else 0.0
 
     def maxima(self) -> Twist:
         """Greatest speed along each axis alone, now; zero while the robot is not on its feet."""
@@ -338,8 +354,7 @@ class Planner:
         self._pace += min(max(aim - self._pace, -dt / PAUSE), dt / PAUSE)
         if self._pace <= 0.0:
             if self.row_moves:  # given up where it has come to rest
-                self._next, self._adopted = [], True
-                self._follow_on()
+                self._give_up()
             return self._still()
         before = read_only(self._row) if self._last is None or self._last.row is None else self._last.row
         done = self._guard.advance(self._motion, self._row, dt, self._pace)
@@ -348,8 +363,20 @@ class Planner:
         if done.motion.done:
             self._follow_on()
         self._settle()
+        self._balance(plan, dt)
         self._last = plan
         return plan
+
+    def _balance(self, plan: Plan, dt: float) -> None:
+        """Lets the walk take measures where the margin of its last tick is too small."""
+        walk = self._walk
+        if walk is None or self._least_margin <= 0.0 or walk.walker.by_hand or math.isnan(plan.margin):
+            return
+        edge = (0.0, 0.0)
+        if plan.margin < self._least_margin:
+            standing = [(x, y) for (x, y), down in zip(plan.contacts.tolist(), plan.planted, strict=True) if down]
+            edge = inward(standing, plan.center)
+        walk.balanced(dt, plan.margin, edge)
 
     def _still(self) -> Plan:
         return self._report.still(self.state, self._last, self.joints)
@@ -361,6 +388,7 @@ class Planner:
             self._walk.limits = self._limits
             self._walk.lift(self._lift)
             self._walk.tempo = self._tempo
+            self._walk.balance = replace(self._walk.balance, least=self._least_margin)
             if self._walk.gait is not self._gait:
                 self._walk.change_gait(self._gait)
 
@@ -371,6 +399,13 @@ class Planner:
             self._begin(State.STANDING if walk else State.SITTING, [walk] if walk else [])
         else:
             self._begin(self.state, self._next)
+
+    def _give_up(self) -> None:
+        """Ends a motion of the whole row where it has come to rest; then whatever was asked for since."""
+        self._next, self._adopted, self._frozen = [], True, False
+        self._follow_on()
+        if self._rise:
+            self.stand()
 
     def _standing_on(self, row: Sequence[Row], pose: BodyPose) -> Walk | None:
         """The walk of a robot that stands with these joints [rad], its feet staying where they are; None if it lies."""

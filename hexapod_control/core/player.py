@@ -47,6 +47,7 @@ class Player:
         self._act: Act | None = None
         self._left: list[Step] = []  # steps of this pass still to come
         self._passes = 0  # begun
+        self._placing = False  # getting into the posture it starts from
         self._elapsed = 0.0  # [s] of this pass
         self._total = 0.0  # [s] since the motion began
         self._before = (planner.gait_wanted, planner.lift_share, planner.tempo_share)
@@ -69,7 +70,7 @@ class Player:
     @property
     def progress(self) -> float:
         """Share (0 to 1) of the present pass."""
-        if self._now is None or self._now.duration <= 0.0:
+        if self._now is None or self._now.duration <= 0.0 or self._placing:
             return 0.0
         return min(1.0, self._elapsed / self._now.duration)
 
@@ -132,7 +133,8 @@ class Player:
         self._elapsed = 0.0
         self._act = None
         self._left = list(motion.steps)
-        if self._passes == 1:
+        self._placing = self._passes == 1
+        if self._placing:
             self._left.insert(0, Sit() if motion.start == "sitting" else Stand())
 
     def _advance(self) -> None:
@@ -148,6 +150,8 @@ class Player:
             said = next(self._act, None)
             if said is None:
                 self._act = None
+                if self._placing:  # the pass itself begins here
+                    self._placing, self._elapsed = False, 0.0
                 continue
             if said:
                 self.refusal = said
@@ -155,7 +159,8 @@ class Player:
             return
 
     def _end_of_pass(self, motion: Motion) -> None:
-        again = self.state is PlayerState.RUNNING and self._total < motion.total_time
+        # A pass that took no time would come again without end within this tick.
+        again = self.state is PlayerState.RUNNING and self._total < motion.total_time and self._elapsed > 0.0
         if again and (motion.loops == 0 or self._passes < motion.loops):
             self._pass(motion)
             return

@@ -161,13 +161,22 @@ class PoseControl:
         longest = max(abs(now) / (top * dt) for now, top in zip(self.pose, SPEED, strict=True))
         self.pose = self.pose.towards(NEUTRAL, 1.0 / longest) if longest > 1.0 else NEUTRAL
 
+    def _strays(self, pose: BodyPose, feet: Sequence[Foot]) -> float:
+        """Greatest distance [m] of a foot beyond the share of its region that is left in a pose."""
+        stance = self._stances.at(self._robot.walk.height + pose.z)
+        strays = [
+            math.hypot(foot.x - home[0], foot.y - home[1]) - (1.0 if foot.planted else IN_FLIGHT) * self.room * radius
+            for foot, home, radius in zip(feet, stance.footholds, stance.radii, strict=True)
+            if foot.hand is None
+        ]
+        return max(strays, default=0.0)
+
     def holds(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
-        """True if all feet stay inside their regions and in reach in a pose."""
+        """True if all feet stay in reach in a pose, and in their regions as far as they are."""
         robot = self._robot
-        stance = self._stances.at(robot.walk.height + pose.z)
-        for foot, home, radius in zip(feet, stance.footholds, stance.radii, strict=True):
-            most = (1.0 if foot.planted else IN_FLIGHT) * self.room * radius
-            if foot.hand is None and math.hypot(foot.x - home[0], foot.y - home[1]) > most:
+        if not all(foot.planted for foot in feet):  # a robot that stands can step home from anywhere
+            strays = self._strays(pose, feet)
+            if strays > 0.0 and strays > self._strays(self.pose, feet) + 1e-9:
                 return False
         placement = Placement(pose, robot.walk.height)
         return all(

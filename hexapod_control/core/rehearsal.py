@@ -18,6 +18,7 @@ from hexapod_control.core.player import Player, Rehearsed
 from hexapod_control.core.posture import row_at
 from hexapod_control.core.robot import Robot
 
+TOO_NEAR = 0.012  # [m] between neighbouring legs that slow a motion down
 TICK = 0.02  # [s]
 SETTLING = 20.0  # [s] most time to get into the posture a motion starts in
 
@@ -48,7 +49,13 @@ class Rehearsal:
 
 def _tried(robot: Robot, motion: Motion) -> Iterator[float | None]:
     """Nothing per tick, at last the duration [s] of a pass."""
-    player = Player(_placed(robot, motion.start))
+    planner = _placed(robot, motion.start)
+    for _ in range(round(SETTLING / TICK)):
+        if planner.state in (State.STANDING, State.SITTING):
+            break
+        planner.step(TICK)
+        yield None
+    player = Player(planner)
     player.execute(Rehearsed(Motion(motion.name, "", motion.steps, motion.start), 0.0))
     time = 0.0
     while player.name:
@@ -65,7 +72,7 @@ def _tried(robot: Robot, motion: Motion) -> Iterator[float | None]:
 
 
 def _placed(robot: Robot, start: str) -> Planner:
-    """A planner whose robot stands at its neutral footholds, or lies."""
+    """A planner whose robot is about to stand at its neutral footholds, or lies."""
     planner = Planner(robot)
     if start == "sitting":
         planner.measured(planner.lying_row)
@@ -73,9 +80,6 @@ def _placed(robot: Robot, start: str) -> Planner:
     neutral = row_at(robot, planner.neutral_footholds(), 0.0)
     assert neutral is not None  # a planner is only made for a robot that can stand
     planner.measured(read_only(neutral))
-    for _ in range(round(SETTLING / TICK)):
-        if planner.step(TICK).state is State.STANDING:
-            break
     return planner
 
 
@@ -91,6 +95,10 @@ def _trouble(robot: Robot, player: Player, plan: Plan) -> str:
     if plan.margin <= 0.0:
         return f"{place}the robot would tip: its centre of mass is {-1000.0 * plan.margin:.0f} mm outside the feet"
     if planner.row_moves and planner.slowed:
+        near = planner.near()
+        if near is not None and near.distance < TOO_NEAR and near.legs is not None:
+            first, second = (robot.leg_names[leg] for leg in near.legs)
+            return f"{place}{first} and {second} would touch"
         return f"{place}a joint would be too fast: give it more time"
     if planner.row_moves and plan.row is not None and any(plan.planted):
         height = robot.walk.height + _height(robot, plan)

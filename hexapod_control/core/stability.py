@@ -51,6 +51,19 @@ def margin(feet: Sequence[Point], center: Point) -> float:
     return best
 
 
+def inward(feet: Sequence[Point], center: Point) -> Point:
+    """Unit vector into the support polygon across the edge nearest to the centre of mass; (0, 0) if there is none."""
+    corners = convex_hull(feet)
+    best, direction = math.inf, (0.0, 0.0)
+    for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
+        dx, dy = x1 - x0, y1 - y0
+        length = hypot(dx, dy)
+        gap = (dx * (center[1] - y0) - dy * (center[0] - x0)) / length if length > 0.0 else math.inf
+        if gap < best:
+            best, direction = gap, (-dy / length, dx / length)
+    return direction
+
+
 def center_of_mass(robot: Robot, joints: Sequence[Row]) -> Vector:
     """Centre of mass [m] in base_link, legs included, for joints (n, 3) [rad]."""
     mass = robot.body.mass

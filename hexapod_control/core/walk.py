@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from hexapod_control.core.balance import Balance
 from hexapod_control.core.body import BodyPose, Placement
 from hexapod_control.core.by_hand import LEAST_MARGIN, center, contact_of, holding, lead, lead_home, lean, lift_off
 from hexapod_control.core.frame import Frame, frame
@@ -25,6 +26,8 @@ from hexapod_control.core.stability import center_of_mass, margin
 from hexapod_control.core.stance import Point, Stance, StanceTable
 from hexapod_control.core.walker import Foot, Walker
 
+LEAN_STEP = 0.002  # [m] of lean at which the body is asked to follow
+GAIT_PATIENCE = 3.0  # [s] between two gaits that balance asks for
 STRAY = 0.005  # [m] from its neutral foothold at which a foot of a standing robot is worth a step
 SWING_RATE = 0.5  # [s/s] by which the swing time may change
 DETOUR = 0.03  # [swing times] a plan may overstep before a third gait is tried
@@ -67,12 +70,16 @@ class Walk:
         self.pose = PoseControl(able.robot, able.stances, pose)
         self._asked: BodyPose = pose  # by the operator
         self._leaning = False  # away from a leg led by hand
+        self.balance = Balance()
+        self._leant = (0.0, 0.0)  # [m] the lean the body was asked for
+        self._since_change = 0.0  # [s] since balance asked for a gait
         self.limits = TwistLimits()
         self.command = ZERO
         self.twist = ZERO  # executed
         self.swing_time = able.robot.walk.swing_time
         self.halted = False
         self.tempo = 1.0  # share of the robot's swing time that is wished for
+        self._asked_gait = gait  # by the operator
         self._wanted: Gait | None = None  # a gait to change to, once the speed suits it
         self._by_way = False  # is the change under way a detour to the one wanted
         self._cached: tuple[object, Limit] | None = None
@@ -109,9 +116,7 @@ class Walk:
     def still(self) -> bool:
         """True while neither the body moves nor a foot; one may be held in the air."""
         feet = self.walker.feet
-        held = all(
-            foot.progress is None and foot.drop is None and (foot.hand is None or foot.hand.arrived) for foot in feet
-        )
+        held = all(foot.hand is None or foot.hand.arrived for foot in feet) and not self.walker.in_swing
         return not self.walker.running and held and self.twist.is_zero and self.pose.still
 
     @property
@@ -123,7 +128,23 @@ class Walk:
     def posed(self, pose: BodyPose, duration: float = 0.0) -> None:
         """Asks for a body pose, in `duration` [s] or as fast as is calm."""
         self._asked = pose
-        self.pose.request(pose, duration)
+        self.pose.request(self._leaned(pose), duration)
+
+    def balanced(self, dt: float, margin: float, edge: Point) -> None:
+        """Takes the measures that a static margin [m] calls for; `edge` points inwards across the nearest edge."""
+        self.balance = balance = self.balance.after(dt, margin, edge)
+        if math.dist(balance.lean, self._leant) > LEAN_STEP or (balance.lean == (0.0, 0.0) != self._leant):
+            self._leant = balance.lean
+            self.pose.request(self._leaned(self._asked))
+        self._since_change += dt
+        if balance.exhausted and margin < balance.least and self._since_change > GAIT_PATIENCE:
+            self._since_change = 0.0
+            safer = [gait for gait in self._able.gaits.values() if gait.duty > self.gait.duty]
+            if safer and self._wanted is None:
+                self.change_gait(min(safer, key=lambda gait: gait.duty))
+
+    def _leaned(self, pose: BodyPose) -> BodyPose:
+        return pose._replace(x=pose.x + self._leant[0], y=pose.y + self._leant[1])
 
     def settle(self, pose: BodyPose) -> None:
         """Brings feet led by hand to the ground, and after them the body to a pose."""
@@ -159,7 +180,7 @@ class Walk:
         return self._lead(leg, row, lambda pose: point)
 
     def _lead(self, leg: int, row: Sequence[Row], goal: Callable[[BodyPose], Vector]) -> str:
-        if self.walker.running or not self.twist.is_zero:
+        if self.walker.running or not self.twist.is_zero or self.walker.in_swing:
             return "the robot walks: stop first"
         robot, feet = self._able.robot, self.walker.feet
         shift = lean(holding(feet, leg), center(robot, row, self.pose.pose))
@@ -185,7 +206,8 @@ class Walk:
         self.release()
         self.command = ZERO
         self.halted = True
-        self._wanted = None
+        self._by_way = False
+        self._wanted = None if self._asked_gait is self.gait else self._asked_gait
         self.walker.halt()
 
     def drive(self, command: Twist) -> None:
@@ -203,6 +225,7 @@ class Walk:
     def change_gait(self, gait: Gait) -> None:
         """Goes over to another gait, without a stop, as soon as the speed suits both."""
         self._by_way = False
+        self._asked_gait = gait
         self._wanted = None if gait is self.gait and self.walker.schedule.change is None else gait
 
     def limit(self) -> Limit:
@@ -210,10 +233,11 @@ class Walk:
         able, room = self._able, self.pose.room
         change = self.walker.schedule.change
         coming = (self._wanted, change.gait if change else None)
-        key = (self.command, self.gait, coming, self.height, room, self.limits, self.tempo)
+        key = (self.command, self.gait, coming, self.height, room, self.limits, self.tempo, self.balance.share)
         if self._cached is None or self._cached[0] != key:
             others = {gait.name: gait for gait in coming if gait is not None}
-            found = able.envelope.limit(self.gait, self.height, room, within(self.command, self.limits), self.tempo)
+            command = within(self.command.scaled(self.balance.share), self.limits)
+            found = able.envelope.limit(self.gait, self.height, room, command, self.tempo)
             for gait in others.values():
                 slower = able.envelope.limit(gait, self.height, room, found.twist, self.tempo)
                 found = Limit(slower.twist, found.swing_time)
@@ -248,6 +272,11 @@ class Walk:
             down.append(v / swing_time if math.isnan(axis.max_deceleration) else axis.max_deceleration)
         return Twist(*up), Twist(*down)
 
+    def braking_time(self) -> float:
+        """Time [s] in which the executed twist fades to zero."""
+        down = self._accelerations()[1]
+        return max(abs(v) / a if a > 0.0 else 0.0 for v, a in zip(self.twist, down, strict=True))
+
     def advance(self, dt: float, previous: Sequence[Row]) -> Frame:
         """Moves body, feet and clock on by `dt` [s]."""
         walker, pose = self.walker, self.pose
@@ -259,7 +288,7 @@ class Walk:
             lift_off(self._able.robot, walker, pose.pose, previous)
         elif self._leaning:
             self._leaning = False
-            pose.request(self._asked)
+            pose.request(self._leaned(self._asked))
         free = walker.schedule.change is None or not self._by_way
         if self._wanted is not None and free and (not walker.running or self._suits(self._wanted)):
             self._enter(self._wanted, stance)

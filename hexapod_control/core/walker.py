@@ -160,6 +160,11 @@ class Walker:
         return all(foot.planted for foot in self.feet)
 
     @property
+    def in_swing(self) -> bool:
+        """True if a foot is in the air by the gait, or on its way down from there."""
+        return any(foot.progress is not None or foot.drop is not None for foot in self.feet)
+
+    @property
     def by_hand(self) -> bool:
         """True if a foot is led by hand, or about to be."""
         return any(foot.hand is not None for foot in self.feet)
