@@ -17,7 +17,7 @@ from hexapod_control.robots.document import read
 from hexapod_control.robots.load import load, resolve
 from hexapod_control.servos.emulator.pty import Pty
 from hexapod_control.servos.emulator.world import LagWorld
-from hexapod_control.servos.guide import REST
+from hexapod_control.servos.guide_work import REST
 from hexapod_control.servos.protocols import PROTOCOLS
 from hexapod_control.servos.settings import standard
 

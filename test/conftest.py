@@ -3,8 +3,75 @@
 import os
 import random
 
+import pytest
+
 # Set at import, before any test module imports rclpy; the random number is the only unseeded one.
 os.environ["ROS_DOMAIN_ID"] = str(random.SystemRandom().randrange(1, 100))
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"  # killed processes leave no shared memory behind
 os.environ.setdefault("MUJOCO_GL", "egl")
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """Nodes in this process on real DDS."""
+    from ros_bench import Bench, tables
+
+    from hexapod_control.core import walk
+
+    monkeypatch.setattr(walk.Abilities, "of", tables)
+    made = Bench()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def wire(tmp_path):
+    """Makes emulated servos on a bus."""
+    from wires import Wire
+
+    made = []
+
+    def make(*args, **options):
+        made.append(Wire(tmp_path, *args, **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.pty.close()
+
+
+@pytest.fixture
+def launched(bench, wire):
+    """Starts the graph of a real robot on emulated servos."""
+    from wires import Launched
+
+    made = []
+
+    def make(**arguments):
+        made.append(Launched(bench, wire(), **arguments))
+        return made[-1]
+
+    yield make
+    for each in made:
+        if each.process.poll() is None:
+            each.process.kill()  # its nodes end with it
+        each.process.communicate(timeout=10.0)
+
+
+@pytest.fixture
+def armed(tmp_path):
+    """Makes emulated servos with a driver on them; they hold and follow a wave of targets."""
+    from servo_bench import HIGH, ServoBench
+
+    benches = []
+
+    def make(*args, **changes):
+        benches.append(ServoBench(tmp_path, *args, start=HIGH, **changes))
+        benches[-1].arm()
+        return benches[-1]
+
+    yield make
+    for bench in benches:
+        bench.close()
+        bench.assert_no_leap()  # whatever the fault was

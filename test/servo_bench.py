@@ -7,6 +7,7 @@ import threading
 import time
 
 import numpy as np
+import pytest
 from ros_bench import robot
 
 from hexapod_control.core import posture
@@ -21,12 +22,27 @@ from hexapod_control.servos.protocols import PROTOCOLS
 from hexapod_control.servos.settings import standard
 
 sys.setswitchinterval(0.0005)  # [s] the wire, the driver and the test are threads of one process here
+FAULT = 0.2  # [s] from an unplugged cable, or from the last targets, to the fault
+LOST = 0.5  # [s] from the last answer to a lost servo
+SLACK = 0.3  # [s] for a busy machine
+FEMUR = "left_middle_femur_joint (id 5)"
+SMART = ("feetech_st", "feetech_sc", "dynamixel1", "dynamixel2", "lx16a")  # servos that tell where they are
+kinds = pytest.mark.parametrize("protocol", SMART)
 SPEED = np.array([[joint.no_load_speed for joint in leg.joints] for leg in robot().legs]).ravel()  # [rad/s]
 
 
 def lying():
     home = [leg.foothold for leg in robot().legs]
     return np.array(posture.row_at(robot(), home, posture.lying_offset(robot(), home)))
+
+
+HIGH = lying() - 0.3  # [rad] a pose away from the joint limits
+
+
+def said(bench, *words):
+    """Whether all of these words were said, in whatever sentence."""
+    texts = bench.texts()
+    return all(any(word in text for text in texts) for word in words)
 
 
 class Recorded(LagWorld):

@@ -101,7 +101,9 @@ def test_without_a_compiler_the_tick_is_skipped_with_the_reason(monkeypatch, cap
     assert "gcc is missing" in err
 
 
-@pytest.mark.parametrize(("name", "module"), [("graph", "rclpy"), ("robots", "rclpy"), ("physics", "mujoco")])
+@pytest.mark.parametrize(
+    ("name", "module"), [("graph", "rclpy"), ("robots", "rclpy"), ("web", "rclpy"), ("physics", "mujoco")]
+)
 def test_without_a_library_its_section_is_skipped_with_the_reason(name, module, monkeypatch, capsys):
     for loaded in [item for item in sys.modules if item.startswith(("hexapod_control.bench", "hexapod_control.sim"))]:
         monkeypatch.delitem(sys.modules, loaded)
@@ -111,6 +113,12 @@ def test_without_a_library_its_section_is_skipped_with_the_reason(name, module, 
     assert main(["bench", name]) == 0
     reason = json.loads(capsys.readouterr().out)[name]["skipped"]
     assert reason.startswith(f"{module} is missing: ") and "pip install" in reason
+
+
+def test_without_a_browser_the_page_is_skipped_before_a_robot_starts(monkeypatch, capsys):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert main(["bench", "web"]) == 0
+    assert json.loads(capsys.readouterr().out)["web"] == {"skipped": "Chromium is missing: apt install chromium"}
 
 
 def test_a_section_that_fails_is_named_and_the_exit_code_says_so(monkeypatch, capsys):
@@ -124,7 +132,7 @@ def test_a_section_that_fails_is_named_and_the_exit_code_says_so(monkeypatch, ca
 
 def test_an_unknown_section_or_robot_is_bad_input(capsys):
     assert main(["bench", "tock"]) == 2
-    assert "must be one of tick, graph, robots, bus, physics, is 'tock'" in capsys.readouterr().err
+    assert "must be one of tick, graph, robots, bus, web, physics, is 'tock'" in capsys.readouterr().err
     assert main(["bench", "--robot", "nobody"]) == 2
 
 
@@ -164,9 +172,11 @@ def test_several_robots_walk_at_the_same_time_and_each_is_measured(monkeypatch):
     for name, value in (("WINDOW", 1.0), ("SETTLE", 0.2)):
         monkeypatch.setattr(robots, name, value)
     found = robots.measure(robot("phantomx"), "phantomx", lambda line: None, counts=(1, 2))["robots"]
-    assert [row["robots"] for row in found["rows"]] == [1, 2]
+    free = [row["cores_free"] for row in found["rows"]]
+    assert [row["robots"] for row in found["rows"]] == ([1, 2] if all(free[:2]) else [1, 2, 1, 2])
     for row in found["rows"]:
         assert row["cpu_percent_each"] > 0.0 and 0.0 < row["latency_us"] <= row["latency_p95_us"]
-        assert row["rows_per_second_each"] > 10.0
+        assert row["rows_per_second_each"] > 0.2 * row["rate_hz"]
+    assert ("not measured" in found["growth_while_cores_free"]) is not all(free[-2:])
     assert found["growth"]["cpu"] > 0.0 and found["growth"]["robots"] == 2
     json.dumps(found, allow_nan=False)

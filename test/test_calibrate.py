@@ -69,11 +69,40 @@ def test_the_guide_finds_how_the_servos_of_every_bus_are_mounted(protocol, mount
     try:
         run.run(mounted.settings.ids, STEPS)
     finally:
-        run._hands.relax()
-        run._hands.bus.close()
+        run.hands.relax()
+        run.hands.bus.close()
     coarse = 1.0 / PROTOCOLS[protocol].scale.per_rad  # [rad] of one unit
     assert max(mounted.errors(run.joints)) < 3.0 * coarse
     assert mounted.relaxed()
+
+
+@pytest.mark.parametrize("protocol", ["feetech_st", "ssc32"])
+def test_whoever_goes_back_once_at_every_question_gets_the_same_calibrations(protocol, mounted):
+    def calibrated(goes_back):
+        robot_ = mounted(protocol)
+        person = Person(robot_, measure=("scale",))
+        seen, answer = set(), person.answer
+
+        def hesitant(question):
+            plain = re.sub(r"\(\d+ us\)", "", question)
+            if plain in seen or not goes_back:
+                return answer(question)
+            seen.add(plain)
+            person._jogged = None
+            return "b"
+
+        person.answer = hesitant
+        run = guide(robot_, person)
+        run.run(robot_.settings.ids, STEPS)
+        run.hands.relax()
+        run.hands.bus.close()
+        robot_.pty.close()
+        return run.joints, len(person.asked)
+
+    straight, count = calibrated(False)
+    hesitating, more = calibrated(True)
+    assert hesitating == straight
+    assert more > 2 * count - 10
 
 
 def test_a_leg_that_was_held_wrongly_is_found_and_trimmed(mounted):
@@ -83,7 +112,7 @@ def test_a_leg_that_was_held_wrongly_is_found_and_trimmed(mounted):
     person = Person(mounted)
     run = guide(mounted, person)
     run.run(mounted.settings.ids, ["wiggle", "rest", "verify"])
-    run._hands.bus.close()
+    run.hands.bus.close()
     before, after = (
         [float(z) for z in re.findall(r" ([-+]\d+\.\d)", text)] for text in person.said if " [mm]: " in text
     )
@@ -118,7 +147,7 @@ def test_a_mark_that_cannot_be_right_is_asked_for_again(mounted):
 
     person.answer = answer
     run.run(mounted.settings.ids, ["wiggle", "rest", "marks"])
-    run._hands.bus.close()
+    run.hands.bus.close()
     assert any("Again, please" in text for text in person.said)
     assert max(mounted.errors(run.joints)) < np.radians(0.3)
 

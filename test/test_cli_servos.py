@@ -41,6 +41,16 @@ def test_a_scan_names_who_is_there_and_who_is_missing(wire, capsys):
     assert "17 servos; missing: left_middle_femur (id 5)" in capsys.readouterr().out
 
 
+def test_a_scan_says_where_two_servos_seem_to_have_one_id(wire, capsys):
+    wire = wire()
+    switch(wire, "twin=5")
+    switch(wire, "unplug=6")
+    assert servos(wire, "scan", "--ids", "1-18") == 1
+    told = capsys.readouterr().out
+    assert "16 servos; missing: left_middle_tibia (id 6); garbled, likely two servos have this id: " in told
+    assert "left_middle_femur (id 5); connect one alone and set its id" in told
+
+
 def test_a_ping_says_who_does_not_answer(wire, capsys):
     wire = wire()
     assert servos(wire, "ping", "3") == 0

@@ -19,12 +19,10 @@ from ros_bench import (
     LATE,
     LIMITS,
     STEP,
-    Bench,
     Stream,
     assert_sound,
     robot,
     standing,
-    tables,
     twist,
     wait_for_stop,
     walking,
@@ -33,20 +31,10 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from hexapod_control.core import walk
 from hexapod_control.core.se2 import Twist
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import THROTTLE
 from hexapod_control.nodes.inverse_kinematics import InverseKinematics
-
-
-@pytest.fixture
-def bench(monkeypatch):
-    monkeypatch.setattr(walk.Abilities, "of", tables)
-    bench = Bench()
-    yield bench
-    bench.close()
-
 
 # --- commands on DDS ---------------------------------------------------------------------------------------------
 
@@ -183,7 +171,7 @@ def test_simulated_time_without_a_clock_is_an_error_within_two_seconds_and_the_w
     bench.until(lambda: node.last_said("cmd_vel timeout"))
 
 
-@pytest.mark.parametrize("jump", [-90.0, 1000.0])
+@pytest.mark.parametrize("jump", [-100.0, 1000.0])
 def test_a_jump_of_simulated_time_is_neither_a_jump_of_the_robot_nor_a_stuck_command(bench, jump):
     node = bench.planner(use_sim_time=True, enable_stamped_cmd_vel=True)
     rows = []
@@ -218,7 +206,7 @@ def test_a_paused_simulation_goes_on_without_catching_up(bench):
     bench.until(lambda: node.output.last and node.output.last.twist.vx > 0.07)
     clock.cancel()
     phase, beats = node.planner.phase, node._beats
-    bench.until(lambda: node._beats >= beats + 3, 3.0, "a second of pause")  # housekeeping is on steady time
+    bench.until(lambda: node._beats >= beats + 10, 10.0, "five seconds of pause")  # housekeeping is on steady time
     frozen = node.planner.phase
     assert (frozen - phase) % 1.0 < 0.1
     sent = node.output.last
@@ -242,7 +230,7 @@ def test_the_gait_changes_at_any_phase_without_a_jump_of_a_foot(bench):
     for tick in range(1500):
         if tick > 100 and chance.random() < 0.02:
             switched += 1
-            node.on_gait(String(data=chance.choice(["tripod", "ripple", "tetrapod", "wave"])))
+            node.body.on_gait(String(data=chance.choice(["tripod", "ripple", "tetrapod", "wave"])))
         plan = node.planner.step(STEP)
         rows.append(plan.feet)
         assert plan.unreached is None

@@ -141,6 +141,16 @@ def test_any_bytes_give_only_packets_that_stand_in_them_whatever_the_cuts(name, 
         assert in_order([build(*p) for p in found if p.code != 0x55], data)
 
 
+@codec
+def test_a_frame_whose_last_byte_could_begin_another_leaves_nothing_behind(name):
+    build, decoder, header = CODECS[name]
+    frames_so = (build(servo, 3, bytes((value,))) for servo in range(BROADCAST) for value in range(256))
+    first = next(frame for frame in frames_so if frame[-1] == header[0])
+    second = build(5, 0, b"")
+    split = decoder()
+    assert split.feed(first) + split.feed(second) == decoder().feed(first + second)
+
+
 def status(name, servo):
     """A status as a servo sends it, and a decoder that awaits it from servos 1 to 18."""
     data = bytes((0, servo, 8))  # the first byte is the error

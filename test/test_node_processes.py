@@ -1,6 +1,5 @@
 """Nodes as processes of their own: killed, flooded, asked to end while the robot walks."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,31 +9,20 @@ import pytest
 from geometry_msgs.msg import Twist as TwistMessage
 from ros_bench import (
     STEP,
-    Bench,
     Stream,
     assert_sound,
     robot,
     standing,
-    tables,
     twist,
     wait_for_stop,
 )
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
+from wires import start
 
-from hexapod_control.core import walk
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import LATCHED
 from hexapod_control.nodes.inverse_kinematics import InverseKinematics
-
-
-@pytest.fixture
-def bench(monkeypatch):
-    monkeypatch.setattr(walk.Abilities, "of", tables)
-    bench = Bench()
-    yield bench
-    bench.close()
-
 
 FLOOD = """
 import rclpy, sys
@@ -86,13 +74,6 @@ def test_a_killed_teleop_is_a_stop(bench):
     wait_for_stop(bench, node)
 
 
-def start(node, *arguments):
-    command = [sys.executable, "-m", f"hexapod_control.nodes.{node}", "--ros-args", *arguments]
-    return subprocess.Popen(
-        command, start_new_session=True, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ
-    )
-
-
 class Planner:
     """gait_planner as a process, with kinematics and driver in the test."""
 
@@ -108,6 +89,7 @@ class Planner:
         return start("gait_planner", "-p", "publish_limited_velocity:=true", *self.arguments)
 
     def walk(self):
+        self.bench.until(lambda: self.bench.probe.count_subscribers("cmd_vel"), 20.0, "start of the planner")
         stream = Stream(self.bench, lambda: twist(0.08))
         self.bench.until(lambda: self.executed and self.executed[-1].linear.x > 0.07, 10.0)
         return stream
@@ -167,7 +149,7 @@ def test_a_killed_planner_is_held_and_its_successor_takes_over_without_a_jump(be
     chain.process.kill()
     chain.process.communicate(timeout=5.0)
     bench.until(lambda: chain.driver.driver.holding, 1.0, "the driver holds")
-    assert "no joint_targets for 0.2 s while moving" in chain.driver.last_said("silence")
+    bench.until(lambda: "no joint_targets for 0.2 s while moving" in chain.driver.last_said("silence"), 1.0, "said")
     stream.command = twist
     before, chain.executed[:] = len(chain.targets), []
     chain.process = chain.spawn()

@@ -8,7 +8,9 @@ import sys
 import termios
 import time
 import tty
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import serial
@@ -116,15 +118,33 @@ def test_every_kind_of_failure_is_the_one_error(line, monkeypatch, error):
     def fail(*_):
         raise error
 
-    for name in ("write", "read", "reset_input_buffer"):
-        monkeypatch.setattr(line._serial, name, fail)
+    monkeypatch.setattr(port_module, "os", SimpleNamespace(read=fail, write=fail))
+    monkeypatch.setattr(port_module, "termios", SimpleNamespace(tcflush=fail, TCIFLUSH=termios.TCIFLUSH))
     monkeypatch.setattr(port_module.select, "select", lambda *_: ([1], [], []))
     for operation in (lambda: line.write(b"x"), lambda: line.read(1, soon()), line.clear):
-        with pytest.raises(PortGone):
+        with pytest.raises(PortGone, match="gone while"):
             operation()
+    monkeypatch.undo()
     monkeypatch.setattr(line._serial, "close", fail)
     line.close()
     monkeypatch.undo()
+
+
+def test_a_line_that_is_readable_and_has_nothing_is_dead(line, monkeypatch):
+    monkeypatch.setattr(port_module.select, "select", lambda *_: ([1], [], []))
+    monkeypatch.setattr(port_module, "os", SimpleNamespace(read=lambda *_: b""))
+    with pytest.raises(PortGone, match="gone while reading"):
+        line.read(1, soon())
+
+
+def test_a_frame_larger_than_the_buffer_of_the_line_arrives_whole(line, terminal):
+    sent, heard = bytes(range(256)) * 256, b""
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(line.write, sent)
+        while len(heard) < len(sent):
+            heard += os.read(terminal.master, 4096)
+        writing.result(1.0)
+    assert heard == sent
 
 
 def test_a_line_that_takes_no_bytes_does_not_block(line):

@@ -1,71 +1,23 @@
 """servo_driver as a node over an emulated bus: what the others hear of it, and what it makes the planner do."""
 
-import os
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
-from ros_bench import Bench, Stream, assert_sound, robot, standing, tables, twist
+from ros_bench import Stream, assert_sound, overrides, robot, standing, twist
 from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
-from servo_bench import Recorded, lying
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
 
-from hexapod_control.core import walk
-from hexapod_control.core.planner import State
+from hexapod_control.core.plan import State
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import LATCHED
 from hexapod_control.nodes.driver_output import contact_forces
 from hexapod_control.nodes.inverse_kinematics import InverseKinematics
 from hexapod_control.nodes.parameters import ParameterError
 from hexapod_control.nodes.servo_driver import ServoDriver
-from hexapod_control.robots.load import RobotFileError, load
-from hexapod_control.servos.emulator.pty import Pty
-from hexapod_control.servos.protocols import PROTOCOLS
-from hexapod_control.servos.settings import servo_settings
-
-
-@pytest.fixture
-def bench(monkeypatch):
-    monkeypatch.setattr(walk.Abilities, "of", tables)
-    bench = Bench()
-    yield bench
-    bench.close()
-
-
-class Wire:
-    """Eighteen emulated servos on a pty, and the parameters with which a driver finds them."""
-
-    def __init__(self, path, protocol="feetech_st", start=None):
-        link = path / "bus"
-        settings = servo_settings(load("phantomx"), protocol, str(link))
-        self.joints = settings.joints
-        self.world = Recorded(settings.joints, PROTOCOLS[protocol].scale, lying() if start is None else start)
-        self.pty = Pty(PROTOCOLS[protocol].device(self.world, settings.ids), settings.baud, link=link)
-        self.parameters = {"protocol": protocol, "port": str(link)}
-
-    def driver(self, bench, reply_margin=0.015, **parameters):
-        """The node; it shares the process with the emulator and the planner, so replies may be late."""
-        parameters["reply_margin"] = reply_margin
-        from ros_bench import overrides
-
-        return bench.add(ServoDriver(parameter_overrides=overrides(**self.parameters, **parameters)))
-
-
-@pytest.fixture
-def wire(tmp_path):
-    wires = []
-
-    def make(*args, **options):
-        wires.append(Wire(tmp_path, *args, **options))
-        return wires[-1]
-
-    yield make
-    for each in wires:
-        each.pty.close()
+from hexapod_control.robots.load import RobotFileError
 
 
 def chain(bench, wire):
@@ -200,8 +152,6 @@ def test_a_driver_that_is_started_again_ramps_from_where_the_servos_are(bench, w
     ],
 )
 def test_servos_that_cannot_be_reached_are_refused_with_a_cure(bench, parameters, words):
-    from ros_bench import overrides
-
     with pytest.raises((ParameterError, RobotFileError), match=words.replace("?", r"\?")):
         ServoDriver(parameter_overrides=overrides(**parameters))
 
@@ -210,7 +160,7 @@ def test_servos_that_cannot_be_reached_are_refused_with_a_cure(bench, parameters
 def test_the_process_refuses_missing_servos_with_exit_code_2_before_any_torque(wire):
     wire = wire()
     wire.world.unplug(4, 5)
-    process = _process(wire)
+    process = wire.process()
     _, errors = process.communicate(timeout=30.0)
     assert process.returncode == 2
     assert "left_middle_femur_joint (id 5), left_middle_tibia_joint (id 6)" in errors
@@ -221,7 +171,7 @@ def test_the_process_refuses_missing_servos_with_exit_code_2_before_any_torque(w
 @pytest.mark.process
 def test_a_process_that_is_asked_to_end_takes_the_torque_with_it(bench, wire):
     wire = wire()
-    process = _process(wire)
+    process = wire.process()
     try:
         bench.until(wire.world.torques.all, 20.0)
         process.send_signal(signal.SIGTERM)
@@ -231,12 +181,6 @@ def test_a_process_that_is_asked_to_end_takes_the_torque_with_it(bench, wire):
         process.kill()
     assert process.returncode == 0
     assert "Traceback" not in errors
-
-
-def _process(wire):
-    words = [word for name, value in wire.parameters.items() for word in ("-p", f"{name}:={value}")]
-    command = [sys.executable, "-m", "hexapod_control.nodes.servo_driver", "--ros-args", *words]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
 
 
 def test_the_load_of_a_femur_explains_the_weight_on_its_foot():

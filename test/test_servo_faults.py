@@ -1,49 +1,20 @@
-"""What happens when things go wrong between the driver and its servos, over a pty: what, how soon, said how.
+"""What happens when the line, a servo or the port fails, over a pty: what, how soon, said how.
 
-Over all faults: no goal is further from the one before than the joint's speed allows (`assert_no_leap`), and every
-one has a sentence that says what, where and what to do.
+Over all faults: no goal is further from the one before than the joint's speed allows (the fixture `armed` looks), and
+every one has a sentence that says what, where and what to do.
 """
 
 import time
 
 import numpy as np
 import pytest
-from servo_bench import ServoBench, lying
+from servo_bench import FAULT, FEMUR, LOST, SLACK, kinds, said
 
 from hexapod_control.servos import watch
-from hexapod_control.servos.bus import Fault, PortGone
+from hexapod_control.servos.bus import PortGone
 from hexapod_control.servos.port import SerialPort
-from hexapod_control.servos.settings import Battery, OnLost, OnSilence
+from hexapod_control.servos.settings import OnLost
 from hexapod_control.servos.telemetry import Power, Wish
-
-FAULT = 0.2  # [s] from an unplugged cable to the fault
-LOST = 0.5  # [s] from the last answer to a lost servo
-SLACK = 0.3  # [s] for a busy machine
-PERIOD = 0.02  # [s]
-FEMUR = "left_middle_femur_joint (id 5)"
-HIGH = lying() - 0.3  # a pose away from the joint limits
-
-
-@pytest.fixture
-def armed(tmp_path):
-    """Makes a bench whose servos hold and follow a wave of targets."""
-    benches = []
-
-    def make(*args, **changes):
-        benches.append(ServoBench(tmp_path, *args, start=HIGH, **changes))
-        benches[-1].arm()
-        return benches[-1]
-
-    yield make
-    for bench in benches:
-        bench.close()
-        bench.assert_no_leap()  # whatever the fault was
-
-
-def said(bench, *words):
-    texts = bench.texts()
-    return all(any(word in text for text in texts) for word in words)
-
 
 # --- lost and disturbed frames ------------------------------------------------------------------------------
 
@@ -100,10 +71,11 @@ def test_after_a_bad_minute_the_line_is_as_good_as_before(armed):
 # --- a silent servo -----------------------------------------------------------------------------------------
 
 
-def test_a_servo_that_falls_silent_is_warned_of_named_and_the_planner_stopped(armed):
-    bench = armed()
+@kinds
+def test_a_servo_that_falls_silent_is_warned_of_named_and_the_planner_stopped(armed, protocol):
+    bench = armed(protocol)
     bench.world.unplug(4)
-    bench.until(lambda: bench.troubles("silent"), 3 * PERIOD + SLACK, "warning")
+    bench.until(lambda: bench.troubles("silent"), 3 * bench.driver._control.group.round + SLACK, "warning")
     assert not bench.troubles("silent")[0].serious
     assert bench.driver.snapshot.wish is Wish.NOTHING
     bench.until(lambda: bench.driver.snapshot.wish is Wish.STOP, LOST + SLACK, "fault")
@@ -113,19 +85,25 @@ def test_a_servo_that_falls_silent_is_warned_of_named_and_the_planner_stopped(ar
     bench.assert_no_leap()
 
 
-def test_one_missing_servo_leaves_the_others_their_rate(armed):
-    """All counts are of one run, per cycle or against the rate before: how fast the machine is does not matter."""
-    bench = armed()
-    bench.during(1.0)
-    rate = bench.driver.snapshot.rate
+@pytest.mark.parametrize("protocol", ["feetech_st", "dynamixel1", "dynamixel2"])
+def test_one_missing_servo_leaves_the_others_their_rate(armed, protocol):
+    """Against the time before, the best second of each: how fast a busy machine is at the moment does not matter."""
+    bench = armed(protocol)
+
+    def counted():
+        """Cycles and answers of a second, in which there is one ping."""
+        begin, before = time.monotonic(), bench.driver.snapshot.counters.received
+        bench.during(watch.PING_PERIOD)
+        received, end = bench.driver.snapshot.counters.received - before, time.monotonic()
+        cycles = sum(index == 5 and begin < now < end for now, index, *_ in bench.world.told)
+        return cycles / (end - begin), received / (end - begin)
+
+    cycles, answers = np.max([counted() for _ in range(3)], axis=0)
     bench.world.unplug(4)
-    bench.until(lambda: bench.troubles("silent"), 1.0)
-    before, begin = bench.driver.snapshot.counters.received, time.monotonic()
-    bench.during(3.0)
-    received, end = bench.driver.snapshot.counters.received - before, time.monotonic()
-    cycles = [now for now, index, *_ in bench.world.told if index == 5 and begin < now < end]
-    assert received >= 0.95 * 17 * (len(cycles) - 1)
-    assert bench.driver.snapshot.rate >= 0.9 * rate
+    bench.until(lambda: bench.troubles("silent"), 2.0)
+    cycles_of_17, answers_of_17 = np.max([counted() for _ in range(4)], axis=0)
+    assert cycles_of_17 >= 0.95 * cycles
+    assert answers_of_17 / 17 >= 0.95 * answers / 18
 
 
 def test_a_lost_servo_lets_the_robot_sit_or_takes_the_torque_if_that_is_set(armed):
@@ -149,18 +127,19 @@ def test_a_lost_servo_takes_the_torque_if_that_is_set(armed):
     assert bench.driver.arm() == ""
 
 
-def test_a_servo_that_comes_back_elsewhere_is_brought_to_its_place_without_a_leap(armed):
-    bench = armed()
+@kinds
+def test_a_servo_that_comes_back_elsewhere_is_brought_to_its_place_without_a_leap(armed, protocol):
+    bench = armed(protocol)
     bench.publishing.clear()
     bench.world.unplug(4)
     bench.until(lambda: bench.troubles("silent"), 1.0)
-    bench.world.positions[4] -= 300  # it hung down meanwhile
+    bench.world.positions[4] -= 0.45 * bench.world.scale.per_rad  # it hung down meanwhile
     bench.world.plug(4)
     bench.until(lambda: bench.world.torques[4], watch.PING_PERIOD + SLACK, "torque of the servo")
     goals = [goal for *_, index, goal, where, torque in bench.world.told if index == 4 and not torque]
     assert abs(goals[-1] - bench.driver.snapshot.joints[1, 1]) < 0.02
     bench.until(lambda: abs(bench.driver.snapshot.joints - bench.driver.snapshot.joints[0])[1, 1] < 0.02, 4.0)
-    assert not bench.driver.snapshot.troubles
+    assert not [trouble for trouble in bench.driver.snapshot.troubles if trouble.kind != "budget"]
     bench.assert_no_leap()
 
 
@@ -203,207 +182,3 @@ def test_a_port_in_use_is_refused_by_name(armed):
     bench = armed()
     with pytest.raises(PortGone, match=r"bus: .*(use|busy)"):
         SerialPort(bench.settings.port, bench.settings.baud)
-
-
-# --- power --------------------------------------------------------------------------------------------------
-
-
-def test_a_brown_out_is_detected_and_the_servos_stay_off_until_armed_leg_by_leg(armed):
-    bench = armed()
-    bench.world.power(4.0)
-    bench.until(lambda: not bench.driver.armed, 0.8, "detected")
-    bench.until(lambda: said(bench, "most servos fell silent at once, as in a brown-out"), 0.5, "the sentence")
-    bench.until(lambda: bench.driver.snapshot.joints is None, 0.2)
-    bench.during(3.0)
-    bench.world.power(11.1)
-    bench.until(lambda: not bench.driver.snapshot.troubles, 3.0, "all answer again")
-    assert not bench.world.torques.any()
-    told = len(bench.world.told)
-    assert bench.driver.arm() == ""
-    bench.until(bench.world.torques.all, 0.2)
-    energised = {}
-    for now, index, goal, where, torque in bench.world.told[told:]:
-        if not torque:
-            energised.setdefault(index // 3, now)
-            assert abs(goal - where) < 0.01
-    times = [energised[leg] for leg in range(6)]
-    assert min(np.diff(times)) > 0.03
-    bench.during(1.2)
-    bench.assert_no_leap()
-
-
-def test_a_low_battery_warns_sits_once_and_switches_off_and_never_climbs_back(armed):
-    bench = armed(battery=Battery(10.5, 9.9, 0.5))
-    bench.world.voltages[:] = 10.2
-    bench.until(lambda: bench.troubles("battery"), 2.5, "warning")
-    bench.until(lambda: said(bench, "the battery has", "warning at 10.5 V, critical at 9.9 V"), 0.5, "the sentence")
-    assert bench.driver.snapshot.wish is Wish.NOTHING
-    bench.world.voltages[:] = 9.5
-    bench.until(lambda: bench.driver.snapshot.wish is Wish.SIT, 3.0, "sit")
-    bench.world.voltages[:] = 11.0  # the load is gone, the voltage recovers
-    bench.during(1.0)
-    assert bench.driver.snapshot.wish is Wish.SIT
-    bench.driver.seated()
-    bench.until(lambda: not bench.world.torques.any(), 0.3, "off")
-    assert "the battery is empty" in bench.driver.arm()
-    bench.world.voltages[:] = 10.0
-    bench.during(1.5)
-    assert "charge" in bench.driver.reset_fault()
-    bench.world.voltages[:] = 12.2
-    bench.until(lambda: bench.driver.reset_fault() == "", 3.0)
-    assert bench.driver.arm() == ""
-
-
-def test_a_sag_of_less_than_half_a_second_is_ignored(armed):
-    bench = armed(battery=Battery(10.5, 9.9, 0.5))
-    bench.during(0.5)
-    for _ in range(3):
-        bench.world.voltages[:] = 8.5
-        bench.during(0.25)
-        bench.world.voltages[:] = 11.5
-        bench.during(0.8)
-    assert bench.driver.snapshot.wish is Wish.NOTHING
-    assert not any("critical" in text for text in bench.texts() if "sits" in text)
-
-
-# --- heat and overload --------------------------------------------------------------------------------------
-
-
-def test_a_hot_servo_is_warned_of_slowed_and_at_its_limit_the_robot_sits_then_off(armed):
-    bench = armed(max_temperature=70.0)
-    bench.world.temperatures[4] = 62.0
-    bench.until(lambda: bench.troubles("heat"), 1.5, "warning")
-    bench.until(lambda: said(bench, f"{FEMUR} has 62 degC of 70: slower now"), 0.5, "the sentence")
-    assert bench.driver.snapshot.wish is Wish.NOTHING
-    bench.world.temperatures[4] = 71.0
-    bench.until(lambda: bench.driver.snapshot.wish is Wish.SIT, 1.5, "sit")
-    bench.world.temperatures[4] = 50.0
-    bench.during(0.8)
-    assert bench.driver.snapshot.wish is Wish.SIT
-    bench.driver.seated()
-    bench.until(lambda: not bench.world.torques.any(), 0.3, "off")
-    bench.until(lambda: bench.driver.reset_fault() == "", 2.0)
-    assert bench.driver.arm() == ""
-    bench.assert_no_leap()
-
-
-def test_an_overloaded_servo_is_said_and_started_again_where_it_is_three_times_only(armed):
-    bench = armed()
-    for count in range(3):
-        bench.world.latch(4, Fault.OVERLOAD)
-        bench.world.positions[4] -= 100
-        bench.until(lambda: bench.world.torques[4] and not bench.world.faults[4], 2.5, f"recovery {count}")
-    bench.until(lambda: said(bench, f"{FEMUR} was overloaded: started again"), 0.5, "the sentence")
-    assert bench.driver.armed
-    bench.during(0.5)
-    bench.world.latch(4, Fault.OVERLOAD)
-    bench.until(lambda: said(bench, f"{FEMUR} was overloaded too often"), 1.5)
-    assert not bench.world.torques[4]
-    bench.until(lambda: bench.driver.snapshot.wish is Wish.STOP, 0.2)
-    bench.assert_no_leap()
-
-
-# --- the emergency stop, and nobody to follow ---------------------------------------------------------------
-
-
-def test_an_emergency_stop_takes_all_torque_at_once_three_times_over_and_latches(armed):
-    bench = armed()
-    frames = []
-    bench.pty.listener = frames.append
-    begin = time.monotonic()
-    bench.driver.press_estop()
-    bench.until(lambda: not bench.world.torques.any(), 0.1)
-    assert time.monotonic() - begin < 0.1
-    off = bytes.fromhex("FF FF FE 04 03 28 00 D2")
-    bench.until(lambda: b"".join(frames).count(off) == 3, 0.1)
-    assert "latched" in bench.driver.arm()
-    assert "still true" in bench.driver.reset_fault()
-    bench.driver.release_estop()
-    assert "latched" in bench.driver.arm()
-    assert bench.driver.reset_fault() == ""
-    bench.during(0.2)
-    assert not bench.world.torques.any()
-    assert bench.driver.arm() == ""
-    bench.during(0.5)
-    bench.assert_no_leap()
-
-
-def test_an_emergency_stop_waits_for_no_servo_that_does_not_answer(armed):
-    bench = armed("dynamixel1")
-    bench.pty.faults.mute = True
-    bench.during(0.05)
-    begin = time.monotonic()
-    bench.driver.press_estop()
-    bench.until(lambda: not bench.world.torques.any(), 0.2)
-    assert time.monotonic() - begin < 0.2
-
-
-def test_an_emergency_stop_while_the_torque_comes_on_stops_that(armed):
-    bench = armed()
-    bench.driver.disarm()
-    bench.until(lambda: not bench.world.torques.any(), 0.2)
-    bench.driver._requests.append(request := _arming(bench))
-    bench.until(bench.world.torques.any, 0.5)
-    bench.driver.press_estop()
-    bench.until(lambda: not bench.world.torques.any(), 0.1)
-    assert "latched" in request.answer
-    bench.during(0.4)
-    assert not bench.world.torques.any()
-
-
-def _arming(bench):
-    from hexapod_control.servos.control import Request
-
-    return Request(bench.driver._control.begin_arming)
-
-
-def test_targets_that_stop_are_held_within_a_fifth_of_a_second(armed):
-    bench = armed()
-    bench.during(1.2)
-    bench.publishing.clear()
-    bench.until(lambda: bench.driver.holding, FAULT + SLACK, "hold")
-    told = len(bench.world.told)
-    bench.during(0.5)
-    goals = np.array([goal for _, index, goal, *_ in bench.world.told[told + 18 :] if index == 4])
-    assert len(goals) > 10
-    assert np.ptp(goals) < 0.005
-    bench.until(
-        lambda: said(bench, "no joint_targets for 0.2 s while moving: holding the last row"), 0.5, "the sentence"
-    )
-    assert bench.driver.armed
-
-
-def test_targets_that_stay_away_take_the_torque_if_that_is_set(armed):
-    bench = armed(on_silence=OnSilence.OFF, silence_time=0.5)
-    bench.during(1.2)
-    bench.publishing.clear()
-    bench.until(lambda: not bench.world.torques.any(), FAULT + 0.5 + SLACK)
-    bench.until(lambda: said(bench, "no joint_targets for 0.5 s: torque off; call arm"), 0.5, "the sentence")
-
-
-def test_a_driver_that_is_started_again_reads_the_pose_and_ramps_from_there(armed):
-    bench = armed()
-    bench.during(1.0)
-    bench.driver.close(False)  # killed: the servos hold
-    told = len(bench.world.told)
-    bench.driver = bench.new_driver()
-    bench.driver.connect()
-    bench.driver.start()
-    bench.row = HIGH + 0.2
-    assert bench.driver.arm() == ""
-    bench.during(1.5)
-    for _, _, goal, where, _ in bench.world.told[told : told + 18]:
-        assert abs(goal - where) < 0.02
-    bench.assert_no_leap()
-
-
-def test_a_defect_in_the_driver_ends_neither_the_thread_nor_the_robot(armed, monkeypatch):
-    bench = armed()
-    step = bench.driver._setpoints.step
-    monkeypatch.setattr(bench.driver._setpoints, "step", lambda dt: 1 / 0)
-    bench.until(lambda: not bench.driver.armed, 0.2)
-    bench.until(lambda: said(bench, "ZeroDivisionError"), 0.5, "the sentence")
-    monkeypatch.setattr(bench.driver._setpoints, "step", step)
-    bench.until(lambda: bench.driver.snapshot.power is Power.OFF, 2.0)
-    bench.until(lambda: not bench.world.torques.any(), 0.2)
-    assert bench.driver.arm() == ""

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from servo_lines import GROUP, ssc32_bytes
 
-from hexapod_control.servos import maestro, servo2040, ssc32
+from hexapod_control.servos import maestro, pwm, servo2040, ssc32
 from hexapod_control.servos.bus import BusError, Fault, Quantity
 from hexapod_control.servos.emulator import maestro_frames, ssc32_lines
 from hexapod_control.servos.emulator.maestro import MaestroDevice
@@ -38,9 +38,11 @@ class MemoryPort:
         self.device, self.baud = device, baud
         self.now, self.lose, self.deaf = 0.0, 0, False
         self.written, self.waiting = [], b""
+        self.echo = False
 
     def write(self, data):
         self.written.append(data)
+        self.waiting += data if self.echo else b""
         if not self.deaf:
             replies = b"".join(reply for _, reply in self.device.receive(data, self.now))
             self.waiting += replies[: max(len(replies) - self.lose, 0)]
@@ -347,6 +349,14 @@ def test_a_board_that_does_not_answer_is_told_with_a_cure(rig):
         bus.identify()
 
 
+def test_a_line_that_echoes_is_refused_with_the_cure_whether_the_board_answers_or_not(rig):
+    _, port, bus = rig
+    port.echo = True
+    for port.deaf in (False, True):
+        with pytest.raises(BusError, match=r"gives back what is sent at 115200 baud.*: separate TX from RX"):
+            bus.identify()
+
+
 def test_no_servo_has_torque_before_it_is_switched_on_and_then_it_has_its_own_goal(rig):
     world, _, bus = rig
     goals = {i: 1000 + 50 * i for i in ALL}
@@ -394,7 +404,8 @@ def test_relax_is_sent_three_times_and_forgets_the_goals(rig):
         bus.torque(ALL, True)
 
 
-def test_what_is_read_is_the_pulse_and_none_of_it_if_a_byte_is_lost(rig):
+def test_what_is_read_is_the_pulse_and_none_of_it_if_a_byte_is_lost(rig, monkeypatch):
+    monkeypatch.setattr(pwm, "SETTLE", 0.0)
     _, port, bus = rig
     bus.identify()
     bus.write_goals(MIDDLE, 0.0)

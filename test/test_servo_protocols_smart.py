@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hexapod_control.servos import dynamixel1, dynamixel2, exchange, feetech_st, frames, lx16a
+from hexapod_control.servos.addressing import twins
 from hexapod_control.servos.bus import BusError, Fault, PortGone, Quantity
 from hexapod_control.servos.dynamixel2_bus import Dynamixel2Bus
 from hexapod_control.servos.emulator.world import LagWorld
@@ -253,6 +254,8 @@ def test_twins_are_not_believed(name):
         i: p for i, p in expected.items() if i != 5
     }
     assert 5 not in bench.bus.identify()
+    bench.world.unplug(7)
+    assert twins(bench.bus, [4, 5, 8]) == [5]  # 8 is merely not there
 
 
 @smart
@@ -265,6 +268,17 @@ def test_an_echo_changes_nothing(name):
         bench.bus.write_goals(dict.fromkeys(IDS, bench.row.scale.center), 0.02)
         assert {i: r.position for i, r in bench.bus.read(IDS, POSITION).items()} == expected
     assert bench.bus.counters.timeouts == 0
+    assert bench.bus.counters.bad == 0
+    assert bench.bus.counters.echoes > 18
+
+
+@smart
+def test_nobody_but_an_echo_is_said(name):
+    bench = Bench(name)
+    bench.line.echo = True
+    bench.world.unplug(*range(18))
+    with pytest.raises(BusError, match=r"only the echo of what is sent comes back at \d+ baud.*: check"):
+        bench.bus.identify()
 
 
 @smart
@@ -415,7 +429,7 @@ def test_an_st_move_gets_the_speed_that_takes_it_there_in_time():
     bench = Bench("feetech_st", (1, 2))
     bench.bus.read((1,), POSITION)
     bench.bus.write_goals({1: 2148, 2: 2148}, 0.1)
-    slow = feetech_st.goal_row(2148, feetech_st.UNKNOWN_TRAVEL)  # nobody knows where 2 is
+    slow = feetech_st.goal_row(2148, feetech_st.SPEEDS.unknown)  # nobody knows where 2 is
     assert bench.line.writes[-1] == frames.sync_write(42, {1: feetech_st.goal_row(2148, 1000), 2: slow})
     bench.bus.write_goals({1: 2148, 2: 2168}, 0.1)  # 1 has not been seen to move yet
     rows = {1: feetech_st.goal_row(2148, 1000), 2: feetech_st.goal_row(2168, 200)}

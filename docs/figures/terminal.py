@@ -28,7 +28,8 @@ def picture(lines: list[str]) -> str:
     ]
     return "\n".join(
         (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
+            f'width="{WIDTH}" height="{height}">',
             f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#1d2125"/>',
             f'<g font-family="DejaVu Sans Mono, Consolas, monospace" font-size="{SIZE}" fill="#e8e6df">',
             *rows,

@@ -1,18 +1,20 @@
 """The loop of the driver over every servo bus: write 18 goals, read 18 positions, against emulated servos.
 
 The servos are a process of their own, their bytes as slow as on a wire. The limit is what these bytes and the
-turnarounds of the line take, nothing else.
+turnarounds of the line take, nothing else. Both processes have real-time priority where this user may have it: an
+emulated servo that waits for a processor would be slower than a real one.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ SPAN = 2.0  # [s] that a protocol is measured
 LEAST = 10  # loops
 READY = 20.0  # [s] until the servos answer
 LATE = 0.05  # [s] a reply may be, on a busy machine
+REAL_TIME = 10  # priority, of 1 to 99
 WANTED = 1.15  # times the limit, for the median
 FASTER = {"dynamixel2": 1_000_000}  # bauds beside the usual one
 
@@ -69,7 +72,8 @@ def wires(file: RobotFile, robot: str, progress: Callable[[str], None]) -> dict[
             if baud is None:
                 continue
             try:
-                entry = _measured(file, robot, name, baud)
+                with real_time() as priority:  # which the servos inherit
+                    entry = _measured(file, robot, name, baud) | {"real_time": priority}
             except BusError as error:  # a codec that is not installed
                 entry = {"skipped": str(error)}
             found[f"{name} {baud}"] = entry
@@ -81,7 +85,8 @@ def _told(entry: dict[str, Any]) -> str:
     if "skipped" in entry:
         return str(entry["skipped"])
     return (
-        f"limit {entry['limit_ms']:5.2f} ms, median {entry['median_ms']:5.2f} ms, {entry['ratio']:.2f} times, "
+        f"limit {entry['limit_ms']:5.2f} ms, median {entry['median_ms']:5.2f} ms "
+        f"({entry['quickest_ms']:.2f} to {entry['slowest_ms']:.2f}), {entry['ratio']:.2f} times, "
         f"CPU {entry['cpu_ms']:.2f} ms, {entry['lost']} lost"
     )
 
@@ -126,7 +131,8 @@ def loops(bus: Bus, settings: ServoSettings) -> dict[str, Any]:
     return {
         "limit_ms": round(1000.0 * limit, 3),
         "median_ms": round(1000.0 * median, 3),
-        "quickest_ms": round(1000.0 * sorted(spans)[len(spans) // 20], 3),  # of a twentieth of all: a quiet machine
+        "quickest_ms": round(1000.0 * sorted(spans)[len(spans) // 20], 3),  # a twentieth of all is quicker
+        "slowest_ms": round(1000.0 * sorted(spans)[-1 - len(spans) // 20], 3),  # a twentieth of all is slower
         "ratio": round(median / limit, 3),
         "kept": median <= WANTED * limit,
         "cpu_ms": round(1000.0 * used, 3),
@@ -136,7 +142,22 @@ def loops(bus: Bus, settings: ServoSettings) -> dict[str, Any]:
     }
 
 
-@contextmanager
+@contextlib.contextmanager
+def real_time() -> Iterator[bool]:
+    """Real-time priority for what is done and started here, and whether this user may have it."""
+    before, usual = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REAL_TIME))
+    except PermissionError:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        os.sched_setscheduler(0, before, usual)
+
+
+@contextlib.contextmanager
 def emulated(robot: str, protocol: str, link: str, baud: int) -> Iterator[None]:
     """The servos of a robot behind a link, in a process of their own. Raises BusError, PortGone if they do not come."""
     words = ["--robot", robot, "--protocol", protocol, "--link", link, "--baud", str(baud)]

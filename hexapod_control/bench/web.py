@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 from hexapod_control import graph
 from hexapod_control.bench.ros import NotReadyError, private_domain
-from hexapod_control.cli.operator import Link, Watcher
+from hexapod_control.cli.link import Link
+from hexapod_control.cli.operator import Watcher
 from hexapod_control.cli.supervisor import Supervisor
 from hexapod_control.web import measure as figures
+from hexapod_control.web.browser import program
 
 READY = 40.0  # [s] for all processes to start and the robot to stand
 MARK = "the page: "
@@ -17,6 +19,7 @@ MARK = "the page: "
 
 def measure(robot: str, progress: Callable[[str], None]) -> dict[str, object]:
     """`web` of the robot with this name or file. Raises NotReadyError, NodeDied, NoBrowserError."""
+    program()  # what is missing is told before the robot starts
     lines: list[str] = []
     specs = graph.specs("sim", {"robot": robot, "web": True, "web_port": 0, "stand_on_start": True})
     with private_domain(), Supervisor(specs, lines.append) as supervisor:

@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import math
 import os
 import select
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 from hexapod_control.cli import wire
 from hexapod_control.cli.errors import InputError
-from hexapod_control.robots.error import RobotFileError
-from hexapod_control.robots.load import RobotFile, load
+from hexapod_control.robots.load import load
 from hexapod_control.robots.save import own_file
 from hexapod_control.servos.bus import Bus
-from hexapod_control.servos.guide import STEPS, Guide
-from hexapod_control.servos.manual import Manual
+from hexapod_control.servos.calibrating import Calibrating, check_ranges, chosen
+from hexapod_control.servos.guide import STEPS
+from hexapod_control.servos.guide_words import Abandoned
 from hexapod_control.servos.protocols import PROTOCOLS
-from hexapod_control.servos.robot_section import save
 from hexapod_control.servos.settings import ServoSettings
 
 POLL = 0.05  # [s]
 FIRST_IDS = 33  # are looked at before all others
-
-
-class Abandoned(Exception):  # noqa: N818 - the user wants to end
-    """No answers come any more."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,79 +34,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0 saved, 1 not saved, 2 bad input."""
     path = own_file(args.robot)
-    steps = [step.strip() for step in args.steps.split(",") if step.strip()]
-    for step in steps:
-        if step not in STEPS:
-            raise InputError(f"--steps: must be of {', '.join(STEPS)}, is {step!r}")
+    try:
+        steps = chosen(args.steps)
+    except ValueError as error:
+        raise InputError(f"--steps: {error}") from None
     file = load(path)
     found = wire.settings(args, file)
-    _check_ranges(found)
+    try:
+        check_ranges(found)
+    except ValueError as error:
+        raise InputError(f"--robot: {error}") from None
     try:
         with wire.opened(found) as bus:
-            return _calibrate(bus, _fresh(found, file), file, steps, args.pace)
+            Calibrating(bus, _scanned(bus, found), found, file, Terminal(), args.pace).run(steps)
     except (Abandoned, KeyboardInterrupt):
         print("\nnothing was saved", flush=True)
         return 1
-
-
-def _check_ranges(found: ServoSettings) -> None:
-    """Raises InputError for a joint that turns farther than such a servo, however it is mounted."""
-    scale = PROTOCOLS[found.protocol].scale
-    most = (scale.high - scale.low) / scale.per_rad
-    for joint in found.joints:
-        if joint.upper - joint.lower > most + 1e-6:
-            name, asked = joint.joint.removesuffix("_joint"), math.degrees(joint.upper - joint.lower)
-            raise InputError(
-                f"--robot: {name} turns by {asked:.0f} deg in the robot file, such a servo by "
-                f"{math.degrees(most):.0f}: narrow the limits in leg.joints"
-            )
-
-
-def _fresh(found: ServoSettings, file: RobotFile) -> ServoSettings:
-    """Without a section of this protocol in the file: the maker's scale, from which a calibration begins."""
-    section = file.servos if isinstance(file.servos, dict) else {}
-    if section.get("protocol") == found.protocol:
-        return found
-    units = PROTOCOLS[found.protocol].scale.per_rad
-    joints = tuple(dataclasses.replace(j, units_per_rad=units, units_per_rad_neg=units) for j in found.joints)
-    return dataclasses.replace(found, joints=joints)
-
-
-def _calibrate(bus: Bus, found: ServoSettings, file: RobotFile, steps: list[str], pace: float) -> int:
-    talk = Terminal()
-    row = PROTOCOLS[found.protocol]
-    usual = [i for i in row.ids if i < FIRST_IDS or i in found.ids]
-    there = wire.scanned(bus, usual)
-    if len(there) < len(found.joints):
-        there |= wire.scanned(bus, [i for i in row.ids if i not in usual])
-    models = ", ".join(sorted(set(there.values())))
-    talk.say(f"{row.title} at {found.baud} baud on {found.port}: {len(there)} servos ({models})")
-    if len(there) < len(found.joints):
-        missing = ", ".join(str(i) for i in found.ids if i not in there)
-        raise InputError(f"{len(found.joints)} servos are needed; no answer from ids {missing}: check cables and power")
-    hands = Manual(bus, dict.fromkeys(there, float(row.scale.center)), pace)
-    guide = Guide(file.robot, found.joints, hands, talk)
-    try:
-        guide.run(there, steps)
-    finally:
-        hands.relax()
-    talk.say("\nTorque is off.")
-    if (talk.ask(f"save into {file.path}? [Y/n] ") or "y").lower()[0] != "y":
-        raise Abandoned
-    backup = _saved(file.path, dataclasses.replace(found, joints=tuple(guide.joints)), talk)
-    talk.say(f"saved; the file as it was: {backup.name}")
     return 0
 
 
-def _saved(path: Path, found: ServoSettings, talk: Terminal) -> Path:
-    """The backup; if the limits in the file do not fit what was found, they can be changed meanwhile."""
-    while True:
-        try:
-            return save(load(path), found, PROTOCOLS[found.protocol].scale)
-        except RobotFileError as error:
-            talk.say(str(error))
-            if talk.ask("change the file in an editor, then Enter saves again; q gives up: ") == "q":
-                raise Abandoned from None
+def _scanned(bus: Bus, found: ServoSettings) -> dict[int, str]:
+    """Ids and models of all servos. Raises InputError if those of a robot are not among them."""
+    known = PROTOCOLS[found.protocol].ids
+    usual = [i for i in known if i < FIRST_IDS or i in found.ids]
+    there = wire.scanned(bus, usual)
+    if len(there) < len(found.joints):
+        there |= wire.scanned(bus, [i for i in known if i not in usual])
+    if len(there) < len(found.joints):
+        missing = ", ".join(str(i) for i in found.ids if i not in there)
+        raise InputError(f"{len(found.joints)} servos are needed; no answer from ids {missing}: check cables and power")
+    return there
 
 
 class Terminal:

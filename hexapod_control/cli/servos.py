@@ -13,6 +13,7 @@ from hexapod_control.cli.errors import InputError
 from hexapod_control.cli.supervisor import stop_requests
 from hexapod_control.core.legs import JOINTS, joint_name
 from hexapod_control.robots.load import RobotFile, load
+from hexapod_control.servos.addressing import twins
 from hexapod_control.servos.bus import Bus, Fault, Quantity, Reading
 from hexapod_control.servos.calibration import Calibration
 from hexapod_control.servos.protocols import PROTOCOLS
@@ -91,9 +92,17 @@ def _scan(bus: Bus, found: ServoSettings, ids: range) -> int:
     names = _names(found)
     for servo, model in sorted(there.items()):
         print(f"{servo:4d}  {model:28s} {names.get(servo, 'not in the robot file')}")
-    missing = [f"{names[i]} (id {i})" for i in found.ids if i not in there and i in ids]
-    print(f"{len(there)} servos" + (f"; missing: {', '.join(missing)}" if missing else ""))
-    return int(bool(missing))
+    away = [i for i in found.ids if i not in there and i in ids]
+    double = twins(bus, away)
+    missing = [f"{names[i]} (id {i})" for i in away if i not in double]
+    garbled = [f"{names[i]} (id {i})" for i in double]
+    parts = [f"{len(there)} servos"]
+    if missing:
+        parts.append(f"missing: {', '.join(missing)}")
+    if garbled:
+        parts.append(f"garbled, likely two servos have this id: {', '.join(garbled)}; connect one alone and set its id")
+    print("; ".join(parts))
+    return int(bool(away))
 
 
 def _ping(bus: Bus, found: ServoSettings, ids: Sequence[int]) -> int:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
-from std_msgs.msg import Bool
+from std_msgs.msg import Bool, Float64
 
 from hexapod_control.core.kinematics import Array, forward
 from hexapod_control.core.robot import Robot
+from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import COMMAND, LATCHED, GuardedNode
 from hexapod_control.nodes.layouts import FootLayout, JointLayout
 from hexapod_control.servos.telemetry import Power, Snapshot
@@ -30,28 +31,33 @@ class DriverOutput:
         self._foot_states = node.create_publisher(MultiDOFJointState, "foot_states", COMMAND) if feet else None
         self._battery = node.create_publisher(BatteryState, "battery_state", COMMAND)
         self._armed = node.create_publisher(Bool, "armed", LATCHED)
+        self._share = node.create_publisher(Float64, "speed_share", LATCHED)
         self._told: bool | None = None
+        self._told_share: float | None = None
         self._last: tuple[float, Array] | None = None  # [s], [m] feet at the last time
 
-    def armed(self, snapshot: Snapshot) -> None:
-        """Publishes on a change whether the servos hold."""
+    def latched(self, snapshot: Snapshot) -> None:
+        """Publishes on a change whether the servos hold, and what share of their speed they should have."""
         holds = snapshot.power is Power.ON
         if holds != self._told:
             self._told = holds
             self._armed.publish(Bool(data=holds))
+        if snapshot.share != self._told_share:
+            self._told_share = snapshot.share
+            self._share.publish(messages.number(snapshot.share))
 
     def state(self, snapshot: Snapshot, stamp: Any) -> None:
-        """Publishes joints and, where the load tells, feet; nothing while the pose is unknown."""
+        """Publishes feet, where the load tells, then joints; nothing while the pose is unknown."""
         if snapshot.joints is None:
             return
         torques = None if snapshot.loads is None else np.nan_to_num(snapshot.loads) * self._torques
-        message = self._joints.message(snapshot.joints, snapshot.velocities, stamp, torques)
-        self._joint_states.publish(message)
         if self._foot_states and torques is not None and snapshot.measured:
             feet = forward(self._robot, snapshot.joints)
             velocities = self._foot_velocities(feet, snapshot.time)
             forces = contact_forces(self._robot, snapshot.joints, torques)
             self._foot_states.publish(self._feet.message(feet, velocities, forces, stamp))
+        message = self._joints.message(snapshot.joints, snapshot.velocities, stamp, torques)
+        self._joint_states.publish(message)
 
     def _foot_velocities(self, feet: Array, time: float) -> Array:
         """Mean speeds (n, 3) [m/s] in base_link since the last time."""

@@ -19,7 +19,8 @@ from hexapod_control.robots.load import load
 
 PAUSE = 0.5  # [s] without a row after which the next one starts from measured joints
 DISCOVERY = 2.0  # [s] from the start in which joint_states may still be on their way
-SILENT = 0.25  # [s] without a row: the planner has gone, this node may too
+SILENT = 0.25  # [s] without a row: if the planner has gone, this node may too
+GONE = 2.0  # [s] without a row: whatever discovery says, the planner has gone
 
 
 class InverseKinematics(GuardedNode):
@@ -85,7 +86,8 @@ class InverseKinematics(GuardedNode):
 
     def stopped(self) -> bool:
         """True when the planner has put the feet down and fallen silent."""
-        return time.monotonic() - self._heard > SILENT
+        silence = time.monotonic() - self._heard
+        return silence > (GONE if self.count_publishers("foot_targets") else SILENT)
 
 
 def _seconds(stamp: Any) -> float:

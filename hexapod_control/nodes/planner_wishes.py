@@ -13,6 +13,7 @@ from hexapod_control.core.plan import State
 from hexapod_control.nodes.base import LATCHED, GuardedNode
 from hexapod_control.servos.telemetry import Wish
 
+DOWN = ("", State.UNKNOWN.value, State.SITTING.value)
 AGAIN = 1.0  # [s] between two calls while the trouble lasts
 
 
@@ -21,14 +22,25 @@ class PlannerWishes:
 
     def __init__(self, node: GuardedNode, seated: Callable[[], None]) -> None:
         self._seated = seated
-        self._state = ""
+        self._state, self._since = "", time.monotonic()
         self._due = 0.0
         self._clients = {wish: node.create_client(Trigger, wish.value) for wish in (Wish.STOP, Wish.SIT)}
         node.create_subscription(String, "gait_state", self.on_gait_state, LATCHED)
 
     def on_gait_state(self, message: Any) -> None:
         """What the robot is doing."""
-        self._state = message.data
+        if message.data != self._state:
+            self._state, self._since = message.data, time.monotonic()
+
+    @property
+    def planner_is_there(self) -> bool:
+        """Whether somebody can be asked."""
+        return bool(self._clients[Wish.SIT].service_is_ready())
+
+    @property
+    def down(self) -> float:
+        """For how long [s] the planner has not had the robot on its feet or on the way; 0 if it has."""
+        return time.monotonic() - self._since if self._state in DOWN else 0.0
 
     def tell(self, wish: Wish) -> None:
         """Asks for what is wished, again and again while it is."""

@@ -18,6 +18,7 @@ from hexapod_control.core.kinematics import Array
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import COMMAND, GuardedNode, Level
+from hexapod_control.nodes.calibration import CalibrationServices
 from hexapod_control.nodes.driver_output import DriverOutput
 from hexapod_control.nodes.joint_driver import SPEED_MARGIN, JointDriver
 from hexapod_control.nodes.parameters import DriverSettings, ParameterError, declare
@@ -32,7 +33,7 @@ from hexapod_control.servos.loopback import LoopbackBus
 from hexapod_control.servos.port import SerialPort, latency
 from hexapod_control.servos.protocols import PROTOCOLS
 from hexapod_control.servos.settings import LOOPBACK, OnExit, ServoSettings, servo_settings
-from hexapod_control.servos.telemetry import Power, Snapshot
+from hexapod_control.servos.telemetry import Power, Snapshot, Wish
 
 SILENT = 0.25  # [s] without targets: nobody moves the robot any more
 BRISK = 0.001  # [s] an adapter may hold bytes back
@@ -70,6 +71,7 @@ class ServoDriver(GuardedNode):
         self._wishes = PlannerWishes(self, self.driver.seated)
         self.create_subscription(JointState, "joint_targets", self.on_joint_targets, COMMAND)
         TorqueServices(self, self.driver, lambda: assumed, _nothing, _nothing)
+        self._calibration = CalibrationServices(self, self.driver, settings)
         self.driver.start()
         self._assume_lying = settings.assume_lying
         if settings.arm_on_start and not self._arms_late:
@@ -109,7 +111,7 @@ class ServoDriver(GuardedNode):
             self._arms_late = False
             self._arm_on_start()
         if snapshot.time != self._told.time:
-            self._output.armed(snapshot)
+            self._output.latched(snapshot)
             self._output.state(snapshot, stamp)
         if snapshot.troubles != self._told.troubles:
             self._say_troubles(snapshot)
@@ -118,7 +120,8 @@ class ServoDriver(GuardedNode):
         while events:
             event = events.popleft()
             self.say(event.kind, Level.WARNING, event.text)
-        self._wishes.tell(snapshot.wish)
+        self._wishes.tell(Wish.SIT if self._sits else snapshot.wish)
+        self._calibration.tick()
 
     def _say_troubles(self, snapshot: Snapshot) -> None:
         for trouble in snapshot.troubles if not self._arms_late else ():
@@ -169,13 +172,20 @@ class ServoDriver(GuardedNode):
     # --- the end --------------------------------------------------------------------------------------------
 
     def request_stop(self) -> None:
-        """Targets are followed as long as they come."""
+        """Targets are followed as long as they come, and the planner is asked to sit down."""
         self._ending = True
 
+    @property
+    def _sits(self) -> bool:
+        """Whether the robot shall be down before the torque goes."""
+        return self._ending and self._servos.on_exit is OnExit.SIT and self.driver.armed
+
     def stopped(self) -> bool:
-        """True when no targets come any more, or nobody has to wait for them."""
-        if self._servos.on_exit is not OnExit.SIT or not self.driver.armed:
+        """True when the robot is down, or nobody moves it any more, or nobody has to wait for that."""
+        if not self._sits:
             return True
+        if self._wishes.planner_is_there:  # silence of a moment is no end
+            return self._wishes.down > SILENT
         return time.monotonic() - self._heard > SILENT
 
     def farewell(self) -> None:
@@ -188,6 +198,7 @@ class ServoDriver(GuardedNode):
         super().destroy_node()
 
     def _close(self) -> None:
+        self._calibration.close()
         failure = self.driver.close(self._servos.on_exit is not OnExit.HOLD)
         if failure:
             self.say("exit", Level.ERROR, failure)

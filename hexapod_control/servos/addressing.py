@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from hexapod_control.servos.bus import BusError, Fault, Scale
+from hexapod_control.servos.bus import Bus, BusError, Fault, Quantity, Scale
 
 TRIES = 3  # of what must not fail because of one disturbed byte
 RELAX = 3  # times torque off is sent
@@ -21,9 +23,37 @@ def checked(ids: Sequence[int], last: int) -> tuple[int, ...]:
     return tuple(ids)
 
 
+def twins(bus: Bus, ids: Iterable[int]) -> list[int]:
+    """Those of these ids that are answered by rubbish every time: likely two servos have one."""
+    found = []
+    for servo in ids:
+        before = bus.counters.bad
+        answers = [bus.read([servo], Quantity.POSITION) for _ in range(TRIES)]
+        if not any(answers) and bus.counters.bad - before >= TRIES:
+            found.append(servo)
+    return found
+
+
 def clamped(raw: int, scale: Scale) -> int:
     """A goal the servo takes."""
     return min(max(raw, scale.low), scale.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Speeds:
+    """The register of a servo's speed that takes the place of a move's time, which the servo does not know."""
+
+    unit: float  # [steps/s]
+    fastest: int  # register value; 0 is as fast as the servo can
+    unknown: int  # register value for a servo whose position nobody knows: slow, it may be far from its goal
+
+    def register(self, travel: int | None, duration: float) -> int:
+        """Value that takes a servo over this way [steps] within `duration` [s]; 0 [s] is as fast as it can."""
+        if duration <= 0.0:
+            return 0
+        if travel is None:
+            return self.unknown
+        return min(max(math.ceil(travel / duration / self.unit), 1), self.fastest)
 
 
 def faults(error: int, bits: FaultBits) -> Fault:

@@ -17,6 +17,10 @@ class PortGone(OSError):  # noqa: N818 - a condition of the port, named as one
     """The port cannot be opened, or vanished: the text names it, says what happened and what to do."""
 
 
+class BoardSilent(PortGone):
+    """The port is there, but the board behind it has stopped to answer: no better than a port that is gone."""
+
+
 class BusError(RuntimeError):
     """The bus answers, but not as it must: wrong baud, echo, duplicate ids; the text says the cure."""
 
@@ -74,7 +78,7 @@ class Timing:
     """How long the wire is busy, from bytes on it; no processing included."""
 
     write: float  # [s] goals of all servos
-    read: float  # [s] positions of all servos, replies and return delays included; 0 if it cannot read
+    read: float  # [s] what is wanted of all servos, replies and return delays included; 0 if it cannot read
     turnarounds: int  # of the line in one read of all servos
 
 
@@ -86,6 +90,7 @@ class Counters:
     received: int = 0  # good frames
     bad: int = 0  # frames with a wrong checksum, length or id
     timeouts: int = 0  # replies that never came
+    echoes: int = 0  # requests that came back as they were sent
     misses: dict[int, int] = field(default_factory=dict)  # servo id -> consecutive missing replies
 
 
@@ -115,8 +120,8 @@ class Bus(Protocol):
     def supply(self) -> tuple[float | None, float | None]:
         """(voltage [V], current [A]) of the board, None where it cannot tell."""
 
-    def timing(self, count: int) -> Timing:
-        """Wire time for this many servos at this baud."""
+    def timing(self, count: int, what: Quantity = Quantity.POSITION) -> Timing:
+        """Wire time for this many servos at this baud; boards are always asked for the same, whatever is wanted."""
 
     def close(self) -> None:
         """Closes the port; torque stays as it is."""

@@ -6,7 +6,7 @@ are joints (n, 3) [rad].
 
 from __future__ import annotations
 
-import threading
+import contextlib
 from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
@@ -14,15 +14,19 @@ from typing import NamedTuple
 from hexapod_control.core.kinematics import Array
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.arming import Arming
-from hexapod_control.servos.bus import Bus, BusError, Fault, PortGone
+from hexapod_control.servos.bus import BoardSilent, Bus, BusError, Fault, PortGone
 from hexapod_control.servos.group import ServoGroup
 from hexapod_control.servos.judge import Judge
+from hexapod_control.servos.loan import Lending, Loan
 from hexapod_control.servos.motion import LONGEST, Motion, Setpoints
 from hexapod_control.servos.reporter import Reporter
+from hexapod_control.servos.request import Request
 from hexapod_control.servos.settings import OnSilence, ServoSettings
 from hexapod_control.servos.telemetry import Power, Snapshot, Trouble
 from hexapod_control.servos.watch import BackOff
 
+ESTOP = "the emergency stop is latched: call estop with false, then reset_fault, then arm"
+LENT = "a calibration is under way: finish or cancel it, then arm"
 READING = 0.8  # share of a cycle after which no more transactions are begun
 
 
@@ -32,28 +36,6 @@ class Mail(NamedTuple):
     target: Array
     velocity: Array | None
     arrival: float  # [s] steady time
-
-
-class Request:
-    """Something the thread is asked to do, and its answer."""
-
-    def __init__(self, act: Callable[[Request], None]) -> None:
-        self.act = act
-        self.answer = ""
-        self.done = threading.Event()
-
-    def serve(self) -> None:
-        """Does it; an exception is an answer, too."""
-        try:
-            self.act(self)
-        except Exception as error:
-            self.finish(str(error))
-            raise
-
-    def finish(self, answer: str = "") -> None:
-        """Answers; empty is success."""
-        self.answer = answer
-        self.done.set()
 
 
 class Control:
@@ -83,6 +65,7 @@ class Control:
         self._back_off = BackOff()
         self._arming: Arming | None = None
         self._arm_request: Request | None = None
+        self.lending = Lending()
         self._gone = "not connected yet"
         self._held_since: float | None = None
         self._last = clock()
@@ -93,6 +76,11 @@ class Control:
         """Of a cycle [s]."""
         return 1.0 / (self.group.budget.rate if self.group else self.settings.rate)
 
+    @property
+    def absence(self) -> str:
+        """Why there is no bus, or nothing."""
+        return "" if self.group else f"the servos are not connected: {self._gone}"
+
     def cycle(self, requests: deque[Request]) -> None:
         """One round: requests, setpoints, reads, a snapshot."""
         try:
@@ -102,6 +90,10 @@ class Control:
                 requests.popleft().serve()
             if self.group is not None:
                 self._drive(self.group)
+        except BoardSilent as error:
+            with contextlib.suppress(PortGone):
+                self.let_go(str(error))  # it may hear, though it says nothing
+            self._lose(str(error))
         except PortGone as error:
             self._lose(str(error))
         except BusError as error:
@@ -183,10 +175,8 @@ class Control:
 
     def _no_arming(self) -> str:
         if self.setpoints.latched:
-            return "the emergency stop is latched: call estop with false, then reset_fault, then arm"
-        if self.group is None:
-            return f"the servos are not connected: {self._gone}"
-        return self.judge.off
+            return ESTOP
+        return self.absence or (LENT if self.lending.loan else self.judge.off)
 
     def _go_on_arming(self, arming: Arming, now: float) -> None:
         arming.step(now)
@@ -216,11 +206,33 @@ class Control:
 
     def let_go(self, reason: str) -> None:
         """Torque off, at once."""
+        self.lending.take_back(reason)
         self.setpoints.disarm()
         self.mail, self._held_since, self.power = None, None, Power.OFF if self.group else Power.UNPLUGGED
         self._end_arming(reason)
         if self.group is not None:
             self.group.bus.relax()
+
+    # --- the bus in other hands ---------------------------------------------------------------------
+
+    def lend(self, ask: Callable[[Request], str], request: Request) -> Loan | None:
+        """Gives the bus away while the servos are let go; nobody arms meanwhile. The answer says why not."""
+        holds = "" if self.power is Power.OFF else "the servos hold: let the robot sit down, then call disarm"
+        refusal = self.absence or holds or (self.setpoints.latched and ESTOP) or (self.lending.loan and LENT) or ""
+        request.finish(refusal)
+        return None if refusal or self.group is None else self.lending.lend(self.group.bus, ask)
+
+    def adopt(self, settings: ServoSettings, request: Request) -> None:
+        """Other calibrations of the same servos, while these are let go. The answer says why not."""
+        if self.power in (Power.ON, Power.ARMING):
+            request.finish("the servos hold: restart the driver")
+            return
+        self.settings = settings
+        if self.group is not None:
+            self.group = ServoGroup(self.group.bus, settings, self.clock)
+            if self.group.reads:
+                self.group.read_all()
+        request.finish()
 
     # --- the port -----------------------------------------------------------------------------------
 
@@ -242,6 +254,7 @@ class Control:
     def _lose(self, reason: str) -> None:
         group, self.group = self.group, None
         self._gone, self.power = reason, Power.UNPLUGGED
+        self.lending.take_back(reason)
         self.setpoints.disarm()
         self.mail = None
         self._end_arming(reason)

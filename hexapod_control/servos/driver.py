@@ -5,6 +5,7 @@ Targets come through a mailbox in which the newest wins; an emergency stop goes 
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import deque
@@ -12,13 +13,16 @@ from collections.abc import Callable
 
 from hexapod_control.core.kinematics import Array
 from hexapod_control.core.robot import Robot
-from hexapod_control.servos.bus import Bus, PortGone
-from hexapod_control.servos.control import Control, Mail, Request
+from hexapod_control.servos.bus import Bus, BusError, PortGone
+from hexapod_control.servos.control import Control, Mail
+from hexapod_control.servos.loan import Loan
 from hexapod_control.servos.motion import Setpoints
+from hexapod_control.servos.request import Request
 from hexapod_control.servos.settings import ServoSettings
 from hexapod_control.servos.telemetry import Power, Snapshot, Trouble
 
 ANSWER = 5.0  # [s] a caller waits for the thread at most
+UNPLUGGED_ANSWER = 0.5  # [s] while it may be busy with opening the port, which takes a board up to 6 s
 
 
 class Driver:
@@ -75,7 +79,7 @@ class Driver:
     def press_estop(self) -> None:
         """Takes all torque before anything else is sent, and latches."""
         self._setpoints.press_estop()
-        self._ask(self._stop, first=True)
+        self._ask(Request(self._stop), first=True)
 
     def _stop(self, request: Request) -> None:
         self._control.let_go("the emergency stop is latched")
@@ -87,18 +91,23 @@ class Driver:
 
     def reset_fault(self) -> str:
         """Clears what is over. Returns what is not, or nothing."""
-        return self._ask(self._reset)
+        return self._ask(Request(self._reset))
 
     def _reset(self, request: Request) -> None:
         request.finish(self._setpoints.reset_fault() or self._control.judge.reset(self._control.group))
 
     def arm(self, measured: object = None) -> str:
         """Switches the torque on where the joints are. Returns why not, or nothing when it is on."""
-        return self._ask(self._control.begin_arming)
+        request = Request(self._control.begin_arming)
+        answer = self._ask(request)
+        if not request.done.is_set():
+            with contextlib.suppress(ValueError):  # it has begun
+                self._requests.remove(request)  # nobody waits for torque any more
+        return answer
 
     def disarm(self) -> None:
         """Switches the torque off."""
-        self._ask(self._control.disarm)
+        self._ask(Request(self._control.disarm))
 
     def hold(self) -> None:
         """Stays where it is until the next targets."""
@@ -108,16 +117,37 @@ class Driver:
         """The planner says that the robot sits."""
         self._requests.append(Request(lambda request: self._control.judge.seated()))
 
-    def _ask(self, act: Callable[[Request], None], *, first: bool = False) -> str:
-        request = Request(act)
+    def lend(self) -> Loan:
+        """The bus, while the servos are let go; give it back. Raises BusError with the reason if that cannot be."""
+        lent: list[Loan] = []
+
+        def lend(request: Request) -> None:
+            loan = self._control.lend(self._ask, request)
+            lent.extend([loan] if loan else [])
+
+        answer = self._ask(Request(lend))
+        if not lent:
+            raise BusError(answer)
+        return lent[0]
+
+    def give_back(self, loan: Loan) -> None:
+        """Ends a loan."""
+        self._requests.append(Request(lambda request: self._control.lending.give_back(loan)))
+
+    def adopt(self, settings: ServoSettings) -> str:
+        """Takes other calibrations of the same servos. Returns why not, or nothing."""
+        return self._ask(Request(lambda request: self._control.adopt(settings, request)))
+
+    def _ask(self, request: Request, *, first: bool = False) -> str:
         (self._requests.appendleft if first else self._requests.append)(request)
         while self._thread is None and not request.done.is_set():
             self.cycle()
         with self._condition:
             self._condition.notify()
-        if not request.done.wait(ANSWER):
-            return "the driver's thread does not answer: restart the driver"
-        return request.answer
+        unplugged = self._control.power is Power.UNPLUGGED
+        if request.done.wait(UNPLUGGED_ANSWER if unplugged else ANSWER):
+            return request.answer
+        return self._control.absence or "the driver's thread does not answer: restart the driver"
 
     # --- the thread ---------------------------------------------------------------------------------
 
@@ -159,6 +189,7 @@ class Driver:
             self.cycle()
             due += self._control.period
             now = self._clock()
+            due = min(due, now + self._control.period)  # cycles for requests come between the others
             if now > due + 0.5 * self._control.period:
                 self._control.reporter.overruns += 1
                 due = now

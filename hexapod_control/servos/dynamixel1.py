@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import Literal
 
 from hexapod_control.servos import frames
-from hexapod_control.servos.addressing import FaultBits, faults
+from hexapod_control.servos.addressing import FaultBits, Speeds, faults
 from hexapod_control.servos.bus import Fault, Quantity, Reading, Scale
 from hexapod_control.servos.exchange import Wait
 from hexapod_control.servos.framebus import FrameBus
@@ -34,8 +34,7 @@ SIGN = 10  # set = clockwise, that is towards smaller positions
 FULL_LOAD = 1023
 VOLT = 0.1  # [V]
 STEPS_PER_SECOND = 0.111 * 360 / 60 * 1024 / 300  # of one unit of speed, 0.111 rpm †
-FASTEST = 1023  # units of speed; 0 = no limit
-UNKNOWN_TRAVEL = 32  # units of speed for a servo whose position nobody knows
+SPEEDS = Speeds(STEPS_PER_SECOND, fastest=1023, unknown=32)
 
 
 class Register(IntEnum):
@@ -74,15 +73,6 @@ def goal_row(goal: int, speed: int) -> bytes:
     return goal.to_bytes(2, "little") + speed.to_bytes(2, "little")
 
 
-def speed_for(travel: int | None, duration: float) -> int:
-    """Register value that takes a servo over this way [steps] within `duration` [s]; 0 = as fast as it can."""
-    if duration <= 0.0:
-        return 0
-    if travel is None:
-        return UNKNOWN_TRAVEL
-    return min(max(math.ceil(travel / duration / STEPS_PER_SECOND), 1), FASTEST)
-
-
 def decode(error: int, data: bytes) -> Reading:
     """What the eight registers from the position on say."""
     position, speed, load = (int.from_bytes(data[at : at + 2], "little") for at in (0, 2, 4))
@@ -119,7 +109,7 @@ class Dynamixel1:
 
     def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:
         """A timed move is a speed."""
-        rows = {servo: goal_row(goal, speed_for(travels[servo], duration)) for servo, goal in goals.items()}
+        rows = {servo: goal_row(goal, SPEEDS.register(travels[servo], duration)) for servo, goal in goals.items()}
         return frames.sync_write(Register.GOAL, rows)
 
     def recovery(self, servo: int) -> list[bytes]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from hexapod_control.servos.addressing import FaultBits
 from hexapod_control.servos.bus import BusError, Fault, Scale
-from hexapod_control.servos.frames import Packet
+from hexapod_control.servos.frames import Packet, tail
 
 SCALE = Scale(unit="tick", low=0, high=4095, center=2048, per_rad=4096 / (2 * math.pi))
 BAUD = 57600  # from the factory
@@ -213,21 +213,21 @@ class Decoder:
         """The packets that these bytes complete; the data of a status begin with the error byte."""
         buffer = self._buffer + data
         packets: list[Packet] = []
-        at = 0
-        while (at := buffer.find(HEADER, at)) >= 0 and len(buffer) >= at + 8:
+        start = 0
+        while (at := buffer.find(HEADER, start)) >= 0 and len(buffer) >= at + 8:
             length = int.from_bytes(buffer[at + 5 : at + 7], "little")
             end = at + 7 + length
             if not self._plausible(buffer[at + 4], length, buffer[at + 7]):
-                at += 1
+                start = at + 1
             elif len(buffer) < end:
                 break
             elif (packet := self._packet(buffer[at:end])) is None:
                 self.bad += 1
-                at += 1
+                start = at + 1
             else:
                 packets.append(packet)
-                at = end
-        self._buffer = buffer[at:] if at >= 0 else _tail(buffer)
+                start = end
+        self._buffer = buffer[at:] if at >= 0 else tail(buffer[start:], HEADER)
         return packets
 
     def forget(self) -> None:
@@ -253,11 +253,3 @@ class Decoder:
                 return None
             body = plain
         return Packet(frame[4], body[0], body[1:]) if self._size in (None, len(body) - 1) else None
-
-
-def _tail(buffer: bytes) -> bytes:
-    """The end that may be the start of a header."""
-    for size in (3, 2, 1):
-        if buffer.endswith(HEADER[:size]):
-            return HEADER[:size]
-    return b""

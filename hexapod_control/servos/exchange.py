@@ -41,6 +41,7 @@ class Exchange:
         self.wait = wait or Wait()
         self.counters = Counters()
         self.heard = 0  # bytes that came in, good or not
+        self._heard = b""  # since the last request
         self._busy_until = 0.0  # the last byte sent is on the wire then (time.monotonic() [s])
 
     def send(self, frame: bytes, count: int = 1) -> None:
@@ -56,6 +57,7 @@ class Exchange:
         deadline = self._busy_until + self.patience(size, len(ids))
         missing = set(ids)
         answers: dict[int, Packet] = {}
+        self._heard = b""
         while missing:
             packets, more = self._listen(size * len(missing), deadline, decoder)
             for packet in packets:
@@ -64,7 +66,10 @@ class Exchange:
                     answers[packet.id] = packet
             if not more:
                 break
-        self._count(ids, missing, decoder.bad)
+        echoed = frame in self._heard
+        self.counters.echoes += echoed
+        rubbish = not answers and len(self._heard) > echoed * len(frame)  # not even the head of a frame
+        self._count(ids, missing, max(decoder.bad, rubbish))
         return answers
 
     def ask_once(self, frame: bytes, size: int, decoder: Decoder) -> Packet | None:
@@ -73,7 +78,7 @@ class Exchange:
         self.send(frame)
         deadline = self._busy_until + self.patience(size, 1)
         packets: list[Packet] = []
-        more = True
+        self._heard, more = b"", True
         while more and not packets:
             packets, more = self._listen(size, deadline, decoder)
         self._count((), (), decoder.bad)
@@ -89,6 +94,11 @@ class Exchange:
 
     def nobody(self) -> BusError:
         """Why no servo at all has answered, as an error to raise."""
+        if self.counters.echoes:
+            return BusError(
+                f"only the echo of what is sent comes back at {self.port.baud} baud, no servo answers: check the "
+                "servos' power supply, that TX and RX are not merely joined, the baud and the ids"
+            )
         if self.heard:
             return BusError(
                 f"bytes come in at {self.port.baud} baud, but none make sense: wrong baud or protocol, "
@@ -102,6 +112,7 @@ class Exchange:
     def _listen(self, size: int, deadline: float, decoder: Decoder) -> tuple[list[Packet], bool]:
         """The packets in the next `size` bytes, and whether there is time for more."""
         data = self.port.read(size, deadline)
+        self._heard += data
         self.heard += len(data)
         return decoder.feed(data), len(data) == size
 

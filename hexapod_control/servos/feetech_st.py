@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Literal
 
 from hexapod_control.servos import frames
-from hexapod_control.servos.addressing import FaultBits, faults
+from hexapod_control.servos.addressing import FaultBits, Speeds, faults
 from hexapod_control.servos.bus import Fault, Quantity, Reading, Scale
 from hexapod_control.servos.exchange import Wait
 from hexapod_control.servos.framebus import FrameBus
@@ -32,8 +32,7 @@ LOAD_SIGN = 10
 OFFSET_SIGN = 11
 FULL_LOAD = 1000  # per mille
 VOLT = 0.1  # [V]
-FASTEST = 32767  # [steps/s] the register takes
-UNKNOWN_TRAVEL = 300  # [steps/s] for a servo whose position nobody knows: slow, it may be far from its goal
+SPEEDS = Speeds(unit=1.0, fastest=32767, unknown=300)
 
 
 class Register(IntEnum):
@@ -88,15 +87,6 @@ def word(value: int) -> bytes:
 def goal_row(goal: int, speed: int) -> bytes:
     """Registers GOAL to SPEED."""
     return word(goal) + word(0) + word(speed)
-
-
-def speed_for(travel: int | None, duration: float) -> int:
-    """Speed [steps/s] that takes a servo over this way [steps] within `duration` [s]; 0 = as fast as it can."""
-    if duration <= 0.0:
-        return 0
-    if travel is None:
-        return UNKNOWN_TRAVEL
-    return min(max(math.ceil(travel / duration), 1), FASTEST)
 
 
 def block_length(what: Quantity) -> int:
@@ -155,7 +145,7 @@ class FeetechSt:
     def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:
         """A timed move is a speed: the register for the time works in PWM mode only."""
         rows = {
-            servo: self._acceleration + goal_row(goal, speed_for(travels[servo], duration))
+            servo: self._acceleration + goal_row(goal, SPEEDS.register(travels[servo], duration))
             for servo, goal in goals.items()
         }
         return frames.sync_write(Register.ACCELERATION if self._acceleration else Register.GOAL, rows)

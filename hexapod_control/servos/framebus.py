@@ -75,7 +75,6 @@ class FrameBus:
         self.can_read = dialect.can_read
         self.exchange = Exchange(port, wait)
         self.counters = self.exchange.counters
-        self.echoes = 0  # frames that came back as they were sent
         self._travel = Travel()
 
     def identify(self) -> Mapping[int, str]:
@@ -190,6 +189,4 @@ class FrameBus:
 
     def _ask(self, frame: bytes, ids: Sequence[int], length: int) -> dict[int, frames.Packet]:
         decoder = frames.Decoder(ids, length, echo=frame)
-        answers = self.exchange.ask(frame, ids, length + frames.OVERHEAD, decoder)
-        self.echoes += decoder.echoes
-        return answers
+        return self.exchange.ask(frame, ids, length + frames.OVERHEAD, decoder)

@@ -89,6 +89,12 @@ def sign_magnitude(value: int, bit: int) -> int:
     return magnitude | (1 << bit if value < 0 else 0)
 
 
+def tail(rest: bytes, header: bytes) -> bytes:
+    """The end of bytes without a header that may be the start of one."""
+    sizes = range(min(len(header) - 1, len(rest)), 0, -1)
+    return next((rest[-size:] for size in sizes if header.startswith(rest[-size:])), b"")
+
+
 class Decoder:
     """Finds frames in bytes that come split anywhere, among noise and broken frames.
 
@@ -109,24 +115,24 @@ class Decoder:
         """The packets that these bytes complete."""
         buffer = self._buffer + data
         packets: list[Packet] = []
-        at = 0
-        while (at := buffer.find(HEADER, at)) >= 0 and len(buffer) >= at + 4:
+        start = 0
+        while (at := buffer.find(HEADER, start)) >= 0 and len(buffer) >= at + 4:
             if not self._plausible(buffer[at + 2], buffer[at + 3]):
-                at += 1
+                start = at + 1
                 continue
             end = at + 4 + buffer[at + 3]
             if len(buffer) < end:
                 break
             if checksum(buffer[at + 2 : end - 1]) != buffer[end - 1]:
                 self.bad += 1
-                at += 1
+                start = at + 1
                 continue
             if buffer[at:end] == self._echo:
                 self.echoes += 1
             else:
                 packets.append(Packet(buffer[at + 2], buffer[at + 4], buffer[at + 5 : end - 1]))
-            at = end
-        self._buffer = buffer[at:] if at >= 0 else buffer[-1:] if buffer.endswith(b"\xff") else b""
+            start = end
+        self._buffer = buffer[at:] if at >= 0 else tail(buffer[start:], HEADER)
         return packets
 
     def forget(self) -> None:

@@ -8,14 +8,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from hexapod_control.core.kinematics import Array, read_only
-from hexapod_control.servos.budget import Budget, budget
-from hexapod_control.servos.bus import Bus, BusError, Fault, Quantity, Reading
+from hexapod_control.servos.board import BoardWatch
+from hexapod_control.servos.budget import TURNAROUND, Budget, budget
+from hexapod_control.servos.bus import Bus, Fault, Quantity, Reading
 from hexapod_control.servos.calibration import Converter
+from hexapod_control.servos.roll_call import roll_call
 from hexapod_control.servos.settings import ServoSettings
 from hexapod_control.servos.watch import Presence
 
@@ -23,6 +26,7 @@ TRIES = 3  # of a read that must be complete
 MOTION = Quantity.POSITION | Quantity.SPEED | Quantity.LOAD
 HEALTH = Quantity.VOLTAGE | Quantity.TEMPERATURE | Quantity.FAULT
 HEALTH_RATE = 3.0  # [Hz] of every servo, at most
+HEALTH_SHARE = 0.08  # of the time on the line, at most
 MANY = 0.5  # share of servos that are silent together: they have no power, or the line is bad
 SUPPLY_PERIOD = 0.4  # [s]
 
@@ -45,8 +49,13 @@ class ServoGroup:
         self.ids = settings.ids
         count = len(self.ids)
         self.reads = Quantity.POSITION in bus.can_read
-        self.budget: Budget = budget(bus.timing, count, settings.rate, self.reads)
-        self._in_turn = bus.timing(count).turnarounds > 1  # one servo after the other
+        motion = partial(bus.timing, what=bus.can_read & MOTION)
+        self.budget: Budget = budget(motion, count, settings.rate, self.reads)
+        self._in_turn = motion(count).turnarounds > 1  # one servo after the other
+        question = bus.timing(1, bus.can_read & HEALTH)
+        busy = question.read + question.turnarounds * TURNAROUND
+        self._health_period = max(1.0 / (HEALTH_RATE * count), busy / HEALTH_SHARE)  # [s] between two servos
+        self._board_watch = BoardWatch(bus, settings, clock)
         self.presence = Presence(count, settings.lost_after, clock())
         self.positions = [math.nan] * count  # [raw]
         self.speeds = [math.nan] * count  # [rad/s]
@@ -67,16 +76,7 @@ class ServoGroup:
 
     def handshake(self) -> None:
         """Asks who is there. Raises BusError naming who is missing."""
-        there = dict(self.bus.identify())
-        if any(identity not in there for identity in self.ids):  # one disturbed moment is no missing servo
-            there.update(self.bus.identify())
-        missing = [f"{joint.joint} (id {joint.id})" for joint in self.converter.joints if joint.id not in there]
-        if missing:
-            found = ", ".join(map(str, sorted(there))) or "none"
-            raise BusError(
-                f"no answer from {len(missing)} of {len(self.ids)} servos: {', '.join(missing)}; ids found: {found}; "
-                "check cables, power and the ids in servos.joints"
-            )
+        roll_call(self.bus, self.converter.joints)
 
     # --- out ----------------------------------------------------------------------------------------
 
@@ -135,17 +135,18 @@ class ServoGroup:
         return missing
 
     def poll(self, deadline: float) -> list[int]:
-        """Reads what is due, no longer than to a steady time [s]. Returns who came back from quarantine."""
-        returned: list[int] = []
-        if self.reads:
-            for indices in self._portions():
-                returned += self._read(indices, self.bus.can_read & MOTION)
-                self._turn = indices[-1] + 1
-                if self.clock() >= deadline:
-                    break
-            else:
-                returned += self._pinged()
-        self._look_at_health(deadline)
+        """Reads what is due, no longer than to a steady time [s]. Returns who came back from quarantine.
+
+        Raises BoardSilent if a board has not answered for so long that a servo would be lost.
+        """
+        self._board_watch.look()
+        self._look_at_health()
+        returned = self._pinged() if self.reads else []
+        for indices in self._portions() if self.reads else ():  # last: they would take all the time there is
+            returned += self._read(indices, self.bus.can_read & MOTION)
+            self._turn = indices[-1] + 1
+            if self.clock() >= deadline:
+                break
         return returned
 
     def _portions(self) -> list[list[int]]:
@@ -154,7 +155,9 @@ class ServoGroup:
         if not there:
             return []
         start = next((n for n, i in enumerate(there) if i >= self._turn), 0)
-        chosen = (there[start:] + there[:start])[: self.budget.reads]
+        doubtful = [i for i in there if self.presence.misses[i]]  # whether they are gone shows in the next cycles
+        others = [i for i in there[start:] + there[:start] if i not in doubtful]
+        chosen = (doubtful + others)[: self.budget.reads]
         return [[index] for index in chosen] if self._in_turn else [chosen]
 
     def _read(self, indices: list[int], what: Quantity) -> list[int]:
@@ -206,15 +209,15 @@ class ServoGroup:
         self.presence.answered(index, now)
         return True
 
-    def _look_at_health(self, deadline: float) -> None:
+    def _look_at_health(self) -> None:
         """One servo's voltage, temperature and faults, or the board's supply; in turn, a few times a second."""
         now = self.clock()
         what = self.bus.can_read & HEALTH
-        if now >= self._supply_due and now < deadline:
+        if now >= self._supply_due:
             self._supply_due = now + SUPPLY_PERIOD
             self.board = self.bus.supply()
-        elif what and now >= self._health_due and now < deadline:
-            self._health_due = now + 1.0 / (HEALTH_RATE * len(self.ids))
+        elif what and now >= self._health_due:
+            self._health_due = now + self._health_period
             self._health = (self._health + 1) % len(self.ids)
             if not self.presence.quarantined(self._health):
                 self._ask_health(self._health, what)

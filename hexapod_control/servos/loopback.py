@@ -87,7 +87,7 @@ class LoopbackBus:
         """It has none."""
         return None, None
 
-    def timing(self, count: int) -> Timing:
+    def timing(self, count: int, what: Quantity = Quantity.POSITION) -> Timing:
         """No wire."""
         return Timing(0.0, 0.0, 0)
 

@@ -14,7 +14,7 @@ from enum import IntEnum
 from hexapod_control.servos.addressing import RELAX, TRIES, change_id, checked, clamped
 from hexapod_control.servos.bus import Quantity, Reading, Scale, Timing
 from hexapod_control.servos.exchange import BITS, Exchange, Wait
-from hexapod_control.servos.frames import Packet, checksum
+from hexapod_control.servos.frames import Packet, checksum, tail
 from hexapod_control.servos.port import Port
 
 SCALE = Scale(unit="tick", low=0, high=1000, center=500, per_rad=1000 / math.radians(240.0))
@@ -91,21 +91,21 @@ class Decoder:
         """The packets that these bytes complete."""
         buffer = self._buffer + data
         packets: list[Packet] = []
-        at = 0
-        while (at := buffer.find(HEADER, at)) >= 0 and len(buffer) >= at + 5:
+        start = 0
+        while (at := buffer.find(HEADER, start)) >= 0 and len(buffer) >= at + 5:
             servo, length, command = buffer[at + 2 : at + 5]
             end = at + 3 + length
             if not self._plausible(servo, length, command):
-                at += 1
+                start = at + 1
             elif len(buffer) < end:
                 break
             elif checksum(buffer[at + 2 : end - 1]) != buffer[end - 1]:
                 self.bad += 1
-                at += 1
+                start = at + 1
             else:
                 packets.append(Packet(servo, command, buffer[at + 5 : end - 1]))
-                at = end
-        self._buffer = buffer[at:] if at >= 0 else buffer[-1:] if buffer.endswith(HEADER[:1]) else b""
+                start = end
+        self._buffer = buffer[at:] if at >= 0 else tail(buffer[start:], HEADER)
         return packets
 
     def forget(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
 
-from hexapod_control.servos.bus import BusError, Fault, Quantity, Reading, Timing
+from hexapod_control.servos.bus import Fault, Quantity, Reading, Timing
 from hexapod_control.servos.port import Port
 from hexapod_control.servos.pwm import SCALE, Staging, Wire, checked, clamp, runs
 
@@ -132,14 +132,17 @@ class MaestroBus:
 
     def identify(self) -> Mapping[int, str]:
         """Asks for the error word, and clears what the noise of opening has left there."""
+        question = query_errors(self._form)
         for _ in range(3):
-            reply = self._wire.ask(query_errors(self._form), 2)
-            if len(reply) == 2:
+            reply = self._wire.ask(question, 2)
+            if len(reply) == 2 and reply[0] != question[0]:  # it may be an echo
                 self.counters.received += 1
                 return dict.fromkeys(self.ids, "hobby servo on a Maestro")
-        raise BusError(
+        raise self._wire.refusal(
+            question,
+            [question],
             'no Maestro answers: set its serial mode to "USB Dual Port" in the Maestro Control Center, use the command '
-            "port (the first of its two), and check that the CRC setting is the same on both sides"
+            "port (the first of its two), and check that the CRC setting is the same on both sides",
         )
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
@@ -172,7 +175,7 @@ class MaestroBus:
     def read(self, ids: Sequence[int], what: Quantity) -> dict[int, Reading]:
         """The pulses that are sent [us] and, the same for all, whether the board has had an error."""
         fault = self._errors(ids) if Quantity.FAULT in what else Fault.NONE
-        if fault is None:
+        if fault is None or not self._wire.settled():
             return {}
         if Quantity.POSITION not in what:
             return {i: Reading(fault=fault) for i in ids} if Quantity.FAULT in what else {}
@@ -186,6 +189,8 @@ class MaestroBus:
         return {i: Reading(position=p, fault=fault) for i, p in zip(ids, found, strict=True) if p}
 
     def _errors(self, ids: Sequence[int]) -> Fault | None:
+        if not self._wire.settled():
+            return None
         reply = self._wire.ask(query_errors(self._form), 2)
         self._wire.judge(ids, len(reply) == 2)
         if len(reply) < 2:
@@ -197,7 +202,11 @@ class MaestroBus:
         """It cannot tell."""
         return None, None
 
-    def timing(self, count: int) -> Timing:
+    def answers(self) -> bool | None:
+        """Whether the board answers; None if it cannot be asked now."""
+        return self._errors(()) is not None if self._wire.settled() else None
+
+    def timing(self, count: int, what: Quantity = Quantity.POSITION) -> Timing:
         """All in one row of channels."""
         write = len(targets(0, [SCALE.center] * count, self._form))
         read = count * (len(query_position(0, self._form)) + 2)

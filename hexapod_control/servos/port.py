@@ -9,7 +9,6 @@ import os
 import select
 import termios
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -43,7 +42,11 @@ class Port(Protocol):
 
 
 class SerialPort:
-    """A serial port of this machine, for this process alone and with the least latency it offers."""
+    """A serial port of this machine, for this process alone and with the least latency it offers.
+
+    pyserial opens and sets it; bytes go straight to and from its descriptor, which does not block: pyserial's own
+    `read` and `write` take as long as a short reply is on the wire.
+    """
 
     def __init__(self, path: str, baud: int) -> None:
         """Opens it. Raises PortGone, which says what to do."""
@@ -58,39 +61,67 @@ class SerialPort:
 
     def write(self, data: bytes) -> None:
         """Sends one frame in one write."""
-        with self._mapped("writing"):
-            self._serial.write(data)
+        try:
+            descriptor = self._serial.fileno()
+            sent = _put(descriptor, data)
+            deadline = time.monotonic() + WRITE_TIMEOUT
+            while sent < len(data):  # the line is full: rare, a frame is shorter than its buffer
+                if not select.select([], [descriptor], [], max(deadline - time.monotonic(), 0.0))[1]:
+                    raise PortGone(f"{self.path}: takes no bytes any more: check the adapter, plug it in again")
+                sent += _put(descriptor, data[sent:])
+        except PortGone:
+            raise
+        except DEAD as error:
+            raise self._gone("writing", error) from error
 
     def read(self, count: int, deadline: float) -> bytes:
         """Up to `count` bytes."""
         data = b""
-        with self._mapped("reading"):
+        try:
+            descriptor = self._serial.fileno()
             while len(data) < count:
                 left = max(deadline - time.monotonic(), 0.0)
-                if not select.select([self._serial.fileno()], [], [], left)[0]:
+                if not select.select([descriptor], [], [], left)[0]:
                     break
-                data += self._serial.read(count - len(data))
+                data += _taken(descriptor, count - len(data))
+        except DEAD as error:
+            raise self._gone("reading", error) from error
         return data
 
     def clear(self) -> None:
         """Forgets what has come in."""
-        with self._mapped("clearing"):
-            self._serial.reset_input_buffer()
+        try:
+            termios.tcflush(self._serial.fileno(), termios.TCIFLUSH)
+        except DEAD as error:
+            raise self._gone("clearing", error) from error
 
     def close(self) -> None:
         """Closes."""
         with contextlib.suppress(*DEAD):
             self._serial.close()
 
-    @contextlib.contextmanager
-    def _mapped(self, action: str) -> Iterator[None]:
-        try:
-            yield
-        except serial.SerialTimeoutException as error:
-            raise PortGone(f"{self.path}: takes no bytes any more: check the adapter, plug it in again") from error
-        except DEAD as error:
-            cause = "it was closed" if not self._serial.is_open else "unplugged? check the cable and the adapter"
-            raise PortGone(f"{self.path}: gone while {action} ({error}): {cause}") from error
+    def _gone(self, action: str, error: BaseException) -> PortGone:
+        cause = "it was closed" if not self._serial.is_open else "unplugged? check the cable and the adapter"
+        return PortGone(f"{self.path}: gone while {action} ({error}): {cause}")
+
+
+def _put(descriptor: int, data: bytes) -> int:
+    """How many of these bytes the line takes at once."""
+    try:
+        return os.write(descriptor, data)
+    except BlockingIOError:
+        return 0
+
+
+def _taken(descriptor: int, count: int) -> bytes:
+    """Bytes of a line that has some. Raises OSError if it has none after all: so a dead line looks."""
+    try:
+        data = os.read(descriptor, count)
+    except BlockingIOError:  # somebody was quicker
+        return b""
+    if not data:
+        raise OSError(errno.EIO, "it is readable and has no bytes")
+    return data
 
 
 def latency(path: str) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hexapod_control.servos import (
     dynamixel1,
@@ -21,14 +21,15 @@ from hexapod_control.servos import (
 from hexapod_control.servos.bus import Bus, Quantity, Scale
 from hexapod_control.servos.emulator import dynamixel1 as emulated_dynamixel1
 from hexapod_control.servos.emulator import dynamixel2 as emulated_dynamixel2
-from hexapod_control.servos.emulator import feetech_sc as emulated_feetech_sc
-from hexapod_control.servos.emulator import feetech_st as emulated_feetech_st
+from hexapod_control.servos.emulator import feetech as emulated_feetech
 from hexapod_control.servos.emulator import lx16a as emulated_lx16a
 from hexapod_control.servos.emulator.device import Device
 from hexapod_control.servos.emulator.maestro import MaestroDevice
 from hexapod_control.servos.emulator.servo2040 import Servo2040Device
 from hexapod_control.servos.emulator.ssc32 import Ssc32Device
 from hexapod_control.servos.emulator.world import ServoWorld
+from hexapod_control.servos.options import SWITCH, Choice, Measure, Option, Register
+from hexapod_control.servos.servo2040 import Dialect
 
 EVERYTHING = ~Quantity.NONE
 
@@ -46,7 +47,13 @@ class Protocol:
     ids: range  # that a servo can have
     can_read: Quantity  # from the servos themselves; NONE: positions are never known
     options: tuple[str, ...] = ()  # that `open` takes
+    settings: tuple[Option, ...] = ()  # of these, what `servos.options` of a robot file may say
+    scale_with: Callable[..., Scale] | None = None  # (**settings) -> raw units, where they depend on them
     notes: str = ""
+
+    def with_options(self, options: Mapping[str, object]) -> Protocol:
+        """This protocol with the raw units that these options make."""
+        return self if self.scale_with is None or not options else replace(self, scale=self.scale_with(**options))
 
 
 _ROWS = (
@@ -54,23 +61,26 @@ _ROWS = (
         name="feetech_st",
         title="Feetech ST (STS3215)",
         open=feetech_st.open_bus,
-        device=emulated_feetech_st.device,
+        device=emulated_feetech.st_device,
         scale=feetech_st.SCALE,
         baud=feetech_st.BAUD,
         ids=range(254),
         can_read=EVERYTHING,
         options=("wait", "acceleration"),
+        settings=(Register("acceleration", 0.0, 254.0, "", "value of register 41, written with every goal"),),
     ),
     Protocol(
         name="feetech_sc",
         title="Feetech SC (SC15, SCS0009)",
         open=feetech_sc.open_bus,
-        device=emulated_feetech_sc.device,
+        device=emulated_feetech.sc_device,
         scale=feetech_sc.scale(feetech_sc.DEGREES),
         baud=feetech_sc.BAUD,
         ids=range(254),
         can_read=EVERYTHING,
         options=("wait", "degrees"),
+        settings=(Measure("degrees", 90.0, 360.0, "deg", "range of the model's 1024 steps"),),
+        scale_with=feetech_sc.scale,
         notes="the range depends on the model; no sync read: one turnaround per servo",
     ),
     Protocol(
@@ -95,6 +105,7 @@ _ROWS = (
         ids=range(253),
         can_read=EVERYTHING,
         options=("wait", "read"),
+        settings=(Choice("read", {"sync": "sync", "fast": "fast"}, "fast: one reply of all, by recent firmware"),),
         notes="needs the extra `dynamixel`; 57600 baud from the factory is slow, set 1000000",
     ),
     Protocol(
@@ -119,6 +130,7 @@ _ROWS = (
         ids=range(servo2040.LAST + 1),
         can_read=Quantity.NONE,
         options=("dialect",),
+        settings=(Choice("dialect", {d.value: d for d in Dialect}, "which firmware; left out it is found out"),),
         notes="one relay feeds all servos; tells supply voltage and current, the fork its over-current latch too",
     ),
     Protocol(
@@ -131,6 +143,10 @@ _ROWS = (
         ids=range(ssc32.LAST + 1),
         can_read=Quantity.NONE,
         options=("battery", "divider"),
+        settings=(
+            Choice("battery", {name: name for name in "ABCDEFGH"}, "analog input to which the battery is wired"),
+            Measure("divider", 0.01, 100.0, "", "battery = divider * input"),
+        ),
         notes="an SSC-32U comes with 9600 baud: set 115200",
     ),
     Protocol(
@@ -143,6 +159,10 @@ _ROWS = (
         ids=range(maestro.LAST + 1),
         can_read=maestro.MaestroBus.can_read,
         options=("device", "crc"),
+        settings=(
+            Register("device", 0.0, 127.0, "", "number of the board, where several share the line"),
+            Choice("crc", SWITCH, "as set in the Control Center"),
+        ),
         notes='set "USB Dual Port", the serial timeout, and home Off for every channel: the board\'s dead-man switch',
     ),
     Protocol(
@@ -159,3 +179,8 @@ _ROWS = (
 )
 
 PROTOCOLS: Mapping[str, Protocol] = {row.name: row for row in _ROWS}
+
+
+def scale(protocol: str, options: Sequence[tuple[str, object]] = ()) -> Scale:
+    """Raw units of a protocol with these options of a robot file."""
+    return PROTOCOLS[protocol].with_options(dict(options)).scale

@@ -14,6 +14,8 @@ from hexapod_control.servos.port import Port
 
 SCALE = Scale(unit="us", low=500, high=2500, center=1500, per_rad=2000.0 / math.pi)
 PATIENCE = 0.03  # [s] a board may take to answer, the USB turnaround included
+SETTLE = 0.1  # [s] of silence after which a reply that did not come in time is taken for lost
+MUCH = 4096  # bytes
 
 
 def clamp(pulse: float) -> int:
@@ -77,7 +79,8 @@ class Wire:
     def __init__(self, port: Port) -> None:
         self.port = port
         self.counters = Counters()
-        self._busy_until = 0.0
+        self._busy_until = 0.0  # steady time [s]
+        self._quiet_at = 0.0  # [s] a late reply may come until then, 0 if none is missing
 
     def seconds(self, count: int) -> float:
         """Time [s] of so many bytes."""
@@ -90,13 +93,47 @@ class Wire:
         self.port.write(frame)
 
     def ask(self, request: bytes, count: int, patience: float = PATIENCE) -> bytes:
-        """Sends a request and waits for `count` bytes; fewer, counted as a timeout, if they do not come in time."""
+        """Sends a request and waits for `count` bytes; fewer, counted as a timeout, if they do not come in time.
+
+        Replies do not tell what they answer: ask only when `settled`, or a late reply is taken for the next one.
+        """
         self.port.clear()
         self.send(request)
         reply = self.port.read(count, self._busy_until + self.seconds(count) + patience)
         if len(reply) < count:
             self.counters.timeouts += 1
+            self._quiet_at = time.monotonic() + SETTLE
         return reply
+
+    def settled(self) -> bool:
+        """Whether no reply to an earlier question can come any more; throws away what came too late."""
+        now = time.monotonic()
+        if now >= self._quiet_at and self._quiet_at and self.port.read(MUCH, now):
+            self._quiet_at = now + SETTLE
+        if now < self._quiet_at:
+            return False
+        self._quiet_at = 0.0
+        return True
+
+    def forgive(self) -> None:
+        """The bytes that did not come were only asked for to see that they do not."""
+        self.counters.timeouts -= 1
+        self._quiet_at = 0.0
+
+    def refusal(self, request: bytes, echoes: Sequence[bytes], otherwise: str) -> BusError:
+        """Why a board has not answered: the line echoes, if a request has one of these replies; else something else."""
+        self.drain()
+        if self.ask(request, max(map(len, echoes))) not in echoes:
+            return BusError(otherwise)
+        self.counters.echoes += 1
+        return BusError(
+            f"the line gives back what is sent at {self.port.baud} baud, which no board does: separate TX from RX, or "
+            "switch the local echo of the adapter off"
+        )
+
+    def drain(self) -> None:
+        """Throws away what is under way."""
+        self.port.read(MUCH, time.monotonic() + SETTLE)
 
     def listen(self, seconds: float) -> None:
         """Waits until the board says anything of its own, at most so long [s]."""

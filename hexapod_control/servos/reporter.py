@@ -13,6 +13,7 @@ from hexapod_control.servos.settings import ServoSettings
 from hexapod_control.servos.telemetry import Power, Snapshot, Trouble, Wish
 
 WINDOW = 1.0  # [s] over which the rate is counted
+ECHO = "the line gives back what is sent: it is dropped, but takes time: switch the local echo of the adapter off"
 WORDS = 0.1  # [s] between two looks at what is wrong
 
 
@@ -63,6 +64,7 @@ class Reporter:
             counters=group.bus.counters,
             troubles=self._troubles,
             wish=judge.wish if power is Power.ON else Wish.NOTHING,
+            share=judge.share,
         )
 
     def _count(self, now: float) -> None:
@@ -80,9 +82,12 @@ class Reporter:
         if group is None:
             self._troubles = (Trouble("port", True, f"{gone}; torque counts as off, the port is tried again"),)
             return
-        slow = group.budget.sentence
-        found = judge.troubles(group, now)
-        self._troubles = (*found, Trouble("budget", False, slow)) if slow else found
+        found = list(judge.troubles(group, now))
+        if group.budget.sentence:
+            found.append(Trouble("budget", False, group.budget.sentence))
+        if group.bus.counters.echoes:
+            found.append(Trouble("echo", False, ECHO))
+        self._troubles = tuple(found)
 
     def _pose(
         self, group: ServoGroup, judge: Judge, row: Array | None, now: float

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from hexapod_control.servos.bus import BusError, Fault, Quantity, Reading, Timing
+from hexapod_control.servos.bus import Fault, Quantity, Reading, Timing
 from hexapod_control.servos.port import Port
 from hexapod_control.servos.pwm import SCALE, Staging, Wire, checked, clamp, runs
 
@@ -164,11 +164,15 @@ class Servo2040Bus:
         self.can_read = Quantity.FAULT if dialect is Dialect.FORK else Quantity.NONE
 
     def identify(self) -> Mapping[int, str]:
-        """Finds out the dialect."""
-        dialect = self._dialect()
-        if dialect is None:
-            raise BusError(
-                "no Servo2040 answers: it needs the Chica firmware, and the port must be the board's own USB one"
+        """Finds out the dialect, or whether the one that was given gets answers."""
+        given, dialect = self.dialect, self._dialect()
+        if dialect is None or (given and not any(self._asked(given, CURRENT, 2) for _ in range(4))):
+            also = f"; or it does not speak the dialect {given.value}: leave options.dialect out" if given else ""
+            question = query(CURRENT, 2)
+            raise self._wire.refusal(
+                question,
+                [question, 2 * question],  # an answer begins like its question
+                f"no Servo2040 answers: it needs the Chica firmware, and its port must be the board's own USB{also}",
             )
         return dict.fromkeys(self.ids, f"hobby servo on a Servo2040, {dialect.value} firmware")
 
@@ -181,7 +185,7 @@ class Servo2040Bus:
                 self.dialect, self.can_read = Dialect.FORK, Quantity.FAULT
                 break
             if len(answer) == size and self._decoded(answer, Dialect.ORIGINAL, request):
-                self.counters.timeouts -= 1  # the byte that never comes is no loss
+                self._wire.forgive()  # the byte that never comes is no loss
                 plain += 1
             if plain == 2:
                 self.dialect = Dialect.ORIGINAL
@@ -189,10 +193,11 @@ class Servo2040Bus:
         return self.dialect
 
     def _ask(self, start: int, count: int) -> tuple[int, ...]:
-        """Values of neighbouring indices; none if the reply is missing or wrong."""
-        dialect = self._dialect()
-        if dialect is None:
-            return ()
+        """Values of neighbouring indices; none if the reply is missing or wrong, or one before may still come."""
+        dialect = self._dialect() if self._wire.settled() else None
+        return self._asked(dialect, start, count) if dialect else ()
+
+    def _asked(self, dialect: Dialect, start: int, count: int) -> tuple[int, ...]:
         request, size = query(start, count), 3 + 2 * count + dialect.checksum
         answer = self._wire.ask(request, size)
         found = self._decoded(answer, dialect, request)
@@ -263,7 +268,11 @@ class Servo2040Bus:
             return None, None
         return self.dialect.volts(found[1]), self.dialect.amperes(found[0])
 
-    def timing(self, count: int) -> Timing:
+    def answers(self) -> bool | None:
+        """Whether the board answers; None if it cannot be asked now."""
+        return bool(self._ask(CURRENT, 2)) if self._wire.settled() else None
+
+    def timing(self, count: int, what: Quantity = Quantity.POSITION) -> Timing:
         """Reading is voltage and current: the board has nothing to tell about its servos."""
         write, size = len(set_goals(0, [SCALE.center] * count)), 7 + (self.dialect.checksum if self.dialect else 0)
         return Timing(self._wire.seconds(write), self._wire.seconds(len(query(CURRENT, 2)) + size), 1)

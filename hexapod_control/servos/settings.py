@@ -14,7 +14,7 @@ A robot without it has the loopback bus. Everything is refused before any torque
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, Protocol
@@ -22,13 +22,13 @@ from typing import Any, Protocol
 from hexapod_control.core.robot import Robot
 from hexapod_control.robots.document import Entry, read
 from hexapod_control.robots.load import RobotFile
-from hexapod_control.robots.schema import Number, did_you_mean, known_keys, refuse_unknown, spell, value
+from hexapod_control.robots.schema import Number, bound, did_you_mean, known_keys, refuse_unknown, spell, value
 from hexapod_control.servos.bus import Scale
 from hexapod_control.servos.calibration import Calibration
 from hexapod_control.servos.joint_settings import calibrations, standard_calibrations
+from hexapod_control.servos.options import Option, values
 
 LOOPBACK = "loopback"
-INTERNAL = ("wait", "clock", "positions", "dialect", "read")  # options that are not for a robot file
 
 
 class Kind(Protocol):
@@ -47,8 +47,11 @@ class Kind(Protocol):
         """That a servo can have."""
 
     @property
-    def options(self) -> tuple[str, ...]:
+    def settings(self) -> tuple[Option, ...]:
         """What `servos.options` may say."""
+
+    def with_options(self, options: Mapping[str, object]) -> Kind:
+        """This kind with the raw units that these options make."""
 
 
 class OnLost(Enum):
@@ -99,7 +102,7 @@ class ServoSettings:
     on_silence: OnSilence = OnSilence.HOLD
     on_exit: OnExit = OnExit.SIT
     battery: Battery = field(default_factory=Battery)
-    options: tuple[tuple[str, str | float], ...] = ()  # of the protocol: (name, value)
+    options: tuple[tuple[str, object], ...] = ()  # of the protocol: (name, value), as its bus takes them
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -120,6 +123,21 @@ _BATTERY = (
     Number("time", 1, 0.5, 60.0, "s", "sags shorter than that do not count"),
 )
 _CHOICES: Mapping[str, type[Enum]] = {"on_lost": OnLost, "on_silence": OnSilence, "on_exit": OnExit}
+
+
+def keys(known: Mapping[str, Kind]) -> Iterator[tuple[str, str]]:
+    """Every key of the section but the joints', and what its value must be."""
+    yield "protocol", f"must be one of {', '.join(known)}"
+    yield "port", "must be the path of a port"
+    for row in _NUMBERS:
+        yield row.key, bound(row)
+    for name, words in _CHOICES.items():
+        yield name, f"must be one of {', '.join(word.value for word in words)}"
+    for row in _BATTERY:
+        yield f"battery.{row.key}", bound(row)
+    for protocol, kind in known.items():
+        for option in kind.settings:
+            yield f"options.{option.key}", f"{option.bound}, with {protocol}: {option.what}"
 
 
 def protocols() -> Mapping[str, Kind]:
@@ -146,11 +164,12 @@ def servo_settings(
         raise section.error(f"is {spell(section.value)}", "must be a section", "leave it out for the loopback bus")
     refuse_unknown(section, _known())
     name = _protocol(section, table)
-    kind = table[name]
+    options = values(section.children["options"], table[name].settings) if "options" in section.children else {}
+    kind = table[name].with_options(options)
     given = {row.key: value(section.children[row.key], row) for row in _NUMBERS if row.key in section.children}
     baud = _baud(section, given.pop("baud", float(kind.baud)))
     more: dict[str, Any] = {**given, **_choices(section), "battery": _battery(section)}
-    more["options"] = _options(section, kind)
+    more["options"] = tuple(options.items())
     return ServoSettings(name, _port(section, name, port), baud, calibrations(section, file.robot, kind), **more)
 
 
@@ -213,21 +232,6 @@ def _choices(section: Entry) -> dict[str, Enum]:
             raise entry.error(f"is {spell(entry.value)}", f"must be one of {', '.join(words)}")
         found[name] = kind(str(entry.value))
     return found
-
-
-def _options(section: Entry, kind: Kind) -> tuple[tuple[str, str | float], ...]:
-    entry = section.children.get("options")
-    if entry is None:
-        return ()
-    words = [name for name in kind.options if name not in INTERNAL]
-    refuse_unknown(entry, dict.fromkeys(words))
-    found: list[tuple[str, str | float]] = []
-    for name, child in entry.children.items():
-        if isinstance(child.value, bool) or not isinstance(child.value, (str, int, float)):
-            raise child.error(f"is {spell(child.value)}", "must be a number or a text")
-        plain = str(child.value) if isinstance(child.value, str) else float(child.value)
-        found.append((name, int(plain) if isinstance(plain, float) and plain.is_integer() else plain))
-    return tuple(found)
 
 
 def _battery(section: Entry) -> Battery:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hexapod_control.servos.bus import BusError, Fault, Quantity, Reading, Timing
+from hexapod_control.servos.bus import Fault, Quantity, Reading, Timing
 from hexapod_control.servos.port import Port
 from hexapod_control.servos.pwm import SCALE, Staging, Wire, checked, clamp
 
@@ -92,9 +92,13 @@ class Ssc32Bus:
                 self.counters.received += 1
                 return dict.fromkeys(self.ids, "hobby servo on an SSC-32")
             self.counters.bad += bool(reply)
-        raise BusError(
+            if reply:  # and the rest of it, which may end like an answer
+                self._wire.drain()
+        raise self._wire.refusal(
+            query_moving(),
+            [query_moving()],
             f"no SSC-32 answers at {self._wire.port.baud} baud: check power, the VL jumper and the baud "
-            "(an SSC-32U comes with 9600, our Arduino sketch has 115200)"
+            "(an SSC-32U comes with 9600, our Arduino sketch has 115200)",
         )
 
     def _frame(self, frame: bytes) -> bytes:
@@ -131,7 +135,7 @@ class Ssc32Bus:
 
     def read(self, ids: Sequence[int], what: Quantity) -> dict[int, Reading]:
         """The pulses that are sent [us, steps of 10]; servos without a pulse are missing. One reply for all."""
-        if not ids or Quantity.POSITION not in what:
+        if not ids or Quantity.POSITION not in what or not self._wire.settled():
             return {}
         reply = self._wire.ask(self._frame(query_pulses(ids)), len(ids))
         sent = pulses(reply)
@@ -145,11 +149,14 @@ class Ssc32Bus:
 
     def supply(self) -> tuple[float | None, float | None]:
         """The battery [V], where an input is wired to it; the first reading of an input is not valid."""
-        if not self._battery:
+        if not self._battery or not self._wire.settled():
             return None, None
         request = query_analog(self._battery)
         if not self._warm:
             self._warm = len(self._wire.ask(self._frame(request), 1)) == 1
+            if not self._warm:
+                self._unsure = True
+                return None, None
         reply = self._wire.ask(self._frame(request), 1)
         if not reply:
             self._unsure = True
@@ -157,7 +164,18 @@ class Ssc32Bus:
         self.counters.received += 1
         return reply[0] * VOLT * self._divider, None
 
-    def timing(self, count: int) -> Timing:
+    def answers(self) -> bool | None:
+        """Whether the board answers; None if it cannot be asked now."""
+        if not self._wire.settled():
+            return None
+        reply = self._wire.ask(self._frame(query_moving()), 1)
+        good = reply in (b".", b"+")
+        self.counters.received += good
+        self.counters.bad += bool(reply) and not good
+        self._unsure |= not good
+        return good
+
+    def timing(self, count: int, what: Quantity = Quantity.POSITION) -> Timing:
         """With T20 and four-digit pulses."""
         write = len(move(dict.fromkeys(range(count), SCALE.center), 0.02))
         read = len(query_pulses(range(count))) + count

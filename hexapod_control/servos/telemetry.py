@@ -56,3 +56,4 @@ class Snapshot:
     counters: Counters = field(default_factory=Counters)
     troubles: tuple[Trouble, ...] = ()
     wish: Wish = Wish.NOTHING
+    share: float = 1.0  # of their speed that the servos should have, 0 to 1

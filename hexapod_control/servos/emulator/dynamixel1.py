@@ -54,7 +54,7 @@ class AxTable:
             world.torque(index, bool(memory[Register.TORQUE]))
         if touched(written, Register.GOAL):
             raw = min(int.from_bytes(memory[Register.GOAL : Register.GOAL + 2], "little"), 1023)
-            units = int.from_bytes(memory[Register.SPEED : Register.SPEED + 2], "little") & codec.FASTEST
+            units = int.from_bytes(memory[Register.SPEED : Register.SPEED + 2], "little") & codec.SPEEDS.fastest
             distance = abs(raw - world.position(index))
             world.goal(index, raw, distance / (units * codec.STEPS_PER_SECOND) if units else 0.0)
 

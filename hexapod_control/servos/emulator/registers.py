@@ -19,14 +19,37 @@ DELAY_UNIT = 2e-6  # [s] of the return delay register
 class Table(Protocol):
     """Registers of a kind of servo, and what they do."""
 
-    size: int  # bytes of the registers
-    id_address: int
-    delay_address: int
-    level_address: int
-    quiet_level: int  # value of the level register with which only reads are answered
-    start: Mapping[int, bytes]  # registers after power-on
-    fault_bits: FaultBits
-    sync_read: bool
+    @property
+    def size(self) -> int:
+        """Bytes of the registers."""
+
+    @property
+    def id_address(self) -> int:
+        """Of a servo's own id."""
+
+    @property
+    def delay_address(self) -> int:
+        """Of the return delay."""
+
+    @property
+    def level_address(self) -> int:
+        """Of what is answered."""
+
+    @property
+    def quiet_level(self) -> int:
+        """Value of the level register with which only reads are answered."""
+
+    @property
+    def start(self) -> Mapping[int, bytes]:
+        """Registers after power-on."""
+
+    @property
+    def fault_bits(self) -> FaultBits:
+        """Of the error byte."""
+
+    @property
+    def sync_read(self) -> bool:
+        """Whether one frame can read many."""
 
     def show(self, world: ServoWorld, index: int, memory: bytearray) -> None:
         """Brings the registers that tell something up to date."""
