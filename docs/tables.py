@@ -21,10 +21,16 @@ from rclpy.qos import DurabilityPolicy
 
 from hexapod_control import graph
 from hexapod_control.cli import main
+from hexapod_control.core.motions import KINDS, Motion
+from hexapod_control.motions.keys import FOR_HEIGHT_TOLD, keys
+from hexapod_control.motions.transitions import transitions
 from hexapod_control.nodes import parameters
 from hexapod_control.nodes.base import GuardedNode
 from hexapod_control.nodes.tf2_messages import TFMessage
 from hexapod_control.robots import schema
+from hexapod_control.robots.load import load
+from hexapod_control.servos import settings
+from hexapod_control.servos.protocols import PROTOCOLS
 
 REFERENCE = Path(__file__).with_name("reference.md")
 VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {  # parameters with which a node has all its topics
@@ -39,6 +45,12 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "`enable_stamped_cmd_vel`",
     "body_pose": "pose of the body relative to the neutral stance, six degrees of freedom",
     "gait": "gait to change to, by name",
+    "arc": "steering by distance and curvature: `x` is the travel of the outermost foot per stance, m, `y` the "
+    "curvature, 0 straight on, 1.999 on the spot, + to the right; counts like `cmd_vel`",
+    "motion": "motion to play: a name from `motions`, or the path of a file; empty: the one that plays ends with its "
+    "cycle",
+    "foot_command": "single feet by hand, `<leg>_foot`: where the ball's centre is to be, in `base_link`; empty: they "
+    "come down. Refused if the robot would tip",
     "foot_targets": "in `base_link`, `<leg>_foot`: centre of the foot's ball, its velocity, and as `wrench.force.z` "
     "its planned load, 0 in swing",
     "joint_motion": "a row of joints where feet cannot say it: getting up from any pose. Never in the same tick as "
@@ -52,10 +64,12 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "odom": "`base_footprint` in `odom`, with covariances",
     "/tf": "`odom` → `base_footprint` → `base_link`",
     "/tf_static": "latched: `base_link` → `lidar_link` of the simulation",
-    "gait_state": "latched: unknown, sitting, rising, standing, walking, sinking, fault",
+    "gait_state": "latched: unknown, sitting, rising, standing, walking, moving, sinking, fault",
     "gait_active": "latched: name of the gait in force",
     "gaits": "latched: names of all gaits, with commas",
-    "motion_state": "latched: name, phase and percent of what is going on",
+    "motions": "latched: names of the motions that come with the package, with commas",
+    "motion_state": "latched: name, phase and percent of what is going on. Of a motion: `rehearse`, its steps, at last "
+    "`done`, `cancelled`, or `refused` and behind the percent why",
     "velocity_limits": "latched: greatest speed along each axis now; zero unless the robot is on its feet",
     "body_pose_achieved": "latched: where the body is, after clamping",
     "stability_margin": "distance of the centre of mass from the edge of the support polygon, m",
@@ -66,6 +80,9 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "driving": "who is at the controls, said by whoever sends `cmd_vel`",
     "command_source": "latched: whose `cmd_vel` is followed",
     "armed": "latched: whether the servos have torque",
+    "speed_share": "latched: share of its speed that hot servos leave the robot, 0 to 1; scales `velocity_limits`",
+    "servo_driver/calibration/prompt": "latched: the open question of the guided calibration, as JSON",
+    "servo_driver/calibration/answer": "what a person answers, as typed in the terminal",
     "battery_state": "voltage, where the servos tell it",
     "mujoco_sim/push": "a force on the simulated body, N",
     "/clock": "with `publish_clock`",
@@ -75,10 +92,18 @@ SERVICES: Mapping[str, str] = {
     "stand": "stand up, from whatever pose the joints are in; refused while that is unknown",
     "sit": "come to rest, feet to neutral, belly down",
     "stop": "body to rest, feet in the air straight down, where they stay until a zero `cmd_vel`",
+    "cancel_motion": "end the motion that plays now: what moves comes to rest, feet in the air go down",
+    "pack": "play the motion that sits down and folds the legs for transport",
+    "unpack": "play the motion that unfolds them and stands up",
     "estop": "true cuts the torque and latches; false only lets go of the button",
     "reset_fault": "clears the latch of `estop`",
     "arm": "torque on where the joints are; the targets are reached within 1 s",
     "disarm": "torque off, without a latch",
+    "servo_driver/calibration/start": "begin the guided calibration; refused while the servos hold",
+    "servo_driver/calibration/accept": "it is there, or what stands in brackets: Enter in the terminal",
+    "servo_driver/calibration/back": "the question before",
+    "servo_driver/calibration/save": "write the robot file, once all steps are done",
+    "servo_driver/calibration/cancel": "torque off, the file stays as it is",
     "odometry/reset_odometry": "the origin of `odom` is where the robot is now",
     "mujoco_sim/set_pause": "true stops the world, false lets it go on",
     "mujoco_sim/step_simulation": "one period of a paused world",
@@ -250,6 +275,26 @@ def robot_file() -> str:
     return table(("key", "value"), rows)
 
 
+def servos() -> str:
+    """Keys of a robot file's section `servos`, without its joints."""
+    return table(("key", "value"), ((f"`servos.{key}`", value) for key, value in settings.keys(PROTOCOLS)))
+
+
+def motion_file() -> str:
+    """Keys of a motion file and of every kind of step."""
+    head = ("key", "value", "default", "scaled", "what it is")
+    parts = [table(head, (*(key.told for key in keys(Motion).values()), FOR_HEIGHT_TOLD))]
+    for name, kind in KINDS.items():
+        rows = [key.told for key in keys(kind).values()]
+        parts.append(f"### Step {name}\n\n{kind.__doc__}" + (f"\n\n{table(head, rows)}" if rows else ""))
+    return "\n\n".join(parts)
+
+
+def states() -> str:
+    """What follows from commands in all states, tried on the planner."""
+    return table(("the robot is", "it is told", "what follows"), transitions(load("phantomx").robot))
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "topics": topics,
     "services": services,
@@ -257,6 +302,9 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "launch arguments": launch_arguments,
     "options": options,
     "robot file": robot_file,
+    "motion file": motion_file,
+    "states": states,
+    "servos": servos,
 }
 
 

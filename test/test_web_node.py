@@ -149,20 +149,40 @@ def test_a_stream_of_nan_is_a_stop(house):
     assert all(math.isfinite(value) for sent in house.velocities for value in messages.twist(sent))
 
 
-def test_pose_gait_and_push_reach_their_topics(house):
+def test_pose_gait_motion_and_push_reach_their_topics(house):
     poses, gaits = house.bench.listen(Pose, "body_pose"), house.bench.listen(String, "gait")
+    motions = house.bench.listen(String, "motion")
     pushes = house.bench.listen(Wrench, "mujoco_sim/push")
     commands = house.node.commands
-    for publisher in (commands._pose, commands._gait, commands._push):
+    for publisher in (commands._pose, commands._gait, commands._motion, commands._push):
         house.until(lambda publisher=publisher: publisher.get_subscription_count())
     visitor = house.visit()
     visitor.send("pose", z=0.01, roll=0.1)
     visitor.send("gait", name="wave")
+    visitor.send("play", name="bow")
     visitor.send("push", x=10.0, y=-5.0)
-    house.until(lambda: poses and gaits and pushes)
+    house.until(lambda: poses and gaits and motions and pushes)
     assert messages.body_pose(poses[-1]) == pytest.approx((0.0, 0.0, 0.01, 0.1, 0.0, 0.0))
     assert gaits[-1].data == "wave"
+    assert motions[-1].data == "bow"
     assert (pushes[-1].force.x, pushes[-1].force.y) == (10.0, -5.0)
+
+
+def test_the_page_sees_motions_how_far_they_are_and_why_they_are_refused(house, bench):
+    visitor = house.visit()
+    bench.publisher(String, "motions", LATCHED).publish(String(data="bow,wave"))
+    state = bench.publisher(String, "motion_state", LATCHED)
+    state.publish(String(data="bow pose 40"))
+    house.until(lambda: visitor.heard("state") and visitor.heard("state")[-1]["motion"])
+    assert visitor.heard("state")[-1]["motion"] == {"name": "bow", "phase": "pose", "percent": 40.0}
+    house.until(lambda: visitor.heard("status") and visitor.heard("status")[-1]["motions"] == ["bow", "wave"])
+    state.publish(String(data="wave refused 0 wave.yaml:7: leg: too far (1.2 s after the start)"))
+    house.until(lambda: visitor.heard("answer"))
+    answer = visitor.heard("answer")[-1]
+    assert (answer["what"], answer["ok"]) == ("wave", False)
+    assert answer["text"] == "wave.yaml:7: leg: too far (1.2 s after the start)"
+    state.publish(String(data="walk tripod 30"))
+    house.until(lambda: visitor.heard("state")[-1]["motion"] is None)
 
 
 class Services:

@@ -32,6 +32,10 @@ SPY = """for (const name of ["drawLeg", "drawTraces", "drawSupport", "drawMass",
   };
 }"""
 WORLD = "hexapod.robot.status.world"
+PLAYING = """(() => {
+  const [box, name, bar] = ["", "-name", "-bar"].map((part) => document.querySelector(`#playing${part}`));
+  return box.hidden ? null : [name.textContent, bar.value];
+})()"""
 CONTROLS = ("#left", "#right", "#stop", "#estop", "#stand", "#sit", "#gait", "#raise")
 REACHED = "stop estop stand sit gait raise lower left right speed seat share help views space"
 
@@ -256,6 +260,55 @@ def test_the_list_changes_the_gait_and_a_key_does_too(stage, page):
     stage.until(lambda: page.js("hexapod.robot.gait") == "tripod")
 
 
+def test_a_button_plays_a_motion_and_a_bar_shows_how_far_it_has_come(stage, page):
+    shown, pitches = [], []
+
+    def look():
+        shown.append(page.js(PLAYING))
+        pitches.append(stage.pose[4])
+        return shown[-1]
+
+    page.click("#moves [data-motion=bow]")
+    stage.until(lambda: "done" in str(look()), 25.0, "the end of the motion")
+    assert {"Bow · rehearse", "Bow · pose"} <= {found[0] for found in shown if found}
+    values = [found[1] for found in shown if found and found[0] == "Bow · pose"]
+    assert values == sorted(values)
+    assert values[-1] > 80
+    assert max(pitches) > math.radians(5), "the simulated robot bows"
+    stage.until(lambda: look() is None)
+    stage.until(lambda: abs(stage.pose[4]) < 0.02)
+
+
+def test_a_motion_is_cancelled_by_its_button_and_a_refusal_is_told(stage, page):
+    page.click("#moves [data-motion=wave]")
+    stage.until(lambda: (page.js(PLAYING) or [""])[0] == "Wave · leg", 12.0)
+    page.click("#cancel")
+    stage.until(lambda: page.js(PLAYING) is None)
+    stage.until(lambda: stage.state() == "standing")
+    page.js("hexapod.link.send('play', {name: 'moonwalk'})")
+    stage.until(lambda: page.js("document.querySelector('#toast').textContent").startswith("moonwalk: "))
+
+
+def test_the_stability_margin_is_a_number_with_a_bar_that_is_red_when_it_is_low(stage, page):
+    stage.until(lambda: page.js("document.querySelector('#margin').dataset.tone") == "good")
+    text, margin = page.js("[document.querySelector('#margin b').textContent, hexapod.views.pose.margin]")
+    assert int(text.removeprefix("margin ").removesuffix(" mm")) == pytest.approx(1000 * margin, abs=0.51)
+    # The next message of the robot shows the truth again: the low number is looked at before one can come.
+    color, bad, width = page.js("""(() => {
+      hexapod.moves.stands(12);
+      const bar = document.querySelector("#margin i");
+      const found = document.createElement("i");
+      found.style.color = "var(--bad)";
+      document.body.append(found);
+      const bad = getComputedStyle(found).color;
+      found.remove();
+      return [getComputedStyle(bar).backgroundColor, bad, bar.style.width];
+    })()""")
+    assert color == bad
+    assert width == "10%"
+    stage.until(lambda: page.js("document.querySelector('#margin').dataset.tone") == "good")
+
+
 def test_height_buttons_and_pose_sliders_move_the_body(stage, page):
     for _ in range(3):
         page.click("#raise")
@@ -359,7 +412,7 @@ def test_a_lost_connection_is_unmistakable_and_comes_back(stage, page):
 
 def test_everything_is_reached_by_the_keyboard_alone(stage, page):
     seen = set()
-    for _ in range(60):
+    for _ in range(80):
         page.press("Tab", "Tab")
         seen.add(page.js("document.activeElement.id || document.activeElement.dataset.tab"))
     assert set(REACHED.split()) <= seen

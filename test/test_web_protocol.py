@@ -11,7 +11,7 @@ from hexapod_control.sim.settings import WORLDS
 from hexapod_control.web import protocol
 from hexapod_control.web.access import FAILURES, PENALTY, Doorkeeper, Gate, loopback
 from hexapod_control.web.desk import DEAD_MAN, FLOOD, HELLO, IDLE, RATE, Close, Desk, Do, Tell
-from hexapod_control.web.protocol import Ask, Drive, Gait, Pose, Refused, parse
+from hexapod_control.web.protocol import Ask, Drive, Gait, Play, Pose, Refused, parse
 
 TOKEN = "0123456789abcdef"
 
@@ -64,6 +64,8 @@ def text(**fields):
         (text(t="drive", on=True, vx=0.5, wz=-1), Drive(True, 0.5, 0.0, -1.0)),
         (text(t="pose", z=0.01, roll=0.1), Pose(z=0.01, roll=0.1)),
         (text(t="gait", name="wave"), Gait("wave")),
+        (text(t="play", name="bow"), Play("bow")),
+        (text(t="play", name=""), Play("")),
         (text(t="ask", what="estop"), Ask("estop")),
     ],
 )

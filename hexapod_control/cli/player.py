@@ -20,7 +20,7 @@ from hexapod_control.nodes.kinds import message_class
 
 GLOBAL = ("/tf", "/tf_static", "/diagnostics", "/clock", "/rosout")
 LEFT_OUT = ("/rosout", "/parameter_events")  # every node makes its own
-COMMANDS = ("cmd_vel", "gait", "body_pose", "foot_command", "joint_targets", "joint_motion", "driving")
+COMMANDS = ("cmd_vel", "arc", "gait", "body_pose", "foot_command", "motion", "joint_targets", "joint_motion", "driving")
 ACTING = ("gait_planner", "inverse_kinematics", "servo_driver", "mujoco_sim", "odometry")
 MEET = 0.5  # [s] for nodes to see each other
 GUARD = 0.1  # [s] between two looks for a robot

@@ -50,3 +50,17 @@ def place(
         shift_x, shift_y = rolling_shift(leg, joints, placement, radius)
     centre = placement.to_base(x + shift_x, y + shift_y, z)
     return centre, bend(leg, centre, previous)
+
+
+def rolled(
+    leg: Leg, before: Row, after: Row, placement: Placement, tilt: tuple[float, float], radius: float
+) -> tuple[float, float]:
+    """Way (x, y) [m] of the ball's centre over the ground between two rows of joints, without slip.
+
+    `tilt` is the change of the body's roll and pitch [rad]. Rolling has no memory: a tibia that leans and turns about
+    the vertical only spins its ball, where rolling_shift, one to one, turns with it. So this is the way to take for
+    a sum of small steps.
+    """
+    heading, bent = leg.hip_yaw + 0.5 * (before[0] + after[0]), after[1] + after[2] - before[1] - before[2]
+    x, y, _ = placement.turn(bent * sin(heading), -bent * cos(heading), after[0] - before[0])
+    return radius * (y + tilt[1]), -radius * (x + tilt[0])

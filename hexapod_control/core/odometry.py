@@ -2,35 +2,39 @@
 
 base_footprint lies on the support plane below base_link, level, with its heading. The plane through the standing
 feet gives roll, pitch and height; seen in the level frame, feet that stand in both samples have moved against the
-body by the inverse of its motion. The least-squares rotation and translation of those points, weighted with the
-loads (Kabsch in the plane), is the step; what it leaves over says how much the feet slipped. A foot that
-moves against all others slips and is left out. A turn measured by an IMU takes the place of the fitted one.
+body by the inverse of its motion, and their balls have rolled. The least-squares rotation and translation of those
+points, weighted with the loads (Kabsch in the plane), is the step; what it leaves over says how much the feet slipped.
+A foot that moves against all others slips and is left out. A turn measured by an IMU takes the place of the fitted one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hexapod_control.core.body import BodyPose, Placement
-from hexapod_control.core.contact import rolling_shift
+from hexapod_control.core.contact import rolled, rolling_shift
 from hexapod_control.core.kinematics import Array, Row, hip_to_base, leg_forward
 from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.se2 import ZERO, Pose, exp, log
 from hexapod_control.core.stability import Point
 
+MOMENT = 0.03  # [s] between two samples in which all feet may change: longer, and they have moved in the air
 LOST = 0.002  # [m] taken as the residual of a step without feet to go by
 BRIDGE = 0.1  # [s] for which the body is then taken to go on as it went
-SLIPPING = 2.5  # times the median residual of the feet, and ...
-LEAST_SLIP = 0.001  # [m] ... at least this between two samples: the foot is left out of the fit
-# Growth of the variance with the way, and with what the fit leaves over: from drives in physics, see the test.
-WAY = 1.5e-5  # [m^2/m]
-WAY_TURN = 3e-5  # [rad^2/m] without an IMU; a turn on the spot counts with the way of the feet
+LEAST_SLIP = 0.0005  # [m] between two samples: a foot off by more may slip, and is left out of the fit if ...
+SLIPPING = 2.5  # ... the residual without it is so many times smaller
+# Growth of the variance with the way, and with what the fit leaves over: from drives in physics, see sim.drift.
+WAY = 1e-6  # [m^2/m]
+WAY_TURN = 1e-5  # [rad^2/m] without an IMU; a turn on the spot counts with the way of the feet
 TURN_NOISE = 6.4e-7  # [rad^2/s] of an IMU's heading
-REST = 0.5  # of the squared residual of a step
+REST = 2.0  # of the squared residual of a step, per foot: what slips goes on slipping, so errors add up
+
+Pair = tuple[float, Point, Point]
+"""Weight of a foot, and where it was [m] in base_footprint then and now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +42,11 @@ class Support:
     """The body over its support plane and the feet on it, from one sample of the joints."""
 
     attitude: BodyPose  # base_link over base_footprint; z is its height [m], x = y = yaw = 0
-    contacts: tuple[tuple[float, float], ...]  # [m] of all feet in base_footprint
+    contacts: tuple[Point, ...]  # [m] of all feet in base_footprint
     loads: tuple[float, ...]  # [N] 0: the foot is in the air
+    rows: tuple[Row, ...] = ()  # [rad] joints
+    centres: tuple[Point, ...] = ()  # [m] of the balls in base_footprint
+    rolled: tuple[Point, ...] = ()  # [m] of the centres over the ground since the last sample, without slip
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +90,22 @@ def observe(robot: Robot, joints: Array, loads: Sequence[float], last: Support |
     else:
         attitude = BodyPose(z=robot.walk.height)
     placement = Placement(attitude, 0.0)
-    contacts = []
+    contacts, balls = [], []
     for leg, row, centre in zip(robot.legs, rows, centres, strict=True):
         shift_x, shift_y = rolling_shift(leg, row, placement, robot.foot_radius)
         x, y, _ = placement.to_footprint(*centre)
         contacts.append((x - shift_x, y - shift_y))
-    return Support(attitude, tuple(contacts), tuple(loads))
+        balls.append((x, y))
+    now = Support(attitude, tuple(contacts), tuple(loads), tuple(rows), tuple(balls))
+    return replace(now, rolled=_rolled(robot, last, now, placement)) if last and last.rows else now
+
+
+def _rolled(robot: Robot, last: Support, now: Support, placement: Placement) -> tuple[Point, ...]:
+    tilt = now.attitude.roll - last.attitude.roll, now.attitude.pitch - last.attitude.pitch
+    return tuple(
+        rolled(leg, before, after, placement, tilt, robot.foot_radius)
+        for leg, before, after in zip(robot.legs, last.rows, now.rows, strict=True)
+    )
 
 
 def fit(before: Support, after: Support, turn: float | None = None) -> Step | None:
@@ -96,22 +113,51 @@ def fit(before: Support, after: Support, turn: float | None = None) -> Step | No
 
     `turn` [rad] is the change of heading if something better than the feet has measured it.
     """
-    pairs = [
-        (min(was, still), p, q)
-        for p, q, was, still in zip(before.contacts, after.contacts, before.loads, after.loads, strict=True)
-        if was > 0.0 and still > 0.0
-    ]
-    while len(pairs) >= 2:
-        motion = _rigid(pairs, turn)
-        rest = [math.dist(motion.apply(*q), p) for _, p, q in pairs]
-        worst = max(rest)
-        if len(pairs) <= 3 or worst <= max(LEAST_SLIP, SLIPPING * sorted(rest)[len(rest) // 2]):
-            return Step(motion, math.sqrt(sum(r * r for r in rest) / len(rest)), len(pairs))
-        del pairs[rest.index(worst)]
-    return None
+    pairs = [(min(was, still), p, q) for was, still, p, q in _feet(before, after) if was > 0.0 and still > 0.0]
+    return _robust(pairs, turn) if len(pairs) >= 2 else None
 
 
-def _rigid(pairs: Sequence[tuple[float, Point, Point]], turn: float | None) -> Pose:
+def fit_change(before: Support, after: Support, turn: float | None = None) -> Step | None:
+    """As `fit`, where a tripod has changed feet between the samples.
+
+    Feet lift off and touch down at rest on the ground, so all take part that stand in one of the two: for a moment
+    only. None if less than two stand in either.
+    """
+    if min(sum(load > 0.0 for load in support.loads) for support in (before, after)) < 2:
+        return None
+    pairs = [(max(was, still), p, q) for was, still, p, q in _feet(before, after) if was > 0.0 or still > 0.0]
+    return _robust(pairs, turn)
+
+
+def _feet(before: Support, after: Support) -> Iterator[tuple[float, float, Point, Point]]:
+    """Loads [N] and places [m] of every foot in both samples, as far as they have rolled in the first."""
+    starts, ends = before.contacts, after.contacts
+    if after.rolled:
+        starts = tuple((x + dx, y + dy) for (x, y), (dx, dy) in zip(before.centres, after.rolled, strict=True))
+        ends = after.centres
+    return zip(before.loads, after.loads, starts, ends, strict=True)
+
+
+def _robust(pairs: list[Pair], turn: float | None) -> Step:
+    """The fit without the feet that slip: those without which the others agree far better."""
+    step, worst = _fitted(pairs, turn)
+    while worst > LEAST_SLIP and len(pairs) > 2:
+        fewer = [pairs[:k] + pairs[k + 1 :] for k in range(len(pairs))]
+        best, left = min(((_fitted(some, turn), some) for some in fewer), key=lambda found: found[0][0].residual)
+        if best[0].residual * SLIPPING > step.residual:
+            break
+        (step, worst), pairs = best, left
+    return step
+
+
+def _fitted(pairs: Sequence[Pair], turn: float | None) -> tuple[Step, float]:
+    """The rigid fit of all pairs, and the greatest distance [m] it leaves over."""
+    motion = _rigid(pairs, turn)
+    rest = [math.dist(motion.apply(*q), p) for _, p, q in pairs]
+    return Step(motion, math.sqrt(sum(r * r for r in rest) / len(rest)), len(pairs)), max(rest)
+
+
+def _rigid(pairs: Sequence[Pair], turn: float | None) -> Pose:
     """The motion that takes the second points onto the first [m], least squares with the weights in front."""
     total = sum(w for w, _, _ in pairs)
     px, py = (sum(w * p[k] for w, p, _ in pairs) / total for k in (0, 1))
@@ -161,11 +207,11 @@ class Odometry:
         """
         now = observe(self._robot, joints, loads, self._last)
         last, self._last = self._last, now
-        step = fit(last, now, turn) if last else None
-        alone = step if turn is None or last is None else fit(last, now)
+        step = self._fit(last, now, dt, turn)
+        alone = step if turn is None else self._fit(last, now, dt, None)
         self.fitted_turn = alone.motion.yaw if alone else 0.0
         if step is None:
-            # A tripod changes feet within one sample: for that long the body goes on as it went.
+            # Samples that are far apart or say no feet: for a while the body goes on as it went.
             go_on = last is not None and self._bridged < BRIDGE
             x, y, yaw = exp(self.twist, dt) if go_on else Pose(0.0, 0.0, 0.0)
             step = Step(Pose(x, y, yaw if turn is None else turn), LOST, 1)
@@ -175,6 +221,12 @@ class Odometry:
             step = self._scaled(step, turn)
         self._add(step, dt, turn)
         return now
+
+    @staticmethod
+    def _fit(last: Support | None, now: Support, dt: float, turn: float | None) -> Step | None:
+        if last is None:
+            return None
+        return fit(last, now, turn) or (fit_change(last, now, turn) if dt <= MOMENT else None)
 
     def _scaled(self, step: Step, turn: float | None) -> Step:
         x, y, yaw = step.motion

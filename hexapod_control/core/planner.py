@@ -9,14 +9,10 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
-from hexapod_control.core import posture
-from hexapod_control.core.adoption import adopt
 from hexapod_control.core.arc import twist as arc_twist
 from hexapod_control.core.body import NEUTRAL, BodyPose
 from hexapod_control.core.footing import footing
@@ -29,11 +25,11 @@ from hexapod_control.core.posture import Rise
 from hexapod_control.core.ramp import TwistLimits
 from hexapod_control.core.report import Report
 from hexapod_control.core.robot import Robot, Vector
-from hexapod_control.core.routes import route
 from hexapod_control.core.row_motion import FeetMove, JointMove
 from hexapod_control.core.se2 import ZERO, Twist
 from hexapod_control.core.stability import inward
 from hexapod_control.core.stance import Point
+from hexapod_control.core.transitions import Transitions
 from hexapod_control.core.walk import Abilities, Walk
 
 MAX_STEP = 0.1  # [s] a longer tick is taken as this long: no catching up after a pause
@@ -55,9 +51,8 @@ class Planner:
         self._least_margin = 0.0  # [m] of static stability
         self._tempo = 1.0  # share of the robot's swing time
         self._guard = JointGuard(robot)
-        self._home = self.able.stances.at(robot.walk.height).footholds
-        self._lying = posture.lying_offset(robot, self._home)
-        self._report = Report(robot, self._home)
+        self._transitions = Transitions(self.able)
+        self._report = Report(robot, self._transitions.home)
         self._row: list[Row] | None = None  # joints of the last tick
         self._last: Plan | None = None  # of the last tick
         self._motion: Motion | None = None
@@ -85,14 +80,10 @@ class Planner:
             return
         row: list[Row] = [(a, b, c) for a, b, c in np.asarray(joints, dtype=float).tolist()]
         if self.state is State.UNKNOWN:
-            found = adopt(self.robot, self.able.stances, row)
-            goal = posture.row_at(self.robot, found[0], found[1].z) if found else None
-            if found and goal:
-                self._row = row
-                walk = Walk(self.able, found[0], found[1], self._gait)
-                walk.halted = True  # until the first command the feet stay where they were found
-                self._adopted = True
-                self._begin(State.RISING, [JointMove.between(self.robot, row, goal, found[1]), walk])
+            motions = self._transitions.taking_over(row, self._gait)
+            if motions:
+                self._row, self._adopted = row, True
+                self._begin(State.RISING, motions)
                 return
         self._row, self._last = row, None
         self._guard.forget()
@@ -113,9 +104,9 @@ class Planner:
         if self._walk:
             self._walk.release()
         elif self.state is State.SITTING:
-            self._begin(State.RISING, self._getting_up(self._row))
+            self._begin(State.RISING, self._transitions.getting_up(self._row, self._gait))
         elif self.state is State.SINKING and isinstance(self._motion, Rise):
-            self._begin(State.RISING, self._rising_from(self._motion.offset))
+            self._begin(State.RISING, self._transitions.rising(self._motion.offset, self._gait))
         return ""
 
     def sit(self) -> str:
@@ -124,7 +115,7 @@ class Planner:
             return NO_POSE
         self._frozen, self._rise = self.row_moves, False
         if self.state is State.RISING and isinstance(self._motion, Rise):
-            self._begin(State.SINKING, [Rise.between(self.robot, self._home, self._motion.offset, self._lying)])
+            self._begin(State.SINKING, self._transitions.sinking(self._motion.offset))
         elif self.state is not State.SITTING:
             self._sit = True
             if self._walk:
@@ -151,7 +142,7 @@ class Planner:
     def arc(self, distance: float, curvature: float) -> Twist:
         """The twist for a travel of the outermost foot per stance [m] and a curvature, at this gait and tempo."""
         stance_time = self._gait.stance * self.robot.walk.swing_time * self._tempo
-        return arc_twist(distance, curvature, self._home, stance_time)
+        return arc_twist(distance, curvature, self._transitions.home, stance_time)
 
     def pose(self, pose: BodyPose, duration: float = 0.0) -> str:
         """Goes to a body pose, clamped to what the legs reach, in `duration` [s] or as fast as is calm.
@@ -322,13 +313,11 @@ class Planner:
     @property
     def lying_row(self) -> Array:
         """Joints (n, 3) [rad] with which the robot lies before it stands up."""
-        row = posture.row_at(self.robot, self._home, self._lying)
-        assert row is not None  # lying_offset only gives offsets in reach
-        return read_only(row)
+        return read_only(self._transitions.lying_row)
 
     def neutral_footholds(self) -> tuple[Point, ...]:
         """Contact points (n, 2) [m, base_footprint] of the neutral stance at the present height."""
-        return self.able.stances.at(self._walk.height).footholds if self._walk else self._home
+        return self.able.stances.at(self._walk.height).footholds if self._walk else self._transitions.home
 
     def hand_is_there(self, leg: str) -> bool:
         """True if the foot is where it was led to, or is not led at all."""
@@ -395,8 +384,8 @@ class Planner:
     def _follow_on(self) -> None:
         """What comes after a motion that is done: the next, or the walk of a robot that ends on its feet."""
         if not self._next and isinstance(self._motion, FeetMove | JointMove) and self._row is not None:
-            walk = self._standing_on(self._row, self._motion.pose)
-            self._begin(State.STANDING if walk else State.SITTING, [walk] if walk else [])
+            walk = self._transitions.standing_on(self._row, self._motion.pose, self._gait)
+            self._begin(State.STANDING if walk else State.SITTING, walk)
         else:
             self._begin(self.state, self._next)
 
@@ -407,33 +396,11 @@ class Planner:
         if self._rise:
             self.stand()
 
-    def _standing_on(self, row: Sequence[Row], pose: BodyPose) -> Walk | None:
-        """The walk of a robot that stands with these joints [rad], its feet staying where they are; None if it lies."""
-        found = footing(self.robot, row, pose)
-        height = self.robot.walk.height + found.pose.z
-        standing = [point for point, down in zip(found.contacts, found.planted, strict=True) if down]
-        if not self.able.stances.lowest <= height <= self.able.stances.highest or len(standing) < 3:
-            return None
-        walk = Walk(self.able, found.contacts, found.pose, self._gait)
-        walk.halted = True
-        walk.hold(found.lifts, found.planted)
-        return walk
-
     def _not_at_rest(self) -> str:
         if self.state is State.UNKNOWN or self._row is None:
             return NO_POSE
         resting = self._motion is None or (self._walk is not None and self._walk.still and not self._sit)
         return "" if resting else f"ignored while {self.state.value}: wait until the robot rests"
-
-    def _getting_up(self, row: Sequence[Row]) -> list[Motion]:
-        lying: list[Row] = [(a, b, c) for a, b, c in self.lying_row.tolist()]
-        way = (row, *route(self.robot, row, lying))
-        moves = [JointMove.between(self.robot, a, b, NEUTRAL) for a, b in pairwise(way)]
-        return [*moves, *self._rising_from(self._lying)]
-
-    def _rising_from(self, offset: float) -> list[Motion]:
-        rise = Rise.between(self.robot, self._home, offset, 0.0)
-        return [rise, Walk(self.able, self._home, NEUTRAL, self._gait)]
 
     def _settle(self) -> None:
         """The state that follows from the motion."""
@@ -447,6 +414,4 @@ class Planner:
             walk.settle(NEUTRAL)
         if self._sit and walk.at_home:
             self._sit = False
-            contacts = [(foot.x, foot.y) for foot in walk.walker.feet]
-            lying = posture.lying_offset(self.robot, contacts)
-            self._begin(State.SINKING, [Rise.between(self.robot, contacts, 0.0, lying)])
+            self._begin(State.SINKING, self._transitions.lying_down(walk))

@@ -7,27 +7,31 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from geometry_msgs.msg import Pose
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Bool, String
+from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
-from hexapod_control.core.body import BodyPose
-from hexapod_control.core.planner import Plan, Planner, State
+from hexapod_control.core.plan import Plan, State
+from hexapod_control.core.planner import Planner
+from hexapod_control.core.player import Player
 from hexapod_control.core.se2 import Twist
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import COMMAND, LATCHED, GuardedNode, Level
+from hexapod_control.nodes.body_input import BodyInput
 from hexapod_control.nodes.command_source import CommandSource
+from hexapod_control.nodes.motion_input import MotionInput
 from hexapod_control.nodes.parameters import ParameterError, PlannerSettings, declare
 from hexapod_control.nodes.planner_output import PlannerOutput
+from hexapod_control.nodes.posture_input import PostureInput, answer
 from hexapod_control.nodes.runner import run
+from hexapod_control.nodes.speed_share import SpeedShare
 from hexapod_control.nodes.velocity_input import VelocityInput
 from hexapod_control.robots.load import load
 
-ON_ITS_FEET = (State.STANDING, State.WALKING)
 LONGEST = 2.0  # periods a tick may count: no catching up
 STOPPING = 1.5  # [s] for the feet to come down before the process ends
 SITTING_DOWN = 7.0  # [s] likewise, for the whole robot
+REHEARSING = (0.1, 0.4)  # shares of a tick's period that rehearsing a motion may take, least and most
 
 
 class GaitPlanner(GuardedNode):
@@ -38,28 +42,33 @@ class GaitPlanner(GuardedNode):
         super().__init__("gait_planner", **options)
         self.settings = declare(self, PlannerSettings, self._changed)
         self.planner = _planner(self.settings)
+        self.player = Player(self.planner)
         self._joints = messages.JointLayout(self.planner.robot)
         self._period = 1.0 / self.settings.control_rate
         self._last_tick: int | None = None  # [ns]
         self._ticks = self._overruns = 0
         self._counted = time.monotonic()
         self._rate = 0.0
-        self._sitting_down = False
         self._let_go = False  # the driver says that the servos do not hold
         self._sits = False  # down, before the process ends
         self._ending: float | None = None  # [s] steady time at which the process was asked to end
-        self.output = PlannerOutput(self, self.planner, self.settings)
+        self.output = PlannerOutput(self, self.player, self.settings)
         settings = self.settings
+        self.motions = MotionInput(self, self.player, self._set_steps)
         self.velocity = VelocityInput(
-            self, settings.enable_stamped_cmd_vel, settings.cmd_vel_timeout, self._follow, self._ran_out
+            self,
+            settings.enable_stamped_cmd_vel,
+            settings.cmd_vel_timeout,
+            self._follow,
+            self._ran_out,
+            self.planner.arc,
         )
         self.source = CommandSource(self, self.velocity)
+        self.share = SpeedShare(self, self.planner, lambda: self.settings.limits)
         self.create_subscription(JointState, "joint_states", self.on_joint_states, COMMAND)
         self.create_subscription(Bool, "armed", self.on_armed, LATCHED)
-        self.create_subscription(Pose, "body_pose", self.on_body_pose, COMMAND)
-        self.create_subscription(String, "gait", self.on_gait, COMMAND)
-        self.create_service(Trigger, "stand", self.on_stand)
-        self.create_service(Trigger, "sit", self.on_sit)
+        self.posture = PostureInput(self, self.planner, self.motions.end, self.velocity.input.block)
+        self.body = BodyInput(self, self.planner, self.motions.end, f"{settings.tf_frame_prefix}base_link")
         self.create_service(Trigger, "stop", self.on_stop)
         self._clock_of_ticks = self.control_clock
         self.create_timer(self._period, self.tick, clock=self._clock_of_ticks)
@@ -76,40 +85,30 @@ class GaitPlanner(GuardedNode):
         dt = (now - last) * 1e-9
         self._ticks += 1
         self._overruns += dt > 1.5 * self._period
-        plan = self.planner.step(min(dt, LONGEST * self._period))
-        self.output.publish(plan, stamp)
-        if plan.unreached is not None:
-            leg, reason, excess = plan.unreached
-            text = f"foot of {leg}: the target is {reason.value} ({1000 * excess:.1f} mm or mrad beyond); "
-            self.say("unreached", Level.WARNING, f"{text}the robot holds; command less, or a pose nearer to neutral")
+        self.share.apply()
+        self.posture.step()
+        plan = self.player.step(min(dt, LONGEST * self._period))
+        self.motions.watch()
+        if self.player.name:
+            self.posture.forget()
+        self.output.publish(plan, stamp, self.motions.state)
+        least, most = (share * self._period for share in REHEARSING)
+        self.motions.rehearse(max(least, most - max(0.0, dt - self._period)))  # less after a tick that came late
 
     # --- commands -------------------------------------------------------------------------------------------
 
     def _follow(self, twist: Twist) -> None:
-        if self._ending is not None or self._sitting_down:
+        if self._ending is not None or self.posture.sitting_down:
             return
-        if self.planner.state in ON_ITS_FEET:
-            self.planner.command(twist)
-        elif not twist.is_zero:
+        if self.player.name or self.planner.standing_walk:
+            self.motions.command(twist)
+        elif not twist.is_zero and not self.planner.row_moves:
             text = f"cmd_vel ignored while {self.planner.state.value}: call the service stand first"
             self.say("not standing", Level.OK, text)
 
     def _ran_out(self) -> None:
-        if self.planner.state in ON_ITS_FEET and not self._sitting_down:
+        if self.planner.standing_walk and not self.posture.sitting_down and not self.player.name:
             self.planner.halt()
-
-    def on_body_pose(self, message: Any) -> None:
-        """A wish for the body's pose, clamped to what the legs reach."""
-        pose = messages.body_pose(message)
-        refusal = self.planner.pose(pose)
-        if refusal:
-            self.say("pose", Level.WARNING, f"body_pose {_spelt(pose)} is {refusal}")
-
-    def on_gait(self, message: Any) -> None:
-        """Another gait by name."""
-        refusal = self.planner.gait(message.data)
-        if refusal:
-            self.say("gait", Level.WARNING, f"gait refused: {refusal}")
 
     def on_joint_states(self, message: Any) -> None:
         """Where the joints are; of interest before the robot stands."""
@@ -118,50 +117,40 @@ class GaitPlanner(GuardedNode):
         unknown = self.planner.state is State.UNKNOWN
         self.planner.measured(self._joints.joints(message))
         if unknown and self.settings.stand_on_start and self._ending is None:
-            self._stand()
+            self.posture.stand()
 
     def on_armed(self, message: Any) -> None:
         """Whether the servos hold; a robot that was let go is anywhere, until it is armed and measured again."""
         self._let_go = not message.data
         if self._let_go:
-            self._sitting_down = False
+            self.posture.forget()
+            self.motions.end()
             self.planner.lost()
-
-    def on_stand(self, request: Any, response: Any) -> Any:
-        """Stands up."""
-        return _answer(response, self._stand(), "standing up, gait_state tells when it is done")
-
-    def _stand(self) -> str:
-        refusal = self.planner.stand()
-        if not refusal:
-            self._sitting_down = False
-        return refusal
-
-    def on_sit(self, request: Any, response: Any) -> Any:
-        """Sits down."""
-        refusal = self.planner.sit()
-        if not refusal:
-            self._sitting_down = True
-            self.velocity.input.block()
-        return _answer(response, refusal, "sitting down, gait_state tells when it is done")
 
     def on_stop(self, request: Any, response: Any) -> Any:
         """Stops; cmd_vel counts again after a zero or a pause."""
         self.safe_stop("stop")
-        return _answer(response, "", "stopping, feet go down and stay")
+        return answer(response, "", "stopping, feet go down and stay")
 
     def _changed(self, settings: PlannerSettings) -> None:
         self.settings = settings
         self.velocity.input.timeout = settings.cmd_vel_timeout
         self.planner.limit(settings.limits)
-        self.planner.lift(settings.lift_scale)
+        if not self.player.name:  # a motion has its own, and leaves them behind when it ends
+            self._set_steps()
+
+    def _set_steps(self) -> None:
+        self.planner.lift(self.settings.lift_scale)
+        self.planner.tempo(self.settings.swing_time_scale)
+        self.planner.keep_margin(self.settings.stability_margin_min)
 
     # --- the ends of things ---------------------------------------------------------------------------------
 
     def safe_stop(self, callback: str) -> None:
         """Feet down and stay; a failed tick repeats the last row."""
-        self._sitting_down = False
+        self.posture.forget()
         self.velocity.input.block()
+        self.motions.end()
         if callback == "tick":
             self.output.show_state(State.FAULT)
             if self.output.last is not None:
@@ -176,20 +165,26 @@ class GaitPlanner(GuardedNode):
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
+        plan = self.output.last
         return {
-            "state": self.planner.state.value,
+            "state": self.player.gait_state.value,
+            "motion": self.player.name or "none",
             "gait": self.planner.gait_active,
             "loop Hz": f"{self._rate:.1f}",
             "overruns": self._overruns,
             "command source": ", ".join(self.velocity.sources) or "none",
             "driven by": self.source.name,
+            "leg gap m": "" if plan is None else f"{plan.gap:.3f}",
+            "speed share": f"{self.share.value:.2f}",
             "last refusal": self.velocity.last_refusal or "none",
         }
 
     def request_stop(self) -> None:
         """Feet down, or the whole robot; commands no longer count."""
         self._ending = time.monotonic()
-        self._sits = self.settings.sit_on_exit and self.planner.state in ON_ITS_FEET and not self.planner.sit()
+        self.motions.close()
+        up = self.planner.state not in (State.UNKNOWN, State.SITTING)  # on its feet or on the way
+        self._sits = self.settings.sit_on_exit and up and not self.planner.sit()
         if self._sits:
             self.velocity.input.block()
         else:
@@ -215,6 +210,8 @@ def _planner(settings: PlannerSettings) -> Planner:
     except ValueError as error:
         raise ParameterError(f"robot {settings.robot} cannot walk as its file says: {error}") from None
     planner.lift(settings.lift_scale)
+    planner.tempo(settings.swing_time_scale)
+    planner.keep_margin(settings.stability_margin_min)
     refusal = planner.gait(settings.gait) if settings.gait else ""
     if refusal:
         raise ParameterError(f"gait: {refusal}")
@@ -223,15 +220,6 @@ def _planner(settings: PlannerSettings) -> Planner:
 
 def _at_rest(plan: Plan) -> bool:
     return plan.twist.is_zero and not plan.joint_velocity.any()
-
-
-def _spelt(pose: BodyPose) -> str:
-    return "(" + ", ".join(f"{name} {value:.3g}" for name, value in pose._asdict().items() if value) + ")"
-
-
-def _answer(response: Any, refusal: str, accepted: str) -> Any:
-    response.success, response.message = not refusal, refusal or accepted
-    return response
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -118,6 +118,7 @@ class FootLayout:
     """sensor_msgs/MultiDOFJointState of all feet, as in foot_targets and foot_states."""
 
     def __init__(self, robot: Robot, frame: str = "base_link") -> None:
+        self._legs = robot.leg_names
         self._rows = _Rows("foot", [foot_name(leg) for leg in robot.leg_names])
         count = len(self._rows.names)
         self._message = MultiDOFJointState(
@@ -145,6 +146,21 @@ class FootLayout:
             self._array(message, speeds, "velocity", 3),
             self.forces(message),
         )
+
+    def places(self, message: Any) -> dict[str, Vector]:
+        """Translations [m] of single feet, by name of their leg. Raises MessageError."""
+        names: list[str] = message.joint_names
+        legs = dict(zip(self._rows.names, self._legs, strict=True))
+        for index, name in enumerate(names):
+            if name not in legs:
+                raise MessageError(f"foot {name!r} is unknown; this robot has {', '.join(legs)}")
+            if name in names[:index]:
+                raise MessageError(f"foot {name!r} is there twice; send every foot once")
+        if len(message.transforms) != len(names):
+            raise MessageError(f"{len(names)} names but {len(message.transforms)} transforms; send one per foot")
+        found = [xyz(transform.translation) for transform in message.transforms]
+        _finite("foot", "translation", names, [value for place in found for value in place], 3)
+        return {legs[name]: place for name, place in zip(names, found, strict=True)}
 
     def forces(self, message: Any) -> Array:
         """Support (n,) [N] alone. Raises MessageError."""

@@ -27,7 +27,7 @@ from hexapod_control.core.robot import Vector
 from hexapod_control.core.se2 import Twist
 from hexapod_control.nodes.layouts import Feet, FootLayout, JointLayout, MessageError, xyz
 
-__all__ = ["Feet", "FootLayout", "JointLayout", "MessageError"]
+__all__ = ["Feet", "FootLayout", "JointLayout", "MessageError", "xyz"]
 
 UNIT = 0.01  # by which the norm of a quaternion may differ from 1
 NANOSECONDS = 1_000_000_000

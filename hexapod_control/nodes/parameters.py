@@ -213,6 +213,12 @@ class PlannerSettings(RobotSettings):
     stand_on_start: bool = choice(False, "stand up as soon as the pose is known")
     sit_on_exit: bool = choice(False, "asked to end, sit down first; else the feet come down and stay")
     lift_scale: float = number(1.0, "", 0.2, 1.0, "height of the steps as a share of walk.lift_height", **LIVE)
+    swing_time_scale: float = number(
+        1.0, "", 0.8, 2.0, "time of a swing, and so of a cycle, as a share of walk.swing_time", **LIVE
+    )
+    stability_margin_min: float = number(
+        0.01, "m", 0.0, 0.2, "static margin below which a walk slows, leans or changes its gait; 0: never", **LIVE
+    )
     tf_frame_prefix: str = choice("", "put before the frame ids of foot_markers")
     linear_x: LinearAxis = dataclasses.field(default_factory=LinearAxis, metadata={"name": "linear.x"})
     linear_y: LinearAxis = dataclasses.field(default_factory=LinearAxis, metadata={"name": "linear.y"})
@@ -236,6 +242,7 @@ class DriverSettings(RobotSettings):
     wait_for_port: bool = choice(False, "start without the port, and hold the joints when it comes")
     reply_margin: float = number(0.008, "s", 0.001, 0.2, "a reply may be so late before it counts as lost")
     assume_lying: bool = choice(False, "hold servos that cannot tell where they are, too: the robot lies on its belly")
+    calibration_pace: float = number(1.0, "", 0.1, 50.0, "moves of the guided calibration, times as fast as usual")
     publish_foot_states: bool = choice(True, "tell from the load which feet carry, where the servos tell their load")
 
 
@@ -263,7 +270,7 @@ class OdometrySettings(RobotSettings):
 
     publish_rate: float = number(50.0, "Hz", 1.0, 200.0, "odom and tf, at most")
     mode: str = choice(
-        "legs", "commanded, legs or legs_imu: joint_targets, joint_states, these and imu/data, foot_states"
+        "legs", "commanded, legs or legs_imu: joint_targets, joint_states with foot_states, these and imu/data"
     )
     enable_odom_tf: bool = choice(True, "broadcast odom -> base_footprint; base_footprint -> base_link always is")
     odom_frame_id: str = choice("odom", "frame of the pose")

@@ -13,10 +13,10 @@ from std_msgs.msg import Float64, String
 from visualization_msgs.msg import MarkerArray
 
 from hexapod_control.core.plan import Plan, State
-from hexapod_control.core.planner import Planner
+from hexapod_control.core.player import Player
 from hexapod_control.core.se2 import ZERO, Twist
 from hexapod_control.nodes import messages
-from hexapod_control.nodes.base import COMMAND, LATCHED, GuardedNode
+from hexapod_control.nodes.base import COMMAND, LATCHED, GuardedNode, Level
 from hexapod_control.nodes.foot_markers import foot_markers
 from hexapod_control.nodes.parameters import PlannerSettings
 
@@ -44,10 +44,11 @@ class Latched:
 class PlannerOutput:
     """All publishers of gait_planner."""
 
-    def __init__(self, node: GuardedNode, planner: Planner, settings: PlannerSettings) -> None:
+    def __init__(self, node: GuardedNode, player: Player, settings: PlannerSettings) -> None:
         """Shows the state at once."""
         self._node = node
-        self._planner = planner
+        self._player = player
+        self._planner = planner = player.planner
         self._settings = settings
         self._feet = messages.FootLayout(planner.robot)
         self._joints = messages.JointLayout(planner.robot)
@@ -68,7 +69,7 @@ class PlannerOutput:
         self._gaits.show(",".join(planner.able.gaits), messages.text)
         self._ticks = 0
         self.last: Plan | None = None
-        self.show_state(planner.state)
+        self.show_state(player.gait_state)
 
     def row(self, plan: Plan, stamp: Any, moving: bool = True) -> None:
         """Publishes the row of a plan, if it has one; at rest if not `moving`."""
@@ -80,15 +81,16 @@ class PlannerOutput:
             velocity = plan.joint_velocity if moving else still
             self._joint_motion.publish(self._joints.message(plan.joints, velocity, stamp))
 
-    def publish(self, plan: Plan, stamp: Any) -> None:
-        """Everything about one tick."""
+    def publish(self, plan: Plan, stamp: Any, motion: str = "") -> None:
+        """Everything about one tick; `motion` is what there is to say of a motion."""
         self.row(plan, stamp)
         self.last = plan
         if math.isfinite(plan.margin):
             self._margin.publish(messages.number(plan.margin))
         self.executed(plan.twist, stamp)
         self._pose.show(plan.pose, messages.body_pose_message)
-        self.show_state(self._planner.state)
+        self.show_state(self._player.gait_state, motion)
+        self._complain(plan)
         self._ticks += 1
         if self._due(LIMITS):
             limits = Twist(*(round(value, ROUND) for value in self._planner.maxima()))
@@ -97,6 +99,18 @@ class PlannerOutput:
             frame = f"{self._settings.tf_frame_prefix}base_link"
             able = self._planner.able
             self._markers.publish(foot_markers(able.robot, able.stances, plan, frame, stamp))
+
+    def _complain(self, plan: Plan) -> None:
+        """Says what keeps the robot from going on."""
+        if plan.unreached is not None:
+            leg, reason, excess = plan.unreached
+            text = f"foot of {leg}: the target is {reason.value} ({1000 * excess:.1f} mm or mrad beyond); "
+            cure = "the robot holds; command less, or a pose nearer to neutral"
+            self._node.say("unreached", Level.WARNING, text + cure)
+        if plan.blocked is not None and plan.blocked.legs is not None:
+            first, second = (self._planner.robot.leg_names[leg] for leg in plan.blocked.legs)
+            text = f"{first} and {second} are {1000 * plan.blocked.distance:.0f} mm apart and would touch; "
+            self._node.say("blocked", Level.WARNING, f"{text}the robot waits; command another way, or a smaller pose")
 
     def _due(self, rate: float) -> bool:
         return self._ticks % max(1, round(self._settings.control_rate / rate)) == 0
@@ -108,15 +122,15 @@ class PlannerOutput:
             convert = messages.twist_stamped_message(twist, stamp) if stamped else messages.twist_message(twist)
             self._executed.publish(convert)
 
-    def show_state(self, state: State) -> None:
-        """Publishes what has changed of gait_state, gait_active and motion_state."""
+    def show_state(self, state: State, motion: str = "") -> None:
+        """Publishes what has changed of gait_state, gait_active and motion_state (empty: that of the state)."""
         planner = self._planner
         self._state.show(state.value, messages.text)
         self._gait.show(planner.gait_active, messages.text)
         share = planner.phase if state is State.WALKING else planner.progress
         percent = int(100 * share / PERCENT) * PERCENT
         phase = planner.gait_active if state is State.WALKING else state.value
-        self._motion.show(f"{MOTIONS.get(state, 'none')} {phase} {percent}", messages.text)
+        self._motion.show(motion or f"{MOTIONS.get(state, 'none')} {phase} {percent}", messages.text)
 
     def last_word(self, stamp: Any) -> None:
         """A zero velocity and the last row at rest, delivered before the process ends."""

@@ -1,4 +1,4 @@
-"""The subscription to `cmd_vel`: Twist or TwistStamped, what is refused, and who is on the other side."""
+"""Velocity commands: `cmd_vel` as Twist or TwistStamped and `arc`, what is refused, and who is on the other side."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from collections.abc import Callable
 from typing import Any
 
 from geometry_msgs.msg import Twist as TwistMessage
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import TwistStamped, Vector3
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.qos import ReliabilityPolicy
 
+from hexapod_control.core.motions import Arc, MotionError
+from hexapod_control.core.robot import Vector
 from hexapod_control.core.se2 import Twist
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import COMMAND, GuardedNode, Level
 from hexapod_control.nodes.command_input import CommandInput
 
 WATCH = 0.05  # [s] between two looks at the timeout
-TOPIC = "cmd_vel"
+TOPIC, ARC = "cmd_vel", "arc"
 DRIVING = "driving"  # where well-behaved sources say that they are in use
 ONCE = ("no stamp", "beside")  # kinds of sentences that are said once
 
@@ -33,12 +35,15 @@ class VelocityInput:
         timeout: float,
         follow: Callable[[Twist], None],
         ran_out: Callable[[], None],
+        bend: Callable[[float, float], Twist],
     ) -> None:
-        """`timeout` [s] of a command."""
+        """`timeout` [s] of a command; `bend` gives the twist for a travel per stance [m] and a curvature."""
         self.input = CommandInput(timeout)
         self._node = node
         self._follow = follow
         self._ran_out = ran_out
+        self._bend = bend
+        self._topic = TOPIC  # of the command in force
         self._stamped = stamped
         self.last_refusal = ""
         self._warned: set[str] = set()
@@ -50,6 +55,7 @@ class VelocityInput:
             COMMAND,
             event_callbacks=SubscriptionEventCallbacks(incompatible_qos=node.guarded_event(self.check_publishers)),
         )
+        self._arcs = node.create_subscription(Vector3, ARC, self.on_arc, COMMAND)
         node.create_timer(WATCH, self.watch, clock=node.steady)
 
     def on_cmd_vel(self, message: Any) -> None:
@@ -57,47 +63,65 @@ class VelocityInput:
         stamp = None
         if self._stamped:
             stamp, message = messages.nanoseconds(message.header.stamp) * 1e-9, message.twist
-        now = self._node.get_clock().now().nanoseconds * 1e-9 if stamp is not None else 0.0
         beside = messages.beside_plane(message)
-        verdict = self.input.offer(messages.twist(message), beside, stamp, now, time.monotonic())
-        if verdict.text:
-            self._say(verdict.kind, f"{TOPIC}: {verdict.text}")
-        if not verdict.accepted:
-            return
-        if any(beside):
-            self._say("beside", f"{TOPIC}: linear.z, angular.x, angular.y are ignored; use body_pose to lean or rise")
-        self._follow(self.input.twist)
+        if self._offer(TOPIC, messages.twist(message), beside, stamp) and any(beside):
+            self._say(TOPIC, "beside", "linear.z, angular.x, angular.y are ignored; use body_pose to lean or rise")
 
-    def _say(self, kind: str, text: str) -> None:
+    def on_arc(self, message: Any) -> None:
+        """Travel of the outermost foot per stance [m] as x, curvature (core.arc) as y."""
+        travel, curvature, unused = messages.xyz(message)
+        try:
+            Arc(travel=travel, curvature=curvature)
+        except MotionError as error:
+            return self._say(ARC, "bounds", f"{error}: refused")
+        if unused != 0.0:
+            return self._say(ARC, "bounds", f"z must be 0, is {unused:g}: refused; x is the travel, y the curvature")
+        self._offer(ARC, self._bend(travel, curvature), (0.0, 0.0, 0.0), None)
+
+    def _offer(self, topic: str, twist: Twist, beside: Vector, stamp: float | None) -> bool:
+        """Follows a twist, or says why not."""
+        now = self._node.get_clock().now().nanoseconds * 1e-9 if stamp is not None else 0.0
+        verdict = self.input.offer(twist, beside, stamp, now, time.monotonic())
+        if verdict.text:
+            self._say(topic, verdict.kind, verdict.text)
+        if verdict.accepted:
+            self._topic = topic
+            self._follow(self.input.twist)
+        return verdict.accepted
+
+    def _say(self, topic: str, kind: str, text: str) -> None:
+        text = f"{topic}: {text}"
         if kind in ONCE:
             if kind in self._warned:
                 return
             self._warned.add(kind)
         else:
             self.last_refusal = text
-        self._node.say(f"{TOPIC} {kind}", Level.WARNING, text)
+        self._node.say(f"{topic} {kind}", Level.WARNING, text)
 
     def watch(self) -> None:
         """Looks whether the command has run out."""
         if self.input.expired(time.monotonic()):
-            text = f"{TOPIC}: nothing usable for {self.input.timeout:g} s while walking: stopping; is its sender alive?"
-            self._node.say(f"{TOPIC} timeout", Level.WARNING, text)
+            seconds, topic = self.input.timeout, self._topic
+            text = f"{topic}: nothing usable for {seconds:g} s while walking: stopping; is its sender alive?"
+            self._node.say(f"{topic} timeout", Level.WARNING, text)
             self._ran_out()
 
     # --- who sends ------------------------------------------------------------------------------------------
 
     @property
     def sources(self) -> list[str]:
-        """Nodes that publish the topic."""
-        return sorted({_node_name(info) for info in self._publishers()})
+        """Nodes that publish the topic of the command in force."""
+        subscription = self._arcs if self._topic == ARC else self._subscription
+        return sorted({_node_name(info) for info in self._publishers(subscription)})
 
-    def _publishers(self) -> list[Any]:
-        return list(self._node.get_publishers_info_by_topic(self._subscription.topic_name))
+    def _publishers(self, subscription: Any) -> list[Any]:
+        return list(self._node.get_publishers_info_by_topic(subscription.topic_name))
 
     def check_publishers(self) -> None:
         """Says which publisher cannot be heard, and why, and if there are several."""
         heard = set()
-        for info in self._publishers():
+        for info in self._publishers(self._subscription):
             name = _node_name(info)
             if info.topic_type != self._type:
                 other = "false" if self._stamped else "true"

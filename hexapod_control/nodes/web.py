@@ -49,7 +49,7 @@ class Web(GuardedNode):
         hosts = [*address.names(self._bind), *(host.strip() for host in settings.allowed_hosts.split(","))]
         self.desk = Desk(self._admit, self._greet)
         self.server = Server(self.desk, Gate(hosts, literal=self.public), self._put, self._watch)
-        self.feed = Feed(self, robot_file.robot, settings.enable_stamped_cmd_vel)
+        self.feed = Feed(self, robot_file.robot, settings.enable_stamped_cmd_vel, self._refused)
         self.commands = Commands(self, self.feed, self.server.tell, settings.enable_stamped_cmd_vel)
         self._reports = self.create_timer(STATUS, self._report, clock=self.steady)
         self._reports.cancel()  # runs while somebody looks
@@ -133,6 +133,9 @@ class Web(GuardedNode):
 
     def _report(self) -> None:
         self.server.tell(0, "status", self.feed.status())
+
+    def _refused(self, motion: str, reason: str) -> None:
+        self.server.tell(0, "answer", {"what": motion, "ok": False, "text": reason})
 
     def every_second(self) -> None:
         """Looks after services that do not answer."""

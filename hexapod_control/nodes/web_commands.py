@@ -24,7 +24,7 @@ from hexapod_control.nodes.base import COMMAND, GuardedNode
 from hexapod_control.nodes.command_source import Announcement
 from hexapod_control.nodes.web_feed import Feed
 from hexapod_control.web.desk import Do
-from hexapod_control.web.protocol import Ask, Drive, Gait, Lift, Pose, Push, World
+from hexapod_control.web.protocol import Ask, Drive, Gait, Lift, Play, Pose, Push, World
 
 PERIOD = 0.05  # [s] between two velocities
 ZEROS = 10  # after the last motion; then others may drive
@@ -35,6 +35,7 @@ OWNERS = {
     "stand": PLANNER,
     "sit": PLANNER,
     "stop": PLANNER,
+    "cancel_motion": PLANNER,
     "estop": "the hardware node",
     "reset_fault": "the hardware node",
     "arm": "the hardware node",
@@ -70,6 +71,7 @@ class Commands:
         self._announcement = Announcement(node, "tablet")
         self._pose = create(PoseMessage, "body_pose", COMMAND)
         self._gait = create(String, "gait", COMMAND)
+        self._motion = create(String, "motion", COMMAND)
         self._push = create(Wrench, f"{SIMULATOR}/push", COMMAND)
         self._clients = {name: node.create_client(_kind(name), name) for name in OWNERS}
         self._waiting: list[Waiting] = []
@@ -85,6 +87,8 @@ class Commands:
             self._pose.publish(messages.body_pose_message(BodyPose(**asdict(body))))
         elif isinstance(body, Gait):
             self._gait.publish(messages.text(body.name))
+        elif isinstance(body, Play):
+            self._motion.publish(messages.text(body.name))
         elif isinstance(body, Push):
             self._push.publish(Wrench(force=Vector3(x=body.x, y=body.y)))
         elif isinstance(body, World):

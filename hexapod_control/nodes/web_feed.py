@@ -22,6 +22,7 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import ZERO, Twist
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import LATCHED, GuardedNode
+from hexapod_control.nodes.planner_output import MOTIONS
 from hexapod_control.web.state import Picture, drawing
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -29,7 +30,7 @@ FRESH = 0.3  # [s] feet and velocities count so long
 SILENT = 1.0  # [s] without joint_states: the robot is not heard
 OLD = 5.0  # [s] a diagnostic or a voltage counts so long
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
-LATCHED_TEXTS = ("gait_state", "gait_active", "gaits", "motion_state", "command_source")
+LATCHED_TEXTS = ("gait_state", "gait_active", "gaits", "motions", "command_source")
 
 
 class Unattended(CallbackGroup):
@@ -72,7 +73,8 @@ class Newest:
 class Feed:
     """All subscriptions of the node."""
 
-    def __init__(self, node: GuardedNode, robot: Robot, stamped: bool) -> None:
+    def __init__(self, node: GuardedNode, robot: Robot, stamped: bool, refused: Callable[[str, str], None]) -> None:
+        """`refused(motion, reason)` is called when a motion cannot be played."""
         self._robot = robot
         self._joint_layout = messages.JointLayout(robot)
         self._target_layout, self._force_layout = messages.FootLayout(robot), messages.FootLayout(robot)
@@ -81,6 +83,8 @@ class Feed:
         self._stamped = stamped
         self.limits: Twist = ZERO
         self._texts = dict.fromkeys(LATCHED_TEXTS, "")
+        self._refused = refused
+        self._playing: dict[str, Any] | None = None
         self._pose: list[float] | None = None
         self._said: dict[str, tuple[Any, float]] = {}
         group = self._group = Unattended()  # a node remembers its groups weakly
@@ -93,6 +97,7 @@ class Feed:
         self._battery = Newest(node, BatteryState, "battery_state", group)
         for topic in LATCHED_TEXTS:
             node.create_subscription(String, topic, self._keeper(topic), LATCHED)
+        node.create_subscription(String, "motion_state", self._take_motion, LATCHED)
         node.create_subscription(TwistMessage, "velocity_limits", self._take_limits, LATCHED)
         node.create_subscription(Pose, "body_pose_achieved", self._take_pose, LATCHED)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._take_diagnostics, 20)
@@ -102,6 +107,13 @@ class Feed:
             self._texts[topic] = message.data
 
         return keep
+
+    def _take_motion(self, message: Any) -> None:
+        name, phase, percent, *reason = [*message.data.split(" ", 3), "", "", ""][:4]
+        known = name and name not in ("none", *MOTIONS.values())
+        self._playing = {"name": name, "phase": phase, "percent": _number(percent) or 0.0} if known else None
+        if known and phase == "refused":
+            self._refused(name, *reason)
 
     def _take_limits(self, message: Any) -> None:
         self.limits = messages.twist(message)
@@ -141,6 +153,7 @@ class Feed:
             **drawing(self._robot, picture),
             "state": self._texts["gait_state"],
             "gait": self._texts["gait_active"],
+            "motion": self._playing,
             "silent": self._joints.age > SILENT,
         }
 
@@ -162,7 +175,8 @@ class Feed:
             "state": self._texts["gait_state"],
             "gait": self._texts["gait_active"],
             "gaits": [name for name in self._texts["gaits"].split(",") if name],
-            "motion": self._texts["motion_state"],
+            "motions": [name for name in self._texts["motions"].split(",") if name],
+            "leg_gap": _number(flat.get("leg gap m", "")),
             "limits": [round(value, 4) for value in self.limits],
             "pose": self._pose,
             "source": self._texts["command_source"],

@@ -15,7 +15,7 @@ from typing import Any
 VERSION = 1
 LARGEST = 4096  # [bytes] of a message
 COUNT = 2**53  # numbers beyond are not exact in JavaScript
-REQUESTS = ("stand", "sit", "stop", "estop", "rearm", "reset_world")
+REQUESTS = ("stand", "sit", "stop", "estop", "rearm", "reset_world", "cancel_motion")
 ALWAYS = ("stop", "estop")  # from everybody who is let in
 WISHES = ("urdf", "invite")
 WORLDS = ("flat", "slope", "blocks", "bumps", "obstacles")  # of the simulator
@@ -75,6 +75,13 @@ class Gait:
 
 
 @dataclass(frozen=True, slots=True)
+class Play:
+    """A motion by name; an empty name lets the one that plays finish its cycle and end."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Lift:
     """Height of the steps as a share of the robot's own."""
 
@@ -127,8 +134,8 @@ class World:
     payload: float | None = None  # [kg]
 
 
-Body = Hello | Drive | Pose | Gait | Lift | Ask | Seat | Beat | Wish | Push | World
-DRIVERS = (Drive, Pose, Gait, Lift, Ask, Push, World)
+Body = Hello | Drive | Pose | Gait | Play | Lift | Ask | Seat | Beat | Wish | Push | World
+DRIVERS = (Drive, Pose, Gait, Play, Lift, Ask, Push, World)
 """What only the driver may send, but for ALWAYS."""
 
 
@@ -189,6 +196,7 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, Check]]] = {
     "drive": (Drive, {"on": _truth, "vx": _SHARE, "vy": _SHARE, "wz": _SHARE}),
     "pose": (Pose, _POSE),
     "gait": (Gait, {"name": _text(40)}),
+    "play": (Play, {"name": _text(60)}),
     "lift": (Lift, {"share": _number(0.2, 1.0)}),
     "ask": (Ask, {"what": _one_of(*REQUESTS)}),
     "seat": (Seat, {"act": _one_of(*SEAT), "to": _integer}),

@@ -4,10 +4,11 @@ import { Charts } from "./charts.js";
 import { BodyPose, Drive } from "./drive.js";
 import { Gamepads, heightView, keys, steerView, stick } from "./hands.js";
 import { Link } from "./link.js";
+import { Moves } from "./moves.js";
 import { Views } from "./views.js";
 
 const $ = (id) => document.getElementById(id);
-const TABS = ["views", "space", "charts", "setup"];
+const TABS = ["views", "space", "moves", "charts", "setup"];
 const UPRIGHT = ["rising", "standing", "walking", "moving"];
 const TONES = { standing: "good", walking: "good", moving: "good", fault: "bad", unknown: "warn" };
 
@@ -16,6 +17,7 @@ const drive = new Drive(link);
 const body = new BodyPose(link);
 const views = new Views(document);
 const charts = new Charts($("charts"));
+const moves = new Moves(document, link);
 const robot = { me: 0, driver: 0, people: [], asking: [], status: null, state: null, stopped: "" };
 let space = null;
 let shape = null;
@@ -152,6 +154,7 @@ link.addEventListener("state", ({ detail }) => {
   robot.silent = detail.silent;
   views.take(detail);
   charts.take(detail);
+  moves.take(detail);
   space?.take(detail);
   if (detail.state !== robot.state || detail.gait !== robot.gait) {
     [robot.state, robot.gait] = [detail.state, detail.gait];
@@ -189,6 +192,7 @@ link.addEventListener("change", () => {
 function status(news) {
   robot.status = news;
   charts.status(news);
+  moves.status(news);
   const gaits = $("gait");
   if (gaits.options.length !== news.gaits.length) gaits.replaceChildren(...news.gaits.map((name) => new Option(name, name)));
   if (document.activeElement !== gaits) gaits.value = news.gait;
@@ -342,4 +346,4 @@ link.open();
 requestAnimationFrame(frame);
 setInterval(chips, 1000);
 setInterval(banner, 500);
-window.hexapod = { link, drive, body, views, charts, robot, get space() { return space; } };
+window.hexapod = { link, drive, body, views, charts, moves, robot, get space() { return space; } };

@@ -201,7 +201,7 @@ export class Views {
     }
   }
 
-  drawMass({ c, at, name, width, height }) {
+  drawMass({ c, at, name }) {
     const flat = name === "front" || name === "side";
     const [x, y] = at(flat ? this.pose.mass : [this.pose.mass[0], this.pose.mass[1], 0]);
     c.strokeStyle = this.colors.text;
@@ -211,12 +211,6 @@ export class Views {
     c.stroke();
     line(c, [x - 5, y], [x + 5, y]);
     line(c, [x, y - 5], [x, y + 5]);
-    if (name !== "top" || this.pose.margin === null) return;
-    const millimetres = Math.round(1000 * this.pose.margin);
-    c.fillStyle = millimetres > 15 ? this.colors.muted : millimetres > 0 ? this.colors.warn : this.colors.bad;
-    c.font = "600 12px system-ui, sans-serif";
-    c.textAlign = "right";
-    c.fillText(`margin ${millimetres} mm`, width - 10, width < 190 ? height - 10 : 19);
   }
 
   drawTurn({ c, at, width, height }) {

@@ -1,0 +1,39 @@
+"""Somebody who plays motions on a planner over DDS and hears what becomes of them."""
+
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
+
+ALL = QoSProfile(depth=200, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+BREATH = "  - pose: {z: 0.01, duration: 0.6}\n  - pose: {duration: 0.6}\n"
+NOD = "  - pose: {pitch_deg: 4, duration: 0.6}\n  - pose: {duration: 0.6}\n"
+
+
+class Motions:
+    """Somebody who plays motions on a robot and hears what becomes of them."""
+
+    def __init__(self, bench, folder, **parameters):
+        self.bench, self.folder = bench, folder
+        self.node = bench.planner(**parameters)
+        self.topic = bench.publisher(String, "motion")
+        self.said = bench.listen(String, "motion_state", ALL)
+        self.states = bench.listen(String, "gait_state", ALL)
+
+    def write(self, name, steps, **head):
+        lines = [f"{key}: {value}" for key, value in {"name": name, "description": "For a test.", **head}.items()]
+        path = self.folder / f"{name}.yaml"
+        path.write_text("\n".join([*lines, "steps:\n"]) + steps)
+        return path
+
+    def play(self, what):
+        self.topic.publish(String(data=str(what)))
+
+    def heard(self, text):
+        return any(message.data.startswith(text) for message in self.said)
+
+    def until(self, text, seconds=6.0):
+        self.bench.until(lambda: self.heard(text), seconds, f"{text}; heard {[m.data for m in self.said][-5:]}")
+
+    def names(self):
+        """Motions in the order in which they played."""
+        played = [m.data.split()[0] for m in self.said if m.data.split()[1] not in ("rehearse", "cancelled")]
+        return [name for k, name in enumerate(played) if name != "none" and played[:k][-1:] != [name]]
