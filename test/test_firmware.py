@@ -88,7 +88,7 @@ def board(library):
 
 
 def test_the_frame_of_the_driver_moves_all_eighteen_servos(board):
-    # Article "Assembling and running a budget hexapod": 18 servos on one Arduino-Mega-class board.
+    """Article D11: 18 servos on one Arduino-Mega-class board."""
     board.receive(ssc32.move(dict.fromkeys(range(18), 1500)))
     assert board.pulses() == [1500] * 18
     assert board.receive(ssc32.move({i: 1500 + 10 * i for i in range(18)}, 0.02)) == b""

@@ -138,6 +138,7 @@ class Stage:
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_soak_of_random_interruptions_breaks_no_law_and_ends_where_it_was_commanded(name):
+    """Article D10: feet go over in stable groups, one always on the ground, and nothing is ever jerked."""
     stage_of = Stage(name)
 
     @settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))

@@ -76,7 +76,7 @@ def moved(plans: list[Plan]) -> Place:
 
 
 def test_a_new_motion_waits_for_the_end_of_the_cycle_and_a_newer_one_takes_its_place():
-    """C1: one motion at a time, one next; executing another lets the running one finish its cycle."""
+    """Article C1: one motion at a time, one next; executing another lets the running one finish its cycle."""
     player = Player(standing("phantomx"))
     first, second, third = (rehearsed("phantomx", Wait(0.5), name=n, loops=0) for n in ("first", "second", "third"))
     player.execute(first)
@@ -98,7 +98,7 @@ def test_a_new_motion_waits_for_the_end_of_the_cycle_and_a_newer_one_takes_its_p
 
 @pytest.mark.parametrize("ends", ["stop", "total time", "loops"])
 def test_a_cyclic_motion_ends_at_the_end_of_a_cycle(ends):
-    """C2: told to stop, or after a total time, it still finishes its cycle."""
+    """Article C2: told to stop, or after a total time, it still finishes its cycle."""
     player = Player(standing("phantomx"))
     more = {"total time": {"loops": 0, "total_time": 1.2}, "loops": {"loops": 3}, "stop": {"loops": 0}}[ends]
     player.execute(rehearsed("phantomx", Wait(0.5), **more))
@@ -112,7 +112,7 @@ def test_a_cyclic_motion_ends_at_the_end_of_a_cycle(ends):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_feet_go_straight_from_points_to_points_in_the_given_time(name):
-    """C3: every foot linear from one set of Cartesian points to another."""
+    """Article C3: every foot linear from one set of Cartesian points to another."""
     planner = standing(name)
     start = planner.step(DT).feet
     size = robot(name).walk.height / 0.1
@@ -130,7 +130,7 @@ def test_feet_go_straight_from_points_to_points_in_the_given_time(name):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_joints_go_straight_from_angles_to_angles_in_the_given_time(name):
-    """C4: every joint linear from one set of angles to another."""
+    """Article C4: every joint linear from one set of angles to another."""
     planner = Planner(robot(name))
     start = planner.lying_row
     planner.measured(start)
@@ -146,7 +146,7 @@ def test_joints_go_straight_from_angles_to_angles_in_the_given_time(name):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_walk_goes_so_far_and_leaves_gait_step_height_and_tempo_as_they_were(name):
-    """C5: velocity, lift and step time of its own, for a way or a time."""
+    """Article C5: velocity, lift and step time of its own, for a way or a time."""
     size = robot(name).walk.height / 0.1
     step = Walk(x=0.05, y=0.02, lift=0.6, tempo=1.3, distance=0.4)
     plans, player = played(name, Gait("ripple"), step)
@@ -163,7 +163,7 @@ def test_a_walk_goes_so_far_and_leaves_gait_step_height_and_tempo_as_they_were(n
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("angle_deg", [90.0, -45.0])
 def test_rotating_about_z_turns_the_robot_on_the_spot(name, angle_deg):
-    """C6: rotation about an axis through the body centre; z turns the robot."""
+    """Article C6: rotation about an axis through the body centre; z turns the robot."""
     plans, _ = played(name, Rotate("z", math.radians(angle_deg)))
     place = moved(plans)
     assert math.degrees(place.yaw) == pytest.approx(angle_deg, abs=3.0) and math.hypot(place.x, place.y) < 1e-6
@@ -171,7 +171,7 @@ def test_rotating_about_z_turns_the_robot_on_the_spot(name, angle_deg):
 
 @pytest.mark.parametrize(("axis", "coordinate"), [("x", "roll"), ("y", "pitch")])
 def test_rotating_about_x_and_y_rocks_the_body_to_both_sides(axis, coordinate):
-    """C6: x and y roll and pitch the body."""
+    """Article C6: x and y roll and pitch the body."""
     plans, _ = played("phantomx", Rotate(axis, 0.1, times=2))
     angles = [getattr(plan.pose, coordinate) for plan in plans]
     assert max(angles) == pytest.approx(0.1, rel=0.12) and min(angles) == pytest.approx(-0.1, rel=0.12)
@@ -254,7 +254,7 @@ def test_a_twist_ends_a_motion_and_is_followed_and_a_zero_leaves_it_alone(name):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_height_is_changed_while_walking_and_every_foothold_stays_in_reach(name):
-    """A6: the neutral foothold moves with the height so that the leg stays in reach."""
+    """Article A6: the neutral foothold moves with the height so that the leg stays in reach."""
     size = robot(name).walk.height / 0.1
     steps = (Walk(x=0.03, duration=6.0), Height(0.012, 2.0))
     plans, _ = played(name, Together(steps=steps), Together(steps=(Arc(0.015, 0.5, 4.0), Height(-0.012, 2.0))))
