@@ -9,12 +9,13 @@ from importlib import import_module
 
 from hexapod_control.cli.errors import InputError
 from hexapod_control.graph import GraphError
-from hexapod_control.robots.error import RobotFileError
+from hexapod_control.robots.error import FileError
 
 COMMANDS = {
     "sim": "run the robot in physics simulation: one process per node, driven by keyboard or by a demonstration",
     "keyboard": "drive a robot that runs already, from any terminal",
     "gamepad": "drive a robot that runs already with a gamepad, without ROS's joy package",
+    "play": "play a motion on a robot that runs already, or try it without any robot",
     "emulate": "eighteen servos behind a pseudo terminal, for a driver that cannot tell them from real ones",
     "servos": "find, watch and move the servos of a robot",
     "calibrate": "teach a robot file how its servos are mounted, step by step",
@@ -58,7 +59,7 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         arguments = parser(chosen).parse_args(words)
         return int(arguments.run(arguments))
-    except RobotFileError as error:
+    except FileError as error:
         print(error, file=sys.stderr)  # file: key: what, bound, hint
         return BAD_INPUT
     except (GraphError, InputError) as error:

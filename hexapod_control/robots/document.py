@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from hexapod_control.robots.error import RobotFileError
+from hexapod_control.robots.error import FileError, RobotFileError
+
+DEEPEST = 24  # sections within sections; an alias of itself has no end
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,7 @@ class Entry:
     key: str  # dotted, from the top of the file; "" is the file itself
     line: int  # from 1
     value: object
+    fault: type[FileError] = RobotFileError  # what is wrong with files of this kind
 
     @property
     def children(self) -> dict[str, Entry]:
@@ -31,9 +34,18 @@ class Entry:
         """True for a mapping."""
         return isinstance(self.value, dict)
 
-    def error(self, *sentence: str, below: str = "") -> RobotFileError:
+    @property
+    def items(self) -> tuple[Entry, ...]:
+        """Entries of a list, made anew by every call; empty for anything else."""
+        node = self.value
+        if not isinstance(node, CommentedSeq):
+            return ()
+        lines = [node.lc.data[i][0] + 1 if i in (node.lc.data or {}) else self.line for i in range(len(node))]
+        return tuple(_entry(self, f"{self.key}[{i}]", lines[i], child) for i, child in enumerate(node))
+
+    def error(self, *sentence: str, below: str = "") -> FileError:
         """The error at this place, or at a key `below` it that does not stand in the file."""
-        return RobotFileError(self.path, self.line, join(self.key, below), *sentence)
+        return self.fault(self.path, self.line, join(self.key, below), *sentence)
 
 
 def join(key: str, below: str) -> str:
@@ -41,41 +53,54 @@ def join(key: str, below: str) -> str:
     return ".".join(part for part in (key, below) if part)
 
 
-def read(path: Path) -> Entry:
-    """The file as a section. Raises RobotFileError if it is unreadable, no YAML, or no mapping."""
+def read(path: Path, fault: type[FileError] = RobotFileError) -> Entry:
+    """The file as a section. Raises `fault` if it is unreadable, no YAML, or no mapping."""
     yaml = YAML(typ="rt", pure=True)
     yaml.preserve_quotes = True
+    text = _text(path, fault)
     try:
-        document = yaml.load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise RobotFileError(path, None, "", "there is no such file") from None
-    except OSError as error:
-        raise RobotFileError(path, None, "", f"cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise RobotFileError(path, None, "", "is not text in UTF-8", "a robot file is YAML") from error
+        document = yaml.load(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else None
-        raise RobotFileError(path, line, "", f"is not valid YAML: {error.problem or error.context}") from error
+        raise fault(path, line, "", f"is not valid YAML: {error.problem or error.context}") from error
     except YAMLError as error:
-        raise RobotFileError(path, None, "", f"is not valid YAML: {str(error).splitlines()[0]}") from error
+        raise fault(path, None, "", f"is not valid YAML: {str(error).splitlines()[0]}") from error
+    except (ValueError, TypeError, AttributeError, RecursionError, NotImplementedError) as error:  # it gives up so, too
+        raise fault(path, None, "", f"is not valid YAML: {error}") from error
     if document is None:
-        raise RobotFileError(path, None, "", "is empty", "copy config/robots/phantomx.yaml and edit it")
-    root = _entry(path, "", 1, document)
+        raise fault(path, None, "", "is empty", f"copy {fault.example} and edit it")
+    root = _entry(Entry(path, "", 1, None, fault), "", 1, document)
     if not root.is_section:
-        raise root.error("must be a mapping of keys at the top", "copy config/robots/phantomx.yaml and edit it")
+        raise root.error("must be a mapping of keys at the top", f"copy {fault.example} and edit it")
     return root
 
 
-def _entry(path: Path, key: str, line: int, node: object) -> Entry:
+def _text(path: Path, fault: type[FileError]) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise fault(path, None, "", "there is no such file") from None
+    except OSError as error:
+        raise fault(path, None, "", f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise fault(path, None, "", "is not text in UTF-8", f"a {fault.kind} file is YAML") from error
+    except ValueError as error:  # a path that no file can have
+        raise fault(path, None, "", f"cannot be read: {error}") from error
+
+
+def _entry(above: Entry, key: str, line: int, node: object, depth: int = 0) -> Entry:
     if not isinstance(node, CommentedMap):
-        return Entry(path, key, line, node)
-    children = {}
+        return Entry(above.path, key, line, node, above.fault)
+    if depth > DEEPEST:
+        raise above.error(f"has more than {DEEPEST} sections within each other", "does an alias name itself?")
+    children: dict[str, Entry] = {}
+    entry = Entry(above.path, key, line, children, above.fault)
     for name, child in node.items():
         place = node.lc.data.get(name)  # a key that comes from a merge (<<) has none
         child_line = place[0] + 1 if place else line
-        children[str(name)] = _entry(path, join(key, str(name)), child_line, child)
-    return Entry(path, key, line, children)
+        children[str(name)] = _entry(entry, join(key, str(name)), child_line, child, depth + 1)
+    return entry
 
 
 def merge(common: Entry, own: Entry) -> Entry:
@@ -85,7 +110,7 @@ def merge(common: Entry, own: Entry) -> Entry:
     merged = dict(common.children)
     for name, child in own.children.items():
         merged[name] = merge(merged[name], child) if name in merged else child
-    return Entry(common.path, common.key, common.line, merged)
+    return Entry(common.path, common.key, common.line, merged, common.fault)
 
 
 def plain(node: object) -> object:

@@ -1,12 +1,16 @@
-"""The one error of the robot file."""
+"""The errors of the files a person writes."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 
-class RobotFileError(ValueError):
-    """A robot file that cannot be used: `path:line: key.path: what, bound, hint` in one line."""
+class FileError(ValueError):
+    """A file that cannot be used: `path:line: key.path: what, bound, hint` in one line."""
+
+    kind: ClassVar[str]  # of file, in words
+    example: ClassVar[str]  # one that comes with the package
 
     def __init__(self, path: Path, line: int | None, key: str, *sentence: str) -> None:
         """Place (line counts from 1, None if there is none; key dotted, "" for the whole file) and what is wrong."""
@@ -16,3 +20,10 @@ class RobotFileError(ValueError):
         place = f"{path}:{line}" if line else f"{path}"
         text = ", ".join(part for part in sentence if part)
         super().__init__(": ".join(part for part in (place, key, text) if part).replace("\n", " "))
+
+
+class RobotFileError(FileError):
+    """A robot file that cannot be used."""
+
+    kind = "robot"
+    example = "config/robots/phantomx.yaml"

@@ -12,7 +12,7 @@ from hexapod_control.robots import schema
 from hexapod_control.robots.checks import check
 from hexapod_control.robots.document import Entry, merge, plain, read
 from hexapod_control.robots.error import RobotFileError
-from hexapod_control.robots.resources import share
+from hexapod_control.robots.named import known, named
 from hexapod_control.robots.values import Values
 
 __all__ = ["RobotFile", "RobotFileError", "known_robots", "load"]
@@ -34,19 +34,12 @@ class RobotFile:
 
 def known_robots() -> tuple[str, ...]:
     """Names of the robots that come with the package."""
-    return tuple(sorted(path.stem for path in share("config", "robots").glob("*.yaml")))
+    return known("robots")
 
 
 def resolve(name_or_path: str | Path) -> Path:
     """Absolute path of a robot file: anything with a slash or ending in .yaml is a path, the rest a name."""
-    text = str(name_or_path)
-    if "/" in text or text.endswith((".yaml", ".yml")):
-        return Path(text).expanduser().absolute()
-    names = known_robots()
-    if text not in names:
-        hint = schema.did_you_mean(text, names) or "a file of your own is given as a path, ./NAME.yaml"
-        raise RobotFileError(Path(text), None, "", "is no known robot", f"known: {', '.join(names)}", hint)
-    return share("config", "robots", f"{text}.yaml")
+    return named("robots", name_or_path, RobotFileError)
 
 
 def load(name_or_path: str | Path) -> RobotFile:

@@ -49,7 +49,7 @@ class Lockstep:
 
     def tick(self, observe: Callable[[Simulation], None] | None = None) -> Plan:
         """One control period; `observe` is called after every physics step."""
-        plan = self.planner.step(CONTROL_PERIOD)
+        plan = self.plan()
         if plan.feet is not None:
             solution = inverse(self.simulation.robot, plan.feet, self._targets)
             if solution.reached:
@@ -60,6 +60,10 @@ class Lockstep:
             self._targets = plan.joints
         self.follow(self._targets, observe)
         return plan
+
+    def plan(self) -> Plan:
+        """What there is to do in this tick."""
+        return self.planner.step(CONTROL_PERIOD)
 
     def follow(self, targets: NDArray[np.float64], observe: Callable[[Simulation], None] | None) -> None:
         """One control period in which the servos have these targets (n, 3) [rad]."""

@@ -1,0 +1,40 @@
+"""The shipped motions in physics: player and MuJoCo in lock step."""
+
+from functools import cache
+
+import pytest
+
+from hexapod_control.core import walk
+from hexapod_control.motions.library import known_motions
+from hexapod_control.robots.load import known_robots, load
+from hexapod_control.robots.urdf import urdf
+from hexapod_control.sim import motion_figures as figures
+from hexapod_control.sim.settings import WorldSettings
+
+pytestmark = pytest.mark.physics
+
+FILES = {name: load(name) for name in known_robots()}
+TABLES = cache(walk.Abilities.of)  # a pure function of the robot
+NAMES = (*(posture.name for posture in figures.POSTURES), *known_motions())
+
+
+@pytest.fixture(autouse=True)
+def tables(monkeypatch):
+    monkeypatch.setattr(walk.Abilities, "of", TABLES)
+
+
+@pytest.mark.parametrize("robot", FILES)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_motion_keeps_its_limits_in_physics(name, robot):
+    file = FILES[robot]
+    (motion,) = (motion for motion in figures.motions(file.robot) if motion.name == name)
+    found = figures.perform(file.robot, urdf(file), motion)
+    assert not found.broken(figures.limits(motion)), figures.line(motion, found)
+    assert found.time == pytest.approx(found.rehearsed, abs=0.5)
+
+
+def test_servos_that_cannot_carry_the_robot_break_the_limits():
+    file = FILES["phantomx"]
+    (motion,) = (motion for motion in figures.motions(file.robot) if motion.name == "push_ups")
+    found = figures.perform(file.robot, urdf(file), motion, settings=WorldSettings(servo_model="mg90s"))
+    assert {"saturation", "tilt"} & set(found.broken(figures.MOTION)), figures.line(motion, found)
