@@ -24,6 +24,7 @@ from hexapod_control.core.posture import JointMove, Rise
 from hexapod_control.core.ramp import TwistLimits
 from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.se2 import ZERO, Twist
+from hexapod_control.core.senses import Senses
 from hexapod_control.core.stability import GRAVITY, center_of_mass, margin, support
 from hexapod_control.core.walk import Abilities, Walk
 
@@ -74,6 +75,7 @@ class Planner:
         self.state = State.UNKNOWN
         self._gait = self.able.gaits[gait or robot.walk.gait]
         self._limits = limits or TwistLimits()
+        self.senses = Senses(robot)
         self._lift = 1.0  # share of the robot's step height
         self._top = [[SPEED_SHARE * joint.no_load_speed for joint in leg.joints] for leg in robot.legs]
         self._home = self.able.stances.at(robot.walk.height).footholds
@@ -193,6 +195,10 @@ class Planner:
         return self._motion if isinstance(self._motion, Walk) else None
 
     @property
+    def _moving(self) -> bool:
+        return self._last is not None and bool(self._last.joint_velocity.any())
+
+    @property
     def gait_active(self) -> str:
         """Name of the gait in force."""
         return self._walk.gait.name if self._walk else self._gait.name
@@ -213,9 +219,13 @@ class Planner:
 
     def step(self, dt: float) -> Plan:
         """Moves everything on by `dt` [s] and gives the row of this tick."""
+        if SHORTEST_STEP <= dt < math.inf:
+            self.senses.step(dt, self._moving)
         if self._motion is None or self._row is None or self._frozen or not SHORTEST_STEP <= dt < math.inf:
             return self._still()
         dt = min(dt, MAX_STEP)
+        if self._walk:
+            self._walk.sense(*((None, None) if self._sit else (self.senses.touching, self.senses.lean)))
         motion, found, share = self._guarded(self._motion, self._row, dt)
         plan = self._plan(motion, found, dt, share)
         self._motion, self._row, self._centres, self._frame = motion, found.joints, found.centres, found

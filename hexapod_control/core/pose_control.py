@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from hexapod_control.core.body import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.robot import Robot
@@ -51,8 +52,11 @@ class PoseControl:
         self.room = min(self._goal_room, self._room_at(self.pose))
 
     def _room_at(self, pose: BodyPose) -> float:
-        lift = self._robot.walk.lift_height
-        return next((share for share in ROOMS if self._stances.fits(pose, share, lift)), ROOMS[-1])
+        return self.room_in(pose) or ROOMS[-1]
+
+    def room_in(self, pose: BodyPose) -> float:
+        """Share of the stance regions that a pose leaves for walking; 0 if that is too little."""
+        return _room(self._stances, pose, self._robot.walk.lift_height)
 
     def _clamped(self, pose: BodyPose, share: float, lift: float) -> BodyPose:
         if self._stances.fits(pose, share, lift):
@@ -93,7 +97,7 @@ class PoseControl:
             moved.append(now + speed * dt)
             rest.append(now + speed * (dt + abs(speed) / (2.0 * acceleration)))
             speeds.append(speed)
-        if not self._holds(BodyPose(*rest), feet):
+        if not self.holds(BodyPose(*rest), feet, self.room):
             return False
         self.pose, self._speed = BodyPose(*moved), tuple(speeds)
         return True
@@ -105,15 +109,20 @@ class PoseControl:
         longest = max(abs(now) / (top * dt) for now, top in zip(self.pose, SPEED, strict=True))
         self.pose = self.pose.towards(NEUTRAL, 1.0 / longest) if longest > 1.0 else NEUTRAL
 
-    def _holds(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
-        """True if all feet stay inside their regions and in reach in a pose."""
+    def holds(self, pose: BodyPose, feet: Sequence[Foot], room: float) -> bool:
+        """True if all feet stay inside this share of their regions and in reach in a pose."""
         robot = self._robot
         stance = self._stances.at(robot.walk.height + pose.z)
         for foot, home, radius in zip(feet, stance.footholds, stance.radii, strict=True):
-            most = (1.0 if foot.planted else IN_FLIGHT) * self.room * radius
+            most = (1.0 if foot.planted else IN_FLIGHT) * room * radius
             if math.hypot(foot.x - home[0], foot.y - home[1]) > most:
                 return False
         placement = Placement(pose, robot.walk.height)
         return all(
             reaches(leg, robot, (foot.x, foot.y), foot.z, placement) for leg, foot in zip(robot.legs, feet, strict=True)
         )
+
+
+@lru_cache(maxsize=256)
+def _room(stances: StanceTable, pose: BodyPose, lift: float) -> float:
+    return next((share for share in ROOMS if stances.fits(pose, share, lift)), 0.0)

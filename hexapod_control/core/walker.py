@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from hexapod_control.core.ground import WAIT, Ground, Reach, stop_time
 from hexapod_control.core.schedule import Schedule
 from hexapod_control.core.se2 import Pose, Twist, carried, exp
 from hexapod_control.core.stance import Point, Stance
@@ -49,10 +50,11 @@ class Drop:
 
     duration: float  # [s]
     elapsed: float  # [s]
-    height: float  # [m] at the start
+    height: float  # [m] at the start, above that at the end
     sinking: float  # [m/s] vertical speed at the start, + up
     vx: float  # [m/s] speed over the ground at the start, in the present base_footprint
     vy: float
+    end: float = 0.0  # [m] height at the end
 
 
 @dataclass(slots=True)
@@ -68,6 +70,7 @@ class Foot:
     velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m/s] over the ground, of the last tick in the air
     drop: Drop | None = None
     lift: float = 0.0  # [m] height of the swing, as planned at lift-off
+    base: float = 0.0  # [m] height at lift-off, fades over the swing
 
     @property
     def planted(self) -> bool:
@@ -78,8 +81,10 @@ class Foot:
         """An independent foot in the same state."""
         drop = self.drop
         if drop is not None:
-            drop = Drop(drop.duration, drop.elapsed, drop.height, drop.sinking, drop.vx, drop.vy)
-        return Foot(self.x, self.y, self.z, self.progress, self.aim, self.stance, self.velocity, drop, self.lift)
+            drop = replace(drop)
+        return Foot(
+            self.x, self.y, self.z, self.progress, self.aim, self.stance, self.velocity, drop, self.lift, self.base
+        )
 
 
 def pulled(x: float, y: float, centre: Point, radius: float) -> Point:
@@ -128,11 +133,13 @@ class Walker:
         self.lift_height = lift_height
         self.running = False  # does the gait's clock run
         self.resting = True  # is the commanded motion zero: feet at home need not step
+        self.ground: Ground | None = None  # None: flat
 
     def copy(self) -> Walker:
         """An independent walker in the same state."""
         other = Walker([foot.copy() for foot in self.feet], self.schedule.copy(), self.lift_height)
         other.running, other.resting = self.running, self.resting
+        other.ground = self.ground.copy() if self.ground else None
         return other
 
     @property
@@ -168,7 +175,7 @@ class Walker:
         lifted: dict[int, float] = {}
         if self.running:
             flight = [self.flight(foot, swing_time) for foot in self.feet]
-            lifted = dict(self.schedule.advance(dt / swing_time, flight))
+            lifted = self._lifting(dt, swing_time, flight)
         back = tick.back
         cosine, sine = math.cos(back.yaw), math.sin(back.yaw)
         for leg, foot in enumerate(self.feet):
@@ -179,6 +186,9 @@ class Walker:
                 foot.x, foot.y = x, y
                 continue
             region = Region(stance.footholds[leg], room * stance.radii[leg])
+            if self.ground is not None and self.ground.meets(leg, foot):
+                self._touch(foot)
+                progress = None
             if progress is not None:
                 self._swing(foot, (x, y), progress, progress + dt / swing_time, tick, region)
             elif foot.drop is not None:
@@ -186,10 +196,36 @@ class Walker:
             elif not (self.resting and math.dist((x, y), region.home) <= AT_HOME):
                 since = lifted[leg]
                 foot.stance = self.schedule.stance(leg, 1.0 - since)
-                foot.lift = self.lift_height
+                foot.base = foot.z
+                foot.lift = self.lift_height + 0.5 * abs(foot.base)  # over the higher of lift-off and plane
                 self._swing(foot, (x, y), 0.0, since, tick, region)
             else:
                 foot.x, foot.y = x, y
+
+    def feel(self, dt: float, reach: Reach) -> None:
+        """Lets the feet follow the ground by `dt` [s], after a step; `reach` as in Ground.step."""
+        if self.ground is not None:
+            until = self.schedule.until if self.running else [math.inf] * len(self.feet)
+            self.ground.step(self.feet, until, dt, reach)
+
+    def _lifting(self, dt: float, swing_time: float, flight: list[float]) -> dict[int, float]:
+        """Moves the clock on; legs that lift off, and the time since [swing times]. The clock may have to wait."""
+        if self.ground is None:
+            return dict(self.schedule.advance(dt / swing_time, flight))
+        ahead = self.schedule.copy()
+        lifted = dict(ahead.advance(dt / swing_time, flight))
+        if self.ground.holds(self.feet, lifted, dt, WAIT * self.schedule.gait.cycle * swing_time):
+            return {}
+        self.schedule = ahead
+        return lifted
+
+    @staticmethod
+    def _touch(foot: Foot) -> None:
+        """Ends a swing on ground that is higher than expected."""
+        (vx, vy, vz), duration = foot.velocity, stop_time(foot.velocity)
+        fall = vz * duration / 3.0
+        foot.drop = Drop(duration, 0.0, -fall, vz, vx, vy, foot.z + fall)
+        foot.progress = None
 
     @staticmethod
     def flight(foot: Foot, swing_time: float) -> float:
@@ -214,7 +250,7 @@ class Walker:
         done = share(before)
         gain = (share(progress) - done) / (1.0 - done)
         dx, dy = gain * (x - ridden[0]), gain * (y - ridden[1])
-        height = lift(progress, foot.lift) if progress < LANDED else 0.0
+        height = lift(progress, foot.lift) + (1.0 - share(progress)) * foot.base if progress < LANDED else 0.0
         foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
         foot.x, foot.y, foot.z = ridden[0] + dx, ridden[1] + dy, height
         foot.progress = progress if progress < LANDED else None
@@ -230,9 +266,11 @@ class Walker:
         drop.vx, drop.vy = cosine * drop.vx - sine * drop.vy, sine * drop.vx + cosine * drop.vy
         slide = drop.duration / 3.0 * (start**3 - end**3)
         foot.x, foot.y = ridden[0] + slide * drop.vx, ridden[1] + slide * drop.vy
-        foot.z = end * end * ((1.0 + 2.0 * t) * drop.height + t * drop.duration * drop.sinking)
+        height = drop.end + end * end * ((1.0 + 2.0 * t) * drop.height + t * drop.duration * drop.sinking)
+        foot.velocity = (end * end * drop.vx, end * end * drop.vy, (height - foot.z) / tick.dt)
+        foot.z = height
         if t >= 1.0:
-            foot.z, foot.drop = 0.0, None
+            foot.z, foot.drop = drop.end, None
 
     def halt(self) -> None:
         """Stops the gait: feet in the air go straight down and stay, planted feet stay."""
@@ -243,7 +281,7 @@ class Walker:
                 continue
             vx, vy, vz = foot.velocity
             duration = DROP_TIME
-            if vz < 0.0:  # already descending: a longer drop would dip below the ground
+            if vz < 0.0 <= foot.z:  # already descending: a longer drop would dip below the ground
                 duration = min(duration, max(2.5 * foot.z / -vz, 1e-3))
             foot.drop = Drop(duration, 0.0, foot.z, vz, vx, vy)
             foot.progress = None

@@ -1,0 +1,184 @@
+"""Uneven ground under the feet: where a swing ends by contact, and how the body follows the heights of the feet.
+
+base_footprint's plane stands for the ground. On uneven ground a planted foot has a height of its own above it: that
+at which it touched. A swing that touches early ends there; one that does not touch sinks on, planted for the gait's
+clock, down to a bound. The plane follows the planted feet, their mean height quickly and their tilt slowly, so the
+body keeps its height above the ground and ends up parallel to its general slope. Without contacts all
+heights fade to zero, and the walk is the one over flat ground.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hexapod_control.core.walker import Foot
+
+Reach = Callable[[int, "Foot", float], bool]
+"""(leg, foot, height [m]) -> can the foot be at that height."""
+
+FADE = 0.3  # [s] in which the heights go to zero without contacts
+EARLIEST = 0.5  # progress of a swing from which a contact ends it: before, it is the lift-off, or a wall
+EVEN = 0.003  # [m] a contact this near to the expected ground is the expected ground
+SEARCH = 0.15  # [m/s] at which a late foot sinks
+DEEPEST = 0.04  # [m] below the plane
+STOP = 6.0  # [m/s^2] at which a foot is stopped
+START = 3.0  # [m/s^2] at which the search gets going
+SHORTEST_STOP = 0.02  # [s]
+WAIT = 0.15  # cycles a lift-off waits at most
+CARRYING = 3  # feet that must touch when others lift off
+SOON = 0.2  # swing times before its lift-off in which an unloaded foot is not sent down any more
+FOLLOW = 0.3  # [s] time constant with which the plane follows the mean height of the feet
+LEAN = 2.0  # [s] and their tilt
+HEAVE = 0.5  # [m/s^2] acceleration of the plane's height
+SWAY = 2.0  # [rad/s^2] and of its tilt
+
+
+def eased(t: float) -> float:
+    """Share of the way from 1 to 0 that is left at t in [0, 1], at rest at both ends."""
+    return 1.0 - t * t * (3.0 - 2.0 * t)
+
+
+class Ground:
+    """The ground as the feet find it."""
+
+    def __init__(self, count: int) -> None:
+        """For so many feet; nothing is sensed yet."""
+        self.contacts: Sequence[bool] | None = None  # as sensed now; None: not known
+        self.waiting = False  # does a lift-off wait for feet to touch
+        self._waited = 0.0  # [s]
+        self._faded = 1.0  # share of the fade that is over
+        self._rates = (0.0, 0.0, 0.0)  # [1/s, 1/s, m/s] of the plane's slope along x and y and of its height
+        self.sinking = [0.0] * count  # [m/s] of every planted foot
+
+    def copy(self) -> Ground:
+        """An independent ground in the same state."""
+        other = Ground.__new__(Ground)
+        other.__dict__.update(self.__dict__)
+        other.sinking = self.sinking[:]
+        return other
+
+    @property
+    def even(self) -> bool:
+        """True while the ground is taken as flat and nothing is sensed: the feet walk as if this did not exist."""
+        return self.contacts is None and self._faded >= 1.0
+
+    def touches(self, leg: int) -> bool:
+        """True if a foot is known to touch."""
+        return self.contacts is not None and self.contacts[leg]
+
+    def holds(self, feet: Sequence[Foot], lifted: Collection[int], dt: float, most: float) -> bool:
+        """True if these lift-offs must wait: fewer than three others touch. They wait for `most` [s] at most."""
+        self.waiting = False
+        if self.contacts is None or not lifted:
+            return False
+        carrying = sum(
+            touches and leg not in lifted and (foot.progress is None or foot.progress >= EARLIEST)
+            for leg, (foot, touches) in enumerate(zip(feet, self.contacts, strict=True))
+        )
+        if carrying >= CARRYING or self._waited >= most:
+            self._waited = 0.0
+            return False
+        self._waited += dt
+        self.waiting = True
+        return True
+
+    def meets(self, leg: int, foot: Foot) -> bool:
+        """True if a foot in the air has met ground that is higher than expected."""
+        if not self.touches(leg) or foot.planted or (foot.progress is not None and foot.progress < EARLIEST):
+            return False
+        expected = foot.drop.end if foot.drop else 0.0
+        return foot.z + foot.velocity[2] * stop_time(foot.velocity) / 3.0 > expected + EVEN
+
+    def step(self, feet: Sequence[Foot], until: Sequence[float], dt: float, reach: Reach) -> None:
+        """Moves the heights of all feet on by `dt` [s].
+
+        `until` [swing times] tells when each foot lifts off, inf while the clock stands; `reach` (leg, foot, height [m])
+        whether a foot can be so high.
+        """
+        if self.contacts is None:
+            self._fade(feet, dt)
+            return
+        self._faded = 0.0
+        for leg, foot in enumerate(feet):
+            self._search(leg, foot, until[leg] < SOON, dt, reach)
+        self._follow([foot for foot, down in zip(feet, self.contacts, strict=True) if down and foot.planted], feet, dt)
+
+    def _search(self, leg: int, foot: Foot, leaving: bool, dt: float, reach: Reach) -> None:
+        """Sinks a planted foot that does not touch."""
+        speed = self.sinking[leg]
+        if not foot.planted:
+            self.sinking[leg] = 0.0
+            return
+        aim = 0.0
+        if not self.touches(leg) and not leaving:
+            left = foot.z + DEEPEST
+            ahead = SEARCH * (dt + SEARCH / (2.0 * STOP))
+            if left > 0.0 and reach(leg, foot, foot.z - ahead):
+                aim = min(SEARCH, math.sqrt(2.0 * STOP * left), left / dt)
+        self.sinking[leg] = speed = min(max(aim, speed - STOP * dt), speed + START * dt)
+        if speed:
+            foot.z -= speed * dt
+
+    def _follow(self, standing: Sequence[Foot], feet: Sequence[Foot], dt: float) -> None:
+        """Moves the plane towards the planted feet, which shows in the heights of all feet."""
+        slope = _plane(standing)
+        wanted = (0.0, 0.0, 0.0) if slope is None else (-slope[0] / LEAN, -slope[1] / LEAN, -slope[2] / FOLLOW)
+        bounds = (SWAY * dt, SWAY * dt, HEAVE * dt)
+        along, across, up = self._rates = tuple(  # type: ignore[assignment]
+            now + min(max(aim - now, -most), most) for now, aim, most in zip(self._rates, wanted, bounds, strict=True)
+        )
+        for foot in feet:
+            rise = (along * foot.x + across * foot.y + up) * dt
+            if foot.progress is not None:
+                foot.base += rise
+                continue
+            foot.x, foot.y = foot.x - along * dt * foot.z, foot.y - across * dt * foot.z
+            foot.z += rise
+            if foot.drop is not None:
+                foot.drop.end += rise
+
+    def _fade(self, feet: Sequence[Foot], dt: float) -> None:
+        before = eased(self._faded)
+        self._faded = min(1.0, self._faded + dt / FADE)
+        share = eased(self._faded) / before if before > 0.0 else 0.0
+        self.sinking, self._rates = [0.0] * len(feet), (0.0, 0.0, 0.0)
+        self._waited, self.waiting = 0.0, False
+        for foot in feet:
+            foot.base *= share
+            if foot.drop is not None:
+                foot.z -= (1.0 - share) * foot.drop.end
+                foot.drop.end *= share
+            elif foot.progress is None:
+                foot.z *= share
+
+    def retreat(self, feet: Sequence[Foot], dt: float) -> None:
+        """Brings planted feet nearer to the plane, where they are in reach: the way out of a posture that is not."""
+        for foot in feet:
+            if foot.planted:
+                foot.z *= max(0.0, 1.0 - dt / FADE)
+
+
+def stop_time(velocity: tuple[float, float, float]) -> float:
+    """Time [s] in which a foot that has touched at this velocity [m/s] is stopped."""
+    return max(SHORTEST_STOP, 2.0 * math.hypot(*velocity) / STOP)
+
+
+def _plane(feet: Sequence[Foot]) -> tuple[float, float, float] | None:
+    """(a, b, c) of the least-squares plane z = a x + b y + c [m] through feet; None for fewer than three, or in line."""
+    if len(feet) < CARRYING:
+        return None
+    n = len(feet)
+    mx, my, mz = sum(f.x for f in feet) / n, sum(f.y for f in feet) / n, sum(f.z for f in feet) / n
+    xx = sum((f.x - mx) ** 2 for f in feet)
+    yy = sum((f.y - my) ** 2 for f in feet)
+    xy = sum((f.x - mx) * (f.y - my) for f in feet)
+    xz = sum((f.x - mx) * (f.z - mz) for f in feet)
+    yz = sum((f.y - my) * (f.z - mz) for f in feet)
+    determinant = xx * yy - xy * xy
+    if determinant <= 1e-3 * xx * yy or determinant == 0.0:
+        return None
+    a, b = (xz * yy - yz * xy) / determinant, (yz * xx - xz * xy) / determinant
+    return a, b, mz - a * mx - b * my
