@@ -19,12 +19,17 @@ if TYPE_CHECKING:
 Reach = Callable[[int, "Foot", float], bool]
 """(leg, foot, height [m]) -> can the foot be at that height."""
 
+ST = 0.75
+THERE, DOWN = 0.75, 0.85
+ROUGH=.01
+CALM = .1
 FADE = 0.3  # [s] in which the heights go to zero without contacts
 EARLIEST = 0.5  # progress of a swing from which a contact ends it: before, it is the lift-off, or a wall
 EVEN = 0.003  # [m] a contact this near to the expected ground is the expected ground
 SEARCH = 0.15  # [m/s] at which a late foot sinks
 DEEPEST = 0.04  # [m] below the plane
-STOP = 6.0  # [m/s^2] at which a foot is stopped
+HIGHEST = 0.04  # [m] above the plane: what is higher is pushed down
+STOP = 10.0  # [m/s^2] at which a foot is stopped
 START = 3.0  # [m/s^2] at which the search gets going
 SHORTEST_STOP = 0.02  # [s]
 WAIT = 0.15  # cycles a lift-off waits at most
@@ -52,18 +57,35 @@ class Ground:
         self._faded = 1.0  # share of the fade that is over
         self._rates = (0.0, 0.0, 0.0)  # [1/s, 1/s, m/s] of the plane's slope along x and y and of its height
         self.sinking = [0.0] * count  # [m/s] of every planted foot
+        self.rough = 0.0  # 0: flat; 1: so rough that feet should come down early
+        self._down = [True] * count
 
     def copy(self) -> Ground:
         """An independent ground in the same state."""
         other = Ground.__new__(Ground)
         other.__dict__.update(self.__dict__)
-        other.sinking = self.sinking[:]
+        other.sinking, other._down = self.sinking[:], self._down[:]
         return other
 
     @property
     def even(self) -> bool:
         """True while the ground is taken as flat and nothing is sensed: the feet walk as if this did not exist."""
         return self.contacts is None and self._faded >= 1.0
+
+    @property
+    def haste(self) -> tuple[float, float]:
+        """Progress of a swing at which the foot is over its aim, and at which it is down, if nothing stops it."""
+        return 1.0 - self.rough * (1.0 - THERE), 1.0 - self.rough * (1.0 - DOWN)
+
+    @property
+    def stretch(self) -> float:
+        """Times the nominal swing time a swing should take, to have time for a search at its end."""
+        return 1.0 / (1.0 - self.rough * (1.0 - ST))
+
+    def landed(self, height: float) -> None:
+        """A foot has touched at a height [m]: that tells how rough the ground is."""
+        now = min(max((abs(height) - EVEN) / (ROUGH - EVEN), 0.0), 1.0)
+        self.rough = max(now, self.rough - CALM)
 
     def touches(self, leg: int) -> bool:
         """True if a foot is known to touch."""
@@ -90,7 +112,16 @@ class Ground:
         if not self.touches(leg) or foot.planted or (foot.progress is not None and foot.progress < EARLIEST):
             return False
         expected = foot.drop.end if foot.drop else 0.0
-        return foot.z + foot.velocity[2] * stop_time(foot.velocity) / 3.0 > expected + EVEN
+        return foot.z > expected + EVEN
+
+    def sinks(self, leg: int, foot: Foot) -> bool:
+        """True if a swinging foot that is over its aim and slow enough should rather sink on as a late one."""
+        there, down = foot.haste
+        speed = -foot.velocity[2]
+        if there == 1.0 or foot.progress is None or foot.progress < max(there, 0.6 * down) or speed > SEARCH:
+            return False
+        self.sinking[leg] = max(speed, 0.0)
+        return True
 
     def step(self, feet: Sequence[Foot], until: Sequence[float], dt: float, reach: Reach) -> None:
         """Moves the heights of all feet on by `dt` [s].
@@ -104,6 +135,12 @@ class Ground:
         self._faded = 0.0
         for leg, foot in enumerate(feet):
             self._search(leg, foot, until[leg] < SOON, dt, reach)
+            down = foot.planted and self.contacts[leg]
+            if down and not self._down[leg]:
+                self.landed(foot.z)
+            self._down[leg] = foot.planted and (down or self._down[leg])
+            if foot.progress is not None and not reach(leg, foot, foot.z):
+                foot.z = self._lowered(leg, foot, reach)
         self._follow([foot for foot, down in zip(feet, self.contacts, strict=True) if down and foot.planted], feet, dt)
 
     def _search(self, leg: int, foot: Foot, leaving: bool, dt: float, reach: Reach) -> None:
@@ -121,6 +158,15 @@ class Ground:
         self.sinking[leg] = speed = min(max(aim, speed - STOP * dt), speed + START * dt)
         if speed:
             foot.z -= speed * dt
+
+    @staticmethod
+    def _lowered(leg: int, foot: Foot, reach: Reach) -> float:
+        """Greatest height [m] in reach of a swinging foot."""
+        low, high = 0.0, foot.z
+        for _ in range(8):
+            middle = (low + high) / 2.0
+            low, high = (middle, high) if reach(leg, foot, middle) else (low, middle)
+        return low
 
     def _follow(self, standing: Sequence[Foot], feet: Sequence[Foot], dt: float) -> None:
         """Moves the plane towards the planted feet, which shows in the heights of all feet."""
@@ -163,7 +209,7 @@ class Ground:
 
 def stop_time(velocity: tuple[float, float, float]) -> float:
     """Time [s] in which a foot that has touched at this velocity [m/s] is stopped."""
-    return max(SHORTEST_STOP, 2.0 * math.hypot(*velocity) / STOP)
+    return max(SHORTEST_STOP, 4.0 * math.hypot(*velocity) / STOP)
 
 
 def _plane(feet: Sequence[Foot]) -> tuple[float, float, float] | None:

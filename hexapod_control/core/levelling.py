@@ -17,6 +17,8 @@ RATE = 0.35  # [rad/s]
 ACCELERATION = 2.0  # [rad/s^2]
 FADE_RATE, FADE_ACCELERATION = 1.2, 10.0  # likewise on the way to zero: 10 deg in 0.3 s
 GRID = math.radians(1.0)  # of the tilts for which the room is looked up
+ROOM_RATE = 0.5  # [1/s] at which the room may change: strides get shorter first
+LEAST_ROOM = 0.6
 
 Tilt = tuple[float, float]
 """Roll and pitch [rad]."""
@@ -50,12 +52,12 @@ class Levelling:
         return _on(pose, self.tilt)
 
     def step(
-        self, dt: float, pose: BodyPose, room: Callable[[BodyPose], float], holds: Callable[[BodyPose, float], bool]
+        self, dt: float, pose: BodyPose, room: Callable[[BodyPose], float], holds: Callable[[BodyPose], bool]
     ) -> None:
         """Moves the tilt on by `dt` [s] on top of a pose.
 
         `room` gives the share of the stance regions that a whole pose leaves, 0 if it is out of reach; `holds` tells
-        whether all feet are in reach in a pose and inside that share of their regions.
+        whether all feet are in reach in one.
         """
         if self.measured is None:
             self._fade(dt)
@@ -67,8 +69,10 @@ class Levelling:
         wanted = [_within(GAIN * (factor * end - now), RATE) for now, end in zip(self.tilt, goal, strict=True)]
         rates = _near(self._rates, wanted, ACCELERATION * dt)
         rest = _at_rest(self.tilt, rates, dt)
-        self.room = room(_on(pose, _outward(rest))) or self.room
-        if not (room(_on(pose, _outward(rest))) and holds(_on(pose, rest), self.room)):
+        share = room(_on(pose, _outward(rest)))
+        if share >= LEAST_ROOM:
+            self.room += _within(share - self.room, ROOM_RATE * dt)
+        if share < LEAST_ROOM or not holds(_on(pose, rest)):
             rates = _near(self._rates, LEVEL, ACCELERATION * dt)
         self._move(rates, dt)
 

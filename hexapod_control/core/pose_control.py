@@ -13,6 +13,7 @@ from hexapod_control.core.walker import Foot
 
 SPEED = (0.10, 0.10, 0.08, 0.8, 0.8, 0.8)  # [m/s, rad/s] per coordinate of a pose
 ACCELERATION = (0.5, 0.5, 0.4, 4.0, 4.0, 4.0)  # [m/s^2, rad/s^2]
+FINE_ROOMS = (1.0, 0.9, 0.8, 0.7, 0.6)
 ROOMS = (1.0, 0.8, 0.6, 0.45, 0.3)  # shares of the stance regions a pose may leave for walking, the last at least
 FINENESS = 1 / 64  # to which a pose out of reach is clamped
 
@@ -52,7 +53,8 @@ class PoseControl:
         self.room = min(self._goal_room, self._room_at(self.pose))
 
     def _room_at(self, pose: BodyPose) -> float:
-        return self.room_in(pose) or ROOMS[-1]
+        lift = self._robot.walk.lift_height
+        return next((share for share in ROOMS if self._stances.fits(pose, share, lift)), ROOMS[-1])
 
     def room_in(self, pose: BodyPose) -> float:
         """Share of the stance regions that a pose leaves for walking; 0 if that is too little."""
@@ -117,6 +119,11 @@ class PoseControl:
             most = (1.0 if foot.planted else IN_FLIGHT) * room * radius
             if math.hypot(foot.x - home[0], foot.y - home[1]) > most:
                 return False
+        return self.reach(pose, feet)
+
+    def reach(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
+        """True if all feet are in reach in a pose."""
+        robot = self._robot
         placement = Placement(pose, robot.walk.height)
         return all(
             reaches(leg, robot, (foot.x, foot.y), foot.z, placement) for leg, foot in zip(robot.legs, feet, strict=True)
@@ -125,4 +132,4 @@ class PoseControl:
 
 @lru_cache(maxsize=256)
 def _room(stances: StanceTable, pose: BodyPose, lift: float) -> float:
-    return next((share for share in ROOMS if stances.fits(pose, share, lift)), 0.0)
+    return next((share for share in FINE_ROOMS if stances.fits(pose, share, lift)), 0.0)

@@ -14,7 +14,7 @@ from hexapod_control.core.gaits import Gait, gaits
 from hexapod_control.core.ground import Ground, Reach
 from hexapod_control.core.kinematics import Row
 from hexapod_control.core.levelling import Levelling, Tilt
-from hexapod_control.core.limits import Envelope, Limit
+from hexapod_control.core.limits import STRIDE_SHARE, Envelope, Limit
 from hexapod_control.core.pose_control import PoseControl
 from hexapod_control.core.posture import row_at
 from hexapod_control.core.ramp import TwistLimits, ramped, within
@@ -207,7 +207,7 @@ class Walk:
         moving = not (limit.twist.is_zero and self.twist.is_zero)
         pose.step(dt, pose.walking_goal if moving or walker.running else pose.standing_goal, walker.feet)
         if self.level is not None:
-            self.level.step(dt, pose.pose, pose.room_in, lambda there, room: pose.holds(there, walker.feet, room))
+            self.level.step(dt, pose.pose, pose.room_in, lambda there: pose.reach(there, walker.feet))
         stance = self._able.stances.at(self.height)
         free = walker.schedule.change is None or not self._by_way
         if self._wanted is not None and free and (not walker.running or self._suits(self._wanted)):
@@ -217,7 +217,10 @@ class Walk:
         goal = limit.twist if (walker.running or self.halted) and not waiting else ZERO
         if self.twist != goal:
             self.twist = ramped(self.twist, goal, *self._accelerations(), dt)
-        self.swing_time += min(max(limit.swing_time - self.swing_time, -SWING_RATE * dt), SWING_RATE * dt)
+        swing_time = limit.swing_time
+        if walker.ground is not None:
+            swing_time = self._longer(swing_time, walker.ground.stretch, stance)
+        self.swing_time += min(max(swing_time - self.swing_time, -SWING_RATE * dt), SWING_RATE * dt)
         if not self.twist.is_zero:
             factor = walker.allowed(self.twist, dt, self.swing_time, stance, self.room)
             if factor < 1.0:
@@ -248,6 +251,16 @@ class Walk:
             [foot.planted for foot in feet],
             previous,
         )
+
+    def _longer(self, swing_time: float, stretch: float, stance: Stance) -> float:
+        """The swing time [s] stretched, as far as the strides fit into the stance regions."""
+        share, (vx, vy, wz) = 2.0 * STRIDE_SHARE * self.room / self.gait.stance, self.twist
+        longest = stretch * swing_time
+        for (x, y), radius in zip(stance.footholds, stance.radii, strict=True):
+            speed = math.hypot(vx - wz * y, vy + wz * x)
+            if longest * speed > share * radius:
+                longest = share * radius / speed
+        return max(swing_time, longest)
 
     def _reach(self, stance: Stance) -> Reach:
         """Whether a foot can be at a height where it is, and at the other end of its stance."""

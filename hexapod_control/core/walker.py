@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from hexapod_control.core.ground import WAIT, Ground, Reach, stop_time
+from hexapod_control.core.ground import HIGHEST, WAIT, Ground, Reach, stop_time
 from hexapod_control.core.schedule import Schedule
 from hexapod_control.core.se2 import Pose, Twist, carried, exp
 from hexapod_control.core.stance import Point, Stance
@@ -25,6 +25,9 @@ SLACK = 0.01  # share of it that a foot about to lift off may go beyond that
 BRAKE = 1.5  # [m/s^2] with which the guard slows the body
 AT_HOME = 0.001  # [m] from the neutral foothold within which a resting foot need not step
 LANDED = 1.0 - 1e-9  # progress at which a swing is over: rounding must not keep a foot in the air for a tick
+BP = 0.5
+BN = 0.25
+LATE = 0.0
 DROP_TIME = 0.15  # [s] a foot takes to the ground when the walk is halted in mid-swing, at most
 
 
@@ -55,6 +58,7 @@ class Drop:
     vx: float  # [m/s] speed over the ground at the start, in the present base_footprint
     vy: float
     end: float = 0.0  # [m] height at the end
+    back: float = -1.0 / 3.0  # [s] the foot ends where it was so long ago
 
 
 @dataclass(slots=True)
@@ -71,6 +75,7 @@ class Foot:
     drop: Drop | None = None
     lift: float = 0.0  # [m] height of the swing, as planned at lift-off
     base: float = 0.0  # [m] height at lift-off, fades over the swing
+    haste: tuple[float, float] = (1.0, 1.0)  # progress at which the foot is over its aim, and down
 
     @property
     def planted(self) -> bool:
@@ -83,7 +88,7 @@ class Foot:
         if drop is not None:
             drop = replace(drop)
         return Foot(
-            self.x, self.y, self.z, self.progress, self.aim, self.stance, self.velocity, drop, self.lift, self.base
+            self.x, self.y, self.z, self.progress, self.aim, self.stance, self.velocity, drop, self.lift, self.base, self.haste
         )
 
 
@@ -191,13 +196,17 @@ class Walker:
                 progress = None
             if progress is not None:
                 self._swing(foot, (x, y), progress, progress + dt / swing_time, tick, region)
+                if foot.progress is not None and self.ground and self.ground.sinks(leg, foot):
+                    foot.progress = None
             elif foot.drop is not None:
                 self._sink(foot, foot.drop, (x, y), tick)
             elif not (self.resting and math.dist((x, y), region.home) <= AT_HOME):
                 since = lifted[leg]
                 foot.stance = self.schedule.stance(leg, 1.0 - since)
+                if self.ground is not None:
+                    foot.haste = self.ground.haste
                 foot.base = foot.z
-                foot.lift = self.lift_height + 0.5 * abs(foot.base)  # over the higher of lift-off and plane
+                foot.lift = self.lift_height - BP * foot.base if foot.base > 0.0 else self.lift_height - BN * foot.base
                 self._swing(foot, (x, y), 0.0, since, tick, region)
             else:
                 foot.x, foot.y = x, y
@@ -223,8 +232,8 @@ class Walker:
     def _touch(foot: Foot) -> None:
         """Ends a swing on ground that is higher than expected."""
         (vx, vy, vz), duration = foot.velocity, stop_time(foot.velocity)
-        fall = vz * duration / 3.0
-        foot.drop = Drop(duration, 0.0, -fall, vz, vx, vy, foot.z + fall)
+        end = min(foot.z - LATE * vz, HIGHEST)
+        foot.drop = Drop(duration, 0.0, foot.z - end, vz, vx, vy, end, LATE)
         foot.progress = None
 
     @staticmethod
@@ -240,20 +249,22 @@ class Walker:
         """Advances a swing from one progress to the next; the foot has already ridden with the ground."""
         dt, twist, swing_time, back = tick
         home, radius = region
+        there, down = foot.haste
         left = (1.0 - progress) * swing_time
-        if progress < AIM_FROZEN or before == 0.0:
+        if progress < AIM_FROZEN * there or before == 0.0:
             x, y = carried(twist, 0.5 * foot.stance * swing_time, home[0], home[1])
         else:
             x, y = carried(twist, -left, *back.apply(*foot.aim))
         x, y = pulled(x, y, home, LANDING * radius)
         foot.aim = x, y = carried(twist, left, x, y)
-        done = share(before)
-        gain = (share(progress) - done) / (1.0 - done)
+        done = share(before / there)
+        gain = (share(progress / there) - done) / (1.0 - done) if done < 1.0 else 1.0
         dx, dy = gain * (x - ridden[0]), gain * (y - ridden[1])
-        height = lift(progress, foot.lift) + (1.0 - share(progress)) * foot.base if progress < LANDED else 0.0
+        level = progress / down
+        height = lift(level, foot.lift) + (1.0 - share(level)) * foot.base if level < LANDED else 0.0
         foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
         foot.x, foot.y, foot.z = ridden[0] + dx, ridden[1] + dy, height
-        foot.progress = progress if progress < LANDED else None
+        foot.progress = progress if level < LANDED else None
 
     @staticmethod
     def _sink(foot: Foot, drop: Drop, ridden: Point, tick: Tick) -> None:
@@ -265,6 +276,10 @@ class Walker:
         cosine, sine = math.cos(tick.back.yaw), math.sin(tick.back.yaw)
         drop.vx, drop.vy = cosine * drop.vx - sine * drop.vy, sine * drop.vx + cosine * drop.vy
         slide = drop.duration / 3.0 * (start**3 - end**3)
+        if drop.back >= 0.0:
+            def hermite(q):
+                return q*(1-q)**2*drop.duration - drop.back*(3*q*q-2*q**3)
+            slide = hermite(t)-hermite(1-start)
         foot.x, foot.y = ridden[0] + slide * drop.vx, ridden[1] + slide * drop.vy
         height = drop.end + end * end * ((1.0 + 2.0 * t) * drop.height + t * drop.duration * drop.sinking)
         foot.velocity = (end * end * drop.vx, end * end * drop.vy, (height - foot.z) / tick.dt)
