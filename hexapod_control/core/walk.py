@@ -27,6 +27,7 @@ from hexapod_control.core.walker import Foot, Walker
 
 STRAY = 0.005  # [m] from its neutral foothold at which a foot of a standing robot is worth a step
 SWING_RATE = 0.5  # [s/s] by which the swing time may change
+SS = 0.8
 DETOUR = 0.03  # [swing times] a plan may overstep before a third gait is tried
 
 
@@ -254,7 +255,7 @@ class Walk:
 
     def _longer(self, swing_time: float, stretch: float, stance: Stance) -> float:
         """The swing time [s] stretched, as far as the strides fit into the stance regions."""
-        share, (vx, vy, wz) = 2.0 * STRIDE_SHARE * self.room / self.gait.stance, self.twist
+        share, (vx, vy, wz) = 2.0 * SS * self.room / self.gait.stance, self.twist
         longest = stretch * swing_time
         for (x, y), radius in zip(stance.footholds, stance.radii, strict=True):
             speed = math.hypot(vx - wz * y, vy + wz * x)
