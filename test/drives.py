@@ -8,7 +8,8 @@ from functools import cache
 import numpy as np
 
 from hexapod_control.core.body import BodyPose
-from hexapod_control.core.planner import Plan, Planner, State
+from hexapod_control.core.plan import Plan, State
+from hexapod_control.core.planner import Planner
 from hexapod_control.core.posture import row_at
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import ZERO, Twist

@@ -17,7 +17,7 @@ from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
 
 from hexapod_control.core import posture, walk
-from hexapod_control.core.planner import State
+from hexapod_control.core.plan import State
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import Twist
 from hexapod_control.nodes import messages

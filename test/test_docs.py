@@ -16,7 +16,7 @@ import pytest
 from hexapod_control import graph
 from hexapod_control.cli import keys as keyboard
 from hexapod_control.cli import main
-from hexapod_control.core.planner import State
+from hexapod_control.core.plan import State
 from hexapod_control.robots.load import known_robots
 
 ROOT = Path(__file__).parent.parent

@@ -3,7 +3,6 @@
 import itertools
 import math
 import os
-from copy import copy
 
 import numpy as np
 import pytest
@@ -17,13 +16,6 @@ from hexapod_control.core.se2 import ZERO, Twist
 PHASES = 100 if os.environ.get("HEXAPOD_SOAK") else 6
 STEADY = 0.87  # of the commanded speed that must be kept, in the worst pair of gaits and phase
 WITHIN = 3.0  # [s] in which the new gait is reached
-
-
-def twin(planner: Planner) -> Planner:
-    """An independent planner in the same state."""
-    other = copy(planner)
-    other._motion = planner._motion.copy()
-    return other
 
 
 def steady(planner: Planner, command: Twist) -> tuple[float, float]:
@@ -41,10 +33,10 @@ def test_soak_of_gait_changes_at_any_phase_keeps_speed_support_and_smooth_feet(o
     command = fitting(walking, DIRECTIONS[direction], 0.8, old, new)
     list(drive(walking, command, 8.0))
     list(drive(arrived, command, 8.0))
-    speeds, jumps = zip(steady(twin(walking), command), steady(arrived, command), strict=True)
+    speeds, jumps = zip(steady(walking.copy(), command), steady(arrived, command), strict=True)
     cycle = walking.able.gaits[old].cycle * robot(name).walk.swing_time
     for phase in range(PHASES):
-        planner = twin(walking)
+        planner = walking.copy()
         last = list(drive(planner, command, phase * cycle / PHASES))
         assert planner.gait(new) == ""
         velocity = last[-1].feet_velocity if last else None

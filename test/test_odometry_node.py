@@ -11,7 +11,8 @@ from ros_bench import STEP, Bench, overrides, robot, standing
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_srvs.srv import Trigger
 
-from hexapod_control.core.planner import Planner, State
+from hexapod_control.core.plan import State
+from hexapod_control.core.planner import Planner
 from hexapod_control.core.se2 import Pose, Twist, exp, wrap
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.odometry import OdometryNode

@@ -14,7 +14,8 @@ from hexapod_control.core.gaits import gaits
 from hexapod_control.core.kinematics import forward, inverse
 from hexapod_control.core.limits import SPEED_SHARE
 from hexapod_control.core.odometry import Support, fit
-from hexapod_control.core.planner import Plan, Planner, State
+from hexapod_control.core.plan import Plan, State
+from hexapod_control.core.planner import Planner
 from hexapod_control.core.posture import row_at
 from hexapod_control.core.se2 import ZERO, Twist, exp
 from hexapod_control.core.swing import lift, share

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from hexapod_control.cli.walk import standing
 from hexapod_control.core.body import Placement
 from hexapod_control.core.gaits import gaits
-from hexapod_control.core.planner import Plan
+from hexapod_control.core.plan import Plan
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import Pose, Twist, exp
 from hexapod_control.core.walk import Abilities

@@ -2,8 +2,9 @@
  *
  * The same work as core.planner.Planner.step on a robot that walks, then core.kinematics.inverse and joint_velocities
  * of the result: copy of the state for the retry, cached limit, ramp, guard of planted feet, schedule, swing with
- * aim, body pose, rolling of the ball, speed guard, centre of mass, support polygon, loads. The body pose rests and no
- * change of gait is under way; a tick that cannot be followed even at a smaller share ends the walk.
+ * aim, body pose, rolling of the ball, speed guard, centre of mass, support polygon, loads, gap between the legs. The
+ * body pose rests and no change of gait is under way; a tick that cannot be followed even at a smaller share ends the
+ * walk.
  * SI, radians; frames, signs, names and constants are those of the Python files, the test compares the rows.
  */
 #include <math.h>
@@ -30,7 +31,8 @@ typedef struct {
     double foot_radius, height, lift_height, preload, body_mass, center_of_mass[3], mass;
     double heights[HEIGHTS], footholds[HEIGHTS][LEGS][2], radii[HEIGHTS][LEGS];
     double cycle, lift_off[LEGS];
-    int legs, rows;
+    double ahead[LEGS][2], behind[LEGS][2], thickness[LEGS], radii_of_bars[LEGS][2], enough;
+    int legs, rows, ring[LEGS];
 } Robot;
 
 typedef struct {
@@ -54,7 +56,7 @@ typedef struct {
 
 typedef struct {
     double feet[LEGS][3], feet_velocity[LEGS][3], support[LEGS], joint_velocity[LEGS][3], row[LEGS][3];
-    double contacts[LEGS][2], twist[3], pose[6], margin;
+    double contacts[LEGS][2], twist[3], pose[6], margin, gap;
     int planted[LEGS];
 } Plan;
 
@@ -430,6 +432,100 @@ static int walk_advance(const Robot *robot, Walk *walk, double dt, const double 
     return 0;
 }
 
+/* --- how near the legs come to each other: core.leg_gap ------------------------------------------------------ */
+
+static double clamp01(double share) { return fmin(fmax(share, 0.0), 1.0); }
+
+static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+static double segments_apart(const double p[3], const double q[3], const double a[3], const double b[3]) {
+    double u[3], v[3], w[3], uu, vv, uv, uw, vw, determinant, s, t;
+    for (int k = 0; k < 3; k++) {
+        u[k] = q[k] - p[k];
+        v[k] = b[k] - a[k];
+        w[k] = p[k] - a[k];
+    }
+    uu = dot(u, u);
+    vv = dot(v, v);
+    uv = dot(u, v);
+    uw = dot(u, w);
+    vw = dot(v, w);
+    determinant = uu * vv - uv * uv;
+    s = determinant > 1e-15 * uu * vv ? clamp01((uv * vw - uw * vv) / determinant) : 0.0;
+    t = (uv * s + vw) / vv;
+    if (t < 0.0) {
+        s = clamp01(-uw / uu);
+        t = 0.0;
+    } else if (t > 1.0) {
+        s = clamp01((uv - uw) / uu);
+        t = 1.0;
+    }
+    for (int k = 0; k < 3; k++) w[k] += s * u[k] - t * v[k];
+    return sqrt(dot(w, w));
+}
+
+/* Foot, knee and femur axis of a leg: between each two of them is a bar. */
+static void bars(const Leg *leg, const double joints[3], double ends[3][3]) {
+    double c = cos(leg->yaw + joints[0]), s = sin(leg->yaw + joints[0]);
+    double r[3], z[3];
+    r[2] = leg->coxa;
+    z[2] = leg->hip[2] + leg->vertical;
+    r[1] = r[2] + leg->femur * cos(joints[1]);
+    z[1] = z[2] + leg->femur * sin(joints[1]);
+    r[0] = r[1] + leg->tibia * cos(joints[1] + joints[2]);
+    z[0] = z[1] + leg->tibia * sin(joints[1] + joints[2]);
+    for (int k = 0; k < 3; k++) {
+        ends[k][0] = leg->hip[0] - leg->lateral * s + r[k] * c;
+        ends[k][1] = leg->hip[1] + leg->lateral * c + r[k] * s;
+        ends[k][2] = z[k];
+    }
+}
+
+static double apart(const double a[3], const double b[3]) {
+    double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+    return sqrt(dot(d, d));
+}
+
+static double between(const Robot *robot, int first, int second, const double joints[][3], double best) {
+    double a[3][3], b[3][3];
+    bars(&robot->leg[first], joints[first], a);
+    bars(&robot->leg[second], joints[second], b);
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++) {
+            double thick = robot->radii_of_bars[first][i] + robot->radii_of_bars[second][j], d[3], far;
+            for (int k = 0; k < 3; k++) d[k] = a[i][k] + a[i + 1][k] - b[j][k] - b[j + 1][k];
+            far = 2.0 * (best + thick) + apart(a[i], a[i + 1]) + apart(b[j], b[j + 1]);
+            if (dot(d, d) < far * far)
+                best = fmin(best, segments_apart(a[i + 1], a[i], b[j + 1], b[j]) - thick);
+        }
+    return best;
+}
+
+/* How far a leg reaches along the axis ahead, and where it begins along the one behind. */
+static void extent(const Robot *robot, int number, const double joints[3], double *front, double *back) {
+    const Leg *leg = &robot->leg[robot->ring[number]];
+    const double *u = robot->ahead[number], *v = robot->behind[number];
+    double c = cos(leg->yaw + joints[0]), s = sin(leg->yaw + joints[0]);
+    double knee = leg->coxa + leg->femur * cos(joints[1]), foot = knee + leg->tibia * cos(joints[1] + joints[2]);
+    double far = fmax(fmax(knee, foot), leg->coxa), near = fmin(fmin(knee, foot), leg->coxa), along;
+    double x = leg->hip[0] - leg->lateral * s, y = leg->hip[1] + leg->lateral * c;
+    along = u[0] * c + u[1] * s;
+    *front = u[0] * x + u[1] * y + along * (along > 0.0 ? far : near);
+    along = v[0] * c + v[1] * s;
+    *back = v[0] * x + v[1] * y + along * (along > 0.0 ? near : far);
+}
+
+static double leg_gap(const Robot *robot, const double joints[][3]) {
+    double front[LEGS], back[LEGS], best = robot->enough;
+    for (int i = 0; i < robot->legs; i++) extent(robot, i, joints[robot->ring[i]], &front[i], &back[i]);
+    for (int i = 0; i < robot->legs; i++) {
+        int next = i + 1 < robot->legs ? i + 1 : 0;
+        if (back[next] - front[i] - robot->thickness[i] < best)
+            best = between(robot, robot->ring[i], robot->ring[next], joints, best);
+    }
+    return best;
+}
+
 /* --- what there is to say about it: core.stability, core.planner -------------------------------------------- */
 
 static void center_of_mass(const Robot *robot, const double joints[][3], double out[3]) {
@@ -541,6 +637,7 @@ static void say(const Robot *robot, const Planner *planner, const Walk *walk, co
         if (frame->planted[i]) memcpy(standing[count++], frame->contacts[i], sizeof standing[0]);
     }
     support(robot, frame, x, y, robot->mass * GRAVITY, plan->support);
+    plan->gap = leg_gap(robot, frame->joints);
     plan->margin = count ? margin(standing, count, x, y) : NAN;
     for (int k = 0; k < 3; k++) plan->twist[k] = walk->twist[k] * share;
     memcpy(plan->pose, walk->pose, sizeof plan->pose);

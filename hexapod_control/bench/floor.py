@@ -13,6 +13,8 @@ import numpy as np
 
 from hexapod_control.core import robot as description
 from hexapod_control.core.kinematics import Array
+from hexapod_control.core.leg_gap import ENOUGH, Ring, radii
+from hexapod_control.core.limits import SPEED_SHARE
 from hexapod_control.core.planner import Planner
 from hexapod_control.core.walk import Walk
 
@@ -47,8 +49,14 @@ class _Robot(ctypes.Structure):
         ("radii", _double * LEGS * HEIGHTS),
         ("cycle", _double),
         ("lift_off", _double * LEGS),
+        ("ahead", _double * 2 * LEGS),
+        ("behind", _double * 2 * LEGS),
+        ("thickness", _double * LEGS),
+        ("radii_of_bars", _double * 2 * LEGS),
+        ("enough", _double),
         ("legs", _int),
         ("rows", _int),
+        ("ring", _int * LEGS),
     )
 
 
@@ -93,6 +101,7 @@ class _Plan(ctypes.Structure):
         ("twist", _double * 3),
         ("pose", _double * 6),
         ("margin", _double),
+        ("gap", _double),
         ("planted", _int * LEGS),
     )
 
@@ -151,7 +160,7 @@ class Floor:
         return np.array(self._speeds)[: self._count]
 
     def said(self, name: str) -> Array:
-        """A field of the last plan, by the name it has in core.planner.Plan."""
+        """A field of the last plan, by the name it has in core.plan.Plan."""
         found = np.array(getattr(self._plan, name))
         return found[: self._count] if found.ndim and len(found) == LEGS else found
 
@@ -161,7 +170,7 @@ def _fill(target: ctypes.Array[Any], rows: object) -> None:
     np.ctypeslib.as_array(target)[tuple(slice(0, size) for size in values.shape)] = values
 
 
-def _leg(leg: description.Leg, top: object) -> _Leg:
+def _leg(leg: description.Leg) -> _Leg:
     found = _Leg(
         yaw=leg.hip_yaw,
         cos_yaw=leg.turn[0],
@@ -175,7 +184,7 @@ def _leg(leg: description.Leg, top: object) -> _Leg:
     _fill(found.hip, leg.hip)
     _fill(found.lower, [joint.lower for joint in leg.joints])
     _fill(found.upper, [joint.upper for joint in leg.joints])
-    _fill(found.top, top)
+    _fill(found.top, [SPEED_SHARE * joint.no_load_speed for joint in leg.joints])
     _fill(found.moments, leg.moments)
     return found
 
@@ -195,21 +204,32 @@ def _robot(planner: Planner, walk: Walk) -> _Robot:
         legs=len(robot.legs),
         rows=len(rows),
     )
-    for index, (leg, top) in enumerate(zip(robot.legs, planner._top, strict=True)):
-        found.leg[index] = _leg(leg, top)
+    for index, leg in enumerate(robot.legs):
+        found.leg[index] = _leg(leg)
     _fill(found.center_of_mass, robot.body.center_of_mass)
     _fill(found.heights, [row.height for row in rows])
     _fill(found.footholds, [row.footholds for row in rows])
     _fill(found.radii, [row.radii for row in rows])
     _fill(found.lift_off, walk.gait.lift_off)
+    _ring(found, robot)
     return found
+
+
+def _ring(found: _Robot, robot: description.Robot) -> None:
+    spans = Ring.of(robot).spans
+    found.ring[: len(spans)] = [span.row for span in spans]
+    for name in ("ahead", "behind", "thickness"):
+        _fill(getattr(found, name), [getattr(span, name) for span in spans])
+    _fill(found.radii_of_bars, [radii(leg, robot)[::-1] for leg in robot.legs])
+    found.enough = ENOUGH
 
 
 def _planner(planner: Planner, walk: Walk) -> _Planner:
     limit, (up, down) = walk.limit(), walk._accelerations()
     found = _Planner()
     _fill(found.row, planner._row)
-    _fill(found.centres, planner._centres)
+    assert planner._last is not None  # it stands or walks
+    _fill(found.centres, planner._last.feet)
     state, walker = found.walk, walk.walker
     for name, values in (
         ("until", walker.schedule.until),

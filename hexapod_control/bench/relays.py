@@ -21,7 +21,7 @@ from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64
 
 from hexapod_control.core.legs import STANDARD, foot_name, joint_names
-from hexapod_control.core.planner import Plan
+from hexapod_control.core.plan import Plan
 from hexapod_control.nodes import messages, runner
 from hexapod_control.nodes.base import COMMAND
 from hexapod_control.nodes.gait_planner import GaitPlanner

@@ -1,4 +1,4 @@
-"""The cost of one whole tick: planner, inverse kinematics and joint speeds, in Python and, the same work, in C."""
+"""The cost of a whole tick: planner, gap between the legs, inverse kinematics and joint speeds, in Python and in C."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 
 from hexapod_control.bench.floor import Floor, compiled
 from hexapod_control.core.kinematics import Array, inverse, joint_velocities
-from hexapod_control.core.planner import Plan, Planner, State
+from hexapod_control.core.leg_gap import Gap, Ring
+from hexapod_control.core.plan import Plan, State
+from hexapod_control.core.planner import Planner
 from hexapod_control.core.posture import row_at
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import Twist
@@ -42,22 +44,29 @@ def walking(robot: Robot, gait: str, twist: Twist = TWIST) -> Planner:
     return planner
 
 
-def python_tick(planner: Planner, joints: Array, dt: float = DT) -> tuple[Plan, Array, Array]:
-    """What is done per tick: (plan, joints (n, 3) [rad], joint speeds (n, 3) [rad/s])."""
+def planned(planner: Planner, ring: Ring, dt: float = DT) -> tuple[Plan, Gap]:
+    """One tick of the planner and what is looked at in every row."""
     plan = planner.step(dt)
+    assert planner._row is not None  # it walks
+    return plan, ring.gap(planner._row)
+
+
+def python_tick(planner: Planner, ring: Ring, joints: Array, dt: float = DT) -> tuple[Plan, Gap, Array, Array]:
+    """What is done per tick: (plan, gap between the legs, joints (n, 3) [rad], joint speeds (n, 3) [rad/s])."""
+    plan, gap = planned(planner, ring, dt)
     assert plan.feet is not None  # it walks
     solution = inverse(planner.robot, plan.feet, joints)
-    return plan, solution.joints, joint_velocities(planner.robot, solution.joints, plan.feet_velocity)
+    return plan, gap, solution.joints, joint_velocities(planner.robot, solution.joints, plan.feet_velocity)
 
 
 def difference(planner: Planner, floor: Floor, ticks: int = SAME) -> float:
     """Greatest difference between Python and C over a walk [rad, rad/s, m, N]."""
-    joints = np.array(planner._row)
+    joints, ring = np.array(planner._row), Ring.of(planner.robot)
     worst = 0.0
     for _ in range(ticks):
-        plan, joints, speeds = python_tick(planner, joints)
+        plan, gap, joints, speeds = python_tick(planner, ring, joints)
         floor.walk(DT, 1)
-        pairs = [(joints, floor.joints), (speeds, floor.joint_speeds)]
+        pairs = [(joints, floor.joints), (speeds, floor.joint_speeds), (np.array(gap.distance), floor.said("gap"))]
         names = ("feet", "feet_velocity", "support", "row", "joint_velocity", "contacts", "twist", "pose", "margin")
         pairs += [(np.array(getattr(plan, name)), floor.said(name)) for name in names]
         worst = max(worst, *(float(np.abs(ours - other).max()) for ours, other in pairs))
@@ -96,15 +105,16 @@ def measure(robot: Robot, progress: Callable[[str], None]) -> dict[str, object]:
 
 def _timed(planner: Planner, floor: Floor) -> tuple[dict[str, float], dict[str, object]]:
     """Medians of the batches: the whole tick, and its parts (kinematics: whole less planner)."""
+    ring = Ring.of(planner.robot)
 
     def walk() -> None:
         joints = np.array(planner._row)
         for _ in range(PYTHON_TICKS):
-            _, joints, _ = python_tick(planner, joints)
+            _, _, joints, _ = python_tick(planner, ring, joints)
 
     def plan() -> None:
         for _ in range(PYTHON_TICKS):
-            planner.step(DT)
+            planned(planner, ring)
 
     works = (walk, lambda: floor.walk(DT, C_TICKS), plan, lambda: floor.plan(DT, C_TICKS))
     counts = (PYTHON_TICKS, C_TICKS, PYTHON_TICKS, C_TICKS)

@@ -12,7 +12,8 @@ from contextlib import ExitStack
 from hexapod_control.cli.errors import InputError
 from hexapod_control.core import legs, posture
 from hexapod_control.core.kinematics import Array, read_only
-from hexapod_control.core.planner import MAX_STEP, Planner, State
+from hexapod_control.core.plan import State
+from hexapod_control.core.planner import MAX_STEP, Planner
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import Twist
 from hexapod_control.robots.load import load

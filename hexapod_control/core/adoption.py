@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 from hexapod_control.core.body import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.contact import rolling_shift
+from hexapod_control.core.footing import SAME_GROUND
 from hexapod_control.core.kinematics import Row, hip_to_base, leg_forward, leg_inverse
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.stability import center_of_mass, margin
 from hexapod_control.core.stance import Point, StanceTable
 
-SAME_GROUND = 0.006  # [m] feet within this of the lowest are on the ground: a loaded servo gives way a little
 SAME_ANGLE = 1e-6  # [rad] by which a pose on the knee-up branch may differ from its own inverse
 
 

@@ -37,6 +37,10 @@ class Motion(Protocol):
     def done(self) -> bool:
         """True once the motion has reached its end."""
 
+    @property
+    def progress(self) -> float:
+        """Share (0 to 1) of it that is done; 0 where there is no end to count to."""
+
     def copy(self) -> Self:
         """An independent motion in the same state."""
 

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 Reach = Callable[[int, "Foot", float], bool]
 """(leg, foot, height [m]) -> can the foot be at that height."""
 
-ST = 0.75
-THERE, DOWN = 0.75, 0.85
-ROUGH=.01
-CALM = .1
 FADE = 0.3  # [s] in which the heights go to zero without contacts
+STRETCH = 4.0 / 3.0  # times the nominal time a swing takes on rough ground, to have time for the search
+THERE = 0.75  # progress at which it is then over its aim ...
+DOWN = 0.85  # ... and down: where the ground is met at any height, the foot should not travel any more
+ROUGH = 0.01  # [m] touch-downs so far from the plane are rough ground
+CALM = 0.1  # by which one touch-down on the plane makes the ground less rough
+RAISED, SUNK = 0.5, 0.25  # of the height at lift-off, that the lift is lower or higher for it
 EARLIEST = 0.5  # progress of a swing from which a contact ends it: before, it is the lift-off, or a wall
 EVEN = 0.003  # [m] a contact this near to the expected ground is the expected ground
 SEARCH = 0.15  # [m/s] at which a late foot sinks
@@ -80,7 +82,12 @@ class Ground:
     @property
     def stretch(self) -> float:
         """Times the nominal swing time a swing should take, to have time for a search at its end."""
-        return 1.0 / (1.0 - self.rough * (1.0 - ST))
+        return 1.0 + self.rough * (STRETCH - 1.0)
+
+    @staticmethod
+    def lift(height: float, base: float) -> float:
+        """Lift [m] of a swing from a height `base` [m]: the top is half of what it started above the plane lower."""
+        return height - (RAISED if base > 0.0 else SUNK) * base
 
     def landed(self, height: float) -> None:
         """A foot has touched at a height [m]: that tells how rough the ground is."""
@@ -126,8 +133,7 @@ class Ground:
     def step(self, feet: Sequence[Foot], until: Sequence[float], dt: float, reach: Reach) -> None:
         """Moves the heights of all feet on by `dt` [s].
 
-        `until` [swing times] tells when each foot lifts off, inf while the clock stands; `reach` (leg, foot, height [m])
-        whether a foot can be so high.
+        `until` [swing times] tells when each foot lifts off (inf: the clock stands), `reach` whether a foot can be so high.
         """
         if self.contacts is None:
             self._fade(feet, dt)
@@ -213,7 +219,7 @@ def stop_time(velocity: tuple[float, float, float]) -> float:
 
 
 def _plane(feet: Sequence[Foot]) -> tuple[float, float, float] | None:
-    """(a, b, c) of the least-squares plane z = a x + b y + c [m] through feet; None for fewer than three, or in line."""
+    """(a, b, c) of the least-squares plane z = a x + b y + c [m] through feet; None for too few, or in line."""
     if len(feet) < CARRYING:
         return None
     n = len(feet)

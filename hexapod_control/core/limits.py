@@ -118,7 +118,7 @@ class Envelope:
         rows = stances.rows
         self._heights = sorted({0, len(rows) - 1, *(i for i, r in enumerate(rows) if r.height == robot.walk.height)})
         self._swing = tuple(s * robot.walk.swing_time for s in SWING_TIMES)
-        self._nearest = tuple(sorted(range(len(SWING_TIMES)), key=lambda k: abs(SWING_TIMES[k] - 1.0)))
+        self._nearest: dict[float, tuple[int, ...]] = {}  # indices of swing times by the share wished for
         tables = {}
         for duty_stance in {gait.stance for gait in gaits.values()}:
             # 1 / speed is what the limiter needs; a speed of zero becomes a very large number.
@@ -165,10 +165,16 @@ class Envelope:
             worst = max(worst, speed * slow, speed * half_stance / stance.radii[i])
         return worst
 
-    def limit(self, gait: Gait, height: float, room: float, twist: Twist) -> Limit:
-        """The twist, scaled to what is possible, and the swing time nearest to the nominal at which it is."""
-        best, best_load = self._nearest[0], math.inf
-        for swing in self._nearest:
+    def limit(self, gait: Gait, height: float, room: float, twist: Twist, tempo: float = 1.0) -> Limit:
+        """The twist, scaled to what is possible, and the swing time at which it is.
+
+        It is the one nearest to `tempo`, a share of the robot's.
+        """
+        if tempo not in self._nearest:
+            indices = sorted(range(len(SWING_TIMES)), key=lambda k: abs(SWING_TIMES[k] - tempo))
+            self._nearest[tempo] = tuple(indices)
+        best, best_load = self._nearest[tempo][0], math.inf
+        for swing in self._nearest[tempo]:
             load = self.load(gait, height, room, twist, swing)
             if load <= 1.0:
                 return Limit(twist, self._swing[swing])

@@ -1,68 +1,42 @@
 """From commands to foot targets: the one object a gait planner node needs.
 
 A tick takes the measured time step, moves body, feet and clock by it and gives one complete row: foot
-targets in base_link, or joints where Cartesian targets cannot say it. Whatever the tick asks, no joint moves faster
-than a share of its servo's no-load speed: where it would, clock and body are slowed together for that tick.
+targets in base_link, or joints where Cartesian targets cannot say it. A command is accepted or refused at once; what
+it starts goes on from wherever the robot is.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
+from itertools import pairwise
 
 import numpy as np
 
 from hexapod_control.core import posture
 from hexapod_control.core.adoption import adopt
+from hexapod_control.core.arc import twist as arc_twist
 from hexapod_control.core.body import NEUTRAL, BodyPose
-from hexapod_control.core.frame import Frame, Motion, Unreached
-from hexapod_control.core.kinematics import Array, Row, forward, read_only
-from hexapod_control.core.limits import SPEED_SHARE
-from hexapod_control.core.posture import JointMove, Rise
+from hexapod_control.core.footing import footing
+from hexapod_control.core.frame import Motion
+from hexapod_control.core.joint_guard import SHORTEST_STEP, JointGuard
+from hexapod_control.core.kinematics import Array, Row, read_only
+from hexapod_control.core.plan import Plan, State
+from hexapod_control.core.posture import Rise
 from hexapod_control.core.ramp import TwistLimits
+from hexapod_control.core.report import Report
 from hexapod_control.core.robot import Robot, Vector
+from hexapod_control.core.routes import route
+from hexapod_control.core.row_motion import FeetMove, JointMove
 from hexapod_control.core.se2 import ZERO, Twist
 from hexapod_control.core.senses import Senses
-from hexapod_control.core.stability import GRAVITY, center_of_mass, margin, support
+from hexapod_control.core.stance import Point
 from hexapod_control.core.walk import Abilities, Walk
 
-TRIES = 5  # of a tick at a smaller and smaller share, before the robot holds its row
-SHORTEST_STEP = 1e-4  # [s] a shorter tick is none: rounding would look like speed
 MAX_STEP = 0.1  # [s] a longer tick is taken as this long: no catching up after a pause
-
-
-class State(Enum):
-    """What the robot is doing; the value is what `gait_state` says."""
-
-    UNKNOWN = "unknown"
-    SITTING = "sitting"
-    RISING = "rising"
-    STANDING = "standing"
-    WALKING = "walking"
-    MOVING = "moving"
-    SINKING = "sinking"
-    FAULT = "fault"
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """One tick's row and what there is to say about it. Exactly one of `feet` and `joints` goes out, or neither."""
-
-    state: State
-    feet: Array | None  # (n, 3) [m] ball centres in base_link
-    feet_velocity: Array  # (n, 3) [m/s] in base_link
-    support: Array  # (n,) [N] planned load, 0 in swing
-    joints: Array | None  # (n, 3) [rad] for a motion in joint space
-    joint_velocity: Array  # (n, 3) [rad/s]
-    row: Array | None  # (n, 3) [rad] the joints of this tick, however they are commanded
-    contacts: Array  # (n, 2) [m] contact points in base_footprint
-    planted: tuple[bool, ...]
-    twist: Twist  # executed
-    pose: BodyPose  # achieved
-    margin: float  # [m] static stability; not a number while nothing stands
-    unreached: Unreached | None  # the foot target that made the robot hold its row
+PAUSE = 0.25  # [s] in which a posture motion comes to rest when it is stopped
+NO_POSE = "the pose is not known yet: no joint_states have arrived; start or arm the driver"
 
 
 class Planner:
@@ -77,26 +51,34 @@ class Planner:
         self._limits = limits or TwistLimits()
         self.senses = Senses(robot)
         self._lift = 1.0  # share of the robot's step height
-        self._top = [[SPEED_SHARE * joint.no_load_speed for joint in leg.joints] for leg in robot.legs]
+        self._tempo = 1.0  # share of the robot's swing time
+        self._guard = JointGuard(robot)
         self._home = self.able.stances.at(robot.walk.height).footholds
         self._lying = posture.lying_offset(robot, self._home)
-        self._weight = robot.mass * GRAVITY  # [N]
-        self._zero = read_only(np.zeros((len(robot.legs), 3)))
+        self._report = Report(robot, self._home)
         self._row: list[Row] | None = None  # joints of the last tick
-        self._centres: list[Vector] | None = None
-        self._frame: Frame | None = None  # of the last tick
         self._last: Plan | None = None  # of the last tick
         self._motion: Motion | None = None
         self._next: list[Motion] = []  # what follows the present motion
         self._sit = False
         self._frozen = False
+        self._pace = 1.0  # of posture motions: they stop and go on smoothly
         self._adopted = False  # taken over while standing, at a height it was found at
+
+    def copy(self) -> Planner:
+        """An independent planner in the same state."""
+        other = copy.copy(self)
+        other._guard = self._guard.copy()
+        other._motion = self._motion.copy() if self._motion is not None else None
+        other._next = [motion.copy() for motion in self._next]
+        return other
 
     # --- what the robot is asked to do -------------------------------------------------------------
 
     def measured(self, joints: Array) -> None:
         """Tells where the joints (n, 3) [rad] are. Ends UNKNOWN; later only a sitting robot listens to it."""
-        if self.state not in (State.UNKNOWN, State.SITTING) or not np.isfinite(joints).all():
+        idle = self.state is State.SITTING and self._motion is None
+        if not (self.state is State.UNKNOWN or idle) or not np.isfinite(joints).all():
             return
         row: list[Row] = [(a, b, c) for a, b, c in np.asarray(joints, dtype=float).tolist()]
         if self.state is State.UNKNOWN:
@@ -107,22 +89,26 @@ class Planner:
                 walk = Walk(self.able, found[0], found[1], self._gait)
                 walk.halted = True  # until the first command the feet stay where they were found
                 self._adopted = True
-                self._begin(State.RISING, [JointMove.between(self.robot, row, goal, found[0]), walk])
+                self._begin(State.RISING, [JointMove.between(self.robot, row, goal, found[1]), walk])
                 return
-        self._row, self._centres, self._last = row, None, None
+        self._row, self._last = row, None
+        self._guard.forget()
         self.state = State.SITTING
 
     def lost(self) -> None:
         """Forgets where the robot is: its servos were let go, or its pose is no longer known."""
         self.state, self._motion, self._next = State.UNKNOWN, None, []
-        self._row, self._centres, self._last, self._sit, self._frozen = None, None, None, False, False
+        self._row, self._last, self._sit, self._frozen, self._pace = None, None, False, False, 1.0
+        self._guard.forget()
 
     def stand(self) -> str:
-        """Stands up. Returns why not, or nothing if it is accepted."""
+        """Stands up, or puts down what is in the air. Returns why not, or nothing if it is accepted."""
         if self.state is State.UNKNOWN or self._row is None:
-            return "the pose is not known yet: no joint_states have arrived; start or arm the driver"
+            return NO_POSE
         self._sit = self._frozen = False
-        if self.state is State.SITTING:
+        if self._walk:
+            self._walk.release()
+        elif self.state is State.SITTING:
             self._begin(State.RISING, self._getting_up(self._row))
         elif self.state is State.SINKING and isinstance(self._motion, Rise):
             self._begin(State.RISING, self._rising_from(self._motion.offset))
@@ -131,7 +117,7 @@ class Planner:
     def sit(self) -> str:
         """Sits down, from walking after coming to rest. Returns why not, or nothing if it is accepted."""
         if self.state is State.UNKNOWN:
-            return "the pose is not known yet: no joint_states have arrived; start or arm the driver"
+            return NO_POSE
         self._frozen = False
         if self.state is State.RISING and isinstance(self._motion, Rise):
             self._begin(State.SINKING, [Rise.between(self.robot, self._home, self._motion.offset, self._lying)])
@@ -139,11 +125,11 @@ class Planner:
             self._sit = True
             if self._walk:
                 self._walk.drive(ZERO)
-                self._walk.pose.request(NEUTRAL)
+                self._walk.settle(NEUTRAL)
         return ""
 
     def halt(self) -> None:
-        """Stops smoothly whatever moves: feet in the air go straight down and stay, a posture motion waits."""
+        """Stops smoothly whatever moves: feet in the air go down and stay, a posture motion waits."""
         self._sit = False
         if self._walk:
             self._walk.halt()
@@ -155,17 +141,26 @@ class Planner:
         if self._walk and not self._sit:
             if self._adopted:
                 self._adopted = False
-                self._walk.pose.request(NEUTRAL)
+                self._walk.settle(NEUTRAL)
             self._walk.drive(twist)
 
-    def pose(self, pose: BodyPose) -> str:
-        """Goes to a body pose, clamped to what the legs reach. Returns what was clamped or why it is ignored."""
+    def arc(self, distance: float, curvature: float) -> Twist:
+        """The twist for a travel of the outermost foot per stance [m] and a curvature, at this gait and tempo."""
+        stance_time = self._gait.stance * self.robot.walk.swing_time * self._tempo
+        return arc_twist(distance, curvature, self._home, stance_time)
+
+    def pose(self, pose: BodyPose, duration: float = 0.0) -> str:
+        """Goes to a body pose, clamped to what the legs reach, in `duration` [s] or as fast as is calm.
+
+        Returns what was clamped or why it is ignored.
+        """
         if not self._walk or self._sit:
             return f"ignored while {self.state.value}: stand up first"
+        if self._row is not None and self._walk.tips(pose, self._row):
+            return "refused: with a leg in the air the robot would tip"
         self._adopted = False
-        control = self._walk.pose
-        control.request(pose)
-        return "" if control.standing_goal == pose else "out of reach: clamped, see the achieved pose"
+        self._walk.posed(pose, duration)
+        return "" if self._walk.pose.standing_goal == pose else "out of reach: clamped, see the achieved pose"
 
     def gait(self, name: str) -> str:
         """Changes to another gait. Returns why not, or nothing if it is accepted."""
@@ -188,6 +183,68 @@ class Planner:
         if self._walk:
             self._walk.lift(share)
 
+    def tempo(self, share: float) -> None:
+        """Sets the swing time, and with it the cycle time, as a share (0.8 to 2) of the robot's."""
+        self._tempo = share
+        if self._walk:
+            self._walk.tempo = share
+
+    def reach(self, leg: str, centre: Vector) -> str:
+        """Leads one foot to a point [m, base_link] (its ball's centre) while the others hold the robot.
+
+        A point at or below the ground sets the foot down there. Returns why not, or nothing if it is accepted.
+        """
+        refusal = self._not_on_feet(leg)
+        if refusal or self._walk is None or self._row is None:
+            return refusal
+        return self._walk.reach(self.robot.leg_names.index(leg), centre, self._row)
+
+    def reach_ground(self, leg: str, point: Vector) -> str:
+        """As `reach` for a point (x, y) [m, base_footprint] and a height [m] above the ground there."""
+        refusal = self._not_on_feet(leg)
+        if refusal or self._walk is None or self._row is None:
+            return refusal
+        return self._walk.place(self.robot.leg_names.index(leg), point, self._row)
+
+    def release(self) -> None:
+        """Brings feet that are led by hand back to the ground."""
+        if self._walk:
+            self._walk.release()
+
+    def move_feet(self, centres: Array, duration: float = 0.0) -> str:
+        """Moves all feet straight to points (n, 3) [m, base_link] in `duration` [s]. Returns why not, or nothing."""
+        refusal = self._not_at_rest()
+        if refusal:
+            return refusal
+        assert self._row is not None
+        now = footing(self.robot, self._row, self._attitude)
+        goal = [(x, y, z) for x, y, z in np.asarray(centres, dtype=float).tolist()]
+        self._begin(State.MOVING, [FeetMove.between(self.robot, now.centres, goal, now.pose, duration)])
+        return ""
+
+    def move_joints(self, joints: Array, duration: float = 0.0) -> str:
+        """Moves all joints straight to angles (n, 3) [rad] in `duration` [s]. Returns why not, or nothing."""
+        refusal = self._not_at_rest()
+        if refusal:
+            return refusal
+        assert self._row is not None
+        goal: list[Row] = [(a, b, c) for a, b, c in np.asarray(joints, dtype=float).tolist()]
+        self._begin(State.MOVING, [JointMove.between(self.robot, self._row, goal, self._attitude, duration)])
+        return ""
+
+    def _not_on_feet(self, leg: str) -> str:
+        """Why a leg cannot be led by hand, or nothing."""
+        if leg not in self.robot.leg_names:
+            return f"unknown leg {leg!r}; known: {', '.join(self.robot.leg_names)}"
+        if not self._walk or self._sit:
+            return f"ignored while {self.state.value}: stand up first"
+        return ""
+
+    def settle(self) -> None:
+        """Brings feet that are led by hand to the ground, and after them the body to its neutral pose."""
+        if self._walk:
+            self._walk.settle(NEUTRAL)
+
     # --- what it does -----------------------------------------------------------------------------
 
     @property
@@ -195,13 +252,28 @@ class Planner:
         return self._motion if isinstance(self._motion, Walk) else None
 
     @property
-    def _moving(self) -> bool:
-        return self._last is not None and bool(self._last.joint_velocity.any())
+    def _attitude(self) -> BodyPose:
+        return self._walk.pose.pose if self._walk else NEUTRAL
 
     @property
     def gait_active(self) -> str:
         """Name of the gait in force."""
         return self._walk.gait.name if self._walk else self._gait.name
+
+    @property
+    def gait_wanted(self) -> str:
+        """Name of the gait asked for."""
+        return self._gait.name
+
+    @property
+    def lift_share(self) -> float:
+        """Height of the steps as a share of the robot's."""
+        return self._lift
+
+    @property
+    def tempo_share(self) -> float:
+        """Swing time as a share of the robot's."""
+        return self._tempo
 
     @property
     def phase(self) -> float:
@@ -211,7 +283,49 @@ class Planner:
     @property
     def progress(self) -> float:
         """Share (0 to 1) of the present posture motion that is done; 0 where there is no end to count to."""
-        return self._motion.progress if isinstance(self._motion, JointMove | Rise) else 0.0
+        return 0.0 if self._motion is None or isinstance(self._motion, Walk) else self._motion.progress
+
+    @property
+    def joints(self) -> Array | None:
+        """Joints (n, 3) [rad] of the last tick, or as measured; None while they are unknown."""
+        return None if self._row is None else read_only(self._row)
+
+    @property
+    def standing_walk(self) -> Walk | None:
+        """The walk of a robot that is on its feet; None while it is not."""
+        return self._walk
+
+    @property
+    def slowed(self) -> bool:
+        """True if the last tick asked more of the joints than they can do and was slowed."""
+        return self._guard.slowed
+
+    @property
+    def row_moves(self) -> bool:
+        """True while a motion of the whole row (move_feet, move_joints) is under way."""
+        return self.state is State.MOVING and self._walk is None
+
+    @property
+    def lying_row(self) -> Array:
+        """Joints (n, 3) [rad] with which the robot lies before it stands up."""
+        row = posture.row_at(self.robot, self._home, self._lying)
+        assert row is not None  # lying_offset only gives offsets in reach
+        return read_only(row)
+
+    def neutral_footholds(self) -> tuple[Point, ...]:
+        """Contact points (n, 2) [m, base_footprint] of the neutral stance at the present height."""
+        return self.able.stances.at(self._walk.height).footholds if self._walk else self._home
+
+    def hand_is_there(self, leg: str) -> bool:
+        """True if the foot is where it was led to, or is not led at all."""
+        if self._walk is None:
+            return True
+        hand = self._walk.walker.feet[self.robot.leg_names.index(leg)].hand
+        return hand is None or hand.arrived
+
+    def braking_time(self) -> float:
+        """Time [s] in which the robot comes to rest from its greatest speed."""
+        return self._walk.swing_time if self._walk else 0.0
 
     def maxima(self) -> Twist:
         """Greatest speed along each axis alone, now; zero while the robot is not on its feet."""
@@ -220,20 +334,31 @@ class Planner:
     def step(self, dt: float) -> Plan:
         """Moves everything on by `dt` [s] and gives the row of this tick."""
         if SHORTEST_STEP <= dt < math.inf:
-            self.senses.step(dt, self._moving)
-        if self._motion is None or self._row is None or self._frozen or not SHORTEST_STEP <= dt < math.inf:
+            self.senses.step(dt, self._last is not None and bool(self._last.joint_velocity.any()))
+        if self._motion is None or self._row is None or not SHORTEST_STEP <= dt < math.inf:
             return self._still()
         dt = min(dt, MAX_STEP)
         if self._walk:
             self._walk.sense(*((None, None) if self._sit else (self.senses.touching, self.senses.lean)))
-        motion, found, share = self._guarded(self._motion, self._row, dt)
-        plan = self._plan(motion, found, dt, share)
-        self._motion, self._row, self._centres, self._frame = motion, found.joints, found.centres, found
-        if motion.done:
-            self._begin(self.state, self._next)
+        aim = 0.0 if self._frozen else 1.0
+        self._pace += min(max(aim - self._pace, -dt / PAUSE), dt / PAUSE)
+        if self._pace <= 0.0:
+            if self.row_moves:  # given up where it has come to rest
+                self._next, self._adopted = [], True
+                self._follow_on()
+            return self._still()
+        before = read_only(self._row) if self._last is None or self._last.row is None else self._last.row
+        done = self._guard.advance(self._motion, self._row, dt, self._pace)
+        plan = self._report.plan(self.state, done, before, self._last, dt)
+        self._motion, self._row = done.motion, done.frame.joints
+        if done.motion.done:
+            self._follow_on()
         self._settle()
         self._last = plan
         return plan
+
+    def _still(self) -> Plan:
+        return self._report.still(self.state, self._last, self.joints)
 
     def _begin(self, state: State, motions: list[Motion]) -> None:
         self.state = state
@@ -241,13 +366,41 @@ class Planner:
         if self._walk:
             self._walk.limits = self._limits
             self._walk.lift(self._lift)
+            self._walk.tempo = self._tempo
             if self._walk.gait is not self._gait:
                 self._walk.change_gait(self._gait)
 
+    def _follow_on(self) -> None:
+        """What comes after a motion that is done: the next, or the walk of a robot that ends on its feet."""
+        if not self._next and isinstance(self._motion, FeetMove | JointMove) and self._row is not None:
+            walk = self._standing_on(self._row, self._motion.pose)
+            self._begin(State.STANDING if walk else State.SITTING, [walk] if walk else [])
+        else:
+            self._begin(self.state, self._next)
+
+    def _standing_on(self, row: Sequence[Row], pose: BodyPose) -> Walk | None:
+        """The walk of a robot that stands with these joints [rad], its feet staying where they are; None if it lies."""
+        found = footing(self.robot, row, pose)
+        height = self.robot.walk.height + found.pose.z
+        standing = [point for point, down in zip(found.contacts, found.planted, strict=True) if down]
+        if not self.able.stances.lowest <= height <= self.able.stances.highest or len(standing) < 3:
+            return None
+        walk = Walk(self.able, found.contacts, found.pose, self._gait)
+        walk.halted = True
+        walk.hold(found.lifts, found.planted)
+        return walk
+
+    def _not_at_rest(self) -> str:
+        if self.state is State.UNKNOWN or self._row is None:
+            return NO_POSE
+        resting = self._motion is None or (self._walk is not None and self._walk.still and not self._sit)
+        return "" if resting else f"ignored while {self.state.value}: wait until the robot rests"
+
     def _getting_up(self, row: Sequence[Row]) -> list[Motion]:
-        lying = posture.row_at(self.robot, self._home, self._lying)
-        assert lying is not None  # lying_offset only gives offsets in reach
-        return [JointMove.between(self.robot, row, lying, self._home), *self._rising_from(self._lying)]
+        lying: list[Row] = [(a, b, c) for a, b, c in self.lying_row.tolist()]
+        way = (row, *route(self.robot, row, lying))
+        moves = [JointMove.between(self.robot, a, b, NEUTRAL) for a, b in pairwise(way)]
+        return [*moves, *self._rising_from(self._lying)]
 
     def _rising_from(self, offset: float) -> list[Motion]:
         rise = Rise.between(self.robot, self._home, offset, 0.0)
@@ -260,113 +413,11 @@ class Planner:
             if self._motion is None:
                 self.state = State.SITTING
             return
-        self.state = State.STANDING if walk.at_rest else State.WALKING
+        self.state = State.MOVING if walk.walker.by_hand else State.STANDING if walk.at_rest else State.WALKING
         if self._sit and walk.pose.standing_goal != NEUTRAL:
-            walk.pose.request(NEUTRAL)
+            walk.settle(NEUTRAL)
         if self._sit and walk.at_home:
             self._sit = False
             contacts = [(foot.x, foot.y) for foot in walk.walker.feet]
             lying = posture.lying_offset(self.robot, contacts)
             self._begin(State.SINKING, [Rise.between(self.robot, contacts, 0.0, lying)])
-
-    def _guarded(self, motion: Motion, row: Sequence[Row], dt: float) -> tuple[Motion, Frame, float]:
-        """(motion, frame, share of dt) after this tick, slowed until no joint is too fast and every foot in reach."""
-        share = 1.0
-        unreached: Unreached | None = None
-        for _ in range(TRIES):
-            tried = motion.copy()
-            found = tried.advance(share * dt, row)
-            excess = self._speed_ratio(row, found.joints, dt)
-            if found.unreached:
-                unreached = found.unreached
-                share *= 0.5
-            elif excess > 1.0:
-                share *= 0.98 / excess
-            else:
-                return tried, found, share
-        return self._held(motion, row, dt, unreached)
-
-    def _held(
-        self, motion: Motion, row: Sequence[Row], dt: float, unreached: Unreached | None
-    ) -> tuple[Motion, Frame, float]:
-        """As `_guarded` where no share of the tick will do: feet and clock stand, the body pose goes back to neutral.
-
-        Joints are clamped to what they reach meanwhile, and the foot targets are where those joints put the feet.
-        """
-        share = 1.0
-        for _ in range(TRIES):
-            tried = motion.copy()
-            if not isinstance(tried, Walk):
-                break
-            found = tried.retreat(share * dt, row)
-            excess = self._speed_ratio(row, found.joints, dt)
-            if excess <= 1.0:
-                feet = forward(self.robot, read_only(found.joints)).tolist()
-                return tried, found._replace(centres=[(x, y, z) for x, y, z in feet], unreached=unreached), 0.0
-            share *= 0.9 / excess
-        if self._frame is None:
-            self._frame = motion.copy().advance(SHORTEST_STEP, row)
-        return motion, self._frame._replace(joints=list(row), centres=self._centres, unreached=unreached), 0.0
-
-    def _speed_ratio(self, before: Sequence[Row], after: Sequence[Row], dt: float) -> float:
-        """Greatest joint speed over its limit."""
-        worst = 0.0
-        for (a0, a1, a2), (b0, b1, b2), (t0, t1, t2) in zip(before, after, self._top, strict=True):
-            worst = max(worst, abs(b0 - a0) / t0, abs(b1 - a1) / t1, abs(b2 - a2) / t2)
-        return worst / dt
-
-    def _plan(self, motion: Motion, found: Frame, dt: float, share: float) -> Plan:
-        walk = motion if isinstance(motion, Walk) else None
-        before = read_only(self._row) if self._last is None or self._last.row is None else self._last.row
-        row = read_only(found.joints)
-        feet = None if found.centres is None else read_only(found.centres)
-        feet_before = None if self._last is None else self._last.feet
-        if feet is not None and feet_before is None:
-            feet_before = forward(self.robot, before)
-        x, y, z = center_of_mass(self.robot, found.joints)
-        x, y, _ = found.placement.to_footprint(x, y, z)
-        standing = [point for point, down in zip(found.contacts, found.planted, strict=True) if down]
-        return Plan(
-            state=self.state,
-            feet=feet,
-            feet_velocity=self._zero if feet is None or feet_before is None else _rate(feet_before, feet, dt),
-            support=read_only(support(found.contacts, found.planted, (x, y), self._weight)),
-            joints=row if feet is None else None,
-            joint_velocity=_rate(before, row, dt),
-            row=row,
-            contacts=read_only(found.contacts),
-            planted=tuple(found.planted),
-            twist=walk.twist.scaled(share) if walk else ZERO,
-            pose=walk.pose.pose if walk else NEUTRAL,
-            margin=margin(standing, (x, y)) if standing else math.nan,
-            unreached=found.unreached,
-        )
-
-    def _still(self) -> Plan:
-        """The last plan again, at rest; nothing at all as long as no row was ever commanded."""
-        zero, count = self._zero, len(self.robot.legs)
-        if self._last is not None:
-            last = self._last
-            return replace(last, state=self.state, feet_velocity=zero, joint_velocity=zero, twist=ZERO, unreached=None)
-        return Plan(
-            state=self.state,
-            feet=None,
-            feet_velocity=zero,
-            support=read_only(np.zeros(count)),
-            joints=None,
-            joint_velocity=zero,
-            row=read_only(self._row) if self._row is not None else None,
-            contacts=read_only(self._home),
-            planted=(False,) * count,
-            twist=ZERO,
-            pose=NEUTRAL,
-            margin=math.nan,
-            unreached=None,
-        )
-
-
-def _rate(before: Array, after: Array, dt: float) -> Array:
-    """Speeds (n, 3) [per s] between two rows, read-only."""
-    speeds: Array = (after - before) / dt
-    speeds.setflags(write=False)
-    return speeds

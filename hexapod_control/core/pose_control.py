@@ -13,7 +13,8 @@ from hexapod_control.core.walker import Foot
 
 SPEED = (0.10, 0.10, 0.08, 0.8, 0.8, 0.8)  # [m/s, rad/s] per coordinate of a pose
 ACCELERATION = (0.5, 0.5, 0.4, 4.0, 4.0, 4.0)  # [m/s^2, rad/s^2]
-FINE_ROOMS = (1.0, 0.9, 0.8, 0.7, 0.6)
+ROOM_RATE = 1.0  # [1/s] at which the stance regions shrink before a pose that needs it
+TILT_ROOMS = (1.0, 0.9, 0.8, 0.7, 0.6)  # likewise a tilt that keeps the body level
 ROOMS = (1.0, 0.8, 0.6, 0.45, 0.3)  # shares of the stance regions a pose may leave for walking, the last at least
 FINENESS = 1 / 64  # to which a pose out of reach is clamped
 
@@ -27,6 +28,8 @@ class PoseControl:
         self._stances = stances
         self.pose = pose
         self._speed: tuple[float, ...] = (0.0,) * 6
+        self._top: tuple[float, ...] = SPEED
+        self._accelerations: tuple[float, ...] = ACCELERATION
         self.standing_goal = self.walking_goal = pose
         self._goal_room = 1.0
         self.room = 1.0  # share of the stance regions left for walking
@@ -37,12 +40,17 @@ class PoseControl:
         other = PoseControl.__new__(PoseControl)
         other._robot, other._stances = self._robot, self._stances
         other.pose, other._speed, other.room, other.walkable = self.pose, self._speed, self.room, self.walkable
-        other._goal_room = self._goal_room
+        other._goal_room, other._top, other._accelerations = self._goal_room, self._top, self._accelerations
         other.standing_goal, other.walking_goal = self.standing_goal, self.walking_goal
         return other
 
-    def request(self, pose: BodyPose) -> None:
-        """Sets the goal, pulled back towards neutral as far as the legs need it."""
+    @property
+    def still(self) -> bool:
+        """True while the pose does not change."""
+        return not any(self._speed)
+
+    def request(self, pose: BodyPose, duration: float = 0.0) -> None:
+        """Sets the goal, pulled back towards neutral as far as the legs need it; to be reached in `duration` [s]."""
         height = self._robot.walk.height
         z = min(max(pose.z, self._stances.lowest - height), self._stances.highest - height)
         pose = pose._replace(z=z)
@@ -50,14 +58,37 @@ class PoseControl:
         self.standing_goal = self._clamped(pose, 0.0, 0.0)
         self.walking_goal = self._clamped(pose, ROOMS[-1], lift)
         self._goal_room = self._room_at(self.walking_goal)
-        self.room = min(self._goal_room, self._room_at(self.pose))
+        self._pace(duration)
+
+    def track(self, pose: BodyPose) -> None:
+        """Follows a pose that changes all the time and is known to be in reach."""
+        self.standing_goal = self.walking_goal = pose
+        self._top, self._accelerations = SPEED, ACCELERATION
+
+    def _pace(self, duration: float) -> None:
+        """Speeds and accelerations at which each coordinate takes `duration` [s], a quarter each to start and stop."""
+        self._top, self._accelerations = SPEED, ACCELERATION
+        if duration > 0.0:
+            ways = [max(abs(b - a), 1e-6) for a, b in zip(self.pose, self.standing_goal, strict=True)]
+            self._top = tuple(min(v, 4.0 * s / (3.0 * duration)) for v, s in zip(SPEED, ways, strict=True))
+            slow = (min(a, 16.0 * s / (3.0 * duration**2)) for a, s in zip(ACCELERATION, ways, strict=True))
+            # Braking from what is left of an earlier motion must still be possible.
+            self._accelerations = tuple(
+                max(a, most * (abs(v) > top))
+                for a, most, v, top in zip(slow, ACCELERATION, self._speed, self._top, strict=True)
+            )
+
+    def reachable(self, pose: BodyPose) -> bool:
+        """True if a robot that stands can take this pose as it is."""
+        low, high = self._stances.lowest, self._stances.highest
+        return low <= self._robot.walk.height + pose.z <= high and self._clamped(pose, 0.0, 0.0) == pose
 
     def _room_at(self, pose: BodyPose) -> float:
         lift = self._robot.walk.lift_height
         return next((share for share in ROOMS if self._stances.fits(pose, share, lift)), ROOMS[-1])
 
     def room_in(self, pose: BodyPose) -> float:
-        """Share of the stance regions that a pose leaves for walking; 0 if that is too little."""
+        """Share of the stance regions that a tilted pose leaves for walking; 0 if that is too little."""
         return _room(self._stances, pose, self._robot.walk.lift_height)
 
     def _clamped(self, pose: BodyPose, share: float, lift: float) -> BodyPose:
@@ -75,34 +106,59 @@ class PoseControl:
 
     def step(self, dt: float, goal: BodyPose, feet: Sequence[Foot]) -> None:
         """Moves the pose by one tick towards a goal; it comes to rest before any foot gets out of reach."""
+        narrowing = self.room > self._goal_room and not self._within(self._goal_room, feet)
+        if narrowing:  # the feet first, without a jerk
+            self.room = max(self._goal_room, self.room - ROOM_RATE * dt)
+            goal = self.pose
+        elif self.room > self._goal_room:
+            self.room = self._goal_room
         if self.pose == goal and not any(self._speed):
-            if goal == self.walking_goal:
+            if goal == self.walking_goal and not narrowing:
                 self.walkable, self.room = True, self._goal_room
             return
         if self.walkable and goal != self.walking_goal:
             self.walkable = False
         wanted = []
-        for now, end, top, acceleration in zip(self.pose, goal, SPEED, ACCELERATION, strict=True):
+        for now, end, top, acceleration in zip(self.pose, goal, self._top, self._accelerations, strict=True):
             error = end - now
             # The speed from which the acceleration limit still brings it to rest at the goal.
             wanted.append(math.copysign(min(top, math.sqrt(2.0 * acceleration * abs(error)), abs(error) / dt), error))
         if not self._move(dt, wanted, goal, feet) and not self._move(dt, (0.0,) * 6, goal, feet):
-            self._speed = (0.0,) * 6
+            self._brake(dt, feet)
+
+    def _within(self, room: float, feet: Sequence[Foot]) -> bool:
+        """True if all feet stand inside this share of their regions."""
+        stance = self._stances.at(self._robot.walk.height + self.pose.z)
+        return all(
+            foot.planted and math.hypot(foot.x - home[0], foot.y - home[1]) <= room * radius
+            for foot, home, radius in zip(feet, stance.footholds, stance.radii, strict=True)
+        )
 
     def _move(self, dt: float, wanted: Sequence[float], goal: BodyPose, feet: Sequence[Foot]) -> bool:
         """Goes on by a tick, speeds nearing those wanted; False and nothing done if the way to rest is out of reach."""
         moved, rest, speeds = [], [], []
-        for now, end, speed, aim, acceleration in zip(self.pose, goal, self._speed, wanted, ACCELERATION, strict=True):
+        for now, end, speed, aim, acceleration in zip(
+            self.pose, goal, self._speed, wanted, self._accelerations, strict=True
+        ):
             speed += min(max(aim - speed, -acceleration * dt), acceleration * dt)
             if abs(end - now) < 1e-6 and abs(speed) <= acceleration * dt:
                 now, speed = end, 0.0
             moved.append(now + speed * dt)
             rest.append(now + speed * (dt + abs(speed) / (2.0 * acceleration)))
             speeds.append(speed)
-        if not self.holds(BodyPose(*rest), feet, self.room):
+        if not self.holds(BodyPose(*rest), feet):
             return False
         self.pose, self._speed = BodyPose(*moved), tuple(speeds)
         return True
+
+    def _brake(self, dt: float, feet: Sequence[Foot]) -> None:
+        """Halves the speed tick by tick where a foot has come in the way, stops where even that is out of reach."""
+        speeds = tuple(0.5 * speed for speed in self._speed)
+        pose = BodyPose(*(now + speed * dt for now, speed in zip(self.pose, speeds, strict=True)))
+        if self.holds(pose, feet):
+            self.pose, self._speed = pose, speeds
+        else:
+            self._speed = (0.0,) * 6
 
     def retreat(self, dt: float) -> None:
         """Gives the goal up and goes straight towards the neutral pose, where every foot in its region is in reach."""
@@ -111,13 +167,13 @@ class PoseControl:
         longest = max(abs(now) / (top * dt) for now, top in zip(self.pose, SPEED, strict=True))
         self.pose = self.pose.towards(NEUTRAL, 1.0 / longest) if longest > 1.0 else NEUTRAL
 
-    def holds(self, pose: BodyPose, feet: Sequence[Foot], room: float) -> bool:
-        """True if all feet stay inside this share of their regions and in reach in a pose."""
+    def holds(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
+        """True if all feet stay inside their regions and in reach in a pose."""
         robot = self._robot
         stance = self._stances.at(robot.walk.height + pose.z)
         for foot, home, radius in zip(feet, stance.footholds, stance.radii, strict=True):
-            most = (1.0 if foot.planted else IN_FLIGHT) * room * radius
-            if math.hypot(foot.x - home[0], foot.y - home[1]) > most:
+            most = (1.0 if foot.planted else IN_FLIGHT) * self.room * radius
+            if foot.hand is None and math.hypot(foot.x - home[0], foot.y - home[1]) > most:
                 return False
         return self.reach(pose, feet)
 
@@ -132,4 +188,4 @@ class PoseControl:
 
 @lru_cache(maxsize=256)
 def _room(stances: StanceTable, pose: BodyPose, lift: float) -> float:
-    return next((share for share in FINE_ROOMS if stances.fits(pose, share, lift)), 0.0)
+    return next((share for share in TILT_ROOMS if stances.fits(pose, share, lift)), 0.0)

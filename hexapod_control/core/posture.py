@@ -12,64 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hexapod_control.core.body import BodyPose, Placement
+from hexapod_control.core.footing import belly_height
 from hexapod_control.core.frame import Frame, frame
 from hexapod_control.core.kinematics import Row
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.row_motion import SHORTEST
 from hexapod_control.core.stance import GUESS, Point
 from hexapod_control.core.swing import PEAK_SHARE_SPEED, share
 
 CLEAR = 0.015  # [m] the feet stay above the ground while the joints find their place
-SHORTEST = 0.6  # [s] no posture motion is shorter
-SPEED_SHARE = 0.35  # of the no-load speed, at the peak of a joint-space motion
 RISE_SPEED = 0.08  # [m/s] of the body, at the peak
 STEP = 0.002  # [m] between the heights tried on the way down
-
-
-@dataclass(slots=True)
-class JointMove:
-    """All joints go straight to a goal and arrive together."""
-
-    robot: Robot
-    start: tuple[Row, ...]  # [rad]
-    goal: tuple[Row, ...]  # [rad]
-    contacts: tuple[Point, ...]  # [m] where the feet end, in base_footprint
-    duration: float  # [s]
-    elapsed: float = 0.0  # [s]
-
-    @classmethod
-    def between(cls, robot: Robot, start: Sequence[Row], goal: Sequence[Row], contacts: Sequence[Point]) -> JointMove:
-        """The move from start to goal (n, 3) [rad] at a calm speed."""
-        longest = max(
-            PEAK_SHARE_SPEED * abs(b - a) / (SPEED_SHARE * joint.no_load_speed)
-            for leg, row, end in zip(robot.legs, start, goal, strict=True)
-            for joint, a, b in zip(leg.joints, row, end, strict=True)
-        )
-        return cls(robot, tuple(start), tuple(goal), tuple(contacts), max(SHORTEST, longest))
-
-    @property
-    def done(self) -> bool:
-        """True at the goal."""
-        return self.elapsed >= self.duration
-
-    @property
-    def progress(self) -> float:
-        """Share of the time that has passed."""
-        return min(1.0, self.elapsed / self.duration)
-
-    def copy(self) -> JointMove:
-        """An independent move in the same state."""
-        return replace(self)
-
-    def advance(self, dt: float, previous: Sequence[Row]) -> Frame:
-        """Joints one tick later; the frame has no Cartesian feet."""
-        self.elapsed += dt
-        s = share(self.elapsed / self.duration)
-        joints = [
-            (a[0] + s * (b[0] - a[0]), a[1] + s * (b[1] - a[1]), a[2] + s * (b[2] - a[2]))
-            for a, b in zip(self.start, self.goal, strict=True)
-        ]
-        placement = Placement(BodyPose(z=belly_height(self.robot) - self.robot.walk.height), self.robot.walk.height)
-        return Frame(joints, None, list(self.contacts), [False] * len(joints), placement, None)
 
 
 @dataclass(slots=True)
@@ -114,11 +67,6 @@ class Rise:
         placement = Placement(BodyPose(z=self.offset), self.robot.walk.height)
         count = len(self.contacts)
         return frame(self.robot, placement, list(self.contacts), [0.0] * count, [True] * count, previous)
-
-
-def belly_height(robot: Robot) -> float:
-    """Height of base_link [m] with the body on the ground."""
-    return robot.body.size[2] / 2 - robot.body.center[2]
 
 
 def row_at(robot: Robot, contacts: Sequence[Point], offset: float) -> tuple[Row, ...] | None:

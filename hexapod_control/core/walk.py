@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from hexapod_control.core.body import BodyPose, Placement
+from hexapod_control.core.by_hand import LEAST_MARGIN, center, contact_of, holding, lead, lead_home, lean, lift_off
 from hexapod_control.core.frame import Frame, frame
 from hexapod_control.core.gait_change import leg_states, plan, stable_sets
 from hexapod_control.core.gaits import Gait, gaits
 from hexapod_control.core.ground import Ground, Reach
+from hexapod_control.core.hand import Hand
 from hexapod_control.core.kinematics import Row
 from hexapod_control.core.levelling import Levelling, Tilt
 from hexapod_control.core.limits import STRIDE_SHARE, Envelope, Limit
 from hexapod_control.core.pose_control import PoseControl
 from hexapod_control.core.posture import row_at
 from hexapod_control.core.ramp import TwistLimits, ramped, within
-from hexapod_control.core.robot import Robot
+from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.schedule import Change, Schedule
 from hexapod_control.core.se2 import ZERO, Twist
-from hexapod_control.core.stability import center_of_mass
+from hexapod_control.core.stability import center_of_mass, margin
 from hexapod_control.core.stance import Point, Stance, StanceTable, reaches
 from hexapod_control.core.walker import Foot, Walker
 
 STRAY = 0.005  # [m] from its neutral foothold at which a foot of a standing robot is worth a step
 SWING_RATE = 0.5  # [s/s] by which the swing time may change
-SS = 0.8
+FILLED = 0.85  # share of the steady strides' room that strides on rough ground use: they vary
 DETOUR = 0.03  # [swing times] a plan may overstep before a third gait is tried
 
 
@@ -66,18 +68,22 @@ class Walk:
         self.walker = Walker([Foot(x, y) for x, y in contacts], Schedule(gait), 0.0)
         self.lift(1.0)
         self.pose = PoseControl(able.robot, able.stances, pose)
+        self._asked: BodyPose = pose  # by the operator
+        self._leaning = False  # away from a leg led by hand
         self.level: Levelling | None = None  # None: the body is parallel to the ground
         self.limits = TwistLimits()
         self.command = ZERO
         self.twist = ZERO  # executed
         self.swing_time = able.robot.walk.swing_time
         self.halted = False
+        self.tempo = 1.0  # share of the robot's swing time that is wished for
         self._wanted: Gait | None = None  # a gait to change to, once the speed suits it
         self._by_way = False  # is the change under way a detour to the one wanted
         self._cached: tuple[object, Limit] | None = None
         self._most: tuple[tuple[Gait, float, float], Twist] | None = None
 
     done = False  # standing has no end
+    progress = 0.0
 
     def copy(self) -> Walk:
         """An independent walk in the same state."""
@@ -112,17 +118,88 @@ class Walk:
     @property
     def at_rest(self) -> bool:
         """True while the robot stands still with all feet down."""
-        return not self.walker.running and self.walker.all_planted and self.twist.is_zero
+        walker = self.walker
+        return not walker.running and walker.all_planted and not walker.by_hand and self.twist.is_zero
+
+    @property
+    def still(self) -> bool:
+        """True while neither the body moves nor a foot; one may be held in the air."""
+        feet = self.walker.feet
+        held = all(
+            foot.progress is None and foot.drop is None and (foot.hand is None or foot.hand.arrived) for foot in feet
+        )
+        return not self.walker.running and held and self.twist.is_zero and self.pose.still
 
     @property
     def at_home(self) -> bool:
         """True at rest with every foot about its neutral foothold and the pose at its goal."""
         stance = self._able.stances.at(self.height)
-        flat = self.level is None and self.walker.ground is None
-        return flat and self.at_rest and self.walker.away(stance) <= STRAY and self.pose.pose == self.pose.standing_goal
+        there = self.walker.away(stance) <= STRAY and self.pose.pose == self.pose.standing_goal
+        return self.at_rest and there and self.level is None and self.walker.ground is None
+
+    def posed(self, pose: BodyPose, duration: float = 0.0) -> None:
+        """Asks for a body pose, in `duration` [s] or as fast as is calm."""
+        self._asked = pose
+        self.pose.request(pose, duration)
+
+    def settle(self, pose: BodyPose) -> None:
+        """Brings feet led by hand to the ground, and after them the body to a pose."""
+        self.release()
+        if self.walker.by_hand:
+            self._asked, self._leaning = pose, True
+        else:
+            self.posed(pose)
+
+    def tips(self, pose: BodyPose, row: Sequence[Row]) -> bool:
+        """True if the feet on the ground would not hold the robot in a pose; `row` are the present joints [rad]."""
+        if not self.walker.by_hand:
+            return False
+        x, y = center(self._able.robot, row, self.pose.pose)
+        now = self.pose.pose
+        return margin(holding(self.walker.feet, -1), (x + pose.x - now.x, y + pose.y - now.y)) < LEAST_MARGIN
+
+    def hold(self, lifts: Sequence[float], planted: Sequence[bool]) -> None:
+        """Keeps feet that are `lifts` [m] above the ground there, as if led by hand."""
+        for foot, lift, down in zip(self.walker.feet, lifts, planted, strict=True):
+            if not down:
+                foot.z, foot.hand = lift, Hand(((foot.x, foot.y, lift),), waiting=False)
+
+    def reach(self, leg: int, centre: Vector, row: Sequence[Row]) -> str:
+        """Leads one foot by hand to a point [m, base_link] for its ball's centre while the others hold the robot.
+
+        `row` are the present joints [rad]. Returns why not, or nothing if it is accepted.
+        """
+        return self._lead(leg, row, lambda pose: contact_of(self._able.robot, leg, centre, pose))
+
+    def place(self, leg: int, point: Vector, row: Sequence[Row]) -> str:
+        """As `reach` for a contact point (x, y) [m, base_footprint] at a height [m] above the ground."""
+        return self._lead(leg, row, lambda pose: point)
+
+    def _lead(self, leg: int, row: Sequence[Row], goal: Callable[[BodyPose], Vector]) -> str:
+        if self.walker.running or not self.twist.is_zero:
+            return "the robot walks: stop first"
+        robot, feet = self._able.robot, self.walker.feet
+        shift = lean(holding(feet, leg), center(robot, row, self.pose.pose))
+        if shift is None:
+            return f"{robot.legs[leg].name}: the other feet on the ground would not hold the robot"
+        pose = self.pose.standing_goal
+        if shift != (0.0, 0.0):
+            pose = pose._replace(x=self.pose.pose.x + shift[0], y=self.pose.pose.y + shift[1])
+            if not self.pose.reachable(pose) or not self.pose.holds(pose, feet):
+                return f"{robot.legs[leg].name}: the body cannot lean away from this leg as far as it would have to"
+        refusal = lead(robot, self.walker, pose, leg, goal(pose))
+        if not refusal and shift != (0.0, 0.0):
+            self._leaning = True
+            self.pose.request(pose)
+        return refusal
+
+    def release(self) -> None:
+        """Brings feet led by hand back to their neutral footholds."""
+        lead_home(self._able.robot, self.walker, self._able.stances.at(self.height))
 
     def halt(self) -> None:
-        """Brings the body to rest, sets feet in the air straight down, and leaves all feet where they are."""
+        """Brings the body to rest, sets feet in the air down, and leaves all feet on the ground where they are."""
+        self.release()
         self.command = ZERO
         self.halted = True
         self._wanted = None
@@ -130,6 +207,8 @@ class Walk:
 
     def drive(self, command: Twist) -> None:
         """Follows a twist from now on; zero brings the feet back to neutral."""
+        if self.walker.by_hand and not command.is_zero:
+            self.release()
         self.command = command
         self.halted = False
 
@@ -144,7 +223,7 @@ class Walk:
         self._wanted = None if gait is self.gait and self.walker.schedule.change is None else gait
 
     def sense(self, contacts: Sequence[bool] | None, tilt: Tilt | None) -> None:
-        """Tells which feet touch the ground, and roll and pitch [rad] of the body; None: not known, or of no interest."""
+        """Tells which feet touch the ground, and roll and pitch [rad] of the body; None: unknown, or of no interest."""
         if contacts is not None and self.walker.ground is None:
             self.walker.ground = Ground(len(contacts))
         if self.walker.ground is not None:
@@ -163,12 +242,12 @@ class Walk:
         able, room = self._able, self.room
         change = self.walker.schedule.change
         coming = (self._wanted, change.gait if change else None)
-        key = (self.command, self.gait, coming, self.height, room, self.limits)
+        key = (self.command, self.gait, coming, self.height, room, self.limits, self.tempo)
         if self._cached is None or self._cached[0] != key:
             others = {gait.name: gait for gait in coming if gait is not None}
-            found = able.envelope.limit(self.gait, self.height, room, within(self.command, self.limits))
+            found = able.envelope.limit(self.gait, self.height, room, within(self.command, self.limits), self.tempo)
             for gait in others.values():
-                slower = able.envelope.limit(gait, self.height, room, found.twist)
+                slower = able.envelope.limit(gait, self.height, room, found.twist, self.tempo)
                 found = Limit(slower.twist, found.swing_time)
             self._cached = (key, found)
         return self._cached[1]
@@ -210,6 +289,11 @@ class Walk:
         if self.level is not None:
             self.level.step(dt, pose.pose, pose.room_in, lambda there: pose.reach(there, walker.feet))
         stance = self._able.stances.at(self.height)
+        if walker.by_hand:
+            lift_off(self._able.robot, walker, pose.pose, previous)
+        elif self._leaning:
+            self._leaning = False
+            pose.request(self._asked)
         free = walker.schedule.change is None or not self._by_way
         if self._wanted is not None and free and (not walker.running or self._suits(self._wanted)):
             self._enter(self._wanted, stance)
@@ -254,8 +338,8 @@ class Walk:
         )
 
     def _longer(self, swing_time: float, stretch: float, stance: Stance) -> float:
-        """The swing time [s] stretched, as far as the strides fit into the stance regions."""
-        share, (vx, vy, wz) = 2.0 * SS * self.room / self.gait.stance, self.twist
+        """The swing time [s] stretched, as far as the strides fit well into the stance regions."""
+        share, (vx, vy, wz) = 2.0 * FILLED * STRIDE_SHARE * self.room / self.gait.stance, self.twist
         longest = stretch * swing_time
         for (x, y), radius in zip(stance.footholds, stance.radii, strict=True):
             speed = math.hypot(vx - wz * y, vy + wz * x)
@@ -306,5 +390,7 @@ class Walk:
         if walker.running:
             if still and walker.all_planted and away <= 2 * STRAY / 5:
                 walker.running = False
-        elif walker.all_planted and self.pose.walkable and not self.halted and (not still or away > STRAY):
+        elif (walker.all_planted and not walker.by_hand and self.pose.walkable and not self.halted) and (
+            not still or away > STRAY
+        ):
             walker.start()

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from hexapod_control.core.ground import HIGHEST, WAIT, Ground, Reach, stop_time
+from hexapod_control.core.hand import Hand
 from hexapod_control.core.schedule import Schedule
 from hexapod_control.core.se2 import Pose, Twist, carried, exp
 from hexapod_control.core.stance import Point, Stance
@@ -25,10 +26,8 @@ SLACK = 0.01  # share of it that a foot about to lift off may go beyond that
 BRAKE = 1.5  # [m/s^2] with which the guard slows the body
 AT_HOME = 0.001  # [m] from the neutral foothold within which a resting foot need not step
 LANDED = 1.0 - 1e-9  # progress at which a swing is over: rounding must not keep a foot in the air for a tick
-BP = 0.5
-BN = 0.25
-LATE = 0.0
-DROP_TIME = 0.15  # [s] a foot takes to the ground when the walk is halted in mid-swing, at most
+DROP_TIMES = tuple(0.1 + 0.025 * k for k in range(13))  # [s] a foot may take to the ground after a halt in mid-swing
+DROP_ACCELERATION = 6.0  # [m/s^2] of the foot on that way, if a drop can be had that slow
 
 
 class Tick(NamedTuple):
@@ -49,7 +48,7 @@ class Region(NamedTuple):
 
 @dataclass(slots=True)
 class Drop:
-    """A foot on its way straight down after a halt."""
+    """A foot on its way straight down after a halt, or one that stops where it has touched the ground."""
 
     duration: float  # [s]
     elapsed: float  # [s]
@@ -58,7 +57,7 @@ class Drop:
     vx: float  # [m/s] speed over the ground at the start, in the present base_footprint
     vy: float
     end: float = 0.0  # [m] height at the end
-    back: float = -1.0 / 3.0  # [s] the foot ends where it was so long ago
+    touched: bool = False  # it comes back to where it has touched, instead of sliding on
 
 
 @dataclass(slots=True)
@@ -73,23 +72,27 @@ class Foot:
     stance: float = 0.0  # [swing times] the foot will stand after touch-down, as planned at lift-off
     velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m/s] over the ground, of the last tick in the air
     drop: Drop | None = None
+    hand: Hand | None = None
     lift: float = 0.0  # [m] height of the swing, as planned at lift-off
     base: float = 0.0  # [m] height at lift-off, fades over the swing
-    haste: tuple[float, float] = (1.0, 1.0)  # progress at which the foot is over its aim, and down
+    haste: tuple[float, float] = (1.0, 1.0)  # progress at which the swing is over its aim, and down
 
     @property
     def planted(self) -> bool:
         """True if the foot stands."""
-        return self.progress is None and self.drop is None
+        return self.progress is None and self.drop is None and (self.hand is None or self.hand.waiting)
 
     def copy(self) -> Foot:
         """An independent foot in the same state."""
-        drop = self.drop
+        drop, hand = self.drop, self.hand
         if drop is not None:
-            drop = replace(drop)
-        return Foot(
-            self.x, self.y, self.z, self.progress, self.aim, self.stance, self.velocity, drop, self.lift, self.base, self.haste
-        )
+            drop = Drop(
+                drop.duration, drop.elapsed, drop.height, drop.sinking, drop.vx, drop.vy, drop.end, drop.touched
+            )
+        if hand is not None:
+            hand = hand.copy()
+        swing = (self.lift, self.base, self.haste)
+        return Foot(self.x, self.y, self.z, self.progress, self.aim, self.stance, self.velocity, drop, hand, *swing)
 
 
 def pulled(x: float, y: float, centre: Point, radius: float) -> Point:
@@ -128,6 +131,21 @@ def time_inside(x: float, y: float, twist: Twist, centre: Point, radius: float) 
     return max(0.0, (math.acos(cosine) + math.copysign(angle, angle * twist.wz)) / abs(twist.wz))
 
 
+def _drop_time(height: float, velocity: tuple[float, float, float]) -> float:
+    """Duration [s] of the drop from a height [m] with a velocity [m/s]: the shortest without a jerk, never dipping."""
+
+    def jerk(duration: float) -> float:
+        start = 6.0 * height / duration**2 + 4.0 * vz / duration
+        end = 6.0 * height / duration**2 + 2.0 * vz / duration
+        return max(abs(start), abs(end), 2.0 * slide / duration)
+
+    vx, vy, vz = velocity
+    slide = math.hypot(vx, vy)
+    most = 2.5 * height / -vz if vz < 0.0 else math.inf  # a longer one would dip below the ground
+    times = [time for time in DROP_TIMES if time <= most] or [max(most, 1e-3)]
+    return next((time for time in times if jerk(time) <= DROP_ACCELERATION), min(times, key=jerk))
+
+
 class Walker:
     """Feet and schedule; `step` moves them by one tick."""
 
@@ -151,6 +169,11 @@ class Walker:
     def all_planted(self) -> bool:
         """True if every foot stands."""
         return all(foot.planted for foot in self.feet)
+
+    @property
+    def by_hand(self) -> bool:
+        """True if a foot is led by hand, or about to be."""
+        return any(foot.hand is not None for foot in self.feet)
 
     def away(self, stance: Stance) -> float:
         """Greatest distance [m] of a foot from its neutral foothold."""
@@ -186,39 +209,41 @@ class Walker:
         for leg, foot in enumerate(self.feet):
             x = back.x + cosine * foot.x - sine * foot.y
             y = back.y + sine * foot.x + cosine * foot.y
+            if self.ground is not None and self.ground.meets(leg, foot):
+                self._touch(foot)
             progress = foot.progress
+            if foot.hand is not None and not foot.hand.waiting:
+                self._lead(foot, foot.hand, (x, y), dt)
+                continue
             if progress is None and foot.drop is None and leg not in lifted:
                 foot.x, foot.y = x, y
                 continue
             region = Region(stance.footholds[leg], room * stance.radii[leg])
-            if self.ground is not None and self.ground.meets(leg, foot):
-                self._touch(foot)
-                progress = None
             if progress is not None:
                 self._swing(foot, (x, y), progress, progress + dt / swing_time, tick, region)
-                if foot.progress is not None and self.ground and self.ground.sinks(leg, foot):
+                if self.ground is not None and self.ground.sinks(leg, foot):
                     foot.progress = None
             elif foot.drop is not None:
                 self._sink(foot, foot.drop, (x, y), tick)
             elif not (self.resting and math.dist((x, y), region.home) <= AT_HOME):
                 since = lifted[leg]
                 foot.stance = self.schedule.stance(leg, 1.0 - since)
+                foot.lift = self.lift_height
                 if self.ground is not None:
-                    foot.haste = self.ground.haste
-                foot.base = foot.z
-                foot.lift = self.lift_height - BP * foot.base if foot.base > 0.0 else self.lift_height - BN * foot.base
+                    foot.base, foot.haste = foot.z, self.ground.haste
+                    foot.lift = self.ground.lift(self.lift_height, foot.z)
                 self._swing(foot, (x, y), 0.0, since, tick, region)
             else:
                 foot.x, foot.y = x, y
 
     def feel(self, dt: float, reach: Reach) -> None:
-        """Lets the feet follow the ground by `dt` [s], after a step; `reach` as in Ground.step."""
+        """Lets the feet follow the ground for `dt` [s], after a step; `reach` as in Ground.step."""
         if self.ground is not None:
             until = self.schedule.until if self.running else [math.inf] * len(self.feet)
             self.ground.step(self.feet, until, dt, reach)
 
     def _lifting(self, dt: float, swing_time: float, flight: list[float]) -> dict[int, float]:
-        """Moves the clock on; legs that lift off, and the time since [swing times]. The clock may have to wait."""
+        """Moves the clock on, or lets it wait: legs that lift off, and the time since [swing times]."""
         if self.ground is None:
             return dict(self.schedule.advance(dt / swing_time, flight))
         ahead = self.schedule.copy()
@@ -230,10 +255,10 @@ class Walker:
 
     @staticmethod
     def _touch(foot: Foot) -> None:
-        """Ends a swing on ground that is higher than expected."""
-        (vx, vy, vz), duration = foot.velocity, stop_time(foot.velocity)
-        end = min(foot.z - LATE * vz, HIGHEST)
-        foot.drop = Drop(duration, 0.0, foot.z - end, vz, vx, vy, end, LATE)
+        """Stops a foot in the air on ground that is higher than expected."""
+        vx, vy, vz = foot.velocity
+        end = min(foot.z, HIGHEST)
+        foot.drop = Drop(stop_time(foot.velocity), 0.0, foot.z - end, vz, vx, vy, end, touched=True)
         foot.progress = None
 
     @staticmethod
@@ -260,11 +285,19 @@ class Walker:
         done = share(before / there)
         gain = (share(progress / there) - done) / (1.0 - done) if done < 1.0 else 1.0
         dx, dy = gain * (x - ridden[0]), gain * (y - ridden[1])
-        level = progress / down
-        height = lift(level, foot.lift) + (1.0 - share(level)) * foot.base if level < LANDED else 0.0
+        way = progress / down
+        height = lift(way, foot.lift) + (1.0 - share(way)) * foot.base if way < LANDED else 0.0
         foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
         foot.x, foot.y, foot.z = ridden[0] + dx, ridden[1] + dy, height
-        foot.progress = progress if level < LANDED else None
+        foot.progress = progress if way < LANDED else None
+
+    @staticmethod
+    def _lead(foot: Foot, hand: Hand, ridden: Point, dt: float) -> None:
+        """Goes on along the way of a foot led by hand; it stands once it has landed."""
+        foot.x, foot.y, foot.z = hand.step(dt, (*ridden, foot.z))
+        foot.velocity = hand.velocity
+        if hand.lands and len(hand.way) == 1 and foot.z <= 0.0:
+            foot.z, foot.hand = 0.0, None
 
     @staticmethod
     def _sink(foot: Foot, drop: Drop, ridden: Point, tick: Tick) -> None:
@@ -276,13 +309,11 @@ class Walker:
         cosine, sine = math.cos(tick.back.yaw), math.sin(tick.back.yaw)
         drop.vx, drop.vy = cosine * drop.vx - sine * drop.vy, sine * drop.vx + cosine * drop.vy
         slide = drop.duration / 3.0 * (start**3 - end**3)
-        if drop.back >= 0.0:
-            def hermite(q):
-                return q*(1-q)**2*drop.duration - drop.back*(3*q*q-2*q**3)
-            slide = hermite(t)-hermite(1-start)
+        if drop.touched:
+            slide = drop.duration * (t * end * end - (1.0 - start) * start * start)
         foot.x, foot.y = ridden[0] + slide * drop.vx, ridden[1] + slide * drop.vy
         height = drop.end + end * end * ((1.0 + 2.0 * t) * drop.height + t * drop.duration * drop.sinking)
-        foot.velocity = (end * end * drop.vx, end * end * drop.vy, (height - foot.z) / tick.dt)
+        foot.velocity = (slide * drop.vx / tick.dt, slide * drop.vy / tick.dt, (height - foot.z) / tick.dt)
         foot.z = height
         if t >= 1.0:
             foot.z, foot.drop = drop.end, None
@@ -295,10 +326,7 @@ class Walker:
             if foot.progress is None:
                 continue
             vx, vy, vz = foot.velocity
-            duration = DROP_TIME
-            if vz < 0.0 <= foot.z:  # already descending: a longer drop would dip below the ground
-                duration = min(duration, max(2.5 * foot.z / -vz, 1e-3))
-            foot.drop = Drop(duration, 0.0, foot.z, vz, vx, vy)
+            foot.drop = Drop(_drop_time(foot.z, foot.velocity), 0.0, foot.z, vz, vx, vy)
             foot.progress = None
 
     def start(self, phase: float = 0.0) -> None:

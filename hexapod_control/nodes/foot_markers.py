@@ -10,7 +10,7 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from hexapod_control.core.body import Placement
-from hexapod_control.core.planner import Plan
+from hexapod_control.core.plan import Plan
 from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.stability import convex_hull
 from hexapod_control.core.stance import StanceTable

@@ -12,7 +12,8 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import Float64, String
 from visualization_msgs.msg import MarkerArray
 
-from hexapod_control.core.planner import Plan, Planner, State
+from hexapod_control.core.plan import Plan, State
+from hexapod_control.core.planner import Planner
 from hexapod_control.core.se2 import ZERO, Twist
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import COMMAND, LATCHED, GuardedNode

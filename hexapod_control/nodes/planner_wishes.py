@@ -9,7 +9,7 @@ from typing import Any
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from hexapod_control.core.planner import State
+from hexapod_control.core.plan import State
 from hexapod_control.nodes.base import LATCHED, GuardedNode
 from hexapod_control.servos.telemetry import Wish
 

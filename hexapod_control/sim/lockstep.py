@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexapod_control.core.kinematics import inverse
-from hexapod_control.core.planner import Plan, Planner, State
+from hexapod_control.core.plan import Plan, State
+from hexapod_control.core.planner import Planner
 from hexapod_control.core.se2 import Twist
 from hexapod_control.sim.quality import Quality, Recorder
 from hexapod_control.sim.simulation import Simulation

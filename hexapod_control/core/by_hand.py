@@ -1,0 +1,94 @@
+"""Leading single legs by hand while the others hold the robot: what is refused, and when a leg may lift off."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hexapod_control.core.body import BodyPose, Placement
+from hexapod_control.core.contact import rolling_shift
+from hexapod_control.core.hand import Hand, along, way
+from hexapod_control.core.kinematics import Row, bend
+from hexapod_control.core.robot import Robot, Vector
+from hexapod_control.core.stability import center_of_mass, margin
+from hexapod_control.core.stance import GUESS, Point, Stance, reaches
+from hexapod_control.core.walker import Foot, Walker
+
+LEAST_MARGIN = 0.02  # [m] of the feet that hold the robot
+FOLLOWS = 0.8  # share of the body's shift that the centre of mass follows: legs on the ground stay
+LEANS = tuple(0.005 * k for k in range(13))  # [m] the body may lean away from the leg
+
+
+def center(robot: Robot, row: Sequence[Row], pose: BodyPose) -> Point:
+    """Centre of mass (x, y) [m] in base_footprint for joints (n, 3) [rad]."""
+    x, y, _ = Placement(pose, robot.walk.height).to_footprint(*center_of_mass(robot, row))
+    return x, y
+
+
+def holding(feet: Sequence[Foot], leg: int) -> list[Point]:
+    """Contact points [m] of the feet that hold the robot while a leg is in the air."""
+    return [(foot.x, foot.y) for k, foot in enumerate(feet) if k != leg and foot.planted and foot.hand is None]
+
+
+def lean(others: Sequence[Point], mass: Point) -> tuple[float, float] | None:
+    """Shortest shift (x, y) [m] of the body that brings its centre of mass well over the feet; None: none does."""
+    if len(others) < 3:
+        return None
+    x = math.fsum(p[0] for p in others) / len(others) - mass[0]
+    y = math.fsum(p[1] for p in others) / len(others) - mass[1]
+    far = math.hypot(x, y)
+    for size in LEANS:
+        dx, dy = (size * x / far, size * y / far) if far > 0.0 else (0.0, 0.0)
+        if margin(others, (mass[0] + FOLLOWS * dx, mass[1] + FOLLOWS * dy)) >= LEAST_MARGIN:
+            return dx, dy
+    return None
+
+
+def contact_of(robot: Robot, leg: int, centre: Vector, pose: BodyPose) -> Vector:
+    """Contact point (x, y) and height above the ground [m, base_footprint] of a ball's centre [m, base_link]."""
+    placement = Placement(pose, robot.walk.height)
+    joints, _, _ = bend(robot.legs[leg], centre, GUESS)
+    shift = rolling_shift(robot.legs[leg], joints, placement, robot.foot_radius)
+    x, y, z = placement.to_footprint(*centre)
+    return x - shift[0], y - shift[1], z - robot.foot_radius
+
+
+def lead(robot: Robot, walker: Walker, pose: BodyPose, leg: int, goal: Vector) -> str:
+    """Sets a foot on its way to a contact point (x, y) [m, base_footprint] at a height. Returns why not, or nothing.
+
+    `pose` is the one the body will have meanwhile.
+    """
+    foot = walker.feet[leg]
+    start = (foot.x, foot.y, foot.z)
+    name = robot.legs[leg].name
+    placement = Placement(pose, robot.walk.height)
+    points = way(start, (goal[0], goal[1], max(goal[2], 0.0)))
+    for x, y, z in along(start, points)[1:]:
+        if not reaches(robot.legs[leg], robot, (x, y), z, placement):
+            return f"{name}: ({x:.3f}, {y:.3f}, {z:.3f}) m on its way is out of reach"
+    aloft = foot.hand is not None and not foot.hand.waiting
+    velocity = foot.hand.velocity if aloft and foot.hand is not None else (0.0, 0.0, 0.0)
+    foot.hand = Hand(points, velocity, waiting=not aloft)
+    return ""
+
+
+def lead_home(robot: Robot, walker: Walker, stance: Stance) -> None:
+    """Sets every foot that is led by hand on its way to its neutral foothold; one that waits just stays."""
+    for foot, (x, y) in zip(walker.feet, stance.footholds, strict=True):
+        hand = foot.hand
+        if hand is None:
+            continue
+        if hand.waiting:
+            foot.hand = None
+        elif not (hand.lands and math.dist(hand.way[-1][:2], (x, y)) < 1e-9):
+            foot.hand = Hand(way((foot.x, foot.y, foot.z), (x, y, 0.0)), hand.velocity, waiting=False)
+
+
+def lift_off(robot: Robot, walker: Walker, pose: BodyPose, row: Sequence[Row]) -> None:
+    """Lets a waiting foot lift off once the others hold the robot."""
+    for leg, foot in enumerate(walker.feet):
+        if foot.hand is not None and foot.hand.waiting:
+            others = holding(walker.feet, leg)
+            if len(others) >= 3 and margin(others, center(robot, row, pose)) >= 0.8 * LEAST_MARGIN:
+                foot.hand.waiting = False
+                return
