@@ -133,7 +133,7 @@ class Ground:
     def step(self, feet: Sequence[Foot], until: Sequence[float], dt: float, reach: Reach) -> None:
         """Moves the heights of all feet on by `dt` [s].
 
-        `until` [swing times] tells when each foot lifts off (inf: the clock stands), `reach` whether a foot can be so high.
+        `until` [swing times] tells when each foot lifts off (inf: the clock stands), `reach` what heights are in reach.
         """
         if self.contacts is None:
             self._fade(feet, dt)

@@ -20,6 +20,7 @@ from hexapod_control.nodes.base import COMMAND, LATCHED, GuardedNode, Level
 from hexapod_control.nodes.command_source import CommandSource
 from hexapod_control.nodes.parameters import ParameterError, PlannerSettings, declare
 from hexapod_control.nodes.planner_output import PlannerOutput
+from hexapod_control.nodes.planner_senses import PlannerSenses
 from hexapod_control.nodes.runner import run
 from hexapod_control.nodes.velocity_input import VelocityInput
 from hexapod_control.robots.load import load
@@ -49,6 +50,8 @@ class GaitPlanner(GuardedNode):
         self._sits = False  # down, before the process ends
         self._ending: float | None = None  # [s] steady time at which the process was asked to end
         self.output = PlannerOutput(self, self.planner, self.settings)
+        self.senses = PlannerSenses(self, self.planner)
+        self.senses.adapt(self.settings.adaptation)
         settings = self.settings
         self.velocity = VelocityInput(
             self, settings.enable_stamped_cmd_vel, settings.cmd_vel_timeout, self._follow, self._ran_out
@@ -155,6 +158,7 @@ class GaitPlanner(GuardedNode):
         self.velocity.input.timeout = settings.cmd_vel_timeout
         self.planner.limit(settings.limits)
         self.planner.lift(settings.lift_scale)
+        self.senses.adapt(settings.adaptation)
 
     # --- the ends of things ---------------------------------------------------------------------------------
 
@@ -173,6 +177,8 @@ class GaitPlanner(GuardedNode):
         now = time.monotonic()
         self._rate, self._ticks, self._counted = self._ticks / (now - self._counted), 0, now
         self.velocity.check_publishers()
+        if self.planner.state in ON_ITS_FEET:
+            self.senses.watch()
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
@@ -184,6 +190,7 @@ class GaitPlanner(GuardedNode):
             "command source": ", ".join(self.velocity.sources) or "none",
             "driven by": self.source.name,
             "last refusal": self.velocity.last_refusal or "none",
+            **self.senses.status(),
         }
 
     def request_stop(self) -> None:

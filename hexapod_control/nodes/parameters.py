@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 
 from hexapod_control.core.ramp import AxisLimits, TwistLimits
+from hexapod_control.core.senses import Adaptation
 from hexapod_control.graph import stamped_by_default
 
 Settings = TypeVar("Settings")
@@ -213,6 +214,10 @@ class PlannerSettings(RobotSettings):
     stand_on_start: bool = choice(False, "stand up as soon as the pose is known")
     sit_on_exit: bool = choice(False, "asked to end, sit down first; else the feet come down and stay")
     lift_scale: float = number(1.0, "", 0.2, 1.0, "height of the steps as a share of walk.lift_height", **LIVE)
+    adaptive_touch_down: bool = choice(
+        False, "feet come down until they touch, as foot_states tells, and keep the height at which they did", **LIVE
+    )
+    imu_levelling: bool = choice(False, "keep the body level by imu/data, as far as the legs reach", **LIVE)
     tf_frame_prefix: str = choice("", "put before the frame ids of foot_markers")
     linear_x: LinearAxis = dataclasses.field(default_factory=LinearAxis, metadata={"name": "linear.x"})
     linear_y: LinearAxis = dataclasses.field(default_factory=LinearAxis, metadata={"name": "linear.y"})
@@ -223,6 +228,11 @@ class PlannerSettings(RobotSettings):
         """The limits as the core takes them."""
         axes = (self.linear_x, self.linear_y, self.angular_z)
         return TwistLimits(*(AxisLimits(*dataclasses.astuple(axis)) for axis in axes))
+
+    @property
+    def adaptation(self) -> Adaptation:
+        """What the core makes of its senses."""
+        return Adaptation(self.adaptive_touch_down, self.imu_levelling)
 
 
 @dataclass(frozen=True, slots=True)
