@@ -29,16 +29,17 @@ RAISED, SUNK = 0.5, 0.25  # of the height at lift-off, that the lift is lower or
 EARLIEST = 0.5  # progress of a swing from which a contact ends it: before, it is the lift-off, or a wall
 EVEN = 0.003  # [m] a contact this near to the expected ground is the expected ground
 SEARCH = 0.15  # [m/s] at which a late foot sinks
-DEEPEST = 0.04  # [m] below the plane
-HIGHEST = 0.04  # [m] above the plane: what is higher is pushed down
+DEPTH = 0.4  # share of the walk's height that feet follow the ground below and above the plane
 STOP = 10.0  # [m/s^2] at which a foot is stopped
 START = 3.0  # [m/s^2] at which the search gets going
 SHORTEST_STOP = 0.02  # [s]
 WAIT = 0.15  # cycles a lift-off waits at most
+RETREAT = 1.0  # [s] in which feet come back to the plane where they are out of reach
 CARRYING = 3  # feet that must touch when others lift off
 SOON = 0.2  # swing times before its lift-off in which an unloaded foot is not sent down any more
 FOLLOW = 0.3  # [s] time constant with which the plane follows the mean height of the feet
 LEAN = 2.0  # [s] and their tilt
+RISE, TURN = 0.1, 0.15  # [m/s, rad/s] at which the plane moves at most
 HEAVE = 0.5  # [m/s^2] acceleration of the plane's height
 SWAY = 2.0  # [rad/s^2] and of its tilt
 
@@ -51,8 +52,9 @@ def eased(t: float) -> float:
 class Ground:
     """The ground as the feet find it."""
 
-    def __init__(self, count: int) -> None:
-        """For so many feet; nothing is sensed yet."""
+    def __init__(self, count: int, height: float) -> None:
+        """For so many feet of a robot that walks at a height [m]; nothing is sensed yet."""
+        self.depth = DEPTH * height  # [m] from the plane that a foot stands at most
         self.contacts: Sequence[bool] | None = None  # as sensed now; None: not known
         self.waiting = False  # does a lift-off wait for feet to touch
         self._waited = 0.0  # [s]
@@ -61,6 +63,7 @@ class Ground:
         self.sinking = [0.0] * count  # [m/s] of every planted foot
         self.rough = 0.0  # 0: flat; 1: so rough that feet should come down early
         self._down = [True] * count
+        self._fresh: frozenset[int] = frozenset()  # feet that have moved in this tick before they began to sink
 
     def copy(self) -> Ground:
         """An independent ground in the same state."""
@@ -127,7 +130,7 @@ class Ground:
         speed = -foot.velocity[2]
         if there == 1.0 or foot.progress is None or foot.progress < max(there, 0.6 * down) or speed > SEARCH:
             return False
-        self.sinking[leg] = max(speed, 0.0)
+        self.sinking[leg], self._fresh = max(speed, 0.0), self._fresh | {leg}
         return True
 
     def step(self, feet: Sequence[Foot], until: Sequence[float], dt: float, reach: Reach) -> None:
@@ -140,13 +143,15 @@ class Ground:
             return
         self._faded = 0.0
         for leg, foot in enumerate(feet):
-            self._search(leg, foot, until[leg] < SOON, dt, reach)
+            if leg not in self._fresh:
+                self._search(leg, foot, until[leg] < SOON, dt, reach)
             down = foot.planted and self.contacts[leg]
             if down and not self._down[leg]:
                 self.landed(foot.z)
             self._down[leg] = foot.planted and (down or self._down[leg])
             if foot.progress is not None and not reach(leg, foot, foot.z):
                 foot.z = self._lowered(leg, foot, reach)
+        self._fresh = frozenset()
         self._follow([foot for foot, down in zip(feet, self.contacts, strict=True) if down and foot.planted], feet, dt)
 
     def _search(self, leg: int, foot: Foot, leaving: bool, dt: float, reach: Reach) -> None:
@@ -156,12 +161,14 @@ class Ground:
             self.sinking[leg] = 0.0
             return
         aim = 0.0
-        if not self.touches(leg) and not leaving:
-            left = foot.z + DEEPEST
+        if foot.z and not reach(leg, foot, foot.z):
+            aim = math.copysign(min(SEARCH, abs(foot.z) / dt), foot.z)
+        elif not self.touches(leg) and not leaving:
+            left = foot.z + self.depth
             ahead = SEARCH * (dt + SEARCH / (2.0 * STOP))
             if left > 0.0 and reach(leg, foot, foot.z - ahead):
                 aim = min(SEARCH, math.sqrt(2.0 * STOP * left), left / dt)
-        self.sinking[leg] = speed = min(max(aim, speed - STOP * dt), speed + START * dt)
+        self.sinking[leg] = speed = min(max(aim, speed - STOP * dt), speed + (START if speed >= 0.0 else STOP) * dt)
         if speed:
             foot.z -= speed * dt
 
@@ -176,11 +183,12 @@ class Ground:
 
     def _follow(self, standing: Sequence[Foot], feet: Sequence[Foot], dt: float) -> None:
         """Moves the plane towards the planted feet, which shows in the heights of all feet."""
-        slope = _plane(standing)
-        wanted = (0.0, 0.0, 0.0) if slope is None else (-slope[0] / LEAN, -slope[1] / LEAN, -slope[2] / FOLLOW)
-        bounds = (SWAY * dt, SWAY * dt, HEAVE * dt)
-        along, across, up = self._rates = tuple(  # type: ignore[assignment]
-            now + min(max(aim - now, -most), most) for now, aim, most in zip(self._rates, wanted, bounds, strict=True)
+        lean_x, lean_y, height = _plane(standing) or (0.0, 0.0, 0.0)
+        x, y, z = self._rates
+        self._rates = along, across, up = (
+            _near(x, _near(0.0, -lean_x / LEAN, TURN), SWAY * dt),
+            _near(y, _near(0.0, -lean_y / LEAN, TURN), SWAY * dt),
+            _near(z, _near(0.0, -height / FOLLOW, RISE), HEAVE * dt),
         )
         for foot in feet:
             rise = (along * foot.x + across * foot.y + up) * dt
@@ -210,7 +218,12 @@ class Ground:
         """Brings planted feet nearer to the plane, where they are in reach: the way out of a posture that is not."""
         for foot in feet:
             if foot.planted:
-                foot.z *= max(0.0, 1.0 - dt / FADE)
+                foot.z *= max(0.0, 1.0 - dt / RETREAT)
+
+
+def _near(now: float, wanted: float, most: float) -> float:
+    """What comes nearest to the value wanted with a change of `most`."""
+    return now + min(max(wanted - now, -most), most)
 
 
 def stop_time(velocity: tuple[float, float, float]) -> float:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.stability import GRAVITY
 
-SILENT = 0.2  # [s] without a new sample
-FROZEN = 0.2  # [s] of the same sample while joints move
+SILENT = 0.15  # [s] without a new sample
+FROZEN = 0.15  # [s] of the same sample while joints move
 TOUCHES = 0.12  # of an even share of the weight: a foot that carries more touches the ground ...
 LEAVES = 0.06  # ... until it carries less than this
 

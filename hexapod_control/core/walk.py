@@ -225,7 +225,7 @@ class Walk:
     def sense(self, contacts: Sequence[bool] | None, tilt: Tilt | None) -> None:
         """Tells which feet touch the ground, and roll and pitch [rad] of the body; None: unknown, or of no interest."""
         if contacts is not None and self.walker.ground is None:
-            self.walker.ground = Ground(len(contacts))
+            self.walker.ground = Ground(len(contacts), self._able.robot.walk.height)
         if self.walker.ground is not None:
             self.walker.ground.contacts = contacts
             if self.walker.ground.even:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hexapod_control.core.ground import HIGHEST, WAIT, Ground, Reach, stop_time
+from hexapod_control.core.ground import WAIT, Ground, Reach, stop_time
 from hexapod_control.core.hand import Hand
 from hexapod_control.core.schedule import Schedule
 from hexapod_control.core.se2 import Pose, Twist, carried, exp
@@ -26,6 +26,7 @@ SLACK = 0.01  # share of it that a foot about to lift off may go beyond that
 BRAKE = 1.5  # [m/s^2] with which the guard slows the body
 AT_HOME = 0.001  # [m] from the neutral foothold within which a resting foot need not step
 LANDED = 1.0 - 1e-9  # progress at which a swing is over: rounding must not keep a foot in the air for a tick
+LATE = 0.02  # [s] from the touch of a foot to the tick that knows of it
 DROP_TIMES = tuple(0.1 + 0.025 * k for k in range(13))  # [s] a foot may take to the ground after a halt in mid-swing
 DROP_ACCELERATION = 6.0  # [m/s^2] of the foot on that way, if a drop can be had that slow
 
@@ -146,6 +147,11 @@ def _drop_time(height: float, velocity: tuple[float, float, float]) -> float:
     return next((time for time in times if jerk(time) <= DROP_ACCELERATION), min(times, key=jerk))
 
 
+def _settled(t: float, duration: float) -> float:
+    """Way [s, times the speed at the start] of a stop after a share t of its duration [s], to where it was LATE ago."""
+    return duration * t * (1.0 - t) ** 2 - LATE * t * t * (3.0 - 2.0 * t)
+
+
 class Walker:
     """Feet and schedule; `step` moves them by one tick."""
 
@@ -210,7 +216,7 @@ class Walker:
             x = back.x + cosine * foot.x - sine * foot.y
             y = back.y + sine * foot.x + cosine * foot.y
             if self.ground is not None and self.ground.meets(leg, foot):
-                self._touch(foot)
+                self._touch(foot, self.ground.depth)
             progress = foot.progress
             if foot.hand is not None and not foot.hand.waiting:
                 self._lead(foot, foot.hand, (x, y), dt)
@@ -254,10 +260,10 @@ class Walker:
         return lifted
 
     @staticmethod
-    def _touch(foot: Foot) -> None:
-        """Stops a foot in the air on ground that is higher than expected."""
+    def _touch(foot: Foot, highest: float) -> None:
+        """Stops a foot in the air on ground that is higher than expected, but not above a height [m]."""
         vx, vy, vz = foot.velocity
-        end = min(foot.z, HIGHEST)
+        end = min(foot.z, highest)
         foot.drop = Drop(stop_time(foot.velocity), 0.0, foot.z - end, vz, vx, vy, end, touched=True)
         foot.progress = None
 
@@ -310,7 +316,7 @@ class Walker:
         drop.vx, drop.vy = cosine * drop.vx - sine * drop.vy, sine * drop.vx + cosine * drop.vy
         slide = drop.duration / 3.0 * (start**3 - end**3)
         if drop.touched:
-            slide = drop.duration * (t * end * end - (1.0 - start) * start * start)
+            slide = _settled(t, drop.duration) - _settled(1.0 - start, drop.duration)
         foot.x, foot.y = ridden[0] + slide * drop.vx, ridden[1] + slide * drop.vy
         height = drop.end + end * end * ((1.0 + 2.0 * t) * drop.height + t * drop.duration * drop.sinking)
         foot.velocity = (slide * drop.vx / tick.dt, slide * drop.vy / tick.dt, (height - foot.z) / tick.dt)
