@@ -47,6 +47,12 @@ class Levelling:
         """True if nothing is measured and nothing left of the tilt."""
         return self.measured is None and self.tilt == LEVEL
 
+    def slope(self, pose: BodyPose) -> Tilt:
+        """Roll and pitch [rad] of the ground under a body in this pose; level while nothing is measured."""
+        if self.measured is None:
+            return LEVEL
+        return self.measured[0] - pose.roll - self.tilt[0], self.measured[1] - pose.pitch - self.tilt[1]
+
     def on(self, pose: BodyPose) -> BodyPose:
         """A pose with the tilt on top."""
         return _on(pose, self.tilt)

@@ -12,6 +12,7 @@ from hexapod_control.core.by_hand import LEAST_MARGIN, center, contact_of, holdi
 from hexapod_control.core.frame import Frame, frame
 from hexapod_control.core.gait_change import leg_states, plan, stable_sets
 from hexapod_control.core.gaits import Gait, gaits
+from hexapod_control.core.giving import catching_up
 from hexapod_control.core.ground import Ground, Reach
 from hexapod_control.core.hand import Hand
 from hexapod_control.core.kinematics import Row
@@ -311,7 +312,7 @@ class Walk:
             if factor < 1.0:
                 self.twist = self.twist.scaled(factor)
         walker.resting = self.command.is_zero and self.twist.is_zero
-        walker.step(dt, self.twist, self.swing_time, stance, self.room)
+        walker.step(dt, self._over_ground(), self.swing_time, stance, self.room)
         if walker.ground is not None:
             walker.feel(dt, self._reach(stance))
         return self._frame(previous)
@@ -336,6 +337,14 @@ class Walk:
             [foot.planted for foot in feet],
             previous,
         )
+
+    def _over_ground(self) -> Twist:
+        """The twist by which the feet move: on a slope the legs give way, which is made up for."""
+        slope = self.level.slope(self.pose.pose) if self.level is not None and self.walker.running else (0.0, 0.0)
+        if slope == (0.0, 0.0) or self.twist.is_zero:
+            return self.twist
+        x, y, _ = catching_up(self._able.robot, self.gait, self.swing_time, slope)
+        return Twist(self.twist.vx + x, self.twist.vy + y, self.twist.wz)
 
     def _longer(self, swing_time: float, stretch: float, stance: Stance) -> float:
         """The swing time [s] stretched, as far as the strides fit well into the stance regions."""
