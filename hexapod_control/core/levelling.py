@@ -75,7 +75,7 @@ class Levelling:
         wanted = [_within(GAIN * (factor * end - now), RATE) for now, end in zip(self.tilt, goal, strict=True)]
         rates = _near(self._rates, wanted, ACCELERATION * dt)
         rest = _at_rest(self.tilt, rates, dt)
-        share = room(_on(pose, _outward(rest)))
+        share = room(_on(pose, _on_grid(rest)))
         if share >= LEAST_ROOM:
             self.room += _within(share - self.room, ROOM_RATE * dt)
         if share < LEAST_ROOM or not holds(_on(pose, rest)):
@@ -121,7 +121,7 @@ def _at_rest(tilt: Tilt, rates: Tilt, dt: float) -> Tilt:
     return roll, pitch
 
 
-def _outward(tilt: Tilt) -> Tilt:
-    """The next tilt of the grid, away from zero."""
-    roll, pitch = (math.copysign(math.ceil(abs(t) / GRID) * GRID, t) for t in tilt)
+def _on_grid(tilt: Tilt) -> Tilt:
+    """The nearest tilt of the grid: a body that is as good as level needs no room."""
+    roll, pitch = (round(t / GRID) * GRID for t in tilt)
     return roll, pitch
