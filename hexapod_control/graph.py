@@ -106,6 +106,8 @@ ARGUMENTS = {
         ),
         Argument("stand_on_start", TRUTH, "stand up as soon as the pose is known"),
         Argument("sit_on_exit", TRUTH, "asked to end, the robot sits down before its torque goes", "true"),
+        Argument("adaptive_touch_down", TRUTH, "feet come down until they touch the ground"),
+        Argument("imu_levelling", TRUTH, "keep the body level by the IMU"),
         Argument("enable_odom_tf", TRUTH, "odometry broadcasts odom -> base_footprint (false with robot_localization)"),
         Argument("odometry_mode", TEXT, "commanded, legs or legs_imu; empty: legs"),
         Argument("tf_frame_prefix", TEXT, "put before every frame id, for several robots in one tf tree"),
@@ -134,7 +136,10 @@ ARGUMENTS = {
 
 _PLANNER = Row(
     "gait_planner",
-    parameters=_same("robot", "use_sim_time", "gait", "enable_stamped_cmd_vel", "stand_on_start", "tf_frame_prefix"),
+    parameters=_same(
+        *("robot", "use_sim_time", "gait", "enable_stamped_cmd_vel", "stand_on_start", "tf_frame_prefix"),
+        *("adaptive_touch_down", "imu_levelling"),
+    ),
     remaps=_same("cmd_vel"),
     needs=("inverse_kinematics",),
 )

@@ -230,6 +230,4 @@ def test_the_sentences_quoted_in_the_documentation_are_in_the_code():
 
 def test_nothing_of_a_workplace_is_mentioned():
     for page in (*PAGES, ROOT / "CHANGELOG.rst", ROOT / "docs" / "tables.py", ROOT / "docs" / "figures" / "plots.py"):
-        assert not re.search(r"/tmp\b|/home/|issues? #?\d", page.read_text(encoding="utf-8")), (
-            page.name
-        )
+        assert not re.search(r"/tmp\b|/home/|issues? #?\d", page.read_text(encoding="utf-8")), page.name

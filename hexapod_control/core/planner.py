@@ -27,6 +27,7 @@ from hexapod_control.core.report import Report
 from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.row_motion import FeetMove, JointMove
 from hexapod_control.core.se2 import ZERO, Twist
+from hexapod_control.core.senses import Senses
 from hexapod_control.core.stability import inward
 from hexapod_control.core.stance import Point
 from hexapod_control.core.transitions import Transitions
@@ -47,6 +48,7 @@ class Planner:
         self.state = State.UNKNOWN
         self._gait = self.able.gaits[gait or robot.walk.gait]
         self._limits = limits or TwistLimits()
+        self.senses = Senses(robot)
         self._lift = 1.0  # share of the robot's step height
         self._least_margin = 0.0  # [m] of static stability
         self._tempo = 1.0  # share of the robot's swing time
@@ -336,9 +338,13 @@ class Planner:
 
     def step(self, dt: float) -> Plan:
         """Moves everything on by `dt` [s] and gives the row of this tick."""
+        if SHORTEST_STEP <= dt < math.inf:
+            self.senses.step(dt, self._last is not None and bool(self._last.joint_velocity.any()))
         if self._motion is None or self._row is None or not SHORTEST_STEP <= dt < math.inf:
             return self._still()
         dt = min(dt, MAX_STEP)
+        if self._walk:
+            self._walk.sense(*((None, None) if self._sit else (self.senses.touching, self.senses.lean)))
         aim = 0.0 if self._frozen else 1.0
         self._pace += min(max(aim - self._pace, -dt / PAUSE), dt / PAUSE)
         if self._pace <= 0.0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from hexapod_control.core.body import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.robot import Robot
@@ -13,6 +14,7 @@ from hexapod_control.core.walker import Foot
 SPEED = (0.10, 0.10, 0.08, 0.8, 0.8, 0.8)  # [m/s, rad/s] per coordinate of a pose
 ACCELERATION = (0.5, 0.5, 0.4, 4.0, 4.0, 4.0)  # [m/s^2, rad/s^2]
 ROOM_RATE = 1.0  # [1/s] at which the stance regions shrink before a pose that needs it
+TILT_ROOMS = (1.0, 0.9, 0.8, 0.7, 0.6)  # likewise a tilt that keeps the body level
 ROOMS = (1.0, 0.8, 0.6, 0.45, 0.3)  # shares of the stance regions a pose may leave for walking, the last at least
 FINENESS = 1 / 64  # to which a pose out of reach is clamped
 
@@ -84,6 +86,10 @@ class PoseControl:
     def _room_at(self, pose: BodyPose) -> float:
         lift = self._robot.walk.lift_height
         return next((share for share in ROOMS if self._stances.fits(pose, share, lift)), ROOMS[-1])
+
+    def room_in(self, pose: BodyPose) -> float:
+        """Share of the stance regions that a tilted pose leaves for walking; 0 if that is too little."""
+        return _room(self._stances, pose, self._robot.walk.lift_height)
 
     def _clamped(self, pose: BodyPose, share: float, lift: float) -> BodyPose:
         if self._stances.fits(pose, share, lift):
@@ -173,12 +179,21 @@ class PoseControl:
 
     def holds(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
         """True if all feet stay in reach in a pose, and in their regions as far as they are."""
-        robot = self._robot
         if not all(foot.planted for foot in feet):  # a robot that stands can step home from anywhere
             strays = self._strays(pose, feet)
             if strays > 0.0 and strays > self._strays(self.pose, feet) + 1e-9:
                 return False
+        return self.reach(pose, feet)
+
+    def reach(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
+        """True if all feet are in reach in a pose."""
+        robot = self._robot
         placement = Placement(pose, robot.walk.height)
         return all(
             reaches(leg, robot, (foot.x, foot.y), foot.z, placement) for leg, foot in zip(robot.legs, feet, strict=True)
         )
+
+
+@lru_cache(maxsize=256)
+def _room(stances: StanceTable, pose: BodyPose, lift: float) -> float:
+    return next((share for share in TILT_ROOMS if stances.fits(pose, share, lift)), 0.0)

@@ -13,9 +13,12 @@ from hexapod_control.core.by_hand import LEAST_MARGIN, center, contact_of, holdi
 from hexapod_control.core.frame import Frame, frame
 from hexapod_control.core.gait_change import leg_states, plan, stable_sets
 from hexapod_control.core.gaits import Gait, gaits
+from hexapod_control.core.giving import catching_up
+from hexapod_control.core.ground import Ground, Reach
 from hexapod_control.core.hand import Hand
 from hexapod_control.core.kinematics import Row
-from hexapod_control.core.limits import Envelope, Limit
+from hexapod_control.core.levelling import Levelling, Tilt
+from hexapod_control.core.limits import STRIDE_SHARE, Envelope, Limit
 from hexapod_control.core.pose_control import PoseControl
 from hexapod_control.core.posture import row_at
 from hexapod_control.core.ramp import TwistLimits, ramped, within
@@ -23,13 +26,14 @@ from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.schedule import Change, Schedule
 from hexapod_control.core.se2 import ZERO, Twist
 from hexapod_control.core.stability import center_of_mass, margin
-from hexapod_control.core.stance import Point, Stance, StanceTable
+from hexapod_control.core.stance import Point, Stance, StanceTable, reaches
 from hexapod_control.core.walker import Foot, Walker
 
 LEAN_STEP = 0.002  # [m] of lean at which the body is asked to follow
 GAIT_PATIENCE = 3.0  # [s] between two gaits that balance asks for
 STRAY = 0.005  # [m] from its neutral foothold at which a foot of a standing robot is worth a step
 SWING_RATE = 0.5  # [s/s] by which the swing time may change
+FILLED = 0.85  # share of the steady strides' room that strides on rough ground use: they vary
 DETOUR = 0.03  # [swing times] a plan may overstep before a third gait is tried
 
 
@@ -73,6 +77,7 @@ class Walk:
         self.balance = Balance()
         self._leant = (0.0, 0.0)  # [m] the lean the body was asked for
         self._since_change = 0.0  # [s] since balance asked for a gait
+        self.level: Levelling | None = None  # None: the body is parallel to the ground
         self.limits = TwistLimits()
         self.command = ZERO
         self.twist = ZERO  # executed
@@ -94,6 +99,7 @@ class Walk:
         other.__dict__.update(self.__dict__)
         other.walker = self.walker.copy()
         other.pose = self.pose.copy()
+        other.level = self.level.copy() if self.level else None
         return other
 
     @property
@@ -105,6 +111,17 @@ class Walk:
     def height(self) -> float:
         """Height of base_link above the ground [m]."""
         return self._able.robot.walk.height + self.pose.pose.z
+
+    @property
+    def room(self) -> float:
+        """Share of the stance regions that the body's pose and tilt leave for walking."""
+        return min(self.pose.room, self.level.room) if self.level else self.pose.room
+
+    @property
+    def placement(self) -> Placement:
+        """Where the body is over the ground."""
+        pose = self.pose.pose
+        return Placement(self.level.on(pose) if self.level else pose, self._able.robot.walk.height)
 
     @property
     def at_rest(self) -> bool:
@@ -123,7 +140,8 @@ class Walk:
     def at_home(self) -> bool:
         """True at rest with every foot about its neutral foothold and the pose at its goal."""
         stance = self._able.stances.at(self.height)
-        return self.at_rest and self.walker.away(stance) <= STRAY and self.pose.pose == self.pose.standing_goal
+        there = self.walker.away(stance) <= STRAY and self.pose.pose == self.pose.standing_goal
+        return self.at_rest and there and self.level is None and self.walker.ground is None
 
     def posed(self, pose: BodyPose, duration: float = 0.0) -> None:
         """Asks for a body pose, in `duration` [s] or as fast as is calm."""
@@ -228,9 +246,24 @@ class Walk:
         self._asked_gait = gait
         self._wanted = None if gait is self.gait and self.walker.schedule.change is None else gait
 
+    def sense(self, contacts: Sequence[bool] | None, tilt: Tilt | None) -> None:
+        """Tells which feet touch the ground, and roll and pitch [rad] of the body; None: unknown, or of no interest."""
+        if contacts is not None and self.walker.ground is None:
+            self.walker.ground = Ground(len(contacts), self._able.robot.walk.height)
+        if self.walker.ground is not None:
+            self.walker.ground.contacts = contacts
+            if self.walker.ground.even:
+                self.walker.ground = None
+        if tilt is not None and self.level is None:
+            self.level = Levelling()
+        if self.level is not None:
+            self.level.measured = tilt
+            if self.level.over:
+                self.level = None
+
     def limit(self) -> Limit:
         """What is possible of the command now: the limiter's twist and swing time."""
-        able, room = self._able, self.pose.room
+        able, room = self._able, self.room
         change = self.walker.schedule.change
         coming = (self._wanted, change.gait if change else None)
         key = (self.command, self.gait, coming, self.height, room, self.limits, self.tempo, self.balance.share)
@@ -251,7 +284,7 @@ class Walk:
         return Twist(*(v if math.isnan(bound) else min(v, bound) for v, bound in zip(most, bounds, strict=True)))
 
     def _maxima(self) -> Twist:
-        key = (self.gait, self.height, self.pose.room)
+        key = (self.gait, self.height, self.room)
         if self._most is None or self._most[0] != key:
             self._most = (key, self._able.envelope.maxima(*key))
         return self._most[1]
@@ -283,6 +316,8 @@ class Walk:
         limit = self.limit()
         moving = not (limit.twist.is_zero and self.twist.is_zero)
         pose.step(dt, pose.walking_goal if moving or walker.running else pose.standing_goal, walker.feet)
+        if self.level is not None:
+            self.level.step(dt, pose.pose, pose.room_in, lambda there: pose.reach(there, walker.feet))
         stance = self._able.stances.at(self.height)
         if walker.by_hand:
             lift_off(self._able.robot, walker, pose.pose, previous)
@@ -293,34 +328,73 @@ class Walk:
         if self._wanted is not None and free and (not walker.running or self._suits(self._wanted)):
             self._enter(self._wanted, stance)
         self._start_or_stop(limit.twist, walker.away(stance))
-        goal = limit.twist if walker.running or self.halted else ZERO
+        waiting = walker.ground is not None and walker.ground.waiting
+        goal = limit.twist if (walker.running or self.halted) and not waiting else ZERO
         if self.twist != goal:
             self.twist = ramped(self.twist, goal, *self._accelerations(), dt)
-        self.swing_time += min(max(limit.swing_time - self.swing_time, -SWING_RATE * dt), SWING_RATE * dt)
+        swing_time = limit.swing_time
+        if walker.ground is not None:
+            swing_time = self._longer(swing_time, walker.ground.stretch, stance)
+        self.swing_time += min(max(swing_time - self.swing_time, -SWING_RATE * dt), SWING_RATE * dt)
         if not self.twist.is_zero:
-            factor = walker.allowed(self.twist, dt, self.swing_time, stance, pose.room)
+            factor = walker.allowed(self.twist, dt, self.swing_time, stance, self.room)
             if factor < 1.0:
                 self.twist = self.twist.scaled(factor)
         walker.resting = self.command.is_zero and self.twist.is_zero
-        walker.step(dt, self.twist, self.swing_time, stance, pose.room)
+        walker.step(dt, self._over_ground(), self.swing_time, stance, self.room)
+        if walker.ground is not None:
+            walker.feel(dt, self._reach(stance))
         return self._frame(previous)
 
     def retreat(self, dt: float, previous: Sequence[Row]) -> Frame:
         """Gives the body pose up, feet and clock standing still: the way out when a foot is out of reach."""
         self.twist = ZERO
         self.pose.retreat(dt)
+        if self.level is not None:
+            self.level.retreat(dt)
+        if self.walker.ground is not None:
+            self.walker.ground.retreat(self.walker.feet, dt)
         return self._frame(previous)
 
     def _frame(self, previous: Sequence[Row]) -> Frame:
         feet = self.walker.feet
         return frame(
             self._able.robot,
-            Placement(self.pose.pose, self._able.robot.walk.height),
+            self.placement,
             [(foot.x, foot.y) for foot in feet],
             [foot.z for foot in feet],
             [foot.planted for foot in feet],
             previous,
         )
+
+    def _over_ground(self) -> Twist:
+        """The twist by which the feet move: on a slope the legs give way, which is made up for."""
+        slope = self.level.slope(self.pose.pose) if self.level is not None and self.walker.running else (0.0, 0.0)
+        if slope == (0.0, 0.0) or self.twist.is_zero:
+            return self.twist
+        x, y, _ = catching_up(self._able.robot, self.gait, self.swing_time, slope)
+        return Twist(self.twist.vx + x, self.twist.vy + y, self.twist.wz)
+
+    def _longer(self, swing_time: float, stretch: float, stance: Stance) -> float:
+        """The swing time [s] stretched, as far as the strides fit well into the stance regions."""
+        share, (vx, vy, wz) = 2.0 * FILLED * STRIDE_SHARE * self.room / self.gait.stance, self.twist
+        longest = stretch * swing_time
+        for (x, y), radius in zip(stance.footholds, stance.radii, strict=True):
+            speed = math.hypot(vx - wz * y, vy + wz * x)
+            if longest * speed > share * radius:
+                longest = share * radius / speed
+        return max(swing_time, longest)
+
+    def _reach(self, stance: Stance) -> Reach:
+        """Whether a foot can be at a height where it is, and at the other end of its stance."""
+        robot, placement = self._able.robot, self.placement
+
+        def reach(number: int, foot: Foot, height: float) -> bool:
+            leg, (x, y) = robot.legs[number], stance.footholds[number]
+            ends = ((foot.x, foot.y), (2.0 * x - foot.x, 2.0 * y - foot.y))
+            return all(reaches(leg, robot, end, height, placement) for end in ends)
+
+        return reach
 
     def _enter(self, gait: Gait, stance: Stance) -> None:
         """Goes over to a gait: at once while the clock stands, else by a plan, by way of a third gait if need be."""
@@ -331,7 +405,7 @@ class Walk:
             return
 
         def planned(goal: Gait) -> tuple[Change, float]:
-            states = leg_states(walker, goal, self.twist, self.swing_time, able.robot, stance, self.pose.room)
+            states = leg_states(walker, goal, self.twist, self.swing_time, able.robot, stance, self.room)
             return plan(walker.schedule, states, goal, able.margins)
 
         change, over = planned(gait)
@@ -345,7 +419,7 @@ class Walk:
 
     def _suits(self, gait: Gait) -> bool:
         """True if the executed twist is within what a gait can do."""
-        limit = self._able.envelope.limit(gait, self.height, self.pose.room, self.twist)
+        limit = self._able.envelope.limit(gait, self.height, self.room, self.twist)
         return limit.twist == self.twist
 
     def _start_or_stop(self, goal: Twist, away: float) -> None:

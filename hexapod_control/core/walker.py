@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hexapod_control.core.ground import WAIT, Ground, Reach, stop_time
 from hexapod_control.core.hand import Hand
 from hexapod_control.core.schedule import Schedule
 from hexapod_control.core.se2 import Pose, Twist, carried, exp
@@ -25,6 +26,7 @@ SLACK = 0.01  # share of it that a foot about to lift off may go beyond that
 BRAKE = 1.5  # [m/s^2] with which the guard slows the body
 AT_HOME = 0.001  # [m] from the neutral foothold within which a resting foot need not step
 LANDED = 1.0 - 1e-9  # progress at which a swing is over: rounding must not keep a foot in the air for a tick
+LATE = 0.02  # [s] from the touch of a foot to the tick that knows of it
 DROP_TIMES = tuple(0.1 + 0.025 * k for k in range(13))  # [s] a foot may take to the ground after a halt in mid-swing
 DROP_ACCELERATION = 6.0  # [m/s^2] of the foot on that way, if a drop can be had that slow
 
@@ -47,14 +49,16 @@ class Region(NamedTuple):
 
 @dataclass(slots=True)
 class Drop:
-    """A foot on its way straight down after a halt."""
+    """A foot on its way straight down after a halt, or one that stops where it has touched the ground."""
 
     duration: float  # [s]
     elapsed: float  # [s]
-    height: float  # [m] at the start
+    height: float  # [m] at the start, above that at the end
     sinking: float  # [m/s] vertical speed at the start, + up
     vx: float  # [m/s] speed over the ground at the start, in the present base_footprint
     vy: float
+    end: float = 0.0  # [m] height at the end
+    touched: bool = False  # it comes back to where it has touched, instead of sliding on
 
 
 @dataclass(slots=True)
@@ -71,6 +75,8 @@ class Foot:
     drop: Drop | None = None
     hand: Hand | None = None
     lift: float = 0.0  # [m] height of the swing, as planned at lift-off
+    base: float = 0.0  # [m] height at lift-off, fades over the swing
+    haste: tuple[float, float] = (1.0, 1.0)  # progress at which the swing is over its aim, and down
 
     @property
     def planted(self) -> bool:
@@ -79,11 +85,15 @@ class Foot:
 
     def copy(self) -> Foot:
         """An independent foot in the same state."""
-        drop = self.drop
+        drop, hand = self.drop, self.hand
         if drop is not None:
-            drop = Drop(drop.duration, drop.elapsed, drop.height, drop.sinking, drop.vx, drop.vy)
-        hand = self.hand.copy() if self.hand is not None else None
-        return Foot(self.x, self.y, self.z, self.progress, self.aim, self.stance, self.velocity, drop, hand, self.lift)
+            drop = Drop(
+                drop.duration, drop.elapsed, drop.height, drop.sinking, drop.vx, drop.vy, drop.end, drop.touched
+            )
+        if hand is not None:
+            hand = hand.copy()
+        swing = (self.lift, self.base, self.haste)
+        return Foot(self.x, self.y, self.z, self.progress, self.aim, self.stance, self.velocity, drop, hand, *swing)
 
 
 def pulled(x: float, y: float, centre: Point, radius: float) -> Point:
@@ -137,6 +147,11 @@ def _drop_time(height: float, velocity: tuple[float, float, float]) -> float:
     return next((time for time in times if jerk(time) <= DROP_ACCELERATION), min(times, key=jerk))
 
 
+def _settled(t: float, duration: float) -> float:
+    """Way [s, times the speed at the start] of a stop after a share t of its duration [s], to where it was LATE ago."""
+    return duration * t * (1.0 - t) ** 2 - LATE * t * t * (3.0 - 2.0 * t)
+
+
 class Walker:
     """Feet and schedule; `step` moves them by one tick."""
 
@@ -147,11 +162,13 @@ class Walker:
         self.lift_height = lift_height
         self.running = False  # does the gait's clock run
         self.resting = True  # is the commanded motion zero: feet at home need not step
+        self.ground: Ground | None = None  # None: flat
 
     def copy(self) -> Walker:
         """An independent walker in the same state."""
         other = Walker([foot.copy() for foot in self.feet], self.schedule.copy(), self.lift_height)
         other.running, other.resting = self.running, self.resting
+        other.ground = self.ground.copy() if self.ground else None
         return other
 
     @property
@@ -197,12 +214,14 @@ class Walker:
         lifted: dict[int, float] = {}
         if self.running:
             flight = [self.flight(foot, swing_time) for foot in self.feet]
-            lifted = dict(self.schedule.advance(dt / swing_time, flight))
+            lifted = self._lifting(dt, swing_time, flight)
         back = tick.back
         cosine, sine = math.cos(back.yaw), math.sin(back.yaw)
         for leg, foot in enumerate(self.feet):
             x = back.x + cosine * foot.x - sine * foot.y
             y = back.y + sine * foot.x + cosine * foot.y
+            if self.ground is not None and self.ground.meets(leg, foot):
+                self._touch(foot, self.ground.depth)
             progress = foot.progress
             if foot.hand is not None and not foot.hand.waiting:
                 self._lead(foot, foot.hand, (x, y), dt)
@@ -213,15 +232,45 @@ class Walker:
             region = Region(stance.footholds[leg], room * stance.radii[leg])
             if progress is not None:
                 self._swing(foot, (x, y), progress, progress + dt / swing_time, tick, region)
+                if self.ground is not None and self.ground.sinks(leg, foot):
+                    foot.progress = None
             elif foot.drop is not None:
                 self._sink(foot, foot.drop, (x, y), tick)
             elif not (self.resting and math.dist((x, y), region.home) <= AT_HOME):
                 since = lifted[leg]
                 foot.stance = self.schedule.stance(leg, 1.0 - since)
                 foot.lift = self.lift_height
+                if self.ground is not None:
+                    foot.base, foot.haste = foot.z, self.ground.haste
+                    foot.lift = self.ground.lift(self.lift_height, foot.z)
                 self._swing(foot, (x, y), 0.0, since, tick, region)
             else:
                 foot.x, foot.y = x, y
+
+    def feel(self, dt: float, reach: Reach) -> None:
+        """Lets the feet follow the ground for `dt` [s], after a step; `reach` as in Ground.step."""
+        if self.ground is not None:
+            until = self.schedule.until if self.running else [math.inf] * len(self.feet)
+            self.ground.step(self.feet, until, dt, reach)
+
+    def _lifting(self, dt: float, swing_time: float, flight: list[float]) -> dict[int, float]:
+        """Moves the clock on, or lets it wait: legs that lift off, and the time since [swing times]."""
+        if self.ground is None:
+            return dict(self.schedule.advance(dt / swing_time, flight))
+        ahead = self.schedule.copy()
+        lifted = dict(ahead.advance(dt / swing_time, flight))
+        if self.ground.holds(self.feet, lifted, dt, WAIT * self.schedule.gait.cycle * swing_time):
+            return {}
+        self.schedule = ahead
+        return lifted
+
+    @staticmethod
+    def _touch(foot: Foot, highest: float) -> None:
+        """Stops a foot in the air on ground that is higher than expected, but not above a height [m]."""
+        vx, vy, vz = foot.velocity
+        end = min(foot.z, highest)
+        foot.drop = Drop(stop_time(foot.velocity), 0.0, foot.z - end, vz, vx, vy, end, touched=True)
+        foot.progress = None
 
     @staticmethod
     def flight(foot: Foot, swing_time: float) -> float:
@@ -236,20 +285,22 @@ class Walker:
         """Advances a swing from one progress to the next; the foot has already ridden with the ground."""
         dt, twist, swing_time, back = tick
         home, radius = region
+        there, down = foot.haste
         left = (1.0 - progress) * swing_time
-        if progress < AIM_FROZEN or before == 0.0:
+        if progress < AIM_FROZEN * there or before == 0.0:
             x, y = carried(twist, 0.5 * foot.stance * swing_time, home[0], home[1])
         else:
             x, y = carried(twist, -left, *back.apply(*foot.aim))
         x, y = pulled(x, y, home, LANDING * radius)
         foot.aim = x, y = carried(twist, left, x, y)
-        done = share(before)
-        gain = (share(progress) - done) / (1.0 - done)
+        done = share(before / there)
+        gain = (share(progress / there) - done) / (1.0 - done) if done < 1.0 else 1.0
         dx, dy = gain * (x - ridden[0]), gain * (y - ridden[1])
-        height = lift(progress, foot.lift) if progress < LANDED else 0.0
+        way = progress / down
+        height = lift(way, foot.lift) + (1.0 - share(way)) * foot.base if way < LANDED else 0.0
         foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
         foot.x, foot.y, foot.z = ridden[0] + dx, ridden[1] + dy, height
-        foot.progress = progress if progress < LANDED else None
+        foot.progress = progress if way < LANDED else None
 
     @staticmethod
     def _lead(foot: Foot, hand: Hand, ridden: Point, dt: float) -> None:
@@ -269,10 +320,14 @@ class Walker:
         cosine, sine = math.cos(tick.back.yaw), math.sin(tick.back.yaw)
         drop.vx, drop.vy = cosine * drop.vx - sine * drop.vy, sine * drop.vx + cosine * drop.vy
         slide = drop.duration / 3.0 * (start**3 - end**3)
+        if drop.touched:
+            slide = _settled(t, drop.duration) - _settled(1.0 - start, drop.duration)
         foot.x, foot.y = ridden[0] + slide * drop.vx, ridden[1] + slide * drop.vy
-        foot.z = end * end * ((1.0 + 2.0 * t) * drop.height + t * drop.duration * drop.sinking)
+        height = drop.end + end * end * ((1.0 + 2.0 * t) * drop.height + t * drop.duration * drop.sinking)
+        foot.velocity = (slide * drop.vx / tick.dt, slide * drop.vy / tick.dt, (height - foot.z) / tick.dt)
+        foot.z = height
         if t >= 1.0:
-            foot.z, foot.drop = 0.0, None
+            foot.z, foot.drop = drop.end, None
 
     def halt(self) -> None:
         """Stops the gait: feet in the air go straight down and stay, planted feet stay."""

@@ -22,6 +22,7 @@ from hexapod_control.nodes.command_source import CommandSource
 from hexapod_control.nodes.motion_input import MotionInput
 from hexapod_control.nodes.parameters import ParameterError, PlannerSettings, declare
 from hexapod_control.nodes.planner_output import PlannerOutput
+from hexapod_control.nodes.planner_senses import PlannerSenses
 from hexapod_control.nodes.posture_input import PostureInput, answer
 from hexapod_control.nodes.runner import run
 from hexapod_control.nodes.speed_share import SpeedShare
@@ -53,6 +54,8 @@ class GaitPlanner(GuardedNode):
         self._sits = False  # down, before the process ends
         self._ending: float | None = None  # [s] steady time at which the process was asked to end
         self.output = PlannerOutput(self, self.player, self.settings)
+        self.senses = PlannerSenses(self, self.planner)
+        self.senses.adapt(self.settings.adaptation)
         settings = self.settings
         self.motions = MotionInput(self, self.player, self._set_steps)
         self.velocity = VelocityInput(
@@ -136,6 +139,7 @@ class GaitPlanner(GuardedNode):
         self.settings = settings
         self.velocity.input.timeout = settings.cmd_vel_timeout
         self.planner.limit(settings.limits)
+        self.senses.adapt(settings.adaptation)
         if not self.player.name:  # a motion has its own, and leaves them behind when it ends
             self._set_steps()
 
@@ -162,6 +166,8 @@ class GaitPlanner(GuardedNode):
         now = time.monotonic()
         self._rate, self._ticks, self._counted = self._ticks / (now - self._counted), 0, now
         self.velocity.check_publishers()
+        if self.planner.standing_walk is not None:
+            self.senses.watch()
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
@@ -177,6 +183,7 @@ class GaitPlanner(GuardedNode):
             "leg gap m": "" if plan is None else f"{plan.gap:.3f}",
             "speed share": f"{self.share.value:.2f}",
             "last refusal": self.velocity.last_refusal or "none",
+            **self.senses.status(),
         }
 
     def request_stop(self) -> None:

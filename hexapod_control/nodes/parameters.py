@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 
 from hexapod_control.core.ramp import AxisLimits, TwistLimits
+from hexapod_control.core.senses import Adaptation
 from hexapod_control.graph import stamped_by_default
 
 Settings = TypeVar("Settings")
@@ -219,6 +220,10 @@ class PlannerSettings(RobotSettings):
     stability_margin_min: float = number(
         0.01, "m", 0.0, 0.2, "static margin below which a walk slows, leans or changes its gait; 0: never", **LIVE
     )
+    adaptive_touch_down: bool = choice(
+        False, "feet come down until they touch, as foot_states tells, and keep the height at which they did", **LIVE
+    )
+    imu_levelling: bool = choice(False, "keep the body level by imu/data, as far as the legs reach", **LIVE)
     tf_frame_prefix: str = choice("", "put before the frame ids of foot_markers")
     linear_x: LinearAxis = dataclasses.field(default_factory=LinearAxis, metadata={"name": "linear.x"})
     linear_y: LinearAxis = dataclasses.field(default_factory=LinearAxis, metadata={"name": "linear.y"})
@@ -229,6 +234,11 @@ class PlannerSettings(RobotSettings):
         """The limits as the core takes them."""
         axes = (self.linear_x, self.linear_y, self.angular_z)
         return TwistLimits(*(AxisLimits(*dataclasses.astuple(axis)) for axis in axes))
+
+    @property
+    def adaptation(self) -> Adaptation:
+        """What the core makes of its senses."""
+        return Adaptation(self.adaptive_touch_down, self.imu_levelling)
 
 
 @dataclass(frozen=True, slots=True)

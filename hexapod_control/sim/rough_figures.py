@@ -1,0 +1,163 @@
+"""The figures of walking on rough ground, against their limits: `python -m hexapod_control.sim.rough_figures`.
+
+The core in lock step with the physics, with what it senses or without, so every run prints the same. The way is
+measured from where the robot has left the flat start: forward over the ground, along the slope where there is one.
+Steps are lifted 45 mm in 0.6 s, whatever the robot's file says: blocks of 30 mm up and down are as high as 60 mm.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from hexapod_control.core.planner import Planner
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.se2 import Twist
+from hexapod_control.core.senses import Adaptation
+from hexapod_control.robots.load import RobotFileError, load
+from hexapod_control.robots.urdf import urdf
+from hexapod_control.sim.lockstep import CONTROL_PERIOD
+from hexapod_control.sim.quality import planar_pose
+from hexapod_control.sim.sensing import Sensing, tilt
+from hexapod_control.sim.settings import WorldSettings
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.start import sitting
+from hexapod_control.sim.terrain import EXTENT, FLAT
+
+SPEED = 0.06  # [m/s] commanded
+LIFT, SWING = 0.045, 0.6  # [m], [s]
+END = EXTENT - 0.7  # [m] where the field is left
+TIME = 45.0  # [s] the walk may take
+FALLEN = math.radians(35.0)  # [rad] of tilt
+BLIND = Adaptation()
+FEET = Adaptation(touch_down=True)
+LEVEL = Adaptation(levelling=True)
+BOTH = Adaptation(touch_down=True, levelling=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A ground and what is asked of the walk on it."""
+
+    name: str
+    world: WorldSettings
+    adaptation: Adaptation
+    least_ratio: float  # of the way, over the commanded one; 0: only printed
+    seeds: tuple[int, ...] = (1, 2, 3)
+
+
+def _blocks(height: float) -> WorldSettings:
+    return WorldSettings(world="blocks", block_height=height)
+
+
+SLOPE = WorldSettings(world="slope", slope_deg=15.0)
+GROUNDS = (
+    Ground("blocks 2 cm, blind", _blocks(0.02), BLIND, 0.0),
+    Ground("blocks 2 cm, feet feel", _blocks(0.02), FEET, 0.97),
+    Ground("blocks 2 cm, both", _blocks(0.02), BOTH, 0.0),
+    Ground("blocks 3 cm, blind", _blocks(0.03), BLIND, 0.0),
+    Ground("blocks 3 cm, feet feel", _blocks(0.03), FEET, 0.92),
+    Ground("blocks 3 cm, both", _blocks(0.03), BOTH, 0.0),
+    Ground("slope 15 deg, blind", SLOPE, BLIND, 0.0, (1,)),
+    Ground("slope 15 deg, level", SLOPE, LEVEL, 0.97, (1,)),
+    Ground("slope 15 deg, both", SLOPE, BOTH, 0.0, (1,)),
+)
+
+
+@dataclass(slots=True)
+class Way:
+    """How a walk went."""
+
+    ratio: float = 0.0  # way over the commanded one
+    executed: float = 0.0  # likewise of the executed twist
+    tilts: list[float] = field(default_factory=list)  # [rad] of the body
+    fell: bool = False
+
+    @property
+    def tilt(self) -> float:
+        """[deg] RMS."""
+        return math.degrees(math.sqrt(sum(t * t for t in self.tilts) / max(1, len(self.tilts))))
+
+
+def stepping_high(robot: Robot) -> Robot:
+    """The robot with the steps of these figures."""
+    return replace(robot, walk=replace(robot.walk, lift_height=max(LIFT, robot.walk.lift_height), swing_time=SWING))
+
+
+def started(robot: Robot, text: str, world: WorldSettings, adaptation: Adaptation, seed: int = 1) -> Sensing:
+    """A robot that has stood up in a world; `text` is its URDF."""
+    simulation = Simulation(robot, text, replace(world, seed=seed))
+    simulation.reset(sitting(robot))
+    run = Sensing(simulation, Planner(robot), adaptation, seed)
+    run.stand()
+    return run
+
+
+def walk(run: Sensing, speed: float = SPEED) -> Way:
+    """Walks a robot that stands straight on until the end of the field or of the time, and measures."""
+    simulation, found = run.simulation, Way()
+    settings = simulation.world.settings
+    sloped = settings.world == "slope"
+    rise = math.cos(math.radians(settings.slope_deg)) if sloped else 1.0
+    begin = FLAT + (0.35 if sloped else 0.1)  # on a slope: all feet
+    way = executed = 0.0
+    last = None
+    for _ in range(round(TIME / CONTROL_PERIOD)):
+        run.planner.command(Twist(speed, 0.0, 0.0))
+        plan = run.tick()
+        here = planar_pose(simulation)
+        if last is not None:
+            way += (last.inverse() @ here).x / rise
+            executed += plan.twist.vx * CONTROL_PERIOD
+            found.tilts.append(math.hypot(*tilt(simulation)))
+            found.fell = found.fell or found.tilts[-1] > FALLEN
+        if last is not None or here.x > begin:
+            last = here
+        if here.x > END or found.fell:
+            break
+    told = max(1, len(found.tilts)) * CONTROL_PERIOD * speed
+    found.ratio, found.executed = way / told, executed / told
+    return found
+
+
+HEAD = f"{'ground':24s} {'seed':>4s} {'ratio':>6s} {'executed':>8s} {'tilt deg':>8s} {'most':>6s}  limit"
+
+
+def line(ground: Ground, seed: int, found: Way) -> str:
+    """One row of the table."""
+    most = math.degrees(max(found.tilts, default=0.0))
+    verdict = "FELL" if found.fell else "" if not ground.least_ratio else "kept" if kept(ground, found) else "BROKEN"
+    limit = f"{ground.least_ratio:.2f} {verdict}" if ground.least_ratio else verdict
+    figures = f"{found.ratio:6.3f} {found.executed:8.3f} {found.tilt:8.2f} {most:6.2f}"
+    return f"{ground.name:24s} {seed:4d} {figures}  {limit}".rstrip()
+
+
+def kept(ground: Ground, found: Way) -> bool:
+    """True if a walk is as good as is asked for."""
+    return not found.fell and found.ratio >= ground.least_ratio
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints the table. Exit code 0 if every limit is kept, 1 if not, 2 for a bad robot file."""
+    parser = argparse.ArgumentParser(prog="python -m hexapod_control.sim.rough_figures", description=__doc__)
+    parser.add_argument("--robot", default="phantomx", help="name or robot file (default: %(default)s)")
+    try:
+        robot_file = load(parser.parse_args(arguments).robot)
+    except RobotFileError as error:
+        print(error, file=sys.stderr)
+        return 2
+    robot, text, good = stepping_high(robot_file.robot), urdf(robot_file), True
+    print(f"{robot.name}: {SPEED:g} m/s, steps {1e3 * robot.walk.lift_height:g} mm high in {SWING:g} s\n{HEAD}")
+    for ground in GROUNDS:
+        for seed in ground.seeds:
+            found = walk(started(robot, text, ground.world, ground.adaptation, seed))
+            good = good and (kept(ground, found) or not ground.least_ratio)
+            print(line(ground, seed, found), flush=True)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,310 @@
+"""Feet that follow uneven ground and a body kept level: the laws in pure kinematics, then the same in physics."""
+
+import math
+import random
+from itertools import combinations
+
+import numpy as np
+import pytest
+from drives import DT, robot, standing
+
+from hexapod_control.core.ground import DEPTH, EARLIEST, SEARCH, WAIT
+from hexapod_control.core.joint_guard import SPIN_UP
+from hexapod_control.core.levelling import LARGEST
+from hexapod_control.core.limits import SPEED_SHARE
+from hexapod_control.core.planner import State
+from hexapod_control.core.se2 import ZERO, Twist, exp
+from hexapod_control.core.senses import Adaptation, Source
+from hexapod_control.core.stability import GRAVITY
+
+NAMES = ("phantomx", "article")
+FEET = Adaptation(touch_down=True)
+LEVEL = Adaptation(levelling=True)
+FORWARD = Twist(0.05, 0.0, 0.0)
+LOADED, FREE = 5.0, 0.0  # [N]
+LOST = 0.5  # [s] in which everything is back on the plane
+
+
+def feeling(name="phantomx", adaptation=FEET):
+    planner = standing(name)
+    planner.senses.adaptation = adaptation
+    return planner
+
+
+def feet(planner):
+    return planner._motion.walker.feet
+
+
+def ground(planner):
+    return planner._motion.walker.ground
+
+
+class Feeler:
+    """Loads of the feet with a little noise, so that they are never twice the same."""
+
+    def __init__(self, planner):
+        self._planner, self._noise = planner, random.Random(1)
+
+    def __call__(self, touching):
+        loads = [(LOADED if down else FREE) + 0.01 * self._noise.random() for down in touching]
+        self._planner.senses.contacts.take(loads)
+
+
+def step(planner, touching, command=FORWARD, feeler=None):
+    (feeler or Feeler(planner))(touching)
+    planner.command(command)
+    return planner.step(DT)
+
+
+def on_plane(planner, heights=(0.0,) * 6):
+    """Which feet touch ground that is so much [m] higher than the plane."""
+    return [foot.z <= height + 0.001 for foot, height in zip(feet(planner), heights, strict=True)]
+
+
+def walk(planner, seconds, heights=(0.0,) * 6, command=FORWARD):
+    feeler = Feeler(planner)
+    for _ in range(round(seconds / DT)):
+        yield step(planner, on_plane(planner, heights), command, feeler)
+
+
+@pytest.mark.parametrize("adaptation", [FEET, LEVEL, Adaptation(True, True)])
+@pytest.mark.parametrize("name", NAMES)
+def test_without_a_source_the_walk_is_to_the_last_bit_the_one_without_senses(name, adaptation):
+    plain, other = standing(name), feeling(name, adaptation)
+    for k in range(400):
+        command = Twist(0.05 * math.sin(0.02 * k), 0.02, 0.2 * math.cos(0.03 * k))
+        plain.command(command), other.command(command)
+        assert (plain.step(DT).row == other.step(DT).row).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_on_flat_ground_feet_that_feel_walk_the_same_walk(name):
+    plain, other = standing(name), feeling(name)
+    for plan in walk(other, 6.0):
+        plain.command(FORWARD)
+        assert plan.row == pytest.approx(plain.step(DT).row, abs=1e-9)
+
+
+def assert_planted_feet_are_one_rigid_body(planner, before, twist):
+    """Feet that stand keep their distances in space; seen from above they move but for the turn of the plane."""
+    back, pairs = exp(twist, -DT), []
+    for leg, (was, foot) in enumerate(zip(before, feet(planner), strict=True)):
+        if was is not None and foot.planted and not (ground(planner) and ground(planner).sinking[leg]):
+            pairs.append((was, (foot.x, foot.y, foot.z)))
+            assert math.dist(back.apply(*was[:2]), (foot.x, foot.y)) < 2e-4
+    for (p, q), (r, s) in combinations(pairs, 2):
+        assert math.dist(p, r) == pytest.approx(math.dist(q, s), abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_the_feet_feel_no_joint_is_too_fast_and_three_feet_stand(name, seed):
+    """Contacts at random: speed and acceleration of every joint, planned support, reach, planted feet."""
+    planner, rng = feeling(name), random.Random(seed)
+    top = np.array([[SPEED_SHARE * joint.no_load_speed for joint in leg.joints] for leg in robot(name).legs])
+    feeler, touching, last, speed = Feeler(planner), [True] * 6, None, None
+    command = FORWARD
+    for k in range(1200):
+        touching = [down if rng.random() < 0.85 else rng.random() < 0.6 for down in touching]
+        if k % 150 == 0:
+            command = Twist(rng.uniform(-0.06, 0.06), rng.uniform(-0.04, 0.04), rng.uniform(-0.3, 0.3))
+        before = [(foot.x, foot.y, foot.z) if foot.planted else None for foot in feet(planner)]
+        plan = step(planner, touching, command, feeler)
+        assert sum(plan.planted) >= 3
+        if last is not None:
+            now = (plan.row - last) / DT
+            assert (np.abs(now) <= 1.0001 * top).all()
+            if speed is not None:
+                assert (np.abs(now - speed) <= top / SPEED_SHARE * DT / SPIN_UP).all()
+            speed = now
+        last = plan.row
+        assert_planted_feet_are_one_rigid_body(planner, before, plan.twist)
+
+
+def test_a_swing_ends_where_it_meets_the_ground_and_the_foot_stays_there():
+    planner = feeling()
+    heights = (0.015, 0.0, 0.0, 0.0, 0.0, 0.0)
+    met = None
+    for _ in walk(planner, 3.0, heights):
+        foot = feet(planner)[0]
+        if met is None and foot.drop is not None and foot.drop.touched:
+            met = foot.z
+            assert 0.01 < foot.drop.end <= 0.0165
+        if met is not None and foot.planted:
+            break
+    assert met is not None
+    assert 0.01 < feet(planner)[0].z < 0.0165
+
+
+def test_a_contact_in_the_first_half_of_a_swing_is_the_lift_off():
+    planner, feeler = feeling(), None
+    feeler = Feeler(planner)
+    seen = 0
+    for _ in range(200):
+        touching = [foot.planted or (foot.progress or 0.0) < EARLIEST - 0.05 for foot in feet(planner)]
+        before = [foot.progress for foot in feet(planner)]
+        step(planner, touching, FORWARD, feeler)
+        for was, foot in zip(before, feet(planner), strict=True):
+            if was is not None and was < EARLIEST - 0.05:
+                seen += 1
+                assert foot.progress is not None
+    assert seen > 50
+
+
+def test_a_late_foot_sinks_at_a_bounded_speed_to_a_bounded_depth_while_the_clock_runs_on():
+    planner = feeling()
+    list(walk(planner, 1.0))
+    feeler, deepest, fastest = Feeler(planner), 0.0, 0.0
+    for _ in range(300):
+        before, phase = feet(planner)[0].z, planner.phase
+        touching = [False, *on_plane(planner)[1:]]
+        planted = feet(planner)[0].planted
+        step(planner, touching, FORWARD, feeler)
+        foot = feet(planner)[0]
+        if planted and foot.planted:
+            fastest = max(fastest, (before - foot.z) / DT)
+        deepest = min(deepest, foot.z)
+        assert planner.phase != phase or ground(planner).waiting
+    assert 0.8 * SEARCH < fastest <= SEARCH + 0.06  # the plane follows the feet meanwhile, at a few cm/s
+    assert -1.1 * DEPTH * robot("phantomx").walk.height <= deepest < -0.02
+
+
+def test_a_lift_off_waits_for_three_feet_at_most_for_its_share_of_the_cycle_and_the_body_slows():
+    planner = feeling()
+    list(walk(planner, 4.0))
+    speed, feeler = planner.step(DT).twist.vx, Feeler(planner)
+    landing = [foot.progress is not None for foot in feet(planner)]
+    while not any(landing):
+        step(planner, [True] * 6, FORWARD, feeler)
+        landing = [foot.progress is not None for foot in feet(planner)]
+    waited, slowest = 0.0, speed
+    while not any(foot.progress is not None and not down for foot, down in zip(feet(planner), landing, strict=True)):
+        plan = step(planner, [not down for down in landing], FORWARD, feeler)
+        waited += DT * ground(planner).waiting
+        slowest = min(slowest, plan.twist.vx)
+        assert waited < 1.0
+    walk_ = planner._motion
+    most = WAIT * walk_.gait.cycle * walk_.swing_time
+    assert 0.5 * most < waited <= most + 2 * DT
+    assert slowest < 0.7 * speed
+
+
+LOSSES = {
+    "silent": lambda source, sample, k: None,
+    "frozen": lambda source, sample, k: source.take(sample),
+    "not a number": lambda source, sample, k: source.take([math.nan] * len(sample)),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_feet_are_back_on_the_plane_half_a_second_after_the_contacts_are_lost(loss):
+    planner = feeling()
+    heights = (0.012, -0.012, 0.0, 0.0, 0.01, -0.01)
+    list(walk(planner, 4.0, heights))
+    assert max(abs(foot.z) for foot in feet(planner) if foot.planted) > 0.005
+    sample = planner.senses.contacts.sample
+    for k in range(round(LOST / DT)):
+        LOSSES[loss](planner.senses.contacts, sample, k)
+        planner.command(FORWARD)
+        planner.step(DT)
+    assert planner.senses.contacts.trouble == ("frozen" if loss == "frozen" else "silent")
+    assert ground(planner) is None
+    assert all(foot.z == 0.0 for foot in feet(planner) if foot.planted)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_tilt_is_gone_half_a_second_after_the_imu_is_lost(loss):
+    planner = feeling(adaptation=LEVEL)
+    level(planner, (0.02, -0.06), 6.0)
+    assert math.hypot(*planner._motion.level.tilt) > 0.03
+    sample = planner.senses.tilt.sample
+    for k in range(round(LOST / DT)):
+        LOSSES[loss](planner.senses.tilt, sample, k)
+        planner.command(FORWARD)
+        planner.step(DT)
+    assert planner._motion.level is None
+
+
+def level(planner, slope, seconds, command=FORWARD):
+    """Walks on a plane of this roll and pitch [rad] with an ideal IMU; the tilts of the body."""
+    tilts = []
+    for k in range(round(seconds / DT)):
+        tilt = planner._motion.level.tilt if planner._motion.level else (0.0, 0.0)
+        tilts.append((slope[0] + tilt[0], slope[1] + tilt[1]))
+        planner.senses.tilt.take((*tilts[-1], 1e-6 * k))
+        planner.command(command)
+        planner.step(DT)
+    return tilts
+
+
+@pytest.mark.parametrize("command", [ZERO, FORWARD], ids=["standing", "walking"])
+@pytest.mark.parametrize("slope", [(0.05, 0.0), (0.0, -0.06), (-0.04, 0.04)])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_body_becomes_level_on_a_tilted_plane(name, slope, command):
+    planner = feeling(name, LEVEL)
+    assert math.hypot(*level(planner, slope, 8.0, command)[-1]) < math.radians(0.3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_tilt_stays_within_its_bound_and_the_robot_goes_on_walking(name):
+    planner = feeling(name, LEVEL)
+    level(planner, (0.0, -0.5), 8.0)
+    assert math.hypot(*planner._motion.level.tilt) <= LARGEST + 1e-6
+    assert planner.state is State.WALKING
+    assert planner.step(DT).twist.vx > 0.01
+
+
+def test_a_pose_that_was_asked_for_is_not_levelled_away():
+    planner = feeling(adaptation=LEVEL)
+    planner.pose(planner._motion.pose.pose._replace(pitch=0.08))
+    for k in range(200):
+        achieved = planner._motion.pose.pose.pitch
+        tilt = planner._motion.level.tilt[1] if planner._motion.level else 0.0
+        planner.senses.tilt.take((0.0, achieved + tilt, 1e-6 * k))
+        planner.step(DT)
+    assert planner._motion.pose.pose.pitch == pytest.approx(0.08)
+    assert abs(planner._motion.level.tilt[1]) < 1e-3
+
+
+def test_switching_everything_off_or_sitting_down_takes_feet_and_body_back_first():
+    planner = feeling(adaptation=Adaptation(True, True))
+    feeler = Feeler(planner)
+    for k in range(200):
+        planner.senses.tilt.take((0.02, -0.04, 1e-6 * k))
+        step(planner, on_plane(planner, (0.01, -0.01, 0.0, 0.0, 0.008, 0.0)), FORWARD, feeler)
+    assert planner.sit() == ""
+    last = planner.step(DT).row
+    for _ in range(1000):
+        feeler([True] * 6)
+        row = planner.step(DT).row
+        assert np.abs(row - last).max() <= 6.2 * SPEED_SHARE * DT * 1.001
+        last = row
+        if planner.state is State.SITTING:
+            break
+    assert planner.state is State.SITTING
+
+
+def test_a_source_that_stands_still_with_the_robot_is_believed():
+    """Contact forces of a robot at rest may be the same for minutes."""
+    source = Source()
+    source.take((1.0, 2.0))
+    for _ in range(100):
+        source.take((1.0, 2.0))
+        source.step(DT, moving=False)
+    assert source.trouble == ""
+    for _ in range(20):
+        source.take((1.0, 2.0))
+        source.step(DT, moving=True)
+    assert source.trouble == "frozen"
+    source.take((1.0, 2.1))
+    assert source.trouble == ""
+
+
+def test_touching_has_hysteresis_between_its_two_thresholds():
+    planner = feeling()
+    contacts, even = planner.senses.contacts, robot("phantomx").mass * GRAVITY / 6
+    seen = []
+    for share in (0.05, 0.09, 0.2, 0.09, 0.05):
+        contacts.take([share * even] * 6)
+        seen.append(contacts.feet[0])
+    assert seen == [False, False, True, True, False]
