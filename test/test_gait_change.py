@@ -14,8 +14,8 @@ from hexapod_control.core.schedule import Schedule
 from hexapod_control.core.se2 import ZERO, Twist
 
 PHASES = 100 if os.environ.get("HEXAPOD_SOAK") else 6
-STEADY = 0.87  # of the commanded speed that must be kept, in the worst pair of gaits and phase
-WITHIN = 3.0  # [s] in which the new gait is reached
+STEADY = 0.955  # of the commanded speed that must be kept, in the worst pair of gaits and phase; nearly all keep it all
+WITHIN = 2.5  # [s] in which the new gait is reached
 
 
 def steady(planner: Planner, command: Twist) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hexapod_control.core.abilities import Abilities
 from hexapod_control.core.arc import twist as arc_twist
 from hexapod_control.core.body import NEUTRAL, BodyPose
 from hexapod_control.core.footing import footing
@@ -31,7 +32,7 @@ from hexapod_control.core.senses import Senses
 from hexapod_control.core.stability import inward
 from hexapod_control.core.stance import Point
 from hexapod_control.core.transitions import Transitions
-from hexapod_control.core.walk import Abilities, Walk
+from hexapod_control.core.walk import Walk
 
 MAX_STEP = 0.1  # [s] a longer tick is taken as this long: no catching up after a pause
 PAUSE = 0.25  # [s] in which a posture motion comes to rest when it is stopped

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from hexapod_control.core import posture
+from hexapod_control.core.abilities import Abilities
 from hexapod_control.core.adoption import adopt
 from hexapod_control.core.body import NEUTRAL, BodyPose
 from hexapod_control.core.footing import footing
@@ -19,7 +20,7 @@ from hexapod_control.core.kinematics import Row
 from hexapod_control.core.posture import Rise
 from hexapod_control.core.routes import route
 from hexapod_control.core.row_motion import JointMove
-from hexapod_control.core.walk import Abilities, Walk
+from hexapod_control.core.walk import Walk
 
 
 class Transitions:

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 
+from hexapod_control.core.abilities import Abilities
 from hexapod_control.core.balance import Balance
 from hexapod_control.core.body import BodyPose, Placement
 from hexapod_control.core.by_hand import LEAST_MARGIN, center, contact_of, holding, lead, lead_home, lean, lift_off
 from hexapod_control.core.frame import Frame, frame
-from hexapod_control.core.gait_change import leg_states, plan, stable_sets
-from hexapod_control.core.gaits import Gait, gaits
+from hexapod_control.core.gait_control import GaitControl
+from hexapod_control.core.gaits import Gait
 from hexapod_control.core.giving import catching_up
 from hexapod_control.core.ground import Ground, Reach
 from hexapod_control.core.hand import Hand
 from hexapod_control.core.kinematics import Row
 from hexapod_control.core.levelling import Levelling, Tilt
-from hexapod_control.core.limits import STRIDE_SHARE, Envelope, Limit
+from hexapod_control.core.limits import STRIDE_SHARE, Limit
 from hexapod_control.core.pose_control import PoseControl
-from hexapod_control.core.posture import row_at
 from hexapod_control.core.ramp import TwistLimits, ramped, within
-from hexapod_control.core.robot import Robot, Vector
-from hexapod_control.core.schedule import Change, Schedule
+from hexapod_control.core.robot import Vector
+from hexapod_control.core.schedule import Schedule
 from hexapod_control.core.se2 import ZERO, Twist
-from hexapod_control.core.stability import center_of_mass, margin
-from hexapod_control.core.stance import Point, Stance, StanceTable, reaches
+from hexapod_control.core.stability import margin
+from hexapod_control.core.stance import Point, Stance, reaches
 from hexapod_control.core.walker import Foot, Walker
 
 LEAN_STEP = 0.002  # [m] of lean at which the body is asked to follow
@@ -34,33 +32,6 @@ GAIT_PATIENCE = 3.0  # [s] between two gaits that balance asks for
 STRAY = 0.005  # [m] from its neutral foothold at which a foot of a standing robot is worth a step
 SWING_RATE = 0.5  # [s/s] by which the swing time may change
 FILLED = 0.85  # share of the steady strides' room that strides on rough ground use: they vary
-DETOUR = 0.03  # [swing times] a plan may overstep before a third gait is tried
-
-
-@dataclass(frozen=True, slots=True)
-class Abilities:
-    """What a robot can do, computed once from its description: tables only."""
-
-    robot: Robot
-    gaits: Mapping[str, Gait]
-    stances: StanceTable
-    envelope: Envelope
-    margins: tuple[float, ...]  # [m] by the set of feet in the air
-
-    @classmethod
-    @lru_cache(maxsize=8)
-    def of(cls, robot: Robot) -> Abilities:
-        """Computes the tables (about a second, once per robot). Raises ValueError if it cannot walk as described."""
-        rows = gaits(robot.leg_names)
-        if robot.walk.gait not in rows:
-            raise ValueError(f"unknown gait {robot.walk.gait!r}; known: {', '.join(rows)}")
-        stances = StanceTable(robot)
-        footholds = stances.at(robot.walk.height).footholds
-        joints = row_at(robot, footholds, 0.0)
-        if joints is None:
-            raise ValueError("the neutral stance is out of reach")
-        margins = stable_sets(footholds, center_of_mass(robot, joints)[:2])
-        return cls(robot, rows, stances, Envelope(robot, stances, rows), margins)
 
 
 class Walk:
@@ -84,9 +55,7 @@ class Walk:
         self.swing_time = able.robot.walk.swing_time
         self.halted = False
         self.tempo = 1.0  # share of the robot's swing time that is wished for
-        self._asked_gait = gait  # by the operator
-        self._wanted: Gait | None = None  # a gait to change to, once the speed suits it
-        self._by_way = False  # is the change under way a detour to the one wanted
+        self._gaits = GaitControl(able, gait)
         self._cached: tuple[object, Limit] | None = None
         self._most: tuple[tuple[Gait, float, float], Twist] | None = None
 
@@ -99,6 +68,7 @@ class Walk:
         other.__dict__.update(self.__dict__)
         other.walker = self.walker.copy()
         other.pose = self.pose.copy()
+        other._gaits = self._gaits.copy()
         other.level = self.level.copy() if self.level else None
         return other
 
@@ -158,7 +128,7 @@ class Walk:
         if balance.exhausted and margin < balance.least and self._since_change > GAIT_PATIENCE:
             self._since_change = 0.0
             safer = [gait for gait in self._able.gaits.values() if gait.duty > self.gait.duty]
-            if safer and self._wanted is None:
+            if safer and self._gaits.wanted is None:
                 self.change_gait(min(safer, key=lambda gait: gait.duty))
 
     def _leaned(self, pose: BodyPose) -> BodyPose:
@@ -224,8 +194,7 @@ class Walk:
         self.release()
         self.command = ZERO
         self.halted = True
-        self._by_way = False
-        self._wanted = None if self._asked_gait is self.gait else self._asked_gait
+        self._gaits.halt(self.walker)
         self.walker.halt()
 
     def drive(self, command: Twist) -> None:
@@ -242,9 +211,7 @@ class Walk:
 
     def change_gait(self, gait: Gait) -> None:
         """Goes over to another gait, without a stop, as soon as the speed suits both."""
-        self._by_way = False
-        self._asked_gait = gait
-        self._wanted = None if gait is self.gait and self.walker.schedule.change is None else gait
+        self._gaits.ask(gait, self.walker)
 
     def sense(self, contacts: Sequence[bool] | None, tilt: Tilt | None) -> None:
         """Tells which feet touch the ground, and roll and pitch [rad] of the body; None: unknown, or of no interest."""
@@ -265,7 +232,7 @@ class Walk:
         """What is possible of the command now: the limiter's twist and swing time."""
         able, room = self._able, self.room
         change = self.walker.schedule.change
-        coming = (self._wanted, change.gait if change else None)
+        coming = (self._gaits.wanted, change.gait if change else None)
         key = (self.command, self.gait, coming, self.height, room, self.limits, self.tempo, self.balance.share)
         if self._cached is None or self._cached[0] != key:
             others = {gait.name: gait for gait in coming if gait is not None}
@@ -324,9 +291,7 @@ class Walk:
         elif self._leaning:
             self._leaning = False
             pose.request(self._leaned(self._asked))
-        free = walker.schedule.change is None or not self._by_way
-        if self._wanted is not None and free and (not walker.running or self._suits(self._wanted)):
-            self._enter(self._wanted, stance)
+        self._gaits.step(dt, walker, self.twist, self.swing_time, stance, self.height, self.room)
         self._start_or_stop(limit.twist, walker.away(stance))
         waiting = walker.ground is not None and walker.ground.waiting
         goal = limit.twist if (walker.running or self.halted) and not waiting else ZERO
@@ -395,32 +360,6 @@ class Walk:
             return all(reaches(leg, robot, end, height, placement) for end in ends)
 
         return reach
-
-    def _enter(self, gait: Gait, stance: Stance) -> None:
-        """Goes over to a gait: at once while the clock stands, else by a plan, by way of a third gait if need be."""
-        walker, able = self.walker, self._able
-        self._wanted = None
-        if not walker.running:
-            walker.schedule.enter(gait, 0.0)
-            return
-
-        def planned(goal: Gait) -> tuple[Change, float]:
-            states = leg_states(walker, goal, self.twist, self.swing_time, able.robot, stance, self.room)
-            return plan(walker.schedule, states, goal, able.margins)
-
-        change, over = planned(gait)
-        if over > DETOUR and not self._by_way:
-            others = (g for g in able.gaits.values() if g not in (gait, self.gait) and self._suits(g))
-            detour, detour_over = min((planned(g) for g in others), key=lambda found: found[1], default=(change, over))
-            if detour_over <= 0.0:
-                self._wanted, change = gait, detour
-        self._by_way = self._wanted is not None
-        walker.schedule.change = change
-
-    def _suits(self, gait: Gait) -> bool:
-        """True if the executed twist is within what a gait can do."""
-        limit = self._able.envelope.limit(gait, self.height, self.room, self.twist)
-        return limit.twist == self.twist
 
     def _start_or_stop(self, goal: Twist, away: float) -> None:
         walker = self.walker

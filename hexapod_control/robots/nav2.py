@@ -24,7 +24,8 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import ZERO, Twist
 from hexapod_control.core.stability import convex_hull
 from hexapod_control.core.stance import IN_FLIGHT, Point
-from hexapod_control.core.walk import Abilities, Walk
+from hexapod_control.core.abilities import Abilities
+from hexapod_control.core.walk import Walk
 
 SHARE = 0.9  # of the greatest speeds: the rest is for the corrections of a controller along the other axes
 TICK = 0.02  # [s] of the walk that is measured

@@ -1,0 +1,41 @@
+"""What a robot can do, computed once from its description."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hexapod_control.core.gait_change import stable_sets
+from hexapod_control.core.gaits import Gait, gaits
+from hexapod_control.core.limits import Envelope
+from hexapod_control.core.posture import row_at
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.stability import center_of_mass
+from hexapod_control.core.stance import StanceTable
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a robot can do, computed once from its description: tables only."""
+
+    robot: Robot
+    gaits: Mapping[str, Gait]
+    stances: StanceTable
+    envelope: Envelope
+    margins: tuple[float, ...]  # [m] by the set of feet in the air
+
+    @classmethod
+    @lru_cache(maxsize=8)
+    def of(cls, robot: Robot) -> Abilities:
+        """Computes the tables (about a second, once per robot). Raises ValueError if it cannot walk as described."""
+        rows = gaits(robot.leg_names)
+        if robot.walk.gait not in rows:
+            raise ValueError(f"unknown gait {robot.walk.gait!r}; known: {', '.join(rows)}")
+        stances = StanceTable(robot)
+        footholds = stances.at(robot.walk.height).footholds
+        joints = row_at(robot, footholds, 0.0)
+        if joints is None:
+            raise ValueError("the neutral stance is out of reach")
+        margins = stable_sets(footholds, center_of_mass(robot, joints)[:2])
+        return cls(robot, rows, stances, Envelope(robot, stances, rows), margins)
