@@ -14,6 +14,7 @@ from hexapod_control.core.se2 import Twist
 from hexapod_control.core.stance import Stance
 from hexapod_control.core.walker import Walker
 
+SLIGHT = 0.03  # [swing times] a plan may overstep: that costs no speed to speak of
 PATIENCE = 1.2  # [s] for a plan that fits
 RETRY = 0.06  # [s] between two tries
 
@@ -67,7 +68,7 @@ class GaitControl:
             return plan(walker.schedule, states, goal, self._able.margins)
 
         change, over = planned(gait)
-        if over > 0.0 and not self._by_way:
+        if over > SLIGHT and not self._by_way:
             others = [
                 g
                 for g in self._able.gaits.values()
@@ -78,7 +79,7 @@ class GaitControl:
                 self._by_way, self._waited = True, 0.0
                 walker.schedule.change = detour
                 return
-        if over > 0.0 and self._waited < PATIENCE:
+        if over > (0.0 if self._by_way else SLIGHT) and self._waited < PATIENCE:
             self._waited += RETRY
             self._due = RETRY
             return
