@@ -33,9 +33,9 @@ def robot(name: str) -> Robot:
     return load(name).robot
 
 
-def standing(name: str, gait: str = "") -> Planner:
+def standing(name: str | Robot, gait: str = "") -> Planner:
     """A planner whose robot stands on its neutral footholds."""
-    machine = robot(name)
+    machine = robot(name) if isinstance(name, str) else name
     planner = Planner(machine, gait)
     row = row_at(machine, planner.able.stances.at(machine.walk.height).footholds, 0.0)
     planner.measured(np.array(row))

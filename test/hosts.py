@@ -101,7 +101,8 @@ def robot() -> int:
 
 def witness(path: str) -> int:
     """Writes a line with steady time [s], x, y [m], yaw [rad] of the truth and gait_state, 20 times a second."""
-    from hexapod_control.cli.operator import Link, Watcher
+    from hexapod_control.cli.link import Link
+    from hexapod_control.cli.operator import Watcher
 
     with Watcher(Link()) as watcher, Path(path).open("w") as file:
         while True:

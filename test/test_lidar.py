@@ -190,7 +190,8 @@ def test_scans_come_at_their_rate_with_all_fields_and_their_frame(bench, phantom
     assert scan.angle_increment == pytest.approx(math.tau / 360)
     assert (scan.scan_time, scan.time_increment) == (pytest.approx(0.1), 0.0)
     assert (scan.range_min, scan.range_max) == (pytest.approx(0.1), 6.0)
-    assert messages.scan(scan).ranges == pytest.approx(Lidar(phantomx[0], EXACT).ranges(node._simulation), abs=0.15)
+    exact = Lidar(phantomx[0], EXACT).ranges(node.world.simulation)
+    assert messages.scan(scan).ranges == pytest.approx(exact, abs=0.15)
     (place,) = frames[0].transforms
     assert (place.header.frame_id, place.child_frame_id) == ("a/base_link", "a/lidar_link")
     position = place.transform.translation
@@ -201,7 +202,7 @@ def test_a_collision_is_told_on_its_topic(bench, phantomx):
     told = bench.listen(UInt32, "simulator/collisions", LATCHED)
     node = bench.add(MujocoSim(parameter_overrides=overrides(world="obstacles", seed=3)))
     bench.until(lambda: told and told[-1].data == 0)
-    node._simulation.data.qpos[0] = WORLD.room_size / 2 - 0.1
+    node.world.simulation.data.qpos[0] = WORLD.room_size / 2 - 0.1
     bench.until(lambda: told[-1].data > 0)
     assert node.status()["collisions"] == told[-1].data
 
@@ -210,8 +211,8 @@ def test_a_lidar_nobody_listens_to_casts_no_rays(bench, phantomx, monkeypatch):
     node = bench.add(MujocoSim(parameter_overrides=overrides()))
     monkeypatch.setattr(Lidar, "scan", lambda *_: pytest.fail("cast rays"))
     assert isinstance(node._lidar, SimLidar)
-    before = node._simulation.time
-    bench.until(lambda: node._simulation.time > before + 0.3)
+    before = node.world.simulation.time
+    bench.until(lambda: node.world.simulation.time > before + 0.3)
     assert not node.said()
 
 

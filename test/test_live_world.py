@@ -43,7 +43,7 @@ def test_a_push_moves_the_body_for_a_moment(rig):
     rig.wait(15)
     assert max(message.twist.twist.linear.y for message in rig.truth[count:]) > 0.02
     rig.wait(20)
-    assert not rig.node._simulation.data.xfrc_applied.any()
+    assert not rig.node.world.simulation.data.xfrc_applied.any()
     assert abs(rig.truth[-1].twist.twist.linear.y) < 0.02
 
 
@@ -56,10 +56,10 @@ def test_a_push_that_is_not_finite_is_refused(rig, value):
 
 
 def test_friction_and_load_change_under_the_robot_as_it_stands(rig):
-    before, mass = place(rig), rig.node._simulation.model.body_mass.sum()
+    before, mass = place(rig), rig.node.world.simulation.model.body_mass.sum()
     assert change(rig, friction=0.3, payload=1.0).successful
     rig.wait(10)
-    model = rig.node._simulation.model
+    model = rig.node.world.simulation.model
     assert model.body_mass.sum() == pytest.approx(mass + 1.0)
     assert set(model.geom_friction[:, 0]) == {0.3}
     assert place(rig) == pytest.approx(before, abs=0.01)
@@ -67,18 +67,18 @@ def test_friction_and_load_change_under_the_robot_as_it_stands(rig):
 
 
 def test_another_ground_starts_anew(rig):
-    rig.node._simulation.data.qpos[0] = 0.5
+    rig.node.world.simulation.data.qpos[0] = 0.5
     assert change(rig, world="bumps", seed=3).successful
     rig.wait(5)
     assert place(rig)[0] == pytest.approx(0.0, abs=0.02)
-    assert rig.node._simulation.model.nhfield == 1
+    assert rig.node.world.simulation.model.nhfield == 1
 
 
 def test_a_bad_world_is_refused_and_the_old_one_stays(rig):
-    simulation = rig.node._simulation
+    simulation = rig.node.world.simulation
     for values in ({"world": "moon"}, {"friction": 0.0}, {"payload": math.nan}, {"timestep": 0.001}):
         assert not change(rig, **values).successful
-    assert rig.node._simulation is simulation
+    assert rig.node.world.simulation is simulation
 
 
 def test_torque_that_is_off_stays_off_in_another_world(rig):

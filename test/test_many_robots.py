@@ -18,8 +18,9 @@ from hexapod_control.bags import store
 from hexapod_control.bags.compare import compared
 from hexapod_control.bags.run import load_run
 from hexapod_control.cli import run as cli_run
+from hexapod_control.cli.link import Link
 from hexapod_control.cli.main import main, parser
-from hexapod_control.cli.operator import READERS, Link, Watcher
+from hexapod_control.cli.operator import READERS, Watcher
 from hexapod_control.cli.supervisor import Supervisor
 from hexapod_control.core.gaits import gaits
 from hexapod_control.core.se2 import ZERO, Twist, wrap

@@ -179,31 +179,31 @@ def test_after_disarm_and_arm_the_robot_stays_where_it_lies_until_targets_come(r
 def test_paused_the_world_stands_still_and_goes_on_without_catching_up(rig):
     rig.wait(5)
     assert rig.call("mujoco_sim/set_pause", ON).success
-    count, time = len(rig.truth), rig.node._simulation.time
+    count, time = len(rig.truth), rig.node.world.simulation.time
     for _ in range(20):
         rig.bench.executor.spin_once(timeout_sec=0.02)
-    assert rig.node._simulation.time == time
+    assert rig.node.world.simulation.time == time
     assert len(rig.truth) <= count + 1  # one may have been on the way
     assert rig.call("mujoco_sim/set_pause", OFF).success
-    resumed = rig.node._simulation.time
+    resumed = rig.node.world.simulation.time
     rig.wait(1)
-    assert rig.node._simulation.time - resumed < 0.2
+    assert rig.node.world.simulation.time - resumed < 0.2
     assert resumed - time < 0.1
 
 
 def test_a_step_is_one_period_and_only_while_paused(rig):
     assert not rig.call("mujoco_sim/step_simulation").success
     rig.call("mujoco_sim/set_pause", ON)
-    before, count = rig.node._simulation.time, len(rig.truth)
+    before, count = rig.node.world.simulation.time, len(rig.truth)
     for _ in range(3):
         assert rig.call("mujoco_sim/step_simulation").success
-    assert rig.node._simulation.time - before == pytest.approx(0.03, abs=0.0021)
+    assert rig.node.world.simulation.time - before == pytest.approx(0.03, abs=0.0021)
     rig.bench.until(lambda: len(rig.truth) >= count + 3)
 
 
 def test_reset_world_puts_the_robot_back_to_the_origin(rig):
     rig.stand()
-    rig.node._simulation.data.qpos[0] = 0.5
+    rig.node.world.simulation.data.qpos[0] = 0.5
     rig.wait(3)
     assert rig.truth[-1].pose.pose.position.x > 0.4
     assert rig.call("mujoco_sim/reset_world").success
@@ -256,7 +256,7 @@ def test_targets_that_cannot_be_used_are_refused_and_the_robot_holds(rig, change
 
 
 def test_an_exception_in_a_callback_is_said_and_the_robot_holds(rig, monkeypatch):
-    monkeypatch.setattr(rig.node._driver, "take", lambda *_: 1 / 0)
+    monkeypatch.setattr(rig.node.world.driver, "take", lambda *_: 1 / 0)
     rig.send(standing())
     rig.bench.until(lambda: "ZeroDivisionError" in rig.node.last_said("failed take_targets"))
     rig.wait(10)

@@ -1,6 +1,7 @@
 """Odometry from joints: exact where the joints are exact, robust where feet change within a sample."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,15 +10,12 @@ from drives import DIRECTIONS, DT, GAITS, ROBOTS, drive, fitting, robot, standin
 from hexapod_control.core.body import BodyPose
 from hexapod_control.core.kinematics import forward, inverse
 from hexapod_control.core.odometry import Odometry, Support, fit
-from hexapod_control.core.se2 import ZERO, Pose, Twist, exp, log
+from hexapod_control.core.se2 import ZERO, Pose, Twist, exp, log, wrap
 
 
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("gait", GAITS)
-@pytest.mark.parametrize("name", ROBOTS)
-def test_planner_to_joints_to_odometry_gives_the_commanded_pose(name, gait, direction):
-    machine = robot(name)
-    planner = standing(name, gait)
+def walked(machine, gait, direction):
+    """Pose of the plan and of the odometry after five seconds, and the way [m]."""
+    planner = standing(machine, gait)
     odometry = Odometry(machine)
     first = planner.step(DT)
     odometry.update(first.row, first.support.tolist(), DT)
@@ -26,10 +24,74 @@ def test_planner_to_joints_to_odometry_gives_the_commanded_pose(name, gait, dire
         truth = truth @ exp(plan.twist, DT)
         joints = inverse(machine, plan.feet, joints).joints
         odometry.update(joints, plan.support.tolist(), DT)
-    way = math.hypot(truth.x, truth.y) + 0.3 * abs(truth.yaw) + 0.05
-    assert math.hypot(odometry.pose.x - truth.x, odometry.pose.y - truth.y) < 0.002 * way
-    assert abs(math.remainder(odometry.pose.yaw - truth.yaw, math.tau)) < 0.003
     assert odometry.attitude.z == pytest.approx(machine.walk.height, abs=1e-5)
+    return truth, odometry.pose, math.hypot(truth.x, truth.y) + 0.3 * abs(truth.yaw) + 0.05
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("gait", GAITS)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_planner_to_joints_to_odometry_gives_the_commanded_pose_on_pointed_feet(name, gait, direction):
+    truth, told, way = walked(replace(robot(name), foot_radius=0.0), gait, direction)
+    assert math.dist(told[:2], truth[:2]) < 0.002 * way
+    assert abs(wrap(told.yaw - truth.yaw)) < 0.006  # after more than half a turn
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_on_balls_it_is_off_by_no_more_than_what_the_plan_neglects_of_their_rolling(name, direction):
+    truth, told, way = walked(robot(name), "tripod", direction)
+    assert math.dist(told[:2], truth[:2]) < 0.02 * way
+    assert abs(wrap(told.yaw - truth.yaw)) < 0.05 * way
+
+
+def tibiae(machine, joints, body):
+    """Rotations (n, 3, 3) of the tibiae in the world, for that of the body."""
+    return np.array(
+        [
+            body @ turned(2, leg.hip_yaw + coxa) @ turned(1, -femur - tibia)
+            for leg, (coxa, femur, tibia) in zip(machine.legs, joints.tolist(), strict=True)
+        ]
+    )
+
+
+def turned(axis, angle):
+    """Matrix of a rotation about an axis of the frame."""
+    c, s, matrix = math.cos(angle), math.sin(angle), np.eye(3)
+    a, b = (axis + 1) % 3, (axis + 2) % 3
+    matrix[a, a], matrix[a, b], matrix[b, a], matrix[b, b] = c, -s, s, c
+    return matrix
+
+
+@pytest.mark.parametrize("lean", [0.0, 0.06])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_body_on_balls_that_roll_without_slip_is_followed_to_a_thousandth(name, direction, lean):
+    """The ball is at rest where it touches: its centre moves with the tibia's angular velocity x (0, 0, radius)."""
+    machine, odometry, steps = robot(name), Odometry(robot(name)), 200
+    twist = fitting(standing(name), DIRECTIONS[direction], 1.0, "tripod")
+    up = np.array([0.0, 0.0, machine.walk.height])
+    centres = np.array([[*leg.foothold, machine.foot_radius] for leg in machine.legs])
+    joints, before, planted = np.zeros((len(machine.legs), 3)), None, centres
+    for step in range(-steps // 2, steps // 2):  # 0.2 s before and behind the neutral stance
+        pose = exp(twist, 0.002 * step)
+        body = turned(2, pose.yaw) @ turned(1, lean)
+        for _ in range(3):
+            joints = inverse(machine, (centres - up - [*pose[:2], 0.0]) @ body, joints).joints
+            now = tibiae(machine, joints, body)
+            if before is not None:
+                spin = now @ before.transpose(0, 2, 1)
+                omega = 0.5 * np.stack((spin[:, 2, 1] - spin[:, 1, 2], spin[:, 0, 2] - spin[:, 2, 0]), axis=1)
+                centres[:, :2] = planted + machine.foot_radius * np.stack((omega[:, 1], -omega[:, 0]), axis=1)
+        before, planted = now, centres[:, :2].copy()
+        odometry.update(joints, [1.0] * len(joints), 0.002)
+    truth = exp(twist, -0.001 * steps).inverse() @ pose
+    way = math.hypot(truth.x, truth.y) + 0.3 * abs(truth.yaw)
+    assert way > 0.01
+    assert math.dist(odometry.pose[:2], truth[:2]) < 0.001 * way
+    assert odometry.pose.yaw == pytest.approx(truth.yaw, abs=0.003 * way)
+    assert odometry.residual < 1e-7
+    assert odometry.attitude.pitch == pytest.approx(lean, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -62,6 +124,21 @@ def test_the_rigid_fit_recovers_any_motion_and_tells_slip_by_its_residual():
     turned = fit(before, Support(BodyPose(), tuple(moved), (1.0,) * 6), turn=0.5)
     assert turned.motion.yaw == 0.5
     assert fit(before, Support(BodyPose(), tuple(moved), (1.0,) + (0.0,) * 5)) is None
+
+
+@pytest.mark.parametrize("turn", [None, 0.12])
+@pytest.mark.parametrize("count", [3, 4, 6])
+@pytest.mark.parametrize("slipping", [0, 1, 2])
+def test_one_slipping_foot_is_found_however_few_stand(slipping, count, turn):
+    """Of three feet by the distance of the other two, which stays, or by the turn that an IMU saw."""
+    feet = [(0.25, 0.15), (-0.02, -0.24), (-0.22, 0.17), (0.2, -0.2), (-0.24, -0.16), (0.03, 0.26)][:count]
+    motion = exp(Twist(0.1, -0.05, 0.4), 0.3)
+    moved = [motion.inverse().apply(*p) for p in feet]
+    moved[slipping] = (moved[slipping][0] + 0.006, moved[slipping][1] - 0.004)
+    loads = (1.0,) * count
+    found = fit(Support(BodyPose(), tuple(feet), loads), Support(BodyPose(), tuple(moved), loads), turn)
+    assert found.feet == count - 1
+    assert tuple(found.motion) == pytest.approx(tuple(motion), abs=1e-9)
 
 
 def test_covariance_grows_with_the_way_and_with_slip():

@@ -12,7 +12,7 @@ from sensor_msgs.msg import LaserScan
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from hexapod_control.cli.operator import Link
+from hexapod_control.cli.link import Link
 from hexapod_control.cli.patroller import Patroller
 from hexapod_control.cli.patrolling import follow
 from hexapod_control.core.body import BodyPose

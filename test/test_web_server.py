@@ -11,11 +11,12 @@ import aiohttp
 import pytest
 from web_bench import TOKEN, Loop, Visitor, deaf
 
-from hexapod_control.web import address, server
+from hexapod_control.web import address, mailbox
 from hexapod_control.web.access import Doorkeeper, Gate
 from hexapod_control.web.desk import DEAD_MAN, Desk
+from hexapod_control.web.files import STATIC
 from hexapod_control.web.protocol import LARGEST, Drive
-from hexapod_control.web.server import STATIC, Server
+from hexapod_control.web.server import Server
 
 WEIGHT = 1_000_000  # [bytes] of the whole page
 
@@ -158,7 +159,7 @@ def test_a_driver_who_is_gone_stops_the_robot(site, way):
 
 
 def test_a_client_that_does_not_read_delays_nobody_and_is_cut_off(site, monkeypatch):
-    monkeypatch.setattr(server, "STALLED", 0.5)
+    monkeypatch.setattr(mailbox, "STALLED", 0.5)
     raw = deaf(site.port)
     visitor = site.visit()
     visitor.wait(lambda: site.people == 2)

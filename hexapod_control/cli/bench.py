@@ -19,8 +19,9 @@ from hexapod_control.bench.floor import NoCompilerError
 from hexapod_control.cli.errors import InputError
 from hexapod_control.cli.supervisor import NodeDied
 from hexapod_control.robots.load import RobotFile, load
+from hexapod_control.web.browser import MissingBrowserError
 
-SECTIONS = ("tick", "graph", "robots", "bus", "physics")
+SECTIONS = ("tick", "graph", "robots", "bus", "web", "physics")
 NEEDS = {
     "rclpy": "rclpy is missing: source a ROS 2 installation, or pip install 'hexapod_control[ros]'",
     "mujoco": "mujoco is missing: pip install 'hexapod_control[sim]'",
@@ -57,7 +58,7 @@ def section(name: str, robot_file: RobotFile, robot: str) -> dict[str, object]:
     """One section; if it cannot be measured, with the reason."""
     try:
         return _measured(name, robot_file, robot)
-    except NoCompilerError as error:
+    except (NoCompilerError, MissingBrowserError) as error:
         reason = {"skipped": str(error)}
     except ModuleNotFoundError as error:
         missing = (error.name or "").split(".")[0]
@@ -73,6 +74,7 @@ def section(name: str, robot_file: RobotFile, robot: str) -> dict[str, object]:
 
 
 def _measured(name: str, robot_file: RobotFile, robot: str) -> dict[str, object]:
+    """What needs a library that may be missing is imported here."""
     if name == "tick":
         return tick.measure(robot_file.robot, _tell)
     if name == "graph":
@@ -87,6 +89,10 @@ def _measured(name: str, robot_file: RobotFile, robot: str) -> dict[str, object]
         from hexapod_control.bench import bus
 
         return bus.measure(robot_file, robot, _tell)
+    if name == "web":
+        from hexapod_control.bench import web
+
+        return web.measure(robot, _tell)
     from hexapod_control.bench import physics
 
     return physics.measure(robot_file, _tell)

@@ -7,8 +7,8 @@ import math
 import os
 import sys
 
+from hexapod_control.cli import link
 from hexapod_control.cli.errors import InputError
-from hexapod_control.graph import stamped_by_default
 from hexapod_control.robots.load import load
 from hexapod_control.robots.save import own_file, save_section
 from hexapod_control.robots.scale import LEAST, MOST, odometry_scale
@@ -29,13 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--measured-distance", type=float, metavar="M", help="what it was; else it is asked for")
     parser.add_argument("--measured-turn", type=float, metavar="DEG", help="what it was; else it is asked for")
-    parser.add_argument("--namespace", default="", help="namespace of the robot")
-    parser.add_argument(
-        "--stamped",
-        action=argparse.BooleanOptionalAction,
-        default=stamped_by_default(),
-        help="cmd_vel is TwistStamped, not Twist (default: as this ROS does)",
-    )
+    link.add_arguments(parser)
     parser.add_argument("--simulate", action="store_true", help="in simulation against the truth, without ROS")
     parser.add_argument("--dry-run", action="store_true", help="print the factors, write nothing")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
@@ -25,6 +24,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from hexapod_control.cli.demo import Sample, Track
+from hexapod_control.cli.link import Link
 from hexapod_control.core.body import BodyPose
 from hexapod_control.core.se2 import ZERO, Pose, Twist
 from hexapod_control.core.sources import ANNOUNCE
@@ -37,16 +37,6 @@ LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 READERS = 3  # of joint_states: planner, kinematics, odometry
 SERVICES = ("stand", "sit", "stop")
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """How the operator is connected to the robot."""
-
-    namespace: str = ""
-    stamped: bool = False  # is cmd_vel TwistStamped
-    cmd_vel: str = "cmd_vel"  # topic
-    sim_time: bool = False  # stamps on the time of /clock
 
 
 class Operator:

@@ -9,10 +9,9 @@ import os
 import sys
 from pathlib import Path
 
-from hexapod_control.cli import waypoints
+from hexapod_control.cli import link, waypoints
 from hexapod_control.cli.errors import InputError
 from hexapod_control.cli.supervisor import end_with_parent, stop_requests
-from hexapod_control.graph import stamped_by_default
 from hexapod_control.robots.load import load
 from hexapod_control.robots.nav2 import describe
 
@@ -28,17 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--loops", type=int, default=1, metavar="N", help="times through the file (default: 1)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="picture of the way, .png, .svg or .pdf")
     parser.add_argument("--blind", action="store_true", help="walk without a scan: obstacles are not seen")
-    parser.add_argument("--namespace", default="", help="namespace of the robot")
-    parser.add_argument(
-        "--cmd-vel", default="cmd_vel", metavar="TOPIC", help="topic of the velocity, nav_vel with a twist_mux"
-    )
-    parser.add_argument(
-        "--stamped",
-        action=argparse.BooleanOptionalAction,
-        default=stamped_by_default(),
-        help="cmd_vel is TwistStamped, not Twist (default: as this ROS does)",
-    )
-    parser.add_argument("--sim-time", action="store_true", help="stamp with the time of /clock")
+    link.add_arguments(parser, "nav_vel")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,12 +46,10 @@ def run(args: argparse.Namespace) -> int:
         importlib.import_module("matplotlib")  # what is missing is told before the walk
     os.environ.setdefault("AMENT_PREFIX_PATH", sys.prefix)  # nothing else sets it in a venv
     end_with_parent(os.getppid())  # a shell that is killed tells nobody
-    from hexapod_control.cli.operator import Link  # needs ROS
-    from hexapod_control.cli.patroller import Patroller
+    from hexapod_control.cli.patroller import Patroller  # needs ROS
     from hexapod_control.cli.patrolling import follow
 
-    link = Link(args.namespace, args.stamped, args.cmd_vel, args.sim_time)
-    with stop_requests() as asked, Patroller(link) as patroller:
+    with stop_requests() as asked, Patroller(link.link(args)) as patroller:
         code, result = follow(patroller, route.waypoints * args.loops, settings, asked, blind=args.blind)
     if args.out and result.odometry:
         from hexapod_control.cli.patrol_picture import draw

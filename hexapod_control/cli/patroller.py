@@ -13,7 +13,8 @@ from sensor_msgs.msg import LaserScan
 from std_msgs.msg import UInt32
 
 from hexapod_control.cli.demo import Track
-from hexapod_control.cli.operator import LATCHED, Link, Operator, sample
+from hexapod_control.cli.link import Link
+from hexapod_control.cli.operator import LATCHED, Operator, sample
 from hexapod_control.core.detour import Array, moved, points
 from hexapod_control.core.se2 import Pose
 from hexapod_control.core.sources import SOURCES
@@ -39,6 +40,7 @@ class Patroller(Operator):
         self.obstacles: Array = np.zeros((0, 2))  # [m] in odom
         self.scanned = -math.inf  # [s] time of the odometry at the last scan
         self.collisions: int | None = None  # by the simulator
+        self._waiting: tuple[float, Array] | None = None  # [s], [m] in base_footprint: a scan not yet placed
         self._sensors: dict[str, Pose] = {}  # by frame, in base_link
         create = self._node.create_subscription
         create(Odometry, "odom", self._take_odometry, 50)
@@ -50,6 +52,7 @@ class Patroller(Operator):
     def _take_odometry(self, message: Any) -> None:
         self.odometry.add(sample(message))
         self.heard_odometry = time.monotonic()
+        self._place()
 
     def _take_frames(self, message: Any) -> None:
         for item in message.transforms:
@@ -69,8 +72,20 @@ class Patroller(Operator):
         except messages.MessageError:
             return
         sensor = self._sensors.get(message.header.frame_id, UNKNOWN)
-        self.obstacles = moved(points(scan, sensor), self.odometry.last.pose)
-        self.scanned = self.odometry.last.time
+        self._waiting = messages.nanoseconds(message.header.stamp) / messages.NANOSECONDS, points(scan, sensor)
+        self._place()
+
+    def _place(self) -> None:
+        """Puts the last scan where the robot was when it was taken, as soon as odometry tells: it walks and turns."""
+        if self._waiting is None:
+            return
+        time, seen = self._waiting
+        last, age = self.odometry.last, self.odometry.last.time - time
+        if -FRESH < age < 0.0:
+            return  # not there yet
+        known = 0.0 <= age < FRESH and len(self.odometry) > 1  # else the lidar has another clock
+        self.obstacles = moved(seen, self.odometry.at(time) if known else last.pose)
+        self.scanned, self._waiting = last.time, None
 
     @property
     def blind(self) -> bool:

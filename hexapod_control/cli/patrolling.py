@@ -77,8 +77,9 @@ class _Walk:
                 raise Failed(f"stand was refused: {answer.result().message}")
         self._until(lambda: min(robot.maxima) > 0.0, POSTURE, f"the robot is not on its feet: it is {robot.state}")
         self._begin = robot.odometry.last.time
-        if len(robot.truth):
-            self._align = robot.odometry.last.pose @ robot.truth.last.pose.inverse()
+        truth = self._truth()  # as long as nothing is aligned, in the world
+        if truth is not None:
+            self._align = robot.odometry.last.pose @ truth.inverse()
 
     def go(self) -> None:
         """Walks until everything is reached."""
@@ -110,8 +111,9 @@ class _Walk:
         return "" if min(robot.maxima) > 0.0 else f"waiting: the robot is {robot.state}"
 
     def _truth(self) -> Pose | None:
+        """Where the robot really is at the time of its odometry, in odom."""
         robot = self._patroller
-        return self._align @ robot.truth.last.pose if len(robot.truth) else None
+        return self._align @ robot.truth.at(robot.odometry.last.time) if len(robot.truth) > 1 else None
 
     def _note(self, pose: Pose) -> None:
         result, truth = self._result, self._truth()

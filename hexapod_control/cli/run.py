@@ -15,7 +15,8 @@ from hexapod_control import graph
 from hexapod_control.cli import demo
 from hexapod_control.cli.film import render
 from hexapod_control.cli.keys import HELP
-from hexapod_control.cli.operator import Link, Watcher
+from hexapod_control.cli.link import Link
+from hexapod_control.cli.operator import Watcher
 from hexapod_control.cli.session import Asked, Failed, Session
 from hexapod_control.cli.supervisor import NodeDied, Supervisor, stop_requests
 from hexapod_control.cli.terminal import Terminal

@@ -14,7 +14,8 @@ from typing import Any
 from nav_msgs.msg import Odometry
 from rclpy.parameter_client import AsyncParameterClient
 
-from hexapod_control.cli.operator import Link, Operator
+from hexapod_control.cli.link import Link, link
+from hexapod_control.cli.operator import Operator
 from hexapod_control.cli.supervisor import stop_requests
 from hexapod_control.core.se2 import ZERO, Pose, Twist, wrap
 from hexapod_control.nodes import messages
@@ -147,7 +148,7 @@ class Survey:
 
 def survey(args: argparse.Namespace, path: Path, ask: Ask) -> dict[str, float]:
     """Drives and asks. Returns the new factors by name. Raises Failed."""
-    with stop_requests() as asked, Surveyor(Link(args.namespace, args.stamped)) as surveyor:
+    with stop_requests() as asked, Surveyor(link(args)) as surveyor:
         drives = Survey(surveyor, asked)
         print(f"the robot walks {args.distance:g} m ahead and turns {args.turn:g} deg to the left", flush=True)
         drives.stand()

@@ -1,9 +1,9 @@
 """Node odometry: joints and the feet that stand -> odom and tf odom -> base_footprint -> base_link.
 
-mode       where the feet are         which stand                              heading
-commanded  joint_targets              planned support of foot_targets          feet
-legs       joint_states, measured     planned support                          feet
-legs_imu   joint_states, measured     foot_states while they come, else that   imu/data while it comes, else feet
+mode       where the feet are       which stand                                    heading
+commanded  joint_targets            planned support of foot_targets                feet
+legs       joint_states, measured   foot_states while they come, else as planned   feet
+legs_imu   joint_states, measured   foot_states while they come, else as planned   imu/data while it comes, else feet
 
 A motion in joint space (joint_motion) has no standing feet.
 """
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from nav_msgs.msg import Odometry as OdometryMessage
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_srvs.srv import Trigger
 
@@ -36,10 +37,13 @@ from hexapod_control.robots.scale import odometry_scale
 FLOOR = 1e-6  # [m^2, rad^2, (m/s)^2, (rad/s)^2] least variance of what is estimated
 OTHER = 1e-4  # likewise of height, roll, pitch and their rates, which odom does not estimate
 FRESH = 0.2  # [s] an IMU's heading and the loads of foot_states are used this long
+AHEAD = 0.01  # [s] by which a heading may be newer than the joints it is taken for
 FROZEN = 0.1  # [rad] the feet may turn while the IMU says exactly the same, before it is not believed
 STANDING = 0.02  # of the weight: a measured load below it is none
 GAP = 1.0  # [s] between two samples beyond which their distance in time is no measure of a speed
 EARLY = 0.9  # share of the period after which the next sample is published: stamps jitter
+SAMPLES = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
+"""Two seconds of samples: every step of the feet counts, also those made while the machine had no time for this."""
 
 
 class OdometryNode(GuardedNode):
@@ -58,20 +62,23 @@ class OdometryNode(GuardedNode):
         self._last: float | None = None  # [s] stamp of the last joints
         self._published = -math.inf  # [s]
         self._imu: tuple[float, float] | None = None  # [s], [rad] stamp and heading
-        self._heading: float | None = None  # [rad] of the IMU at the last joints
+        self._used: tuple[float, float] | None = None  # [s], [rad] of the IMU, as last taken
+        self._by_feet = 0.0  # [rad] the feet have turned since then
         self._unchanged = 0.0  # [rad] the feet have turned since the IMU last said something new
         prefix = self._settings.tf_frame_prefix
         self._odom, self._footprint = prefix + self._settings.odom_frame_id, prefix + self._settings.base_frame_id
         self._base = f"{prefix}base_link"
         self._publisher = self.create_publisher(OdometryMessage, "odom", 10)
         self._tf = self.create_publisher(TFMessage, "/tf", 100)
-        joints = "joint_targets" if self._settings.mode == "commanded" else "joint_states"
-        self.create_subscription(JointState, joints, self._take_joints, COMMAND)
-        self.create_subscription(MultiDOFJointState, "foot_targets", self._take_feet, COMMAND)
+        # What has come at the same time is taken in this order: loads and heading before the joints they belong to.
+        self.create_subscription(MultiDOFJointState, "foot_targets", self._take_feet, SAMPLES)
         self.create_subscription(JointState, "joint_motion", self._take_motion, COMMAND)
+        if self._settings.mode != "commanded":
+            self.create_subscription(MultiDOFJointState, "foot_states", self._take_loads, SAMPLES)
         if self._settings.mode == "legs_imu":
             self.create_subscription(Imu, "imu/data", self._take_imu, COMMAND)
-            self.create_subscription(MultiDOFJointState, "foot_states", self._take_loads, COMMAND)
+        joints = "joint_targets" if self._settings.mode == "commanded" else "joint_states"
+        self.create_subscription(JointState, joints, self._take_joints, SAMPLES)
         self.create_service(Trigger, "~/reset_odometry", self._reset)
 
     def _take_feet(self, message: Any) -> None:
@@ -101,7 +108,9 @@ class OdometryNode(GuardedNode):
         if self._last is not None and dt == 0.0:
             return  # the same sample again
         self._last = now
-        self._odometry.update(joints, self._loads(now), dt if 0.0 < dt < GAP else 0.0, self._turn(now))
+        used, turn = self._used, self._turn(now)
+        self._odometry.update(joints, self._loads(now), dt if 0.0 < dt < GAP else 0.0, turn)
+        self._by_feet += self._odometry.fitted_turn if self._used is used else 0.0
         if not 0.0 <= now - self._published < EARLY / self._settings.publish_rate:
             self._published = now
             self._publish(message.header.stamp if messages.nanoseconds(message.header.stamp) else self._now())
@@ -116,21 +125,26 @@ class OdometryNode(GuardedNode):
         return self._planned
 
     def _turn(self, now: float) -> float | None:
-        """Change of the IMU's heading [rad] since the last joints; None without an IMU to believe."""
-        before = self._heading
+        """Change of heading [rad] since the last joints by the IMU; None if the feet have to say it.
+
+        Where no new heading has come for these joints the feet fill in, and the next one makes up for what they did.
+        """
         if self._imu is None or abs(now - self._imu[0]) > FRESH:
-            self._heading, self._unchanged = None, 0.0
+            self._used, self._unchanged = None, 0.0
             return None
-        self._heading = self._imu[1]
-        if before is None:
+        used = self._used
+        if used is not None and (self._imu[0] == used[0] or self._imu[0] > now + AHEAD):
             return None
-        turn = wrap(self._heading - before)
-        self._unchanged = 0.0 if turn else self._unchanged + self._odometry.fitted_turn
-        if abs(self._unchanged) > FROZEN:
-            text = "imu/data says the same while the robot turns: the feet give the heading; check the IMU"
-            self.say("imu", Level.WARNING, text)
+        by_feet, self._used, self._by_feet = self._by_feet, self._imu, 0.0
+        if used is None:
             return None
-        return turn
+        change, believed = wrap(self._imu[1] - used[1]), abs(self._unchanged) <= FROZEN
+        self._unchanged = 0.0 if change else self._unchanged + self._odometry.fitted_turn
+        if abs(self._unchanged) <= FROZEN:
+            return change - by_feet if believed else None
+        text = "imu/data says the same while the robot turns: the feet give the heading; check the IMU"
+        self.say("imu", Level.WARNING, text)
+        return self._unchanged if believed else None  # what it has kept back so far, once
 
     def _publish(self, stamp: Any) -> None:
         odometry = self._odometry

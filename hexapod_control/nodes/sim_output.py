@@ -51,13 +51,13 @@ class SimOutput:
         self._imu.publish(messages.inertial_message(inertial, stamp, self._imu_frame))
 
     def state(self, reading: Reading, stamp: Any) -> None:
-        """Publishes joints, feet and the truth."""
-        if self._joint_states:
-            message = self._joints.message(reading.joints, reading.joint_velocity, stamp, reading.joint_torque)
-            self._joint_states.publish(message)
+        """Publishes feet, joints and the truth: who takes the joints knows then which feet stand."""
         feet = forward(self._robot, reading.joints)
         velocities = self._foot_velocities(feet, reading.time)
         self._foot_states.publish(self._feet.message(feet, velocities, reading.foot_forces, stamp))
+        if self._joint_states:
+            message = self._joints.message(reading.joints, reading.joint_velocity, stamp, reading.joint_torque)
+            self._joint_states.publish(message)
         pose = BodyPose(*_vector(reading.position), *_angles(reading.orientation))
         velocity = (_vector(reading.velocity), _vector(reading.angular_velocity))
         self._truth.publish(messages.odometry_message(pose, velocity, (EXACT, EXACT), (WORLD, self._base), stamp))

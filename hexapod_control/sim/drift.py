@@ -1,17 +1,25 @@
 """How far dead reckoning is from the truth, and whether it knows; core and physics in lock step.
 
-`python -m hexapod_control.sim.drift` prints the drift of both modes over drives of a minute on three grounds, and
-how well the covariance describes the errors of windows of ten seconds (normalised error squared, 1 is ideal).
+`python -m hexapod_control.sim.drift` prints the drift over drives of a minute on three grounds, and how well the
+covariance describes the errors of windows of ten seconds (normalised error squared per degree of freedom, 1 is ideal).
+
+planned   measured joints, the feet that stand are those of the plan: servos that do not tell their load
+legs      measured joints and contact
+legs_imu  measured joints and contact, heading of an IMU with its errors
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import os
 import random
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import groupby
 
 import numpy as np
 
@@ -19,6 +27,7 @@ from hexapod_control.core.odometry import Odometry
 from hexapod_control.core.planner import Planner
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import Pose, Twist, wrap
+from hexapod_control.core.stability import GRAVITY
 from hexapod_control.robots.load import load
 from hexapod_control.robots.urdf import urdf
 from hexapod_control.sim.imu import ImuNoise
@@ -31,7 +40,7 @@ from hexapod_control.sim.start import sitting
 Drive = tuple[tuple[Twist, float], ...]
 """Twists and how long [s] each is driven."""
 
-MODES = ("legs", "legs_imu")
+MODES = ("planned", "legs", "legs_imu")
 LOADED = 0.02  # of the weight: as the node takes it
 WINDOW = 10.0  # [s] of the normalised error
 MIXED: Drive = (
@@ -97,23 +106,53 @@ class Watched:
     def __init__(self, robot: Robot, mode: str, seed: int) -> None:
         """`seed` is that of the IMU's errors."""
         self._robot, self._mode = robot, mode
+        self._least = LOADED * robot.mass * GRAVITY
         self._noise = ImuNoise(seed)
         self.odometry = Odometry(robot)
         self._heading: float | None = None
 
-    def update(self, lockstep: Lockstep, planned: Sequence[float]) -> None:
+    def update(self, simulation: Simulation, planned: Sequence[float]) -> None:
         """Takes what the sensors say after a tick."""
-        simulation = lockstep.simulation
         self._noise.step(CONTROL_PERIOD)
         heading = planar_pose(simulation).yaw + self._noise.heading
-        turn = None if self._heading is None else wrap(heading - self._heading)
+        turn = None if self._heading is None or self._mode != "legs_imu" else wrap(heading - self._heading)
         self._heading = heading
-        if self._mode == "legs":
-            self.odometry.update(simulation.joints, planned, CONTROL_PERIOD)
-            return
-        least = LOADED * self._robot.mass * 9.81
-        loads = [force if force > least else 0.0 for force in simulation.foot_forces.tolist()]
-        self.odometry.update(simulation.joints, loads, CONTROL_PERIOD, turn)
+        loads = [force if force > self._least else 0.0 for force in simulation.foot_forces.tolist()]
+        self.odometry.update(simulation.joints, planned if self._mode == "planned" else loads, CONTROL_PERIOD, turn)
+
+
+class _Comparison:
+    """One mode along one drive."""
+
+    def __init__(self, robot: Robot, mode: str, seed: int, start: Pose) -> None:
+        self._whole, self._window = Watched(robot, mode, seed), Watched(robot, mode, seed)
+        self._reach = sum(math.hypot(*leg.foothold) for leg in robot.legs) / len(robot.legs)
+        self._start = self._last = self._origin = start
+        self._distance = self._position = self._heading = 0.0
+        self._ticks = 0
+        self._windows: list[float] = []
+
+    def update(self, simulation: Simulation, planned: Sequence[float]) -> None:
+        """After a tick."""
+        for watched in (self._whole, self._window):
+            watched.update(simulation, planned)
+        now, last = planar_pose(simulation), self._last
+        self._distance += math.hypot(now.x - last.x, now.y - last.y) + self._reach * abs(wrap(now.yaw - last.yaw))
+        self._last = now
+        error = _error(self._whole.odometry.pose, self._start.inverse() @ now)
+        self._position = max(self._position, math.hypot(*error[:2]))
+        self._heading = max(self._heading, abs(error[2]))
+        self._ticks += 1
+        if self._ticks % round(WINDOW / CONTROL_PERIOD) == 0:
+            window = self._window.odometry
+            error = _error(window.pose, self._origin.inverse() @ now)
+            self._windows.append(float(error @ np.linalg.solve(window.covariance, error)) / len(error))
+            window.reset()
+            self._origin = now
+
+    def result(self) -> Drift:
+        """What came of it."""
+        return Drift(self._distance, self._position, self._heading, tuple(self._windows))
 
 
 def standing(robot: Robot, text: str, world: WorldSettings) -> Lockstep:
@@ -125,29 +164,14 @@ def standing(robot: Robot, text: str, world: WorldSettings) -> Lockstep:
     return lockstep
 
 
-def drift(lockstep: Lockstep, drive: Drive, mode: str = "legs", seed: int = 0) -> Drift:
-    """Drives a standing robot and compares the odometry of one mode with the truth."""
-    robot = lockstep.simulation.robot
-    reach = sum(math.hypot(*leg.foothold) for leg in robot.legs) / len(robot.legs)
-    whole, window = Watched(robot, mode, seed), Watched(robot, mode, seed)
-    start = last = origin = planar_pose(lockstep.simulation)
-    distance = position = heading = since = 0.0
-    windows = []
+def drift(lockstep: Lockstep, drive: Drive, modes: Sequence[str] = MODES, seed: int = 0) -> dict[str, Drift]:
+    """Drives a standing robot and compares the odometry of every mode with the truth."""
+    simulation = lockstep.simulation
+    compared = {mode: _Comparison(simulation.robot, mode, seed, planar_pose(simulation)) for mode in modes}
     for planned in _planned(lockstep, drive):
-        for watched in (whole, window):
-            watched.update(lockstep, planned)
-        now = planar_pose(lockstep.simulation)
-        distance += math.hypot(now.x - last.x, now.y - last.y) + reach * abs(wrap(now.yaw - last.yaw))
-        last = now
-        error = _error(whole.odometry.pose, start.inverse() @ now)
-        position, heading = max(position, math.hypot(*error[:2])), max(heading, abs(error[2]))
-        since += CONTROL_PERIOD
-        if since >= WINDOW:
-            error = _error(window.odometry.pose, origin.inverse() @ now)
-            windows.append(float(error @ np.linalg.solve(window.odometry.covariance, error)) / len(error))
-            window.odometry.reset()
-            origin, since = now, 0.0
-    return Drift(distance, position, heading, tuple(windows))
+        for comparison in compared.values():
+            comparison.update(simulation, planned)
+    return {mode: comparison.result() for mode, comparison in compared.items()}
 
 
 def _planned(lockstep: Lockstep, drive: Drive) -> Iterator[list[float]]:
@@ -161,30 +185,73 @@ def _error(told: Pose, true: Pose) -> np.ndarray:
     return np.array((told.x - true.x, told.y - true.y, wrap(told.yaw - true.yaw)))
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One line of the table."""
+
+    robot: str
+    ground: str
+    name: str
+    drive: Drive
+    seed: int
+
+
+@cache
+def _loaded(name: str) -> tuple[Robot, str]:
+    robot_file = load(name)
+    return robot_file.robot, urdf(robot_file)
+
+
+def run(job: Job) -> dict[str, Drift]:
+    """The drift of every mode on a drive; blocks are different ones for every seed."""
+    robot, text = _loaded(job.robot)
+    return drift(standing(robot, text, replace(GROUNDS[job.ground], seed=job.seed)), job.drive, MODES, job.seed)
+
+
+def jobs(robot: str, seeds: int) -> list[Job]:
+    """Named drives and so many random ones, on every ground."""
+    drives = [*DRIVES.items(), *((f"random {seed}", random_drive(seed)) for seed in range(seeds))]
+    return [
+        Job(robot, ground, name, drive, number)
+        for ground in GROUNDS
+        for number, (name, drive) in enumerate(drives)
+    ]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints the table."""
-    parser = argparse.ArgumentParser(prog="python -m hexapod_control.sim.drift", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m hexapod_control.sim.drift", description=__doc__.partition("\n")[0])
     parser.add_argument("--robot", default="phantomx", help="name or robot file (default: %(default)s)")
     parser.add_argument("--seeds", type=int, default=20, help="random drives per ground (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="drives at a time (default: one per CPU)")
     options = parser.parse_args(arguments)
-    robot_file = load(options.robot)
-    robot, text = robot_file.robot, urdf(robot_file)
-    print(f"{'ground':14s} {'drive':14s} {'mode':9s} {'way m':>6s} {'error %':>8s} {'deg/m':>6s} {'NEES/dof':>9s}")
-    for ground, world in GROUNDS.items():
-        drives = {**DRIVES, **{f"random {k}": random_drive(k) for k in range(options.seeds)}}
-        for mode in MODES:
-            squared: list[float] = []
-            for number, (name, drive) in enumerate(drives.items()):
-                found = drift(standing(robot, text, world), drive, mode, number)
-                squared += found.windows if name.startswith("random") else ()
-                print(
-                    f"{ground:14s} {name:14s} {mode:9s} {found.distance:6.2f} {100.0 * found.share:8.2f}"
-                    f" {math.degrees(found.heading_per_metre):6.2f} {np.mean(found.windows):9.2f}",
-                    flush=True,
-                )
-            if squared:
-                print(f"{ground:14s} {'all random':14s} {mode:9s} {'':6s} {'':8s} {'':6s} {np.mean(squared):9.2f}")
+    print(f"{'ground':13s} {'drive':13s} {'mode':9s} {'way m':>6s} {'error %':>8s} {'deg/m':>6s} {'NEES/dof':>9s}")
+    listed = jobs(options.robot, options.seeds)
+    with ProcessPoolExecutor(options.jobs) as pool:
+        found = zip(listed, pool.map(run, listed), strict=True)
+        for ground, rows in groupby(found, key=lambda row: row[0].ground):
+            _print(ground, options.seeds, [(job.name, drifts) for job, drifts in rows])
     return 0
+
+
+def _print(ground: str, seeds: int, rows: Sequence[tuple[str, dict[str, Drift]]]) -> None:
+    for mode in MODES:
+        for name, drifts in rows:
+            if name in DRIVES:
+                print(_line(ground, name, mode, [drifts[mode]]))
+        random_ones = [drifts[mode] for name, drifts in rows if name not in DRIVES]
+        if random_ones:
+            print(_line(ground, f"{seeds} random", mode, random_ones), flush=True)
+
+
+def _line(ground: str, name: str, mode: str, drifts: Sequence[Drift]) -> str:
+    """The worst drift of several drives, and the mean of all their windows."""
+    windows = np.mean([square for one in drifts for square in one.windows])
+    return (
+        f"{ground:13s} {name:13s} {mode:9s} {np.mean([one.distance for one in drifts]):6.2f}"
+        f" {100.0 * max(one.share for one in drifts):8.2f}"
+        f" {math.degrees(max(one.heading_per_metre for one in drifts)):6.2f} {windows:9.2f}"
+    )
 
 
 if __name__ == "__main__":

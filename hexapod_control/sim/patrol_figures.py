@@ -113,7 +113,7 @@ class Senses:
 
     def update(self, lockstep: Lockstep, planned: Sequence[float]) -> None:
         """After every tick."""
-        self.odometry.update(lockstep, planned)
+        self.odometry.update(lockstep.simulation, planned)
         self._ticks += 1
         if self._ticks % self._every:
             return

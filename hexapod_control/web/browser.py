@@ -37,11 +37,15 @@ class NoBrowserError(RuntimeError):
     """There is no Chromium, or it does not answer."""
 
 
+class MissingBrowserError(NoBrowserError):
+    """There is no Chromium on this machine."""
+
+
 def program() -> str:
-    """Chromium's path. Raises NoBrowserError."""
+    """Chromium's path. Raises MissingBrowserError."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
-        raise NoBrowserError("Chromium is missing: apt install chromium")
+        raise MissingBrowserError("Chromium is missing: apt install chromium")
     return found
 
 

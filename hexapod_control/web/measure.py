@@ -18,8 +18,8 @@ from urllib.parse import unquote, urlsplit
 import aiohttp
 
 from hexapod_control.web.browser import Browser, Page
+from hexapod_control.web.files import STATIC, pages
 from hexapod_control.web.protocol import VERSION
-from hexapod_control.web.server import STATIC, pages
 
 WINDOW = 5.0  # [s] of every figure
 SPECTATORS = 5

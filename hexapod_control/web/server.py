@@ -1,22 +1,15 @@
 """The HTTP and WebSocket server of the page (aiohttp >= 3.8), in a thread of its own.
 
 Commands go out through `do`, called in the server's thread, which also asks for the states while somebody looks;
-answers come in from any thread through `tell`. Every client has a mailbox in which a new state replaces one that was
-not sent yet, and a task that empties it: who does not read gets less, and delays nobody.
+answers come in from any thread through `tell`. Every client has a mailbox: who does not read delays nobody.
 """
 
 from __future__ import annotations
 
 import asyncio
-import gzip
-import math
-import mimetypes
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from aiohttp import WSCloseCode, WSMsgType, web
@@ -24,61 +17,14 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from hexapod_control.web import protocol
 from hexapod_control.web.access import Gate
 from hexapod_control.web.desk import Action, Close, Desk, Do, Tell
+from hexapod_control.web.files import Files, refuse
+from hexapod_control.web.mailbox import Mailbox
 from hexapod_control.web.protocol import Refused
 
 Look = Callable[[], Mapping[str, Any] | None]
-STATIC = Path(__file__).parent / "static"
 HEARTBEAT = 2.0  # [s] after which a silent client is asked, and half of it later cut off
 TICK = 0.2  # [s]
 START = 5.0  # [s] for the socket to open
-STALLED = 5.0  # [s] without taking a message
-MAIL = 64  # messages beside the state that wait for one client; one that has more is cut off
-TYPES = {".js": "text/javascript", ".svg": "image/svg+xml", ".webmanifest": "application/manifest+json"}
-HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "gamepad=(self), camera=(), microphone=(), geolocation=()",
-    "Cache-Control": "no-cache",
-}
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; manifest-src 'self'; "
-    "connect-src 'self' ws://{host} wss://{host}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One file of the page."""
-
-    data: bytes
-    packed: bytes  # by gzip
-    kind: str
-
-
-def pages() -> dict[str, Page]:
-    """All files of the page by path."""
-    found: dict[str, Page] = {}
-    for path in sorted(file for file in STATIC.rglob("*") if file.is_file()):
-        kind = TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        data = path.read_bytes()
-        found[f"/{path.relative_to(STATIC).as_posix()}"] = Page(data, gzip.compress(data, mtime=0), kind)
-    return {**found, "/": found["/index.html"]}
-
-
-@dataclass(slots=True)
-class Mailbox:
-    """What waits for one client."""
-
-    socket: web.WebSocketResponse
-    transport: asyncio.Transport | None
-    sending: float = math.inf  # [s] since when the newest message has not got through
-    ending: asyncio.Task[None] | None = None
-    state: str | None = None
-    letters: deque[str] = field(default_factory=deque)
-    ready: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Server:
@@ -89,7 +35,7 @@ class Server:
         self._people = 0
         self._somebody = asyncio.Event()
         self._desk, self._gate, self._do, self._watch = desk, gate, do, watch
-        self._pages = pages()
+        self._files = Files(gate)
         self._boxes: dict[int, Mailbox] = {}
         self._sequence = 0
         self._loop = asyncio.new_event_loop()
@@ -153,7 +99,7 @@ class Server:
         self._ended = asyncio.Event()
         app = web.Application(client_max_size=protocol.LARGEST)
         app.router.add_get("/socket", self._socket)
-        app.router.add_get("/{path:.*}", self._file)
+        app.router.add_get("/{path:.*}", self._files.answer)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         try:
@@ -165,52 +111,36 @@ class Server:
             stream = asyncio.ensure_future(self._stream())
             while not self._ended.is_set():
                 self._act(self._desk.tick(time.monotonic()))
-                self._cut_stalled(time.monotonic())
+                for box in list(self._boxes.values()):
+                    box.cut_if_stalled(time.monotonic())
                 try:
                     await asyncio.wait_for(self._ended.wait(), TICK)
                 except asyncio.TimeoutError:  # noqa: UP041 - another class before Python 3.11
                     continue
             for box in list(self._boxes.values()):
-                await self._shut(box, WSCloseCode.GOING_AWAY, "the robot's server ends")
+                await box.shut(WSCloseCode.GOING_AWAY, "the robot's server ends")
             stream.cancel()
         finally:
             await runner.cleanup()
-
-    async def _file(self, request: web.Request) -> web.Response:
-        try:
-            self._gate.check_host(request.headers)
-        except Refused as refusal:
-            return _refusal(refusal)
-        page = self._pages.get(request.path)
-        if page is None:
-            return _refusal(Refused(404, "there is no such page"))
-        headers = {**HEADERS, "Content-Security-Policy": POLICY.format(host=request.headers["Host"])}
-        headers["Vary"] = "Accept-Encoding"
-        packed = "gzip" in request.headers.get("Accept-Encoding", "") and len(page.packed) < len(page.data)
-        if packed:
-            headers["Content-Encoding"] = "gzip"
-        headers["Content-Type"] = page.kind if not page.kind.startswith("text/") else f"{page.kind}; charset=utf-8"
-        return web.Response(body=page.packed if packed else page.data, headers=headers)
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         try:
             self._gate.check_origin(request.headers)
             number = self._desk.connect(request.remote or "", time.monotonic())
         except Refused as refusal:
-            return _refusal(refusal)
+            return refuse(refusal)
         socket = web.WebSocketResponse(heartbeat=HEARTBEAT, max_msg_size=protocol.LARGEST, compress=False)
         box = self._boxes[number] = Mailbox(socket, request.transport)
         sender: asyncio.Task[None] | None = None
         try:
             await socket.prepare(request)
-            sender = asyncio.ensure_future(self._send(box))
+            sender = asyncio.ensure_future(box.deliver())
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
                     self._act(self._desk.receive(number, message.data, time.monotonic()))
                 elif message.type is WSMsgType.BINARY:
                     self._act([Close(number, WSCloseCode.UNSUPPORTED_DATA, "texts only")])
-            if box.ending is not None:  # else this task would say goodbye first, with another code
-                await asyncio.wait([box.ending])
+            await box.ended()
         finally:
             if sender is not None:
                 sender.cancel()
@@ -218,23 +148,6 @@ class Server:
             self._act(self._desk.disconnect(number, time.monotonic()))
             self._count()
         return socket
-
-    @staticmethod
-    async def _send(box: Mailbox) -> None:
-        """Empties a mailbox for ever."""
-        try:
-            while True:
-                await box.ready.wait()
-                box.ready.clear()
-                box.sending = time.monotonic()
-                while box.letters:
-                    await box.socket.send_str(box.letters.popleft())
-                state, box.state = box.state, None
-                if state is not None:
-                    await box.socket.send_str(state)
-                box.sending = math.inf
-        except (ConnectionError, RuntimeError):
-            return  # it has gone; its reader notices
 
     async def _stream(self) -> None:
         """States, while somebody looks."""
@@ -257,8 +170,7 @@ class Server:
             elif isinstance(action, Tell):
                 self._tell(action)
             elif action.client in self._boxes:
-                box = self._boxes[action.client]
-                box.ending = box.ending or asyncio.ensure_future(self._shut(box, action.code, action.text))
+                self._boxes[action.client].end(action.code, action.text)
 
     def _tell(self, told: Tell) -> None:
         self._sequence += 1
@@ -266,10 +178,7 @@ class Server:
         for number, box in list(self._boxes.items()):
             client = self._desk.clients.get(number)
             if number == told.client or (told.client == 0 and client is not None and client.known):
-                box.letters.append(text)
-                box.ready.set()
-                if len(box.letters) > MAIL:
-                    self._cut(box)
+                box.add(text)
         if told.kind == "welcome":
             self._count()
 
@@ -277,8 +186,7 @@ class Server:
         for number, box in self._boxes.items():
             client = self._desk.clients.get(number)
             if client is not None and client.known:
-                box.state = state
-                box.ready.set()
+                box.show(state)
 
     def _count(self) -> None:
         self._people = sum(client.known for client in self._desk.clients.values())
@@ -287,32 +195,3 @@ class Server:
         else:
             self._somebody.clear()
         self._watch(self._people)
-
-    @staticmethod
-    async def _shut(box: Mailbox, code: int, text: str) -> None:
-        """Closes a connection after what was still to be said; who does not listen is cut off."""
-
-        async def end() -> None:
-            while box.letters:
-                await box.socket.send_str(box.letters.popleft())
-            await box.socket.close(code=code, message=text.encode()[:120])
-
-        try:
-            await asyncio.wait_for(end(), 1.0)
-        except (asyncio.TimeoutError, ConnectionError, RuntimeError):  # noqa: UP041
-            Server._cut(box)
-
-    def _cut_stalled(self, now: float) -> None:
-        for box in list(self._boxes.values()):
-            if now - box.sending > STALLED:
-                self._cut(box)
-
-    @staticmethod
-    def _cut(box: Mailbox) -> None:
-        if box.transport is not None:
-            box.transport.abort()
-
-
-def _refusal(refusal: Refused) -> web.Response:
-    headers = {**HEADERS, "Content-Security-Policy": "default-src 'none'"}
-    return web.Response(status=refusal.code, text=f"{refusal.text}\n", headers=headers)
