@@ -9,7 +9,7 @@ from geometry_msgs.msg import Pose, Quaternion, TwistStamped
 from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.parameter import Parameter
 from ros_bench import STEP, Bench, robot, standing, tables, twist
-from sensor_msgs.msg import JointState, MultiDOFJointState
+from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64, String
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
@@ -253,6 +253,31 @@ def test_diagnostics_tell_rate_source_and_last_refusal(bench):
     assert "linear.x is nan" in values()[""]
     assert int(values()["overruns"]) >= 0
     assert node.planner.state.value == "standing"
+
+
+def test_senses_are_listened_to_while_they_are_wanted_and_a_lost_one_is_said(bench):
+    node = bench.planner(adaptive_touch_down=True)
+    layout, sender = messages.FootLayout(robot()), bench.publisher(MultiDOFJointState, "foot_states")
+    zero = np.zeros((6, 3))
+
+    def sent(forces):
+        sender.publish(layout.message(zero, zero, np.array(forces), messages.time(1)))
+
+    sent([5.0, 5.0, 5.0, 5.0, 5.0, 0.0])
+    bench.until(lambda: node.planner.senses.touching == (True,) * 5 + (False,))
+    assert node.status()["foot_states"] == "used" and node.status()["imu/data"] == "off"
+    bench.until(lambda: any("foot_states is silent" in text for text in node.said()))
+    assert node.status()["foot_states"] == "silent" and node.planner.senses.touching is None
+    sent([math.nan] * 6)
+    bench.until(lambda: any("foot_states refused" in text for text in node.said()))
+    assert node.planner.senses.touching is None
+    node.set_parameters([Parameter("adaptive_touch_down", value=False), Parameter("imu_levelling", value=True)])
+    bench.until(lambda: sender.get_subscription_count() == 0)
+    imu = bench.publisher(Imu, "imu/data")
+    told = messages.Inertial((0.03, -0.05, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81))
+    imu.publish(messages.inertial_message(told, messages.time(1)))
+    bench.until(lambda: node.planner.senses.lean is not None)
+    assert node.planner.senses.lean == pytest.approx((0.03, -0.05), abs=1e-9)
 
 
 def test_no_tick_counts_more_than_two_periods(bench):

@@ -11,10 +11,10 @@ from ruamel.yaml import YAML
 
 from hexapod_control import navigation
 from hexapod_control.cli.main import main
+from hexapod_control.core.abilities import Abilities
 from hexapod_control.core.body import NEUTRAL
 from hexapod_control.core.posture import row_at
 from hexapod_control.core.se2 import Twist
-from hexapod_control.core.abilities import Abilities
 from hexapod_control.core.walk import Walk
 from hexapod_control.robots.load import known_robots, load
 from hexapod_control.robots.nav2 import Nav2FileError, describe, fill

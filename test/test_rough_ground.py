@@ -16,6 +16,13 @@ from hexapod_control.core.planner import State
 from hexapod_control.core.se2 import ZERO, Twist, exp
 from hexapod_control.core.senses import Adaptation, Source
 from hexapod_control.core.stability import GRAVITY
+from hexapod_control.robots.load import load
+from hexapod_control.robots.urdf import urdf
+from hexapod_control.sim import figures, rough_figures
+from hexapod_control.sim.lockstep import walk as walked
+from hexapod_control.sim.sensing import Sensing
+from hexapod_control.sim.settings import WorldSettings
+from hexapod_control.sim.simulation import Simulation
 
 NAMES = ("phantomx", "article")
 FEET = Adaptation(touch_down=True)
@@ -308,3 +315,52 @@ def test_touching_has_hysteresis_between_its_two_thresholds():
         contacts.take([share * even] * 6)
         seen.append(contacts.feet[0])
     assert seen == [False, False, True, True, False]
+
+
+# --- the same in physics ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def high_stepper():
+    robot_file = load("phantomx")
+    return rough_figures.stepping_high(robot_file.robot), urdf(robot_file)
+
+
+def way(high_stepper, ground_, seed=1):
+    return rough_figures.walk(rough_figures.started(*high_stepper, ground_.world, ground_.adaptation, seed))
+
+
+GROUNDS = {ground_.name: ground_ for ground_ in rough_figures.GROUNDS}
+
+
+@pytest.mark.physics
+@pytest.mark.parametrize(("blocks", "least", "better"), [("blocks 2 cm", 0.94, 0.04), ("blocks 3 cm", 0.86, 0.1)])
+def test_feet_that_feel_get_farther_over_blocks_than_blind_ones_and_tilt_less(blocks, least, better, high_stepper):
+    blind, found = way(high_stepper, GROUNDS[f"{blocks}, blind"]), way(high_stepper, GROUNDS[f"{blocks}, feet feel"])
+    assert not found.fell
+    assert found.ratio >= max(least, blind.ratio + better)
+    assert found.tilt < blind.tilt
+
+
+@pytest.mark.physics
+def test_levelling_on_top_makes_the_body_calmer_on_blocks(high_stepper):
+    feel, both = way(high_stepper, GROUNDS["blocks 2 cm, feet feel"]), way(high_stepper, GROUNDS["blocks 2 cm, both"])
+    assert not both.fell
+    assert both.tilt < 0.6 * feel.tilt
+
+
+@pytest.mark.physics
+def test_up_a_slope_a_levelled_robot_gets_as_far_as_it_is_told(high_stepper):
+    blind, found = (way(high_stepper, GROUNDS[f"slope 15 deg, {how}"]) for how in ("blind", "level"))
+    assert not found.fell
+    assert 0.97 <= found.ratio <= 1.03
+    assert found.tilt < blind.tilt - 3.0
+
+
+@pytest.mark.physics
+@pytest.mark.parametrize("number", [0, 4])
+def test_on_flat_ground_both_senses_keep_the_limits_of_the_walk(number):
+    robot_file, case = load("phantomx"), figures.CASES[number]
+    simulation = Simulation(robot_file.robot, urdf(robot_file), WorldSettings())
+    found = walked(simulation, case.course, lambda s, planner: Sensing(s, planner, Adaptation(True, True)))
+    assert not case.limits.broken_by(found), figures.line(case, found)

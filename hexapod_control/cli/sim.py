@@ -15,7 +15,7 @@ from hexapod_control.servos.protocols import PROTOCOLS
 from hexapod_control.servos.settings import LOOPBACK
 from hexapod_control.sim.settings import WorldSettings
 
-WORLD = ("world", "seed", "slope_deg", "friction", "payload", "servo_model")
+WORLD = ("world", "seed", "slope_deg", "block_height", "friction", "payload", "servo_model")
 FILMS = (".gif", ".png")
 SPEEDS = (0.05, 10.0)
 SEGMENTS = (1.4, 600.0)  # [s]
@@ -39,6 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--odometry", choices=("commanded", "legs", "legs_imu"), help="what odometry goes by (default: legs)"
     )
+    parser.add_argument("--adaptive-touch-down", action="store_true", help="feet come down until they touch the ground")
+    parser.add_argument("--imu-levelling", action="store_true", help="keep the body level by the IMU")
     page = parser.add_argument_group("page in the browser")
     page.add_argument("--lan", action="store_true", help="open the page to the network, with an invitation as QR code")
     page.add_argument("--port", type=int, metavar="N", help="port of the page (default: 8770, or a free one)")
@@ -47,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     world.add_argument("--world", help="flat, slope, blocks, bumps or obstacles")
     world.add_argument("--seed", type=int, help="seed of blocks, bumps and obstacles")
     world.add_argument("--slope-deg", type=float, metavar="DEG", help="angle of the slope, + is uphill")
+    world.add_argument("--block-height", type=float, metavar="M", help="blocks are up to so much higher or lower [m]")
     world.add_argument("--friction", type=float, help="coefficient of friction")
     world.add_argument("--payload", type=float, metavar="KG", help="load on the body [kg]")
     world.add_argument("--servo-model", metavar="NAME", help="servo of all joints (default: the robot file's)")

@@ -16,6 +16,7 @@ from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
+from hexapod_control.core.abilities import Abilities
 from hexapod_control.core.body import NEUTRAL
 from hexapod_control.core.gaits import Gait
 from hexapod_control.core.kinematics import Row, hip_to_base, leg_forward
@@ -24,7 +25,6 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import ZERO, Twist
 from hexapod_control.core.stability import convex_hull
 from hexapod_control.core.stance import IN_FLIGHT, Point
-from hexapod_control.core.abilities import Abilities
 from hexapod_control.core.walk import Walk
 
 SHARE = 0.9  # of the greatest speeds: the rest is for the corrections of a controller along the other axes
