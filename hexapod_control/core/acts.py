@@ -15,11 +15,11 @@ from hexapod_control.core import motions
 from hexapod_control.core.body import NEUTRAL, BodyPose
 from hexapod_control.core.folding import folded, raised
 from hexapod_control.core.kinematics import Array, forward, inverse, read_only
-from hexapod_control.core.plan import Plan, State
-from hexapod_control.core.planner import Planner
+from hexapod_control.core.plan import State
 from hexapod_control.core.posture import row_at
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.se2 import ZERO, Twist
+from hexapod_control.core.stage import Stage, where
 
 MARCH = Twist(1e-6, 0.0, 0.0)  # steps on the spot: as good as no motion, but not a zero command
 CLOSE = 1e-4  # [m, rad] of a body pose from its goal
@@ -27,33 +27,6 @@ ON_ITS_FEET = (State.STANDING, State.WALKING, State.MOVING)
 
 Act = Iterator[str]
 """Yields once per tick: a text that says what is wrong, or nothing while it is under way; ends when it is done."""
-
-
-class Stage:
-    """What acts work on: the planner and what it said last."""
-
-    def __init__(self, planner: Planner) -> None:
-        self.planner = planner
-        self.plan: Plan | None = None  # of the last tick
-        self.dt = 0.0  # [s] of this tick
-        self.step: motions.Step | None = None  # under way, the innermost
-
-    @property
-    def twist(self) -> Twist:
-        """The twist executed in the last tick."""
-        return self.plan.twist if self.plan is not None else ZERO
-
-    @property
-    def resting(self) -> bool:
-        """True while the robot neither walks nor moves a foot."""
-        walk = self.planner.standing_walk
-        return walk.still if walk is not None else self.planner.state is State.SITTING
-
-    @property
-    def at_home(self) -> bool:
-        """True while the robot stands in its neutral stance."""
-        walk = self.planner.standing_walk
-        return walk is not None and walk.at_home
 
 
 def _rest(stage: Stage) -> Act:
@@ -328,10 +301,3 @@ def act(stage: Stage, step: motions.Step) -> Act:
         if said is None:
             return
         yield said if not said or said.startswith(where(stage.step)) else f"{where(step)}{said}"
-
-
-def where(step: motions.Step | None) -> str:
-    """Beginning of a message about a step: file:line and kind."""
-    if step is None:
-        return ""
-    return f"{step.place + ': ' if step.place else ''}{motions.NAMES[type(step)]}: "

@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from hexapod_control.core.acts import Act, Stage, act, where
+from hexapod_control.core.acts import Act, act
 from hexapod_control.core.motions import NAMES, Motion, Sit, Stand, Step
 from hexapod_control.core.plan import Plan, State
 from hexapod_control.core.planner import Planner
 from hexapod_control.core.se2 import ZERO, Twist
+from hexapod_control.core.stage import Stage, where
 
 
 class PlayerState(Enum):
