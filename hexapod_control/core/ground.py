@@ -31,7 +31,8 @@ EVEN = 0.003  # [m] a contact this near to the expected ground is the expected g
 SEARCH = 0.15  # [m/s] at which a late foot sinks
 DEPTH = 0.4  # share of the walk's height that feet follow the ground below and above the plane
 STOP = 10.0  # [m/s^2] at which a foot is stopped
-START = 3.0  # [m/s^2] at which the search gets going
+START = 6.0  # [m/s^2] at which the search gets going
+SPARE = 0.008  # [m] of its reach a leg keeps that stands low or high: a straight leg is a jerky one
 SHORTEST_STOP = 0.02  # [s]
 WAIT = 0.15  # cycles a lift-off waits at most
 RETREAT = 1.0  # [s] in which feet come back to the plane where they are out of reach
@@ -161,11 +162,11 @@ class Ground:
             self.sinking[leg] = 0.0
             return
         aim = 0.0
-        if foot.z and not reach(leg, foot, foot.z):
+        if foot.z and not reach(leg, foot, foot.z + math.copysign(SPARE, foot.z)):
             aim = math.copysign(min(SEARCH, abs(foot.z) / dt), foot.z)
         elif not self.touches(leg) and not leaving:
             left = foot.z + self.depth
-            ahead = SEARCH * (dt + SEARCH / (2.0 * STOP))
+            ahead = SPARE + SEARCH * (dt + SEARCH / (2.0 * STOP))
             if left > 0.0 and reach(leg, foot, foot.z - ahead):
                 aim = min(SEARCH, math.sqrt(2.0 * STOP * left), left / dt)
         self.sinking[leg] = speed = min(max(aim, speed - STOP * dt), speed + (START if speed >= 0.0 else STOP) * dt)
