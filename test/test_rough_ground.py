@@ -359,7 +359,7 @@ def test_up_a_slope_a_levelled_robot_gets_as_far_as_it_is_told(phantomx):
 
 
 @pytest.mark.physics
-@pytest.mark.parametrize("number", [0, 4])
+@pytest.mark.parametrize("number", [0, 4, 7])
 def test_on_flat_ground_both_senses_keep_the_limits_of_the_walk(number):
     robot_file, case = load("phantomx"), figures.CASES[number]
     simulation = Simulation(robot_file.robot, urdf(robot_file), WorldSettings())

@@ -32,6 +32,10 @@ SEARCH = 0.15  # [m/s] at which a late foot sinks
 DEPTH = 0.4  # share of the walk's height that feet follow the ground below and above the plane
 STOP = 10.0  # [m/s^2] at which a foot is stopped
 START = 6.0  # [m/s^2] at which the search gets going
+LATE, LOOSE = (
+    0.03,
+    0.1,
+)  # [s] without contact before a foot that has just landed, or has carried, is sent down on flat ground
 SPARE = 0.008  # [m] of its reach a leg keeps that stands low or high: a straight leg is a jerky one
 SHORTEST_STOP = 0.02  # [s]
 WAIT = 0.15  # cycles a lift-off waits at most
@@ -63,14 +67,15 @@ class Ground:
         self._rates = (0.0, 0.0, 0.0)  # [1/s, 1/s, m/s] of the plane's slope along x and y and of its height
         self.sinking = [0.0] * count  # [m/s] of every planted foot
         self.rough = 0.0  # 0: flat; 1: so rough that feet should come down early
-        self._down = [True] * count
+        self._down = [True] * count  # has the foot touched since it is planted
+        self._loose = [0.0] * count  # [s] since a planted foot has touched
         self._fresh: frozenset[int] = frozenset()  # feet that have moved in this tick before they began to sink
 
     def copy(self) -> Ground:
         """An independent ground in the same state."""
         other = Ground.__new__(Ground)
         other.__dict__.update(self.__dict__)
-        other.sinking, other._down = self.sinking[:], self._down[:]
+        other.sinking, other._down, other._loose = self.sinking[:], self._down[:], self._loose[:]
         return other
 
     @property
@@ -158,13 +163,18 @@ class Ground:
     def _search(self, leg: int, foot: Foot, leaving: bool, dt: float, reach: Reach) -> None:
         """Sinks a planted foot that does not touch."""
         speed = self.sinking[leg]
+        self._loose[leg] = self._loose[leg] + dt if foot.planted and not self.touches(leg) else 0.0
         if not foot.planted:
             self.sinking[leg] = 0.0
             return
         aim = 0.0
         if foot.z and not reach(leg, foot, foot.z + math.copysign(SPARE, foot.z)):
             aim = math.copysign(min(SEARCH, abs(foot.z) / dt), foot.z)
-        elif not self.touches(leg) and not leaving:
+        elif (
+            not self.touches(leg)
+            and not leaving
+            and (speed or self._loose[leg] > (1.0 - self.rough) * (LOOSE if self._down[leg] else LATE))
+        ):
             left = foot.z + self.depth
             ahead = SPARE + SEARCH * (dt + SEARCH / (2.0 * STOP))
             if left > 0.0 and reach(leg, foot, foot.z - ahead):
