@@ -335,7 +335,7 @@ GROUNDS = {ground_.name: ground_ for ground_ in rough_figures.GROUNDS}
 
 
 @pytest.mark.physics
-@pytest.mark.parametrize(("blocks", "least", "better"), [("blocks 2 cm", 0.955, 0.05), ("blocks 3 cm", 0.86, 0.1)])
+@pytest.mark.parametrize(("blocks", "least", "better"), [("blocks 2 cm", 0.95, 0.05), ("blocks 3 cm", 0.86, 0.1)])
 def test_feet_that_feel_get_farther_over_blocks_than_blind_ones_and_tilt_less(blocks, least, better, phantomx):
     blind, found = way(phantomx, GROUNDS[f"{blocks}, blind"]), way(phantomx, GROUNDS[f"{blocks}, feet feel"])
     assert not found.fell
@@ -347,7 +347,7 @@ def test_feet_that_feel_get_farther_over_blocks_than_blind_ones_and_tilt_less(bl
 def test_levelling_on_top_makes_the_body_calmer_on_blocks(phantomx):
     feel, both = way(phantomx, GROUNDS["blocks 2 cm, feet feel"]), way(phantomx, GROUNDS["blocks 2 cm, both"])
     assert not both.fell
-    assert both.tilt < 0.6 * feel.tilt
+    assert both.tilt < 0.75 * feel.tilt
 
 
 @pytest.mark.physics

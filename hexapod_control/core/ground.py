@@ -158,7 +158,10 @@ class Ground:
             if foot.progress is not None and not reach(leg, foot, foot.z):
                 foot.z = self._lowered(leg, foot, reach)
         self._fresh = frozenset()
-        self._follow([foot for foot, down in zip(feet, self.contacts, strict=True) if down and foot.planted], feet, dt)
+        standing = [foot for foot, down in zip(feet, self.contacts, strict=True) if foot.planted and down]
+        if len(standing) < CARRYING:
+            standing = [foot for foot in feet if foot.planted]
+        self._follow(standing, feet, dt)
 
     def _search(self, leg: int, foot: Foot, leaving: bool, dt: float, reach: Reach) -> None:
         """Sinks a planted foot that does not touch."""

@@ -46,7 +46,7 @@ class Ground:
     name: str
     world: WorldSettings
     adaptation: Adaptation
-    least_ratio: float  # of the way, over the commanded one; 0: only printed
+    least_ratio: float  # of the way, over the commanded one, mean of the seeds; 0: only printed
     lift: float  # [m] of the steps
     seeds: tuple[int, ...] = (1, 2, 3)
 
@@ -55,7 +55,7 @@ def _blocks(height: float) -> WorldSettings:
     return WorldSettings(world="blocks", block_height=height)
 
 
-LOW, HIGH = 0.037, 0.045  # [m]
+LOW, HIGH = 0.037, 0.046  # [m]
 MANY = (1, 2, 3, 4, 5, 6)
 SLOPE = WorldSettings(world="slope", slope_deg=15.0)
 GROUNDS = (
@@ -127,21 +127,23 @@ def walk(run: Sensing, speed: float = SPEED) -> Way:
     return found
 
 
-HEAD = f"{'ground':24s} {'seed':>4s} {'ratio':>6s} {'executed':>8s} {'tilt deg':>8s} {'most':>6s}  limit"
+HEAD = f"{'ground':24s} {'seed':>4s} {'ratio':>6s} {'executed':>8s} {'tilt deg':>8s} {'most':>6s}"
 
 
 def line(ground: Ground, seed: int, found: Way) -> str:
     """One row of the table."""
     most = math.degrees(max(found.tilts, default=0.0))
-    verdict = "FELL" if found.fell else "" if not ground.least_ratio else "kept" if kept(ground, found) else "BROKEN"
-    limit = f"{ground.least_ratio:.2f} {verdict}" if ground.least_ratio else verdict
     figures = f"{found.ratio:6.3f} {found.executed:8.3f} {found.tilt:8.2f} {most:6.2f}"
-    return f"{ground.name:24s} {seed:4d} {figures}  {limit}".rstrip()
+    return f"{ground.name:24s} {seed:4d} {figures}{'  FELL' if found.fell else ''}"
 
 
-def kept(ground: Ground, found: Way) -> bool:
-    """True if a walk is as good as is asked for."""
-    return not found.fell and found.ratio >= ground.least_ratio
+def kept(ground: Ground, found: Sequence[Way]) -> bool:
+    """True if the walks of all seeds are as good as is asked for."""
+    return not ground.least_ratio or (not any(way.fell for way in found) and _mean(found) >= ground.least_ratio)
+
+
+def _mean(found: Sequence[Way]) -> float:
+    return sum(way.ratio for way in found) / len(found)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -159,10 +161,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     for ground in GROUNDS:
         robot = stepping(robot_file.robot, ground.lift)
+        found = []
         for seed in ground.seeds:
-            found = walk(started(robot, text, ground.world, ground.adaptation, seed))
-            good = good and (kept(ground, found) or not ground.least_ratio)
-            print(line(ground, seed, found), flush=True)
+            found.append(walk(started(robot, text, ground.world, ground.adaptation, seed)))
+            print(line(ground, seed, found[-1]), flush=True)
+        good = good and kept(ground, found)
+        if ground.least_ratio:
+            verdict = "kept" if kept(ground, found) else "BROKEN"
+            print(f"{ground.name:24s} mean {_mean(found):6.3f}  limit {ground.least_ratio:.2f} {verdict}")
     return 0 if good else 1
 
 
