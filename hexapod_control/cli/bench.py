@@ -90,6 +90,8 @@ def _measured(name: str, robot_file: RobotFile, robot: str) -> dict[str, object]
 
         return bus.measure(robot_file, robot, _tell)
     if name == "web":
+        import rclpy  # noqa: F401  the page's node needs it, in a process of its own
+
         from hexapod_control.bench import web
 
         return web.measure(robot, _tell)
