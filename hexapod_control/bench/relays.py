@@ -46,9 +46,9 @@ class TimedPlanner(GaitPlanner):
         self._began = self.get_clock().now().nanoseconds
         super().tick()
 
-    def _timed(self, plan: Plan, stamp: Any) -> None:
+    def _timed(self, plan: Plan, stamp: Any, motion: str = "") -> None:
         took = 1e-9 * (messages.nanoseconds(stamp) - self._began)
-        self._publish_row(plan, messages.time(self._began))
+        self._publish_row(plan, messages.time(self._began), motion)
         self._planning.publish(Float64(data=took))
 
 
