@@ -171,7 +171,7 @@ def test_a_recording_of_one_robot_has_nothing_of_the_other_and_cannot_hold_it_up
         assert bad.returncode == 1 and "no bag can be written there" in (tmp_path / "bad.txt").read_text()
         robots.until(lambda: truth.last.time > begin + DRIVE, "walking on")
         way = truth.at(begin).inverse() @ truth.at(begin + DRIVE)
-        assert 0.05 < way.x / DRIVE < 0.088  # two robots and two recorders are more than two cores can do in time
+        assert way.x / DRIVE == pytest.approx(0.08, rel=0.1)
         robots.operators[0].twist = ZERO
         good.send_signal(signal.SIGINT)
         robots.until(lambda: good.poll() is not None, "the end of the recorder")
