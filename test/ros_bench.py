@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import rclpy
 from geometry_msgs.msg import Twist as TwistMessage
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
@@ -22,6 +21,7 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import Twist
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import COMMAND
+from hexapod_control.nodes.executor import make_executor
 from hexapod_control.nodes.gait_planner import GaitPlanner
 from hexapod_control.nodes.servo_driver import ServoDriver
 from hexapod_control.robots.load import load
@@ -50,7 +50,7 @@ class Bench:
 
     def __init__(self) -> None:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-        self.executor = SingleThreadedExecutor()
+        self.executor = make_executor()
         self.nodes: list[Any] = []
         self.probe = self.add(rclpy.create_node("probe"))
         self._clock: Any = None
@@ -74,10 +74,14 @@ class Bench:
 
     def until(self, condition: Callable[[], Any], seconds: float = 5.0, what: str = "") -> float:
         """Spins until the condition holds; fails after so many seconds. Returns how long it took [s]."""
-        start = time.monotonic()
+        start = asked = time.monotonic()
         while not condition():
-            assert time.monotonic() - start < seconds, f"{what or 'condition'} not within {seconds} s"
+            now = time.monotonic()
+            assert now - start < seconds, f"{what or 'condition'} not within {seconds} s"
             self.executor.spin_once(timeout_sec=0.01)
+            while time.monotonic() < 2 * now - asked:  # a slow question must not keep the nodes from their work
+                self.executor.spin_once(timeout_sec=0.0)
+            asked = time.monotonic()
         return time.monotonic() - start
 
     def publisher(self, kind: Any, topic: str, qos: QoSProfile = COMMAND, node: Any = None, matched: int = 1) -> Any:

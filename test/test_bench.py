@@ -14,7 +14,7 @@ from hexapod_control.bench.floor import Floor, compiled
 from hexapod_control.cli import bench
 from hexapod_control.cli.main import main
 from hexapod_control.core.body import BodyPose
-from hexapod_control.core.leg_gap import ENOUGH, Ring
+from hexapod_control.core.leg_gap import ENOUGH
 from hexapod_control.core.se2 import Twist
 
 SAME = 1e-9
@@ -62,12 +62,12 @@ def test_the_c_floor_carries_the_body_in_any_pose(library):
 def test_the_c_floor_measures_the_gap_of_legs_that_come_near_each_other(library):
     planner = tick.standing(robot("article"), "tripod")
     planner = tick.walking(robot("article"), "tripod", fitting(planner, Twist(1.0, 0.0, 0.0), 0.9, "tripod"))
-    floor, ring, near = Floor(library, planner), Ring.of(planner.robot), 0
+    floor, near = Floor(library, planner), 0
     for _ in range(300):
-        gap = tick.planned(planner, ring)[1]
+        gap = planner.step(tick.DT).gap
         floor.plan(tick.DT, 1)
-        assert gap.distance == pytest.approx(float(floor.said("gap")), abs=SAME)
-        near += gap.distance < ENOUGH
+        assert gap == pytest.approx(float(floor.said("gap")), abs=SAME)
+        near += gap < ENOUGH
     assert 0 < near < 300
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from hexapod_control.bench.floor import Floor, compiled
 from hexapod_control.core.kinematics import Array, inverse, joint_velocities
-from hexapod_control.core.leg_gap import Gap, Ring
 from hexapod_control.core.plan import Plan, State
 from hexapod_control.core.planner import Planner
 from hexapod_control.core.posture import row_at
@@ -20,6 +19,7 @@ from hexapod_control.core.se2 import Twist
 DT = 0.02  # [s]
 TWIST = Twist(0.08, 0.0, 0.2)  # an arc; the slower gaits scale it
 SETTLED = 3.0  # [s] after which the ramps are over
+SAID = ("feet", "feet_velocity", "support", "row", "joint_velocity", "contacts", "twist", "pose", "margin", "gap")
 SAME = 500  # ticks over which the rows are compared
 REPEATS = 41  # interleaved batches: Python, C, Python, C ..., each short enough to run undisturbed on a busy machine
 PYTHON_TICKS, C_TICKS = 50, 1200  # per batch
@@ -44,31 +44,23 @@ def walking(robot: Robot, gait: str, twist: Twist = TWIST) -> Planner:
     return planner
 
 
-def planned(planner: Planner, ring: Ring, dt: float = DT) -> tuple[Plan, Gap]:
-    """One tick of the planner and what is looked at in every row."""
+def python_tick(planner: Planner, joints: Array, dt: float = DT) -> tuple[Plan, Array, Array]:
+    """What is done per tick: (plan with the gap between the legs, joints (n, 3) [rad], joint speeds (n, 3) [rad/s])."""
     plan = planner.step(dt)
-    assert planner._row is not None  # it walks
-    return plan, ring.gap(planner._row)
-
-
-def python_tick(planner: Planner, ring: Ring, joints: Array, dt: float = DT) -> tuple[Plan, Gap, Array, Array]:
-    """What is done per tick: (plan, gap between the legs, joints (n, 3) [rad], joint speeds (n, 3) [rad/s])."""
-    plan, gap = planned(planner, ring, dt)
     assert plan.feet is not None  # it walks
     solution = inverse(planner.robot, plan.feet, joints)
-    return plan, gap, solution.joints, joint_velocities(planner.robot, solution.joints, plan.feet_velocity)
+    return plan, solution.joints, joint_velocities(planner.robot, solution.joints, plan.feet_velocity)
 
 
 def difference(planner: Planner, floor: Floor, ticks: int = SAME) -> float:
     """Greatest difference between Python and C over a walk [rad, rad/s, m, N]."""
-    joints, ring = np.array(planner._row), Ring.of(planner.robot)
+    joints = np.array(planner._row)
     worst = 0.0
     for _ in range(ticks):
-        plan, gap, joints, speeds = python_tick(planner, ring, joints)
+        plan, joints, speeds = python_tick(planner, joints)
         floor.walk(DT, 1)
-        pairs = [(joints, floor.joints), (speeds, floor.joint_speeds), (np.array(gap.distance), floor.said("gap"))]
-        names = ("feet", "feet_velocity", "support", "row", "joint_velocity", "contacts", "twist", "pose", "margin")
-        pairs += [(np.array(getattr(plan, name)), floor.said(name)) for name in names]
+        pairs = [(joints, floor.joints), (speeds, floor.joint_speeds)]
+        pairs += [(np.array(getattr(plan, name)), floor.said(name)) for name in SAID]
         worst = max(worst, *(float(np.abs(ours - other).max()) for ours, other in pairs))
     return worst
 
@@ -105,16 +97,15 @@ def measure(robot: Robot, progress: Callable[[str], None]) -> dict[str, object]:
 
 def _timed(planner: Planner, floor: Floor) -> tuple[dict[str, float], dict[str, object]]:
     """Medians of the batches: the whole tick, and its parts (kinematics: whole less planner)."""
-    ring = Ring.of(planner.robot)
 
     def walk() -> None:
         joints = np.array(planner._row)
         for _ in range(PYTHON_TICKS):
-            _, _, joints, _ = python_tick(planner, ring, joints)
+            _, joints, _ = python_tick(planner, joints)
 
     def plan() -> None:
         for _ in range(PYTHON_TICKS):
-            planned(planner, ring)
+            planner.step(DT)
 
     works = (walk, lambda: floor.walk(DT, C_TICKS), plan, lambda: floor.plan(DT, C_TICKS))
     counts = (PYTHON_TICKS, C_TICKS, PYTHON_TICKS, C_TICKS)

@@ -15,7 +15,6 @@ from geometry_msgs.msg import Twist as TwistMessage
 from geometry_msgs.msg import TwistStamped
 from nav_msgs.msg import Odometry
 from rclpy.duration import Duration
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -28,6 +27,7 @@ from hexapod_control.cli.link import Link
 from hexapod_control.core.body import BodyPose
 from hexapod_control.core.se2 import ZERO, Pose, Twist
 from hexapod_control.core.sources import ANNOUNCE
+from hexapod_control.nodes.executor import make_executor
 
 NAME = "keyboard"  # in core.sources.SOURCES
 PERIOD = 0.05  # [s] between commands
@@ -57,7 +57,7 @@ class Operator:
             use_global_arguments=False,
             parameter_overrides=[Parameter("use_sim_time", value=link.sim_time)],
         )
-        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor = make_executor(self._context)
         self._executor.add_node(self._node)
         self.twist = ZERO
         self.state = ""

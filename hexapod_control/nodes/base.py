@@ -165,6 +165,11 @@ class GuardedNode(Node):
 
         return super().create_service(srv_type, srv_name, guarded, **options)
 
+    def soon(self, callback: Callable[[], None]) -> None:
+        """Has a callback run, guarded, by the executor that spins the node, if one does; from any thread."""
+        if self.executor is not None:
+            self.executor.create_task(self.guarded_event(callback), None)
+
     def guarded_event(self, callback: Callable[[], None]) -> Callable[[Any], None]:
         """A callback for an event of the middleware, guarded."""
 

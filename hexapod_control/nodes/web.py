@@ -45,7 +45,6 @@ class Web(GuardedNode):
         self._watchers = 0
         self._newcomer = False
         self._inbox: SimpleQueue[Do] = SimpleQueue()
-        self._wake = self.create_guard_condition(lambda: self.guarded_event(self._drain)(None))
         hosts = [*address.names(self._bind), *(host.strip() for host in settings.allowed_hosts.split(","))]
         self.desk = Desk(self._admit, self._greet)
         self.server = Server(self.desk, Gate(hosts, literal=self.public), self._put, self._watch)
@@ -89,12 +88,12 @@ class Web(GuardedNode):
 
     def _put(self, command: Do) -> None:
         self._inbox.put(command)
-        self._wake.trigger()
+        self.soon(self._drain)
 
     def _watch(self, people: int) -> None:
         self._newcomer = self._newcomer or people > self._watchers
         self._watchers = people
-        self._wake.trigger()
+        self.soon(self._drain)
 
     def _look(self) -> Mapping[str, Any] | None:
         try:

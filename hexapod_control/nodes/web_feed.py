@@ -12,8 +12,8 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Pose, TwistStamped
 from geometry_msgs.msg import Twist as TwistMessage
 from nav_msgs.msg import Odometry
-from rclpy.callback_groups import CallbackGroup
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
 from std_msgs.msg import Float64, String
 
@@ -33,41 +33,34 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?")
 LATCHED_TEXTS = ("gait_state", "gait_active", "gaits", "motions", "command_source")
 
 
-class Unattended(CallbackGroup):
-    """Subscriptions that wake nobody up: the middleware keeps the newest message until it is asked for."""
-
-    def can_execute(self, entity: Any) -> bool:
-        """Never."""
-        return False
-
-    def beginning_execution(self, entity: Any) -> bool:
-        """Never."""
-        return False
-
-    def ending_execution(self, entity: Any) -> None:
-        """Does not happen."""
-
-
 class Newest:
-    """The newest message of a topic that comes more often than anybody looks."""
+    """The newest message of a topic that comes more often than anybody looks: it is only read when it is asked for."""
 
-    def __init__(self, node: GuardedNode, kind: Any, topic: str, group: CallbackGroup) -> None:
-        self._subscription = node.create_subscription(kind, topic, print, NEWEST, callback_group=group)
+    def __init__(self, node: GuardedNode, kind: Any, topic: str) -> None:
+        self._kind = kind
         self._message: Any = None
-        self._at = -math.inf  # [s]
+        self._bytes: bytes | None = None  # of the newest
+        self._read: bytes | None = None  # of the message
+        self._at = -math.inf  # [s] steady time
+        node.create_subscription(kind, topic, self._take, NEWEST, raw=True)
+
+    def _take(self, data: bytes) -> None:
+        self._at = time.monotonic()
+        self._bytes = data
 
     @property
     def age(self) -> float:
-        """Seconds since the newest message was first looked at."""
+        """Seconds since the newest message came."""
         return time.monotonic() - self._at
 
     def read(self, within: float) -> Any:
-        """The newest message if it is not older than this [s], else None."""
-        with self._subscription.handle:
-            taken = self._subscription.handle.take_message(self._subscription.msg_type, False)
-        if taken is not None:
-            self._message, self._at = taken[0], time.monotonic()
-        return self._message if self.age <= within else None
+        """The newest message if it is not older than this [s], else None. To be called by one thread only."""
+        if self.age > within:
+            return None
+        data = self._bytes
+        if data is not self._read:
+            self._message, self._read = deserialize_message(data, self._kind), data
+        return self._message
 
 
 class Feed:
@@ -87,14 +80,13 @@ class Feed:
         self._playing: dict[str, Any] | None = None
         self._pose: list[float] | None = None
         self._said: dict[str, tuple[Any, float]] = {}
-        group = self._group = Unattended()  # a node remembers its groups weakly
-        self._joints = Newest(node, JointState, "joint_states", group)
-        self._targets = Newest(node, MultiDOFJointState, "foot_targets", group)
-        self._states = Newest(node, MultiDOFJointState, "foot_states", group)
-        self._odometry = Newest(node, Odometry, "odom", group)
-        self._command = Newest(node, TwistStamped if stamped else TwistMessage, "cmd_vel", group)
-        self._margin = Newest(node, Float64, "stability_margin", group)
-        self._battery = Newest(node, BatteryState, "battery_state", group)
+        self._joints = Newest(node, JointState, "joint_states")
+        self._targets = Newest(node, MultiDOFJointState, "foot_targets")
+        self._states = Newest(node, MultiDOFJointState, "foot_states")
+        self._odometry = Newest(node, Odometry, "odom")
+        self._command = Newest(node, TwistStamped if stamped else TwistMessage, "cmd_vel")
+        self._margin = Newest(node, Float64, "stability_margin")
+        self._battery = Newest(node, BatteryState, "battery_state")
         for topic in LATCHED_TEXTS:
             node.create_subscription(String, topic, self._keeper(topic), LATCHED)
         node.create_subscription(String, "motion_state", self._take_motion, LATCHED)

@@ -212,9 +212,7 @@ def jobs(robot: str, seeds: int) -> list[Job]:
     """Named drives and so many random ones, on every ground."""
     drives = [*DRIVES.items(), *((f"random {seed}", random_drive(seed)) for seed in range(seeds))]
     return [
-        Job(robot, ground, name, drive, number)
-        for ground in GROUNDS
-        for number, (name, drive) in enumerate(drives)
+        Job(robot, ground, name, drive, number) for ground in GROUNDS for number, (name, drive) in enumerate(drives)
     ]
 
 
