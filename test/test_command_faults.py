@@ -101,8 +101,8 @@ def test_of_a_flood_the_newest_command_is_used(bench):
     node = bench.planner()
     process = subprocess.Popen([sys.executable, "-c", COUNTING], start_new_session=True)
     try:
-        bench.until(lambda: node.velocity.input.twist.vx > 0.0199, 30.0)  # the last of twenty thousand
-        assert node.velocity.input.twist.vx == pytest.approx(0.02, abs=1e-9)
+        last = pytest.approx(0.02, abs=1e-9)  # of twenty thousand
+        bench.until(lambda: node.velocity.input.twist.vx == last, 30.0, "the last one")
     finally:
         process.kill()
         process.wait()

@@ -85,9 +85,11 @@ class Receiver:
         self._sides[namespace] = Side(self._node, namespace, self._robot, self._start, echo)
         return self._sides[namespace]
 
-    def call(self, kind: Any, service: str) -> None:
-        """Calls a service that is there, without waiting for the answer."""
-        self._node.create_client(kind, service).call_async(kind.Request())
+    def call(self, kind: Any, service: str, seconds: float) -> None:
+        """Calls a service as soon as it is there, at most so much later [s], without waiting for the answer."""
+        client = self._node.create_client(kind, service)
+        client.wait_for_service(timeout_sec=seconds)
+        client.call_async(kind.Request())
 
     def __enter__(self) -> Receiver:
         return self

@@ -189,7 +189,10 @@ def main() -> int:
         return runner.run(TimedPlanner)
     rclpy.init()
     try:
-        rclpy.spin(ROLES[role](), make_executor())
+        executor = make_executor()
+        executor.add_node(node := ROLES[role]())
+        while node.context.ok():
+            executor.spin_once(timeout_sec=1.0)
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     finally:

@@ -140,7 +140,7 @@ def _cpu(robot: Robot, name: str, progress: Progress, turns: int) -> dict[str, o
         progress("graph: waiting for the simulated robot to walk")
         side = sides[REAL]
         receiver.spin(READY, side, lambda: side.state == "sitting")
-        receiver.call(Trigger, f"{REAL}/stand")
+        receiver.call(Trigger, f"{REAL}/stand", READY)
         receiver.spin(READY, side, lambda: side.state == "standing")
         side.twist = FORWARD
         if not receiver.spin(READY, side, lambda: side.state == "walking"):

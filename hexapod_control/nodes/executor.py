@@ -18,7 +18,7 @@ except ImportError:  # rclpy before 7.1.4
 
 
 def make_executor(context: Context | None = None) -> Executor:
-    """An executor for one thread, of a context or of the default one."""
+    """An executor for one thread, of a context or of the default one. Its `spin_once` always needs a timeout."""
     try:
         made: Executor = EventsExecutor(context=context)
     except io.UnsupportedOperation:  # it wants a stderr that is a file, for the traces of crashes
