@@ -94,6 +94,10 @@ def _height(stage: Stage, step: motions.Height) -> Act:
 
 
 def _posed(stage: Stage, goal: BodyPose, duration: float) -> Act:
+    walk = stage.planner.standing_walk
+    if walk is not None and not walk.pose.reachable(goal):
+        yield f"a body pose of ({_spelt(goal)}) is out of reach of the legs"
+        return
     refusal = stage.planner.pose(goal, duration)
     if refusal:
         yield refusal

@@ -41,7 +41,6 @@ class Player:
         self.planner = planner
         self.state = PlayerState.NONE
         self.refusal = ""  # why the last motion ended before its end
-        self.phase = ""  # kind of the step under way
         self._stage = Stage(planner)
         self._now: Rehearsed | None = None
         self._next: Rehearsed | None = None
@@ -57,6 +56,12 @@ class Player:
     def name(self) -> str:
         """Of the motion that is played; empty for none."""
         return self._now.motion.name if self._now is not None else ""
+
+    @property
+    def phase(self) -> str:
+        """Kind of the step under way, the innermost; empty before the first."""
+        step = self._stage.step
+        return NAMES[type(step)] if self._act is not None and step is not None else ""
 
     @property
     def place(self) -> str:
@@ -146,7 +151,6 @@ class Player:
                     self._end_of_pass(self._now.motion)
                     continue
                 step = self._left.pop(0)
-                self.phase = NAMES[type(step)]
                 self._act = act(self._stage, step)
             said = next(self._act, None)
             if said is None:
@@ -173,7 +177,7 @@ class Player:
 
     def _finish(self) -> None:
         """Puts everything back as it was before the motion."""
-        self._now, self._act, self._left, self.state, self.phase = None, None, [], PlayerState.NONE, ""
+        self._now, self._act, self._left, self.state = None, None, [], PlayerState.NONE
         gait, lift, tempo = self._before
         self.planner.gait(gait)
         self.planner.lift(lift)

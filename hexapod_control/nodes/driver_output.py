@@ -38,13 +38,16 @@ class DriverOutput:
 
     def latched(self, snapshot: Snapshot) -> None:
         """Publishes on a change whether the servos hold, and what share of their speed they should have."""
-        holds = snapshot.power is Power.ON
-        if holds != self._told:
-            self._told = holds
-            self._armed.publish(Bool(data=holds))
+        self.armed(snapshot.power is Power.ON)
         if snapshot.share != self._told_share:
             self._told_share = snapshot.share
             self._share.publish(messages.number(snapshot.share))
+
+    def armed(self, holds: bool) -> None:
+        """Publishes on a change whether the servos hold."""
+        if holds != self._told:
+            self._told = holds
+            self._armed.publish(Bool(data=holds))
 
     def state(self, snapshot: Snapshot, stamp: Any) -> None:
         """Publishes feet, where the load tells, then joints; nothing while the pose is unknown."""

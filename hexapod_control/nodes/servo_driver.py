@@ -189,8 +189,10 @@ class ServoDriver(GuardedNode):
         return time.monotonic() - self._heard > SILENT
 
     def farewell(self) -> None:
-        """Torque off, unless the robot file wants it held."""
+        """Torque off, unless the robot file wants it held; the planner must know, as it may live on."""
         self._close()
+        if self._servos.on_exit is not OnExit.HOLD:
+            self._output.armed(False)
 
     def destroy_node(self) -> None:
         """Ends the thread first."""
