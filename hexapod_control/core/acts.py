@@ -96,7 +96,7 @@ def _height(stage: Stage, step: motions.Height) -> Act:
 def _posed(stage: Stage, goal: BodyPose, duration: float) -> Act:
     walk = stage.planner.standing_walk
     if walk is not None and not walk.pose.reachable(goal):
-        yield f"a body pose of ({_spelt(goal)}) is out of reach of the legs"
+        yield f"out of reach of the legs: a body at ({_spelt(goal)})"
         return
     refusal = stage.planner.pose(goal, duration)
     if refusal:
