@@ -5,8 +5,18 @@ import random
 
 import pytest
 
-# Set at import, before any test module imports rclpy; the random number is the only unseeded one.
-os.environ["ROS_DOMAIN_ID"] = str(random.SystemRandom().randrange(1, 100))
+WORKERS = 4  # that never share a domain; domains up to 101 are free of trouble with ports
+
+
+def domain() -> int:
+    """A random domain, the only unseeded number, and another one for each worker of the same run."""
+    run = int(os.environ.get("PYTEST_XDIST_TESTRUNUID", "0"), 16) or random.SystemRandom().randrange(100)
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    return 1 + WORKERS * (run % 24) + worker % WORKERS
+
+
+# Set at import, before any test module imports rclpy.
+os.environ["ROS_DOMAIN_ID"] = str(domain())
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"  # killed processes leave no shared memory behind
 os.environ.setdefault("MUJOCO_GL", "egl")
