@@ -26,7 +26,7 @@ def front_heavy(shift: float) -> Planner:
 
 def walked(planner: Planner, least: float, seconds: float = 30.0):
     """What a walk forward at full speed comes to: (least margin of the last cycles, planner)."""
-    planner.keep_margin(least)
+    planner.restyle(margin=least)
     command = planner.maxima()._replace(vy=0.0, wz=0.0)
     plans = list(drive(planner, command, seconds))
     assert all(plan.unreached is None and plan.margin > 0.0 and sum(plan.planted) >= 3 for plan in plans)
@@ -45,7 +45,7 @@ def test_with_margin_to_spare_nothing_is_done():
     planner = standing("phantomx")
     plain = [plan.row.tolist() for plan in drive(planner, Twist(0.08, 0.0, 0.1), 5.0)]
     other = standing("phantomx")
-    other.keep_margin(0.02)
+    other.restyle(margin=0.02)
     assert [plan.row.tolist() for plan in drive(other, Twist(0.08, 0.0, 0.1), 5.0)] == plain
 
 

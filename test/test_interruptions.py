@@ -100,9 +100,10 @@ class Stage:
             self.last = replace(self.last, joint_velocity=np.zeros_like(self.last.joint_velocity))
         else:
             player.cancel()
-            by_name = {"pose": planner.pose, "gait": planner.gait, "lift": planner.lift, "tempo": planner.tempo}
-            if kind in by_name:
-                by_name[kind](value)
+            if kind in ("pose", "gait"):
+                getattr(planner, kind)(value)
+            elif kind in ("lift", "tempo"):
+                planner.restyle(**{kind: value})
             elif kind == "leg":
                 leg, x, y, z = value
                 foot = self.last.feet[leg] if self.last.feet is not None else np.zeros(3)
@@ -182,4 +183,4 @@ def ends_as_commanded(stage: Stage, end, twist: Twist) -> None:
         assert stage.until(lambda: planner.standing_walk.at_home)
         return
     assert stage.until(lambda: math.dist(stage.last.twist, planner.standing_walk.limit().twist) < 1e-9)
-    assert stage.until(lambda: planner.gait_active == planner.gait_wanted)
+    assert stage.until(lambda: planner.gait_active == planner.style.gait.name)

@@ -267,7 +267,7 @@ def test_step_height_and_tempo_set_during_a_motion_hold_after_it(bench, motions)
     motions.until("steps walk")
     changes = [Parameter("lift_scale", value=0.7), Parameter("swing_time_scale", value=1.2)]
     assert all(result.successful for result in motions.node.set_parameters(changes))
-    assert motions.node.planner.tempo_share == 1.5
+    assert motions.node.planner.style.tempo == 1.5
     motions.until("steps done 100")
-    assert motions.node.planner.lift_share == pytest.approx(0.7)
-    assert motions.node.planner.tempo_share == pytest.approx(1.2)
+    assert motions.node.planner.style.lift == pytest.approx(0.7)
+    assert motions.node.planner.style.tempo == pytest.approx(1.2)

@@ -39,6 +39,7 @@ from hexapod_control.core.player import Player, PlayerState
 from hexapod_control.core.rehearsal import Rehearsal
 from hexapod_control.core.se2 import ZERO, Twist, exp
 from hexapod_control.core.se2 import Pose as Place
+from hexapod_control.core.style import Style
 
 LONGEST = 120.0  # [s]
 
@@ -157,7 +158,7 @@ def test_a_walk_goes_so_far_and_leaves_gait_step_height_and_tempo_as_they_were(n
     lifts = [plan.feet[:, 2].max() - plan.feet[:, 2].min() for plan in plans if plan.feet is not None]
     assert max(lifts) == pytest.approx(0.6 * walk.lift_height, rel=0.05)
     planner = player.planner
-    assert (planner.gait_wanted, planner.lift_share, planner.tempo_share) == ("tripod", 1.0, 1.0)
+    assert planner.style == Style(planner.able.gaits["tripod"])
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -38,8 +38,7 @@ def _rest(stage: Stage) -> Act:
 
 def _walk(stage: Stage, step: motions.Walk) -> Act:
     planner = stage.planner
-    planner.lift(step.lift)
-    planner.tempo(step.tempo)
+    planner.restyle(lift=step.lift, tempo=step.tempo)
     twist = Twist(step.x, step.y, step.yaw)
     ends = (step.duration, step.distance, step.angle)
     yield from _driven(stage, MARCH if twist.is_zero else twist, ends)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from hexapod_control.core.se2 import ZERO, Twist
 from hexapod_control.core.senses import Senses
 from hexapod_control.core.stability import inward
 from hexapod_control.core.stance import Point
+from hexapod_control.core.style import Style
 from hexapod_control.core.transitions import Transitions
 from hexapod_control.core.walk import Walk
 
@@ -47,12 +49,8 @@ class Planner:
         self.able = Abilities.of(robot)
         self.robot = robot
         self.state = State.UNKNOWN
-        self._gait = self.able.gaits[gait or robot.walk.gait]
-        self._limits = limits or TwistLimits()
+        self.style = Style(self.able.gaits[gait or robot.walk.gait], limits or TwistLimits())
         self.senses = Senses(robot)
-        self._lift = 1.0  # share of the robot's step height
-        self._least_margin = 0.0  # [m] of static stability
-        self._tempo = 1.0  # share of the robot's swing time
         self._guard = JointGuard(robot)
         self._transitions = Transitions(self.able)
         self._report = Report(robot, self._transitions.home)
@@ -83,7 +81,7 @@ class Planner:
             return
         row: list[Row] = [(a, b, c) for a, b, c in np.asarray(joints, dtype=float).tolist()]
         if self.state is State.UNKNOWN:
-            motions = self._transitions.taking_over(row, self._gait)
+            motions = self._transitions.taking_over(row, self.style.gait)
             if motions:
                 self._row, self._adopted = row, True
                 self._begin(State.RISING, motions)
@@ -107,9 +105,9 @@ class Planner:
         if self._walk:
             self._walk.release()
         elif self.state is State.SITTING:
-            self._begin(State.RISING, self._transitions.getting_up(self._row, self._gait))
+            self._begin(State.RISING, self._transitions.getting_up(self._row, self.style.gait))
         elif self.state is State.SINKING and isinstance(self._motion, Rise):
-            self._begin(State.RISING, self._transitions.rising(self._motion.offset, self._gait))
+            self._begin(State.RISING, self._transitions.rising(self._motion.offset, self.style.gait))
         return ""
 
     def sit(self) -> str:
@@ -144,7 +142,7 @@ class Planner:
 
     def arc(self, distance: float, curvature: float) -> Twist:
         """The twist for a travel of the outermost foot per stance [m] and a curvature, at this gait and tempo."""
-        stance_time = self._gait.stance * self.robot.walk.swing_time * self._tempo
+        stance_time = self.style.gait.stance * self.robot.walk.swing_time * self.style.tempo
         return arc_twist(distance, curvature, self._transitions.home, stance_time)
 
     def pose(self, pose: BodyPose, duration: float = 0.0) -> str:
@@ -164,34 +162,16 @@ class Planner:
         """Changes to another gait. Returns why not, or nothing if it is accepted."""
         if name not in self.able.gaits:
             return f"unknown gait {name!r}; known: {', '.join(self.able.gaits)}"
-        self._gait = self.able.gaits[name]
+        self.style = replace(self.style, gait=self.able.gaits[name])
         if self._walk:
-            self._walk.change_gait(self._gait)
+            self._walk.change_gait(self.style.gait)
         return ""
 
-    def limit(self, limits: TwistLimits) -> None:
-        """Sets the velocity and acceleration limits."""
-        self._limits = limits
+    def restyle(self, **changes: Any) -> None:
+        """Changes fields of the style but the gait, which may be refused."""
+        self.style = replace(self.style, **changes)
         if self._walk:
-            self._walk.limits = limits
-
-    def keep_margin(self, least: float) -> None:
-        """Sets the static margin [m] below which a walk slows down, leans or changes its gait; 0: it never does."""
-        self._least_margin = least
-        if self._walk:
-            self._walk.balance = replace(self._walk.balance, least=least)
-
-    def lift(self, share: float) -> None:
-        """Sets the height of the steps as a share (0 to 1) of the robot's."""
-        self._lift = share
-        if self._walk:
-            self._walk.lift(share)
-
-    def tempo(self, share: float) -> None:
-        """Sets the swing time, and with it the cycle time, as a share (0.8 to 2) of the robot's."""
-        self._tempo = share
-        if self._walk:
-            self._walk.tempo = share
+            self._walk.restyle(self.style)
 
     def reach(self, leg: str, centre: Vector) -> str:
         """Leads one foot to a point [m, base_link] (its ball's centre) while the others hold the robot.
@@ -262,22 +242,7 @@ class Planner:
     @property
     def gait_active(self) -> str:
         """Name of the gait in force."""
-        return self._walk.gait.name if self._walk else self._gait.name
-
-    @property
-    def gait_wanted(self) -> str:
-        """Name of the gait asked for."""
-        return self._gait.name
-
-    @property
-    def lift_share(self) -> float:
-        """Height of the steps as a share of the robot's."""
-        return self._lift
-
-    @property
-    def tempo_share(self) -> float:
-        """Swing time as a share of the robot's."""
-        return self._tempo
+        return self._walk.gait.name if self._walk else self.style.gait.name
 
     @property
     def phase(self) -> float:
@@ -366,10 +331,10 @@ class Planner:
     def _balance(self, plan: Plan, dt: float) -> None:
         """Lets the walk take measures where the margin of its last tick is too small."""
         walk = self._walk
-        if walk is None or self._least_margin <= 0.0 or walk.walker.by_hand or math.isnan(plan.margin):
+        if walk is None or self.style.margin <= 0.0 or walk.walker.by_hand or math.isnan(plan.margin):
             return
         edge = (0.0, 0.0)
-        if plan.margin < self._least_margin:
+        if plan.margin < self.style.margin:
             standing = [(x, y) for (x, y), down in zip(plan.contacts.tolist(), plan.planted, strict=True) if down]
             edge = inward(standing, plan.center)
         walk.balanced(dt, plan.margin, edge)
@@ -381,17 +346,14 @@ class Planner:
         self.state = state
         self._motion, self._next = (motions[0], motions[1:]) if motions else (None, [])
         if self._walk:
-            self._walk.limits = self._limits
-            self._walk.lift(self._lift)
-            self._walk.tempo = self._tempo
-            self._walk.balance = replace(self._walk.balance, least=self._least_margin)
-            if self._walk.gait is not self._gait:
-                self._walk.change_gait(self._gait)
+            self._walk.restyle(self.style)
+            if self._walk.gait is not self.style.gait:
+                self._walk.change_gait(self.style.gait)
 
     def _follow_on(self) -> None:
         """What comes after a motion that is done: the next, or the walk of a robot that ends on its feet."""
         if not self._next and isinstance(self._motion, FeetMove | JointMove) and self._row is not None:
-            walk = self._transitions.standing_on(self._row, self._motion.pose, self._gait)
+            walk = self._transitions.standing_on(self._row, self._motion.pose, self.style.gait)
             self._begin(State.STANDING if walk else State.SITTING, walk)
         else:
             self._begin(self.state, self._next)

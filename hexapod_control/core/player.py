@@ -50,7 +50,7 @@ class Player:
         self._placing = False  # getting into the posture it starts from
         self._elapsed = 0.0  # [s] of this pass
         self._total = 0.0  # [s] since the motion began
-        self._before = (planner.gait_wanted, planner.lift_share, planner.tempo_share)
+        self._before = planner.style
 
     @property
     def name(self) -> str:
@@ -129,7 +129,7 @@ class Player:
     def _start(self, piece: Rehearsed) -> None:
         self._now, self.state, self.refusal = piece, PlayerState.RUNNING, ""
         planner = self.planner
-        self._before = (planner.gait_wanted, planner.lift_share, planner.tempo_share)
+        self._before = planner.style
         self._passes, self._total = 0, 0.0
         self._pass(piece.motion)
 
@@ -178,9 +178,7 @@ class Player:
     def _finish(self) -> None:
         """Puts everything back as it was before the motion."""
         self._now, self._act, self._left, self.state = None, None, [], PlayerState.NONE
-        gait, lift, tempo = self._before
-        self.planner.gait(gait)
-        self.planner.lift(lift)
-        self.planner.tempo(tempo)
+        self.planner.gait(self._before.gait.name)
+        self.planner.restyle(lift=self._before.lift, tempo=self._before.tempo)
         self.planner.command(ZERO)
         self.planner.settle()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from hexapod_control.core.abilities import Abilities
 from hexapod_control.core.balance import Balance
@@ -19,12 +20,13 @@ from hexapod_control.core.kinematics import Row
 from hexapod_control.core.levelling import Levelling, Tilt
 from hexapod_control.core.limits import STRIDE_SHARE, Limit
 from hexapod_control.core.pose_control import PoseControl
-from hexapod_control.core.ramp import TwistLimits, ramped, within
+from hexapod_control.core.ramp import ramped, within
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.schedule import Schedule
 from hexapod_control.core.se2 import ZERO, Twist
 from hexapod_control.core.stability import margin
 from hexapod_control.core.stance import Point, Stance, reaches
+from hexapod_control.core.style import Style
 from hexapod_control.core.walker import Foot, Walker
 
 LEAN_STEP = 0.002  # [m] of lean at which the body is asked to follow
@@ -41,7 +43,6 @@ class Walk:
         """Starts standing on contact points [m, base_footprint] in a pose."""
         self._able = able
         self.walker = Walker([Foot(x, y) for x, y in contacts], Schedule(gait), 0.0)
-        self.lift(1.0)
         self.pose = PoseControl(able.robot, able.stances, pose)
         self._asked: BodyPose = pose  # by the operator
         self._leaning = False  # away from a leg led by hand
@@ -49,13 +50,12 @@ class Walk:
         self._leant = (0.0, 0.0)  # [m] the lean the body was asked for
         self._since_change = 0.0  # [s] since balance asked for a gait
         self.level: Levelling | None = None  # None: the body is parallel to the ground
-        self.limits = TwistLimits()
         self.command = ZERO
         self.twist = ZERO  # executed
         self.swing_time = able.robot.walk.swing_time
         self.halted = False
-        self.tempo = 1.0  # share of the robot's swing time that is wished for
         self._gaits = GaitControl(able, gait)
+        self.restyle(Style(gait))
         self._cached: tuple[object, Limit] | None = None
         self._most: tuple[tuple[Gait, float, float], Twist] | None = None
 
@@ -204,10 +204,12 @@ class Walk:
         self.command = command
         self.halted = False
 
-    def lift(self, share: float) -> None:
-        """Lifts the feet to a share (0 to 1) of the robot's step height, from each one's next swing on."""
+    def restyle(self, style: Style) -> None:
+        """Takes on all of a style but its gait; another step height from each foot's next swing on."""
         walk = self._able.robot.walk
-        self.walker.lift_height = share * walk.lift_height + walk.preload
+        self.limits, self.tempo = style.limits, style.tempo
+        self.balance = replace(self.balance, least=style.margin)
+        self.walker.lift_height = style.lift * walk.lift_height + walk.preload
 
     def change_gait(self, gait: Gait) -> None:
         """Goes over to another gait, without a stop, as soon as the speed suits both."""

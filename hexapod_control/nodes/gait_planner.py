@@ -138,15 +138,13 @@ class GaitPlanner(GuardedNode):
     def _changed(self, settings: PlannerSettings) -> None:
         self.settings = settings
         self.velocity.input.timeout = settings.cmd_vel_timeout
-        self.planner.limit(settings.limits)
+        self.planner.restyle(limits=settings.limits)
         self.senses.adapt(settings.adaptation)
         if not self.player.name:  # a motion has its own, and leaves them behind when it ends
             self._set_steps()
 
     def _set_steps(self) -> None:
-        self.planner.lift(self.settings.lift_scale)
-        self.planner.tempo(self.settings.swing_time_scale)
-        self.planner.keep_margin(self.settings.stability_margin_min)
+        self.planner.restyle(**_style(self.settings))
 
     # --- the ends of things ---------------------------------------------------------------------------------
 
@@ -216,13 +214,20 @@ def _planner(settings: PlannerSettings) -> Planner:
         planner = Planner(robot, limits=settings.limits)
     except ValueError as error:
         raise ParameterError(f"robot {settings.robot} cannot walk as its file says: {error}") from None
-    planner.lift(settings.lift_scale)
-    planner.tempo(settings.swing_time_scale)
-    planner.keep_margin(settings.stability_margin_min)
+    planner.restyle(**_style(settings))
     refusal = planner.gait(settings.gait) if settings.gait else ""
     if refusal:
         raise ParameterError(f"gait: {refusal}")
     return planner
+
+
+def _style(settings: PlannerSettings) -> Mapping[str, float]:
+    """What of the style is a parameter, without the limits."""
+    return {
+        "lift": settings.lift_scale,
+        "tempo": settings.swing_time_scale,
+        "margin": settings.stability_margin_min,
+    }
 
 
 def _at_rest(plan: Plan) -> bool:

@@ -46,12 +46,12 @@ class SpeedShare:
             self._node.say("speed_share", level, f"the servos leave {100 * share:.0f} % of the speed")
         self.value = share
         if share == 1.0:
-            self._planner.limit(self._limits())
+            self._planner.restyle(limits=self._limits())
 
     def apply(self) -> None:
         """Called before every tick: what the robot can do changes with gait and height."""
         if self.value == 1.0:
             return
-        self._planner.limit(TwistLimits())
+        self._planner.restyle(limits=TwistLimits())
         most = self._planner.maxima()
-        self._planner.limit(slowed(self._limits(), most, self.value))
+        self._planner.restyle(limits=slowed(self._limits(), most, self.value))
