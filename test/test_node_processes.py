@@ -117,8 +117,9 @@ def test_a_signal_while_walking_puts_the_feet_down_and_ends_with_a_zero_and_exit
     bench.until(lambda: chain.process.poll() is not None, 4.0, "end of the planner")
     bench.until(lambda: chain.executed[-1].linear.x == 0.0, 1.0, "a last zero")
     assert chain.process.returncode == 0
-    last = messages.FootLayout(robot()).feet(chain.feet[-1])
-    assert not last.velocities.any()
+    layout = messages.FootLayout(robot())
+    bench.until(lambda: not layout.feet(chain.feet[-1]).velocities.any(), 1.0, "a last row at rest")
+    last = layout.feet(chain.feet[-1])
     assert (last.forces > 0.0).all()
     assert np.ptp(last.positions[:, 2]) < 1e-3
     assert_sound(chain.targets)

@@ -8,13 +8,12 @@ import os
 import select
 import shlex
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from hexapod_control.cli.errors import InputError
-from hexapod_control.cli.supervisor import stop_requests
+from hexapod_control.cli.supervisor import StopRequest, stop_requests
 from hexapod_control.robots.load import load
 from hexapod_control.servos.bus import BusError
 from hexapod_control.servos.emulator import faults
@@ -104,7 +103,7 @@ def _welcome(robot: str, protocol: str, baud: int, link: Path) -> str:
     )
 
 
-def _serve(emulation: Emulation, late: list[Order], asked: threading.Event) -> None:
+def _serve(emulation: Emulation, late: list[Order], asked: StopRequest) -> None:
     """Waits for the end, while faults come from the clock and from standard input."""
     start, listening = time.monotonic(), sys.stdin is not None
     while not asked.is_set():

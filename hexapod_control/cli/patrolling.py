@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 
@@ -13,6 +12,7 @@ import numpy as np
 from hexapod_control.cli.operator import PERIOD
 from hexapod_control.cli.patrol_picture import Result
 from hexapod_control.cli.patroller import UNKNOWN, Patroller
+from hexapod_control.cli.supervisor import StopRequest
 from hexapod_control.core.pursuit import Order, Phase, Pursuit, PursuitSettings, Waypoint
 from hexapod_control.core.se2 import ZERO, Pose, wrap
 
@@ -34,9 +34,7 @@ class Asked(Exception):  # noqa: N818 - no error: the user wants to end
 class _Walk:
     """One patrol. Raises Asked and Failed."""
 
-    def __init__(
-        self, patroller: Patroller, pursuit: Pursuit, result: Result, asked: threading.Event, blind: bool
-    ) -> None:
+    def __init__(self, patroller: Patroller, pursuit: Pursuit, result: Result, asked: StopRequest, blind: bool) -> None:
         self._patroller, self._pursuit, self._result = patroller, pursuit, result
         self._asked, self._blind = asked, blind
         self._begin = self._told = 0.0
@@ -190,7 +188,7 @@ def follow(
     patroller: Patroller,
     waypoints: Sequence[Waypoint],
     settings: PursuitSettings,
-    asked: threading.Event,
+    asked: StopRequest,
     *,
     blind: bool,
 ) -> tuple[int, Result]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import threading
 from pathlib import Path
 
 from hexapod_control import graph
 from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.supervisor import StopRequest
 
 SPEEDS = (0.05, 20.0)
 PAGE = 15.0  # [s] for the page to start
@@ -99,7 +99,7 @@ def _page(args: argparse.Namespace, namespace: str) -> tuple[graph.NodeSpec, ...
     return tuple(spec for spec in graph.specs("sim", given) if spec.executable == "web")
 
 
-def _wait_for_page(player: object, asked: threading.Event) -> None:
+def _wait_for_page(player: object, asked: StopRequest) -> None:
     import time
 
     deadline = time.monotonic() + PAGE

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 
 from hexapod_control.cli.demo import Segment, Span
 from hexapod_control.cli.operator import Watcher
 from hexapod_control.cli.pilot import Pilot
-from hexapod_control.cli.supervisor import Supervisor
+from hexapod_control.cli.supervisor import StopRequest, Supervisor
 from hexapod_control.cli.terminal import Gone, Terminal
 from hexapod_control.core.se2 import ZERO, Twist
 
@@ -32,7 +31,7 @@ class Failed(RuntimeError):  # noqa: N818
 class Session:
     """Everything that happens while the nodes run. Raises Asked, Failed and NodeDied."""
 
-    def __init__(self, operator: Watcher, supervisor: Supervisor, asked: threading.Event) -> None:
+    def __init__(self, operator: Watcher, supervisor: Supervisor, asked: StopRequest) -> None:
         self.operator = operator
         self.spans: list[Span] = []
         self.moving: tuple[float, float] = (0.0, 0.0)  # [s] of the truth's time: from standing to standing

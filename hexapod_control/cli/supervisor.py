@@ -37,10 +37,39 @@ class NodeDied(RuntimeError):  # noqa: N818 - it is an event, told to the user
         )
 
 
+class StopRequest:
+    """Whether the program was asked to end.
+
+    A threading.Event has a lock: a handler that sets it while the main thread is about to wait for it never returns.
+    """
+
+    def __init__(self) -> None:
+        self._asked = False
+
+    def set(self) -> None:
+        """Asks; also from a signal handler."""
+        self._asked = True
+
+    def clear(self) -> None:
+        """Takes it back."""
+        self._asked = False
+
+    def is_set(self) -> bool:
+        """True once it was asked."""
+        return self._asked
+
+    def wait(self, seconds: float) -> bool:
+        """Waits at most so long [s]; True once it was asked."""
+        deadline = time.monotonic() + seconds
+        while not self._asked and (left := deadline - time.monotonic()) > 0.0:
+            time.sleep(min(left, POLL))
+        return self._asked
+
+
 @contextmanager
-def stop_requests() -> Iterator[threading.Event]:
-    """An event that SIGINT, SIGTERM and SIGHUP set instead of ending the program; for the main thread."""
-    asked = threading.Event()
+def stop_requests() -> Iterator[StopRequest]:
+    """What SIGINT, SIGTERM and SIGHUP set instead of ending the program; for the main thread."""
+    asked = StopRequest()
 
     def ask(number: int, frame: FrameType | None) -> None:
         asked.set()

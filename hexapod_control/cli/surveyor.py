@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 import signal
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,7 @@ from rclpy.parameter_client import AsyncParameterClient
 
 from hexapod_control.cli.link import Link, link
 from hexapod_control.cli.operator import Operator
-from hexapod_control.cli.supervisor import stop_requests
+from hexapod_control.cli.supervisor import StopRequest, stop_requests
 from hexapod_control.core.se2 import ZERO, Pose, Twist, wrap
 from hexapod_control.nodes import messages
 from hexapod_control.robots.error import RobotFileError
@@ -70,7 +69,7 @@ class Surveyor(Operator):
 class Survey:
     """Waiting with a bound, on one robot. Everything raises Failed."""
 
-    def __init__(self, surveyor: Surveyor, asked: threading.Event) -> None:
+    def __init__(self, surveyor: Surveyor, asked: StopRequest) -> None:
         self._robot, self._asked = surveyor, asked
 
     def until(self, condition: Callable[[], bool], seconds: float, what: str) -> None:
