@@ -132,6 +132,27 @@ def test_a_planner_that_starts_under_a_walking_robot_takes_over_where_it_stands(
 
 
 @pytest.mark.parametrize("name", ROBOTS)
+def test_a_planner_that_starts_under_a_robot_in_any_pose_keeps_it_on_its_feet_and_leaning_as_it_was(name):
+    rng = random.Random(10)
+    for _ in range(POSES // 4):
+        posed = standing(name, rng.choice(GAITS))
+        spread = (0.02, 0.02, 0.015, 0.12, 0.12, 0.15)
+        posed.pose(BodyPose(*(rng.uniform(-1.0, 1.0) * most for most in spread)))
+        plan = list(drive(posed, rng.choice((ZERO, Twist(0.03, 0.02, 0.1))), rng.uniform(0.2, 3.0)))[-1]
+        planner = Planner(robot(name))
+        planner.measured(plan.row)
+        plans = until(planner, State.STANDING, 3.0)
+        assert_smooth(name, plan.row, plans)
+        assert all(sum(there.planted) >= 3 and there.margin > 0.0 for there in plans)
+        found = planner.step(DT)
+        assert found.pose[2:5] == pytest.approx(plan.pose[2:5], abs=1e-3) and all(found.planted)
+        back = list(drive(planner, ZERO, 10.0))
+        assert_smooth(name, plans[-1].row, back)
+        assert all(sum(there.planted) >= 3 and there.margin > 0.0 for there in back)
+        assert planner.standing_walk is not None and planner.standing_walk.at_home
+
+
+@pytest.mark.parametrize("name", ROBOTS)
 def test_the_body_takes_poses_while_feet_stay_and_while_walking(name):
     planner = standing(name)
     goal = BodyPose(0.005, -0.005, 0.005, 0.04, -0.04, 0.05)

@@ -60,12 +60,11 @@ class Transitions:
         Feet in the air go down below where they are; until the first command all stay there.
         """
         found = adopt(self._robot, self._able.stances, row)
-        goal = posture.row_at(self._robot, found[0], found[1].z) if found else None
-        if found is None or goal is None:
+        if found is None:
             return []
-        walk = Walk(self._able, found[0], found[1], gait)
+        walk = Walk(self._able, found.contacts, found.pose, gait)
         walk.halted = True
-        return [JointMove.between(self._robot, row, goal, found[1]), walk]
+        return [JointMove.between(self._robot, row, found.row, found.pose), walk]
 
     def standing_on(self, row: Sequence[Row], pose: BodyPose, gait: Gait) -> list[Motion]:
         """The walk of a robot that ends a motion on its feet with these joints [rad]; nothing if it lies.
