@@ -199,7 +199,7 @@ class Walker:
                 continue
             radius = room * stance.radii[leg]
             inside = time_inside(foot.x, foot.y, twist, stance.footholds[leg], GUARD * radius)
-            stays = self.schedule.until[leg] * swing_time if self.running else math.inf
+            stays = self.schedule.stance(leg, 0.0) * swing_time if self.running else math.inf
             speed = math.hypot(twist.vx - twist.wz * foot.y, twist.vy + twist.wz * foot.x)
             if (stays - inside) * speed <= SLACK * radius:
                 continue
