@@ -1,12 +1,13 @@
 """Taking over a robot that already stands: its feet, attitude and height from measured joints.
 
 A planner that starts (again) under a standing or walking robot must not drop it. The feet it rests on tell how its body
-leans and how high it is; feet above the ground are in the air and will be set down below where they are. What joints
-cannot tell, heading and place of the body, is taken as neutral.
+leans and how high it is; feet above the ground are in the air and will be set down below where they are. Where the body
+is over its feet, and how it is turned, follows from the neutral footholds laid over them as well as they fit.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from hexapod_control.core.kinematics import Row, leg_forward, leg_inverse
 from hexapod_control.core.posture import row_in
 from hexapod_control.core.resting import resting
 from hexapod_control.core.robot import Leg, Robot
+from hexapod_control.core.se2 import Pose
 from hexapod_control.core.stance import Point, StanceTable
 
 SAME_ANGLE = 1e-6  # [rad] by which a pose on the knee-up branch may differ from its own inverse
@@ -41,8 +43,23 @@ def adopt(robot: Robot, stances: StanceTable, joints: Sequence[Row]) -> Adopted 
     if rest is None or rest.on_belly or not stances.lowest <= rest.height <= stances.highest:
         return None
     found = footing(robot, joints, BodyPose(roll=rest.roll, pitch=rest.pitch))
-    row = row_in(robot, found.contacts, found.pose)
-    return None if row is None else Adopted(found.contacts, found.pose, row)
+    body = _laid_over(stances.at(rest.height).footholds, found.contacts)
+    contacts = [body.apply(*contact) for contact in found.contacts]
+    pose = found.pose._replace(x=body.x, y=body.y, yaw=body.yaw)
+    row = row_in(robot, contacts, pose)
+    return None if row is None else Adopted(contacts, pose, row)
+
+
+def _laid_over(footholds: Sequence[Point], contacts: Sequence[Point]) -> Pose:
+    """The pose of the frame of `contacts` [m] in that of the footholds [m] in which they are nearest in square."""
+    count = len(contacts)
+    (hx, hy), (cx, cy) = (
+        (math.fsum(axis) / count for axis in zip(*points, strict=True)) for points in (footholds, contacts)
+    )
+    pairs = [(x - cx, y - cy, u - hx, v - hy) for (x, y), (u, v) in zip(contacts, footholds, strict=True)]
+    yaw = math.atan2(math.fsum(x * v - y * u for x, y, u, v in pairs), math.fsum(x * u + y * v for x, y, u, v in pairs))
+    x, y = Pose(0.0, 0.0, yaw).apply(cx, cy)
+    return Pose(hx - x, hy - y, yaw)
 
 
 def _knee_up(leg: Leg, joints: Row) -> bool:
