@@ -17,6 +17,7 @@ ROOM_RATE = 1.0  # [1/s] at which the stance regions shrink before a pose that n
 TILT_ROOMS = (1.0, 0.9, 0.8, 0.7, 0.6)  # likewise a tilt that keeps the body level
 ROOMS = (1.0, 0.8, 0.6, 0.45, 0.3)  # shares of the stance regions a pose may leave for walking, the last at least
 FINENESS = 1 / 64  # to which a pose out of reach is clamped
+HAIR = 1e-4  # [m, rad] beyond where a pose comes to rest that must be in reach too: feet are placed to micrometres
 
 
 class PoseControl:
@@ -144,7 +145,8 @@ class PoseControl:
             if abs(end - now) < 1e-6 and abs(speed) <= acceleration * dt:
                 now, speed = end, 0.0
             moved.append(now + speed * dt)
-            rest.append(now + speed * (dt + abs(speed) / (2.0 * acceleration)))
+            there = now + speed * (dt + abs(speed) / (2.0 * acceleration))
+            rest.append(there + math.copysign(min(HAIR, abs(end - there)), speed) if speed else there)
             speeds.append(speed)
         if not self.holds(BodyPose(*rest), feet):
             return False
