@@ -10,7 +10,7 @@ from hexapod_control.core.balance import Balance
 from hexapod_control.core.body import BodyPose, Placement
 from hexapod_control.core.by_hand import LEAST_MARGIN, center, contact_of, holding, lead, lead_home, lean, lift_off
 from hexapod_control.core.frame import Frame, frame
-from hexapod_control.core.gait_control import GaitControl
+from hexapod_control.core.gait_control import GaitControl, first_phase
 from hexapod_control.core.gaits import Gait
 from hexapod_control.core.giving import catching_up
 from hexapod_control.core.ground import Ground, Reach
@@ -292,7 +292,7 @@ class Walk:
             self._leaning = False
             pose.request(self._leaned(self._asked))
         self._gaits.step(dt, walker, self.twist, self.swing_time, stance, self.height, self.room)
-        self._start_or_stop(limit.twist, walker.away(stance))
+        self._start_or_stop(limit.twist, walker.away(stance), previous)
         waiting = walker.ground is not None and walker.ground.waiting
         goal = limit.twist if (walker.running or self.halted) and not waiting else ZERO
         if self.twist != goal:
@@ -361,7 +361,7 @@ class Walk:
 
         return reach
 
-    def _start_or_stop(self, goal: Twist, away: float) -> None:
+    def _start_or_stop(self, goal: Twist, away: float, previous: Sequence[Row]) -> None:
         walker = self.walker
         still = goal.is_zero and self.twist.is_zero
         if walker.running:
@@ -370,4 +370,5 @@ class Walk:
         elif (walker.all_planted and not walker.by_hand and self.pose.walkable and not self.halted) and (
             not still or away > STRAY
         ):
-            walker.start()
+            contacts = [(foot.x, foot.y) for foot in walker.feet]
+            walker.start(first_phase(self.gait, contacts, center(self._able.robot, previous, self.pose.pose)))
