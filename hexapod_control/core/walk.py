@@ -195,7 +195,7 @@ class Walk:
         self.command = ZERO
         self.halted = True
         self._gaits.halt(self.walker)
-        self.walker.halt()
+        self.walker.halt(self.swing_time)
 
     def drive(self, command: Twist) -> None:
         """Follows a twist from now on; zero brings the feet back to neutral."""
