@@ -111,7 +111,7 @@ class Walk:
         """True at rest with every foot about its neutral foothold and the pose at its goal."""
         stance = self._able.stances.at(self.height)
         there = self.walker.away(stance) <= STRAY and self.pose.pose == self.pose.standing_goal
-        return self.at_rest and there and self.level is None and self.walker.ground is None
+        return self.at_rest and there and not (self._leaning or self.level or self.walker.ground)
 
     def posed(self, pose: BodyPose, duration: float = 0.0) -> None:
         """Asks for a body pose, in `duration` [s] or as fast as is calm."""
