@@ -11,6 +11,7 @@ from hexapod_control.core.kinematics import forward
 from hexapod_control.core.limits import SPEED_SHARE
 from hexapod_control.core.plan import Plan, State
 from hexapod_control.core.planner import Planner
+from hexapod_control.core.posture import row_at
 from hexapod_control.core.se2 import ZERO, Twist
 
 POSES = 40
@@ -89,6 +90,23 @@ def test_standing_up_can_be_turned_into_sitting_down_and_back_without_a_jump(nam
             assert planner.stand() == ""
         plans.append(planner.step(DT))
     assert_smooth(name, start, plans)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_descent_that_is_turned_back_leaves_the_feet_where_they_are(name):
+    machine, planner, rng = robot(name), Planner(robot(name)), random.Random(12)
+    about = [(x + rng.uniform(-0.002, 0.002), y + rng.uniform(-0.002, 0.002)) for x, y in planner.neutral_footholds()]
+    planner.measured(np.array(row_at(machine, about, 0.0)))
+    until(planner, State.STANDING, 3.0)
+    assert planner.sit() == ""
+    contacts = until(planner, State.SINKING, 3.0)[-1].contacts
+    assert np.abs(contacts - planner.neutral_footholds()).max() > 1e-4  # not worth a step
+    plans = list(drive(planner, ZERO, 0.5))
+    for turn in (planner.stand, planner.sit, planner.stand):
+        assert turn() == ""
+        plans += drive(planner, ZERO, 0.3)
+    assert planner.state is State.RISING
+    assert all(np.allclose(plan.contacts, contacts, atol=1e-12) for plan in plans)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
