@@ -107,6 +107,9 @@ class PoseControl:
 
     def step(self, dt: float, goal: BodyPose, feet: Sequence[Foot]) -> None:
         """Moves the pose by one tick towards a goal; it comes to rest before any foot gets out of reach."""
+        upright = not self.walkable and goal == self.walking_goal and not self._steps(goal, feet)
+        if upright:  # first to where the feet can step home
+            goal = NEUTRAL._replace(z=goal.z)
         narrowing = self.room > self._goal_room and not self._within(self._goal_room, feet)
         if narrowing:  # the feet first, without a jerk
             self.room = max(self._goal_room, self.room - ROOM_RATE * dt)
@@ -114,7 +117,9 @@ class PoseControl:
         elif self.room > self._goal_room:
             self.room = self._goal_room
         if self.pose == goal and not any(self._speed):
-            if goal == self.walking_goal and not narrowing:
+            if upright:
+                self.walkable, self.room = True, ROOMS[0]
+            elif goal == self.walking_goal and not narrowing:
                 self.walkable, self.room = True, self._goal_room
             return
         if self.walkable and goal != self.walking_goal:
@@ -186,6 +191,17 @@ class PoseControl:
             if strays > 0.0 and strays > self._strays(self.pose, feet) + 1e-9:
                 return False
         return self.reach(pose, feet)
+
+    def _steps(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
+        """True if the feet can lift off where they stand in a pose, as those can that are inside their regions."""
+        robot = self._robot
+        placement, lift = Placement(pose, robot.walk.height), robot.walk.lift_height
+        stance = self._stances.at(robot.walk.height + pose.z)
+        return all(
+            math.dist((foot.x, foot.y), home) <= self.room * radius
+            or reaches(leg, robot, (foot.x, foot.y), lift, placement)
+            for leg, foot, home, radius in zip(robot.legs, feet, stance.footholds, stance.radii, strict=True)
+        )
 
     def reach(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
         """True if all feet are in reach in a pose."""
