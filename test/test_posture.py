@@ -201,6 +201,18 @@ def test_the_body_takes_poses_while_feet_stay_and_while_walking(name):
             assert placement.to_footprint(*centre)[2] == pytest.approx(robot(name).foot_radius, abs=1e-9)
 
 
+@pytest.mark.parametrize("gait", GAITS)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_in_a_pose_to_one_side_strides_are_as_short_as_the_feet_need_to_hold_the_robot(name, gait):
+    for pose in (BodyPose(x=0.03), BodyPose(x=-0.03), BodyPose(y=0.03), BodyPose(x=0.02, y=0.02)):
+        for command in (Twist(0.2, 0.0, 0.0), Twist(-0.2, 0.0, 0.0), Twist(0.0, 0.2, 0.0), Twist(0.2, 0.1, 0.0)):
+            planner = standing(name, gait)
+            planner.pose(pose)
+            plans = list(drive(planner, command, 4.0))
+            assert min(plan.margin for plan in plans) > 0.0
+            assert plans[-1].pose == planner.standing_walk.pose.walking_goal
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_body_pose_out_of_reach_is_clamped_to_the_nearest_on_the_way(name):
     planner = standing(name)

@@ -42,7 +42,7 @@ class Walk:
         self._able = able
         self.walker = Walker([Foot(x, y) for x, y in contacts], Schedule(gait), 0.0)
         self.lift(1.0)
-        self.pose = PoseControl(able.robot, able.stances, pose)
+        self.pose = PoseControl(able, pose)
         self._asked: BodyPose = pose  # by the operator
         self._leaning = False  # away from a leg led by hand
         self.balance = Balance()
