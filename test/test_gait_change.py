@@ -14,7 +14,7 @@ from hexapod_control.core.schedule import Schedule
 from hexapod_control.core.se2 import ZERO, Twist
 
 PHASES = 100 if os.environ.get("HEXAPOD_SOAK") else 4
-STEADY = 0.95  # of the commanded speed that must be kept, in the worst pair of gaits and phase; nearly all keep it all
+STEADY = 0.98  # of the commanded speed that must be kept, in the worst pair of gaits and phase
 WITHIN = 2.5  # [s] in which the new gait is reached
 
 

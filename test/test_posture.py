@@ -11,6 +11,7 @@ from hexapod_control.core.kinematics import forward
 from hexapod_control.core.limits import SPEED_SHARE
 from hexapod_control.core.plan import Plan, State
 from hexapod_control.core.planner import Planner
+from hexapod_control.core.posture import row_at
 from hexapod_control.core.se2 import ZERO, Twist
 
 POSES = 40
@@ -92,6 +93,23 @@ def test_standing_up_can_be_turned_into_sitting_down_and_back_without_a_jump(nam
 
 
 @pytest.mark.parametrize("name", ROBOTS)
+def test_a_descent_that_is_turned_back_leaves_the_feet_where_they_are(name):
+    machine, planner, rng = robot(name), Planner(robot(name)), random.Random(12)
+    about = [(x + rng.uniform(-0.002, 0.002), y + rng.uniform(-0.002, 0.002)) for x, y in planner.neutral_footholds()]
+    planner.measured(np.array(row_at(machine, about, 0.0)))
+    until(planner, State.STANDING, 3.0)
+    assert planner.sit() == ""
+    contacts = until(planner, State.SINKING, 3.0)[-1].contacts
+    assert np.abs(contacts - planner.neutral_footholds()).max() > 1e-4  # not worth a step
+    plans = list(drive(planner, ZERO, 0.5))
+    for turn in (planner.stand, planner.sit, planner.stand):
+        assert turn() == ""
+        plans += drive(planner, ZERO, 0.3)
+    assert planner.state is State.RISING
+    assert all(np.allclose(plan.contacts, contacts, atol=1e-12) for plan in plans)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
 def test_a_halt_while_standing_up_waits_and_the_next_stand_goes_on(name):
     planner, start = Planner(robot(name)), random_pose(name, random.Random(8))
     planner.measured(start)
@@ -132,6 +150,41 @@ def test_a_planner_that_starts_under_a_walking_robot_takes_over_where_it_stands(
 
 
 @pytest.mark.parametrize("name", ROBOTS)
+def test_a_planner_that_starts_under_a_robot_in_any_pose_keeps_it_on_its_feet_and_leaning_as_it_was(name):
+    rng = random.Random(10)
+    for _ in range(POSES // 4):
+        posed = standing(name, rng.choice(GAITS))
+        spread = (0.02, 0.02, 0.015, 0.12, 0.12, 0.15)
+        posed.pose(BodyPose(*(rng.uniform(-1.0, 1.0) * most for most in spread)))
+        plan = list(drive(posed, rng.choice((ZERO, Twist(0.03, 0.02, 0.1))), rng.uniform(0.2, 3.0)))[-1]
+        planner = Planner(robot(name))
+        planner.measured(plan.row)
+        plans = until(planner, State.STANDING, 3.0)
+        assert_smooth(name, plan.row, plans)
+        assert all(sum(there.planted) >= 3 and there.margin > 0.0 for there in plans)
+        found = planner.step(DT)
+        assert found.pose[2:5] == pytest.approx(plan.pose[2:5], abs=1e-3) and all(found.planted)
+        back = list(drive(planner, ZERO, 10.0))
+        assert_smooth(name, plans[-1].row, back)
+        assert all(sum(there.planted) >= 3 and there.margin > 0.0 for there in back)
+        assert planner.standing_walk is not None and planner.standing_walk.at_home
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_planner_that_starts_under_a_posed_robot_on_its_footholds_finds_the_whole_pose(name):
+    """A pose asked for next counts from the footholds, so what was not found would come on top of it."""
+    rng = random.Random(11)
+    for _ in range(POSES):
+        posed = standing(name)
+        posed.pose(BodyPose(*(rng.uniform(-1.0, 1.0) * most for most in (0.02, 0.02, 0.0, 0.1, 0.1, 0.15))))
+        plan = list(drive(posed, ZERO, 3.0))[-1]
+        planner = Planner(robot(name))
+        planner.measured(plan.row)
+        until(planner, State.STANDING, 3.0)
+        assert planner.step(DT).pose == pytest.approx(plan.pose, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
 def test_the_body_takes_poses_while_feet_stay_and_while_walking(name):
     planner = standing(name)
     goal = BodyPose(0.005, -0.005, 0.005, 0.04, -0.04, 0.05)
@@ -146,6 +199,18 @@ def test_the_body_takes_poses_while_feet_stay_and_while_walking(name):
     for centre, down in zip(walk[-1].feet, walk[-1].planted, strict=True):
         if down:
             assert placement.to_footprint(*centre)[2] == pytest.approx(robot(name).foot_radius, abs=1e-9)
+
+
+@pytest.mark.parametrize("gait", GAITS)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_in_a_pose_to_one_side_strides_are_as_short_as_the_feet_need_to_hold_the_robot(name, gait):
+    for pose in (BodyPose(x=0.03), BodyPose(x=-0.03), BodyPose(y=0.03), BodyPose(x=0.02, y=0.02)):
+        for command in (Twist(0.2, 0.0, 0.0), Twist(-0.2, 0.0, 0.0), Twist(0.0, 0.2, 0.0), Twist(0.2, 0.1, 0.0)):
+            planner = standing(name, gait)
+            planner.pose(pose)
+            plans = list(drive(planner, command, 4.0))
+            assert min(plan.margin for plan in plans) > 0.0
+            assert plans[-1].pose == planner.standing_walk.pose.walking_goal
 
 
 @pytest.mark.parametrize("name", ROBOTS)

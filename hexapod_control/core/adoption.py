@@ -1,56 +1,67 @@
-"""Taking over a robot that already stands: feet and height from measured joints.
+"""Taking over a robot that already stands: its feet, attitude and height from measured joints.
 
-A planner that starts (again) under a standing or walking robot must not drop it. The feet that are lowest form the
-ground; feet above it are in the air and will be set down below where they are. The body is taken as level.
+A planner that starts (again) under a standing or walking robot must not drop it. The feet it rests on tell how its body
+leans and how high it is; feet above the ground are in the air and will be set down below where they are. Where the body
+is over its feet, and how it is turned, follows from the neutral footholds laid over them as well as they fit.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from hexapod_control.core.body import NEUTRAL, BodyPose, Placement
-from hexapod_control.core.contact import rolling_shift
-from hexapod_control.core.footing import SAME_GROUND
-from hexapod_control.core.kinematics import Row, hip_to_base, leg_forward, leg_inverse
-from hexapod_control.core.robot import Robot
-from hexapod_control.core.stability import center_of_mass, margin
+from hexapod_control.core.body import BodyPose
+from hexapod_control.core.footing import footing
+from hexapod_control.core.kinematics import Row, leg_forward, leg_inverse
+from hexapod_control.core.posture import row_in
+from hexapod_control.core.resting import resting
+from hexapod_control.core.robot import Leg, Robot
+from hexapod_control.core.se2 import Pose
 from hexapod_control.core.stance import Point, StanceTable
 
 SAME_ANGLE = 1e-6  # [rad] by which a pose on the knee-up branch may differ from its own inverse
 
 
-def adopt(robot: Robot, stances: StanceTable, joints: Sequence[Row]) -> tuple[list[Point], BodyPose] | None:
-    """Contact points [m, base_footprint] and pose of a robot that stands with joints (n, 3) [rad]; None if it does not.
+class Adopted(NamedTuple):
+    """A robot that was found standing."""
 
-    It stands if it is on the knee-up branch, at a height where it can walk, every foot within its stance
-    region's neighbourhood and its centre of mass over the feet on the ground.
+    contacts: list[Point]  # [m, base_footprint] of its feet, or below those in the air
+    pose: BodyPose
+    row: tuple[Row, ...]  # [rad] joints with all feet on the ground
+
+
+def adopt(robot: Robot, stances: StanceTable, joints: Sequence[Row]) -> Adopted | None:
+    """What a robot that stands with joints (n, 3) [rad] is taken over with; None if it does not stand.
+
+    It stands if it is on the knee-up branch, rests on its feet alone, at a height where it can walk, and every foot
+    reaches the ground below it.
     """
-    level = Placement(NEUTRAL, robot.walk.height)
-    centres = []
-    for leg, row in zip(robot.legs, joints, strict=True):
-        foot = leg_forward(leg, row)[1]
-        solution = leg_inverse(leg, foot, row)
-        if solution.reason or max(abs(a - b) for a, b in zip(solution.joints, row, strict=True)) > SAME_ANGLE:
-            return None
-        centres.append(hip_to_base(leg, foot))
-    lowest = sorted(z for _, _, z in centres)[:3]
-    height = robot.foot_radius - sum(lowest) / 3
-    if not stances.lowest <= height <= stances.highest:
+    if not all(_knee_up(leg, row) for leg, row in zip(robot.legs, joints, strict=True)):
         return None
-    stance = stances.at(height)
-    contacts, standing = [], []
-    for leg, row, (x, y, z), home, radius in zip(
-        robot.legs, joints, centres, stance.footholds, stance.radii, strict=True
-    ):
-        shift = rolling_shift(leg, row, level, robot.foot_radius)
-        contact = (x - shift[0], y - shift[1])
-        lift = z + height - robot.foot_radius
-        if math.dist(contact, home) > radius or lift > 2.0 * robot.walk.lift_height:
-            return None
-        contacts.append(contact)
-        if lift <= SAME_GROUND:
-            standing.append(contact)
-    if margin(standing, center_of_mass(robot, joints)[:2]) <= 0.0:
+    rest = resting(robot, joints)
+    if rest is None or rest.on_belly or not stances.lowest <= rest.height <= stances.highest:
         return None
-    return contacts, BodyPose(z=height - robot.walk.height)
+    found = footing(robot, joints, BodyPose(roll=rest.roll, pitch=rest.pitch))
+    body = _laid_over(stances.at(rest.height).footholds, found.contacts)
+    contacts = [body.apply(*contact) for contact in found.contacts]
+    pose = found.pose._replace(x=body.x, y=body.y, yaw=body.yaw)
+    row = row_in(robot, contacts, pose)
+    return None if row is None else Adopted(contacts, pose, row)
+
+
+def _laid_over(footholds: Sequence[Point], contacts: Sequence[Point]) -> Pose:
+    """The pose of the frame of `contacts` [m] in that of the footholds [m] in which they are nearest in square."""
+    count = len(contacts)
+    (hx, hy), (cx, cy) = (
+        (math.fsum(axis) / count for axis in zip(*points, strict=True)) for points in (footholds, contacts)
+    )
+    pairs = [(x - cx, y - cy, u - hx, v - hy) for (x, y), (u, v) in zip(contacts, footholds, strict=True)]
+    yaw = math.atan2(math.fsum(x * v - y * u for x, y, u, v in pairs), math.fsum(x * u + y * v for x, y, u, v in pairs))
+    x, y = Pose(0.0, 0.0, yaw).apply(cx, cy)
+    return Pose(hx - x, hy - y, yaw)
+
+
+def _knee_up(leg: Leg, joints: Row) -> bool:
+    solution = leg_inverse(leg, leg_forward(leg, joints)[1], joints)
+    return not solution.reason and max(abs(a - b) for a, b in zip(solution.joints, joints, strict=True)) <= SAME_ANGLE

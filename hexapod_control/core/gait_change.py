@@ -55,13 +55,7 @@ def stable_sets(footholds: Sequence[tuple[float, float]], center: tuple[float, f
 
 
 def _steady_margin(gait: Gait, margins: Sequence[float]) -> float:
-    worst = math.inf
-    for phase in gait.lift_off:
-        mask = sum(
-            1 << i for i, lift_off in enumerate(gait.lift_off) if (phase - lift_off) % 1.0 < 1.0 - gait.duty - 1e-9
-        )
-        worst = min(worst, margins[mask])
-    return worst
+    return min(margins[sum(1 << leg for leg in gait.aloft(phase))] for phase in gait.lift_off)
 
 
 def _last_lift_off(until: float, cycle: float, leave: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Going over to the gait that was asked for: when, and by which way.
+"""Setting out in a gait, and going over to the one that was asked for: when, and by which way.
 
 A change is planned as soon as the speed suits the new gait. If no plan fits, a third gait on the way may; if that does
 not either, it is tried again as the cycle goes on, and only at last taken as it is, at the cost of some speed.
@@ -6,17 +6,34 @@ not either, it is tried again as the cycle goes on, and only at last taken as it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hexapod_control.core.abilities import Abilities
 from hexapod_control.core.gait_change import leg_states, plan
 from hexapod_control.core.gaits import Gait
 from hexapod_control.core.schedule import Change
 from hexapod_control.core.se2 import Twist
-from hexapod_control.core.stance import Stance
+from hexapod_control.core.stability import margin
+from hexapod_control.core.stance import Point, Stance
 from hexapod_control.core.walker import Walker
 
 SLIGHT = 0.03  # [swing times] a plan may overstep: that costs no speed to speak of
 PATIENCE = 1.2  # [s] for a plan that fits
 RETRY = 0.06  # [s] between two tries
+WELL = 0.02  # [m] static margin at which it does not matter which feet lift off first
+
+
+def first_phase(gait: Gait, contacts: Sequence[Point], center: Point) -> float:
+    """Phase at which a robot with all feet down sets out: 0, unless other feet hold it better while the first swing.
+
+    Contact points and centre of mass in base_footprint [m]. Feet may be anywhere after a halt, the body in any pose.
+    """
+
+    def held(phase: float) -> float:
+        aloft = gait.aloft(phase)
+        return margin([contact for leg, contact in enumerate(contacts) if leg not in aloft], center)
+
+    return 0.0 if held(0.0) >= WELL else max(gait.lift_off, key=held)
 
 
 class GaitControl:

@@ -36,6 +36,11 @@ class Gait:
         """Time of one cycle in units of the swing time."""
         return 1.0 / (1.0 - self.duty)
 
+    def aloft(self, phase: float) -> tuple[int, ...]:
+        """Legs in the air at a phase, just after their lift-off included."""
+        swing = 1.0 - self.duty - 1e-9
+        return tuple(leg for leg, lift_off in enumerate(self.lift_off) if (phase - lift_off) % 1.0 < swing)
+
     def until_lift_off(self, leg: int, phase: float) -> float:
         """Time from `phase` to the leg's next lift-off in units of the swing time, in [0, cycle)."""
         return ((self.lift_off[leg] - phase) % 1.0) * self.cycle

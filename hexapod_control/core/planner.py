@@ -107,7 +107,8 @@ class Planner:
         elif self.state is State.SITTING:
             self._begin(State.RISING, self._transitions.getting_up(self._row, self.style.gait))
         elif self.state is State.SINKING and isinstance(self._motion, Rise):
-            self._begin(State.RISING, self._transitions.rising(self._motion.offset, self.style.gait))
+            rise = self._motion
+            self._begin(State.RISING, self._transitions.rising(rise.contacts, rise.offset, self.style.gait))
         return ""
 
     def sit(self) -> str:
@@ -116,7 +117,7 @@ class Planner:
             return NO_POSE
         self._frozen, self._rise = self.row_moves, False
         if self.state is State.RISING and isinstance(self._motion, Rise):
-            self._begin(State.SINKING, self._transitions.sinking(self._motion.offset))
+            self._begin(State.SINKING, self._transitions.sinking(self._motion.contacts, self._motion.offset))
         elif self.state is not State.SITTING:
             self._sit = True
             if self._walk:

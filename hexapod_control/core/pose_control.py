@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from hexapod_control.core.abilities import Abilities
 from hexapod_control.core.body import NEUTRAL, BodyPose, Placement
-from hexapod_control.core.robot import Robot
+from hexapod_control.core.by_hand import center
+from hexapod_control.core.posture import row_in
 from hexapod_control.core.stance import IN_FLIGHT, StanceTable, reaches
+from hexapod_control.core.striding import stride_margin
 from hexapod_control.core.walker import Foot
 
 SPEED = (0.10, 0.10, 0.08, 0.8, 0.8, 0.8)  # [m/s, rad/s] per coordinate of a pose
@@ -16,16 +19,19 @@ ACCELERATION = (0.5, 0.5, 0.4, 4.0, 4.0, 4.0)  # [m/s^2, rad/s^2]
 ROOM_RATE = 1.0  # [1/s] at which the stance regions shrink before a pose that needs it
 TILT_ROOMS = (1.0, 0.9, 0.8, 0.7, 0.6)  # likewise a tilt that keeps the body level
 ROOMS = (1.0, 0.8, 0.6, 0.45, 0.3)  # shares of the stance regions a pose may leave for walking, the last at least
+STEADY = 0.005  # [m] static margin that full strides keep in a pose
 FINENESS = 1 / 64  # to which a pose out of reach is clamped
+HAIR = 1e-4  # [m, rad] beyond where a pose comes to rest that must be in reach too: feet are placed to micrometres
 
 
 class PoseControl:
     """Goal and present pose of the body."""
 
-    def __init__(self, robot: Robot, stances: StanceTable, pose: BodyPose = NEUTRAL) -> None:
+    def __init__(self, able: Abilities, pose: BodyPose = NEUTRAL) -> None:
         """Starts at rest in a pose."""
-        self._robot = robot
-        self._stances = stances
+        self._robot = able.robot
+        self._stances = able.stances
+        self._gaits = tuple(able.gaits.values())
         self.pose = pose
         self._speed: tuple[float, ...] = (0.0,) * 6
         self._top: tuple[float, ...] = SPEED
@@ -38,7 +44,7 @@ class PoseControl:
     def copy(self) -> PoseControl:
         """An independent pose in the same state."""
         other = PoseControl.__new__(PoseControl)
-        other._robot, other._stances = self._robot, self._stances
+        other._robot, other._stances, other._gaits = self._robot, self._stances, self._gaits
         other.pose, other._speed, other.room, other.walkable = self.pose, self._speed, self.room, self.walkable
         other._goal_room, other._top, other._accelerations = self._goal_room, self._top, self._accelerations
         other.standing_goal, other.walking_goal = self.standing_goal, self.walking_goal
@@ -54,9 +60,8 @@ class PoseControl:
         height = self._robot.walk.height
         z = min(max(pose.z, self._stances.lowest - height), self._stances.highest - height)
         pose = pose._replace(z=z)
-        lift = self._robot.walk.lift_height
-        self.standing_goal = self._clamped(pose, 0.0, 0.0)
-        self.walking_goal = self._clamped(pose, ROOMS[-1], lift)
+        self.standing_goal = self._clamped(pose, self._fits)
+        self.walking_goal = self._clamped(pose, lambda there: self._walks(there, ROOMS[-1]))
         self._goal_room = self._room_at(self.walking_goal)
         self._pace(duration)
 
@@ -81,24 +86,40 @@ class PoseControl:
     def reachable(self, pose: BodyPose) -> bool:
         """True if a robot that stands can take this pose as it is."""
         low, high = self._stances.lowest, self._stances.highest
-        return low <= self._robot.walk.height + pose.z <= high and self._clamped(pose, 0.0, 0.0) == pose
+        return low <= self._robot.walk.height + pose.z <= high and self._clamped(pose, self._fits) == pose
 
     def _room_at(self, pose: BodyPose) -> float:
-        lift = self._robot.walk.lift_height
-        return next((share for share in ROOMS if self._stances.fits(pose, share, lift)), ROOMS[-1])
+        return next((share for share in ROOMS if self._walks(pose, share)), ROOMS[-1])
+
+    def _fits(self, pose: BodyPose) -> bool:
+        """True if the feet reach their neutral footholds in a pose."""
+        return self._stances.fits(pose, 0.0, 0.0)
+
+    def _walks(self, pose: BodyPose, share: float) -> bool:
+        """True if the feet can stride over a share (0 to 1) of their regions in a pose, and hold the robot on it."""
+        return self._stances.fits(pose, share, self._robot.walk.lift_height) and (
+            self._stride_margin(pose, share) >= STEADY
+            or self._stride_margin(NEUTRAL._replace(z=pose.z), share) < STEADY  # it never holds the robot well
+        )
+
+    def _stride_margin(self, pose: BodyPose, share: float) -> float:
+        stance = self._stances.at(self._robot.walk.height + pose.z)
+        row = row_in(self._robot, stance.footholds, pose)
+        return stride_margin(self._gaits, stance, center(self._robot, row, pose), share) if row else -math.inf
 
     def room_in(self, pose: BodyPose) -> float:
         """Share of the stance regions that a tilted pose leaves for walking; 0 if that is too little."""
         return _room(self._stances, pose, self._robot.walk.lift_height)
 
-    def _clamped(self, pose: BodyPose, share: float, lift: float) -> BodyPose:
-        if self._stances.fits(pose, share, lift):
+    @staticmethod
+    def _clamped(pose: BodyPose, fits: Callable[[BodyPose], bool]) -> BodyPose:
+        if fits(pose):
             return pose
         base = NEUTRAL._replace(z=pose.z)  # heights inside the table are always in reach
         low, high = 0.0, 1.0
         while high - low > FINENESS:
             middle = (low + high) / 2
-            if self._stances.fits(base.towards(pose, middle), share, lift):
+            if fits(base.towards(pose, middle)):
                 low = middle
             else:
                 high = middle
@@ -106,6 +127,9 @@ class PoseControl:
 
     def step(self, dt: float, goal: BodyPose, feet: Sequence[Foot]) -> None:
         """Moves the pose by one tick towards a goal; it comes to rest before any foot gets out of reach."""
+        upright = not self.walkable and goal == self.walking_goal and not self._steps(goal, feet)
+        if upright:  # first to where the feet can step home
+            goal = NEUTRAL._replace(z=goal.z)
         narrowing = self.room > self._goal_room and not self._within(self._goal_room, feet)
         if narrowing:  # the feet first, without a jerk
             self.room = max(self._goal_room, self.room - ROOM_RATE * dt)
@@ -113,7 +137,9 @@ class PoseControl:
         elif self.room > self._goal_room:
             self.room = self._goal_room
         if self.pose == goal and not any(self._speed):
-            if goal == self.walking_goal and not narrowing:
+            if upright:
+                self.walkable, self.room = True, ROOMS[0]
+            elif goal == self.walking_goal and not narrowing:
                 self.walkable, self.room = True, self._goal_room
             return
         if self.walkable and goal != self.walking_goal:
@@ -144,7 +170,8 @@ class PoseControl:
             if abs(end - now) < 1e-6 and abs(speed) <= acceleration * dt:
                 now, speed = end, 0.0
             moved.append(now + speed * dt)
-            rest.append(now + speed * (dt + abs(speed) / (2.0 * acceleration)))
+            there = now + speed * (dt + abs(speed) / (2.0 * acceleration))
+            rest.append(there + math.copysign(min(HAIR, abs(end - there)), speed) if speed else there)
             speeds.append(speed)
         if not self.holds(BodyPose(*rest), feet):
             return False
@@ -184,6 +211,17 @@ class PoseControl:
             if strays > 0.0 and strays > self._strays(self.pose, feet) + 1e-9:
                 return False
         return self.reach(pose, feet)
+
+    def _steps(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
+        """True if the feet can lift off where they stand in a pose, as those can that are inside their regions."""
+        robot = self._robot
+        placement, lift = Placement(pose, robot.walk.height), robot.walk.lift_height
+        stance = self._stances.at(robot.walk.height + pose.z)
+        return all(
+            math.dist((foot.x, foot.y), home) <= self.room * radius
+            or reaches(leg, robot, (foot.x, foot.y), lift, placement)
+            for leg, foot, home, radius in zip(robot.legs, feet, stance.footholds, stance.radii, strict=True)
+        )
 
     def reach(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
         """True if all feet are in reach in a pose."""

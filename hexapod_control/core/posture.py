@@ -69,15 +69,20 @@ class Rise:
         return frame(self.robot, placement, list(self.contacts), [0.0] * count, [True] * count, previous)
 
 
-def row_at(robot: Robot, contacts: Sequence[Point], offset: float) -> tuple[Row, ...] | None:
-    """Joints (n, 3) [rad] with the feet at contacts and the body `offset` [m] from the walk height, if in reach."""
-    placement = Placement(BodyPose(z=offset), robot.walk.height)
+def row_in(robot: Robot, contacts: Sequence[Point], pose: BodyPose) -> tuple[Row, ...] | None:
+    """Joints (n, 3) [rad] with the feet at contacts [m, base_footprint] and the body in a pose, if in reach."""
+    placement = Placement(pose, robot.walk.height)
     count = len(robot.legs)
     row: list[Row] = [GUESS] * count
     for _ in range(3):  # the rolling shift settles
         found = frame(robot, placement, list(contacts), [0.0] * count, [True] * count, row)
         row = found.joints
     return None if found.unreached else tuple(row)
+
+
+def row_at(robot: Robot, contacts: Sequence[Point], offset: float) -> tuple[Row, ...] | None:
+    """As `row_in` with the body level, `offset` [m] from the walk height."""
+    return row_in(robot, contacts, BodyPose(z=offset))
 
 
 def lying_offset(robot: Robot, contacts: Sequence[Point]) -> float:

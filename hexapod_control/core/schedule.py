@@ -81,14 +81,15 @@ class Schedule:
         return lifted
 
     def stance(self, leg: int, flight: float) -> float:
-        """Time the leg, `flight` before its touch-down, will then stand, as planned [swing times]."""
+        """Time a leg stands from its touch-down, in `flight` from now, or from now if 0, as planned [swing times]."""
         cycle = self.gait.cycle
         change = self.change
+        earliest = flight + SHORTEST if flight > 0.0 else 0.0
         lift_off = self.until[leg]
-        if lift_off < flight + SHORTEST:
+        if lift_off < earliest:
             lift_off += cycle
         if change is not None and lift_off >= change.leave:
             lift_off = change.leave + change.gait.until_lift_off(leg, change.phase)
-            if lift_off < flight + SHORTEST:
+            if lift_off < earliest:
                 lift_off += change.gait.cycle
         return lift_off - flight

@@ -20,6 +20,7 @@ from hexapod_control.core.kinematics import Row
 from hexapod_control.core.posture import Rise
 from hexapod_control.core.routes import route
 from hexapod_control.core.row_motion import JointMove
+from hexapod_control.core.stance import Point
 from hexapod_control.core.walk import Walk
 
 
@@ -39,20 +40,19 @@ class Transitions:
         """From joints [rad] anywhere to standing."""
         way = (tuple(row), *route(self._robot, row, self.lying_row))
         moves = [JointMove.between(self._robot, a, b, NEUTRAL) for a, b in pairwise(way)]
-        return [*moves, *self.rising(self._lying, gait)]
+        return [*moves, *self.rising(self.home, self._lying, gait)]
 
-    def rising(self, offset: float, gait: Gait) -> list[Motion]:
-        """From a body that is `offset` [m] from the walk height over the neutral footholds to standing."""
-        return [Rise.between(self._robot, self.home, offset, 0.0), Walk(self._able, self.home, NEUTRAL, gait)]
+    def rising(self, contacts: Sequence[Point], offset: float, gait: Gait) -> list[Motion]:
+        """From a body `offset` [m] from the walk height over feet at contacts [m, base_footprint] to standing."""
+        return [Rise.between(self._robot, contacts, offset, 0.0), Walk(self._able, contacts, NEUTRAL, gait)]
 
-    def sinking(self, offset: float) -> list[Motion]:
-        """From a body that is `offset` [m] from the walk height over the neutral footholds to lying."""
-        return [Rise.between(self._robot, self.home, offset, self._lying)]
+    def sinking(self, contacts: Sequence[Point], offset: float) -> list[Motion]:
+        """From a body `offset` [m] from the walk height over feet at contacts [m, base_footprint] to lying."""
+        return [Rise.between(self._robot, contacts, offset, posture.lying_offset(self._robot, contacts))]
 
     def lying_down(self, walk: Walk) -> list[Motion]:
         """From standing to lying, the feet staying where they are."""
-        contacts = [(foot.x, foot.y) for foot in walk.walker.feet]
-        return [Rise.between(self._robot, contacts, 0.0, posture.lying_offset(self._robot, contacts))]
+        return self.sinking([(foot.x, foot.y) for foot in walk.walker.feet], 0.0)
 
     def taking_over(self, row: Sequence[Row], gait: Gait) -> list[Motion]:
         """From joints [rad] measured under a robot that stands to the walk of that robot; nothing if it does not stand.
@@ -60,12 +60,11 @@ class Transitions:
         Feet in the air go down below where they are; until the first command all stay there.
         """
         found = adopt(self._robot, self._able.stances, row)
-        goal = posture.row_at(self._robot, found[0], found[1].z) if found else None
-        if found is None or goal is None:
+        if found is None:
             return []
-        walk = Walk(self._able, found[0], found[1], gait)
+        walk = Walk(self._able, found.contacts, found.pose, gait)
         walk.halted = True
-        return [JointMove.between(self._robot, row, goal, found[1]), walk]
+        return [JointMove.between(self._robot, row, found.row, found.pose), walk]
 
     def standing_on(self, row: Sequence[Row], pose: BodyPose, gait: Gait) -> list[Motion]:
         """The walk of a robot that ends a motion on its feet with these joints [rad]; nothing if it lies.

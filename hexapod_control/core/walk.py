@@ -11,7 +11,7 @@ from hexapod_control.core.balance import Balance
 from hexapod_control.core.body import BodyPose, Placement
 from hexapod_control.core.by_hand import LEAST_MARGIN, center, contact_of, holding, lead, lead_home, lean, lift_off
 from hexapod_control.core.frame import Frame, frame
-from hexapod_control.core.gait_control import GaitControl
+from hexapod_control.core.gait_control import GaitControl, first_phase
 from hexapod_control.core.gaits import Gait
 from hexapod_control.core.giving import catching_up
 from hexapod_control.core.ground import Ground, Reach
@@ -43,7 +43,7 @@ class Walk:
         """Starts standing on contact points [m, base_footprint] in a pose."""
         self._able = able
         self.walker = Walker([Foot(x, y) for x, y in contacts], Schedule(gait), 0.0)
-        self.pose = PoseControl(able.robot, able.stances, pose)
+        self.pose = PoseControl(able, pose)
         self._asked: BodyPose = pose  # by the operator
         self._leaning = False  # away from a leg led by hand
         self.balance = Balance()
@@ -111,7 +111,7 @@ class Walk:
         """True at rest with every foot about its neutral foothold and the pose at its goal."""
         stance = self._able.stances.at(self.height)
         there = self.walker.away(stance) <= STRAY and self.pose.pose == self.pose.standing_goal
-        return self.at_rest and there and self.level is None and self.walker.ground is None
+        return self.at_rest and there and not (self._leaning or self.level or self.walker.ground)
 
     def posed(self, pose: BodyPose, duration: float = 0.0) -> None:
         """Asks for a body pose, in `duration` [s] or as fast as is calm."""
@@ -195,7 +195,7 @@ class Walk:
         self.command = ZERO
         self.halted = True
         self._gaits.halt(self.walker)
-        self.walker.halt()
+        self.walker.halt(self.swing_time)
 
     def drive(self, command: Twist) -> None:
         """Follows a twist from now on; zero brings the feet back to neutral."""
@@ -294,7 +294,7 @@ class Walk:
             self._leaning = False
             pose.request(self._leaned(self._asked))
         self._gaits.step(dt, walker, self.twist, self.swing_time, stance, self.height, self.room)
-        self._start_or_stop(limit.twist, walker.away(stance))
+        self._start_or_stop(limit.twist, walker.away(stance), previous)
         waiting = walker.ground is not None and walker.ground.waiting
         goal = limit.twist if (walker.running or self.halted) and not waiting else ZERO
         if self.twist != goal:
@@ -363,7 +363,7 @@ class Walk:
 
         return reach
 
-    def _start_or_stop(self, goal: Twist, away: float) -> None:
+    def _start_or_stop(self, goal: Twist, away: float, previous: Sequence[Row]) -> None:
         walker = self.walker
         still = goal.is_zero and self.twist.is_zero
         if walker.running:
@@ -372,4 +372,5 @@ class Walk:
         elif (walker.all_planted and not walker.by_hand and self.pose.walkable and not self.halted) and (
             not still or away > STRAY
         ):
-            walker.start()
+            contacts = [(foot.x, foot.y) for foot in walker.feet]
+            walker.start(first_phase(self.gait, contacts, center(self._able.robot, previous, self.pose.pose)))

@@ -17,7 +17,7 @@ from hexapod_control.core.ground import WAIT, Ground, Reach, stop_time
 from hexapod_control.core.hand import Hand
 from hexapod_control.core.schedule import Schedule
 from hexapod_control.core.se2 import Pose, Twist, carried, exp
-from hexapod_control.core.stance import Point, Stance
+from hexapod_control.core.stance import IN_FLIGHT, Point, Stance
 from hexapod_control.core.swing import AIM_FROZEN, lift, share
 
 LANDING = 0.97  # share of the stance region's radius in which a foot is set down
@@ -192,14 +192,18 @@ class Walker:
         return max([math.hypot(foot.x - x, foot.y - y) for foot, (x, y) in zip(self.feet, homes, strict=True)])
 
     def allowed(self, twist: Twist, dt: float, swing_time: float, stance: Stance, room: float) -> float:
-        """Share (0 to 1) of the twist at which no planted foot leaves its region before it can lift off."""
+        """Share (0 to 1) of the twist at which no planted foot leaves its region before it can lift off.
+
+        Nor does one that goes straight down leave what it may use in flight.
+        """
         factor = 1.0
         for leg, foot in enumerate(self.feet):
-            if not foot.planted:
+            if not foot.planted and foot.drop is None:
                 continue
             radius = room * stance.radii[leg]
-            inside = time_inside(foot.x, foot.y, twist, stance.footholds[leg], GUARD * radius)
-            stays = self.schedule.until[leg] * swing_time if self.running else math.inf
+            edge = (GUARD if foot.planted else IN_FLIGHT) * radius
+            inside = time_inside(foot.x, foot.y, twist, stance.footholds[leg], edge)
+            stays = self.schedule.stance(leg, 0.0) * swing_time if self.running else math.inf
             speed = math.hypot(twist.vx - twist.wz * foot.y, twist.vy + twist.wz * foot.x)
             if (stays - inside) * speed <= SLACK * radius:
                 continue
@@ -329,16 +333,21 @@ class Walker:
         if t >= 1.0:
             foot.z, foot.drop = drop.end, None
 
-    def halt(self) -> None:
-        """Stops the gait: feet in the air go straight down and stay, planted feet stay."""
+    def halt(self, swing_time: float) -> None:
+        """Stops the gait: feet in the air go straight down and stay, planted feet stay. The swing time is in [s].
+
+        A foot whose swing ends sooner than that ends it: it is fast, and would slide on out of reach.
+        """
         self.running = False
         self.schedule.change = None
         for foot in self.feet:
             if foot.progress is None:
                 continue
-            vx, vy, vz = foot.velocity
-            foot.drop = Drop(_drop_time(foot.z, foot.velocity), 0.0, foot.z, vz, vx, vy)
-            foot.progress = None
+            duration = _drop_time(foot.z, foot.velocity)
+            if self.flight(foot, swing_time) > duration / swing_time:
+                vx, vy, vz = foot.velocity
+                foot.drop = Drop(duration, 0.0, foot.z, vz, vx, vy)
+                foot.progress = None
 
     def start(self, phase: float = 0.0) -> None:
         """Sets the gait's clock going at a phase."""
