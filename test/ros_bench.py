@@ -21,7 +21,7 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import Twist
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import COMMAND
-from hexapod_control.nodes.executor import make_executor
+from hexapod_control.nodes.executor import Spinner
 from hexapod_control.nodes.gait_planner import GaitPlanner
 from hexapod_control.nodes.servo_driver import ServoDriver
 from hexapod_control.robots.load import load
@@ -50,7 +50,7 @@ class Bench:
 
     def __init__(self) -> None:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-        self.executor = make_executor()
+        self.executor = Spinner()
         self.nodes: list[Any] = []
         self.probe = self.add(rclpy.create_node("probe"))
         self._clock: Any = None

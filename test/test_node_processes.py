@@ -29,7 +29,7 @@ import rclpy, sys
 from geometry_msgs.msg import Twist
 rclpy.init()
 node = rclpy.create_node("teleop")
-publisher = node.create_publisher(Twist, "cmd_vel", 1)
+publisher = node.create_publisher(Twist, sys.argv[2], 1)
 message = Twist()
 message.linear.x = 0.05
 period = float(sys.argv[1])
@@ -41,24 +41,31 @@ while True:
 """
 
 
-def teleop(period):
-    return subprocess.Popen([sys.executable, "-c", FLOOD, str(period)], start_new_session=True)
+def teleop(period, topic="cmd_vel"):
+    return subprocess.Popen([sys.executable, "-c", FLOOD, str(period), topic], start_new_session=True)
 
 
 @pytest.mark.process
 def test_a_flood_of_commands_does_not_starve_the_loop(bench):
     node = bench.planner()
     rows = bench.listen(MultiDOFJointState, "foot_targets")
-    process = teleop(0.0)
-    try:
-        bench.until(lambda: node.output.last.twist.vx > 0.04, 10.0)
-        rows.clear()
-        bench.until(lambda: len(rows) > 100, 10.0)
-    finally:
-        process.kill()
-        process.wait()
-    times = [messages.nanoseconds(row.header.stamp) * 1e-9 for row in rows]
-    assert np.percentile(np.diff(times), 95) <= 2 * STEP
+
+    def late(topic, begun):
+        """Time between rows [s] that one in a hundred exceeds while somebody floods a topic."""
+        process = teleop(0.0, topic)
+        try:
+            bench.until(begun, 10.0)
+            rows.clear()
+            bench.until(lambda: len(rows) > 200, 20.0)
+        finally:
+            process.kill()
+            process.wait()
+        times = [messages.nanoseconds(row.header.stamp) * 1e-9 for row in rows]
+        return np.percentile(np.diff(times), 99)
+
+    # The flood takes its share of the machine, whoever listens to it.
+    aside = late("elsewhere", lambda: bench.probe.count_publishers("elsewhere"))
+    assert late("cmd_vel", lambda: node.output.last.twist.vx > 0.04) <= 2 * max(STEP, aside)
     wait_for_stop(bench, node)
 
 

@@ -19,7 +19,7 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import ZERO, Twist
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import COMMAND, LATCHED
-from hexapod_control.nodes.executor import make_executor
+from hexapod_control.nodes.executor import Spinner
 
 PERIOD = 0.1  # [s] between commands
 
@@ -75,7 +75,7 @@ class Receiver:
         self._context = rclpy.context.Context()
         rclpy.init(context=self._context, args=[], signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node("receiver", context=self._context, use_global_arguments=False)
-        self._executor = make_executor(self._context)
+        self._executor = Spinner(self._context)
         self._executor.add_node(self._node)
         self._sides: dict[str, Side] = {}
         self._sent = 0.0

@@ -24,7 +24,7 @@ from hexapod_control.core.legs import STANDARD, foot_name, joint_names
 from hexapod_control.core.plan import Plan
 from hexapod_control.nodes import messages, runner
 from hexapod_control.nodes.base import COMMAND
-from hexapod_control.nodes.executor import make_executor
+from hexapod_control.nodes.executor import Spinner
 from hexapod_control.nodes.gait_planner import GaitPlanner
 from hexapod_control.nodes.tf2_messages import TFMessage
 
@@ -189,7 +189,7 @@ def main() -> int:
         return runner.run(TimedPlanner)
     rclpy.init()
     try:
-        executor = make_executor()
+        executor = Spinner()
         executor.add_node(node := ROLES[role]())
         while node.context.ok():
             executor.spin_once(timeout_sec=1.0)

@@ -27,7 +27,7 @@ from hexapod_control.cli.link import Link
 from hexapod_control.core.body import BodyPose
 from hexapod_control.core.se2 import ZERO, Pose, Twist
 from hexapod_control.core.sources import ANNOUNCE
-from hexapod_control.nodes.executor import make_executor
+from hexapod_control.nodes.executor import Spinner
 
 NAME = "keyboard"  # in core.sources.SOURCES
 PERIOD = 0.05  # [s] between commands
@@ -57,7 +57,7 @@ class Operator:
             use_global_arguments=False,
             parameter_overrides=[Parameter("use_sim_time", value=link.sim_time)],
         )
-        self._executor = make_executor(self._context)
+        self._executor = Spinner(self._context)
         self._executor.add_node(self._node)
         self.twist = ZERO
         self.state = ""

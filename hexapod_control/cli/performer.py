@@ -16,7 +16,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from hexapod_control.cli.progress import ENDS
-from hexapod_control.nodes.executor import make_executor
+from hexapod_control.nodes.executor import Spinner
 
 LATCHED = QoSProfile(depth=20, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
@@ -31,7 +31,7 @@ class Performer:
         self._context = rclpy.Context()
         rclpy.init(context=self._context, args=[], signal_handler_options=SignalHandlerOptions.NO)
         self._node = Node("play", context=self._context, namespace=namespace, use_global_arguments=False)
-        self._executor = make_executor(self._context)
+        self._executor = Spinner(self._context)
         self._executor.add_node(self._node)
         self._motion = self._node.create_publisher(String, "motion", NEWEST)
         self._cancel = self._node.create_client(Trigger, "cancel_motion")

@@ -15,7 +15,7 @@ from rosgraph_msgs.msg import Clock
 
 from hexapod_control.bags.store import Bag, BagError, Channel
 from hexapod_control.nodes import messages
-from hexapod_control.nodes.executor import make_executor
+from hexapod_control.nodes.executor import Spinner
 from hexapod_control.nodes.kinds import message_class
 
 GLOBAL = ("/tf", "/tf_static", "/diagnostics", "/clock", "/rosout")
@@ -39,7 +39,7 @@ class Player:
         self._context = rclpy.Context()
         rclpy.init(context=self._context, args=[], signal_handler_options=SignalHandlerOptions.NO)
         self._node = Node("player", context=self._context, use_global_arguments=False)
-        self._executor = make_executor(self._context)
+        self._executor = Spinner(self._context)
         self._executor.add_node(self._node)
         self.left_out: list[str] = []
         self._publishers: dict[str, Any] = {}

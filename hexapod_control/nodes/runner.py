@@ -15,11 +15,11 @@ from types import FrameType
 
 import rclpy
 from rclpy.exceptions import ParameterException
-from rclpy.executors import Executor, ExternalShutdownException
+from rclpy.executors import ExternalShutdownException
 from rclpy.signals import SignalHandlerOptions
 
 from hexapod_control.nodes.base import GuardedNode
-from hexapod_control.nodes.executor import make_executor
+from hexapod_control.nodes.executor import Spinner
 from hexapod_control.nodes.parameters import ParameterError
 from hexapod_control.robots.error import RobotFileError
 
@@ -53,7 +53,7 @@ def run(make: Callable[[], GuardedNode], args: Sequence[str] | None = None) -> i
     except (RobotFileError, ParameterError, FileNotFoundError, ParameterException) as error:
         return _refuse(error)
     code = 1
-    executor = make_executor()
+    executor = Spinner()
     executor.add_node(node)
     gc.collect()
     gc.freeze()  # what lives as long as the process need not be looked at again and again
@@ -74,7 +74,7 @@ def _refuse(error: Exception) -> int:
     return 2
 
 
-def _spin(node: GuardedNode, executor: Executor, request: StopRequest) -> int:
+def _spin(node: GuardedNode, executor: Spinner, request: StopRequest) -> int:
     failures = 0
     deadline: float | None = None
     while deadline is None or (time.monotonic() < deadline and not node.stopped()):
