@@ -19,7 +19,7 @@ try:
 except ImportError:  # rclpy before 7.1.4
     EventsExecutor = SingleThreadedExecutor
 
-LOOK = 0.2  # [s] from one look at the pile to the next
+LOOK = 0.05  # [s] from one look at the pile to the next
 PILE = 150  # events before a new one's turn comes: many times what a starved process finds
 
 
