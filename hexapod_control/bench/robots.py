@@ -33,7 +33,7 @@ def measure(robot: Robot, name: str, progress: Progress, counts: Sequence[int] =
     growth: list[dict[str, Any]] = []
     with private_domain():
         for rate in RATES:
-            series = [_row(robot, name, count, rate, progress) for count in counts]
+            series = _series(robot, name, counts, rate, progress)
             free = all(row["cores_free"] for row in series)
             rows, growth = [*rows, *series], [*growth, {**_growth(series), "cores_free": free}]
             if free:
@@ -57,28 +57,37 @@ def _growth(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _row(robot: Robot, name: str, count: int, rate: float, progress: Progress) -> dict[str, Any]:
-    """The figures of so many robots that walk at the same time."""
+def _series(robot: Robot, name: str, counts: Sequence[int], rate: float, progress: Progress) -> list[dict[str, Any]]:
+    """The figures of so many robots that walk at the same time: more and more of them."""
     from hexapod_control.bench.receiver import FORWARD, Receiver
     from hexapod_control.bench.ros import _standing
 
-    spaces = [f"/bench_robot_{k + 1}" for k in range(count)]
+    rows, groups, sides = [], [], []
     with ExitStack() as stack:
-        groups = [stack.enter_context(group(_specs(name, space, rate), progress)) for space in spaces]
         receiver = stack.enter_context(Receiver(robot, _standing(robot)))
-        sides = [receiver.side(space, echo=False) for space in spaces]
-        progress(f"robots: {count} at {rate:g} Hz, waiting for all to walk")
-        _walk(receiver, sides, FORWARD)
-        _spin(receiver, sides, SETTLE)
-        for side in sides:
-            side.ages = []
-        before, busy = _cpu(groups), _busy()
-        progress(f"robots: {count}, measuring")
-        _spin(receiver, sides, WINDOW)
-        each = [100.0 * (a - b) / WINDOW for a, b in zip(_cpu(groups), before, strict=True)]
-        share = (_busy() - busy) / (WINDOW * len(os.sched_getaffinity(0)))
-        ages = [1e6 * age for side in sides for age in side.ages or ()]
-        return {"robots": count, "rate_hz": rate, **_figures(count, each, ages, share)}
+        for count in counts:
+            progress(f"robots: {count} at {rate:g} Hz, waiting for all to walk")
+            for k in range(len(groups), count):
+                space = f"/bench_robot_{k + 1}"
+                groups.append(stack.enter_context(group(_specs(name, space, rate), progress)))
+                sides.append(receiver.side(space, echo=False))
+            _walk(receiver, sides, FORWARD)
+            _spin(receiver, sides, SETTLE)
+            progress(f"robots: {count}, measuring")
+            rows.append({"robots": count, "rate_hz": rate, **_measured(receiver, sides, groups)})
+    return rows
+
+
+def _measured(receiver: Any, sides: Sequence[Any], groups: Sequence[Group]) -> dict[str, Any]:
+    """The figures of robots that walk."""
+    for side in sides:
+        side.ages = []
+    before, busy = _cpu(groups), _busy()
+    _spin(receiver, sides, WINDOW)
+    each = [100.0 * (a - b) / WINDOW for a, b in zip(_cpu(groups), before, strict=True)]
+    share = (_busy() - busy) / (WINDOW * len(os.sched_getaffinity(0)))
+    ages = [1e6 * age for side in sides for age in side.ages or ()]
+    return _figures(len(sides), each, ages, share)
 
 
 def _figures(count: int, each: list[float], ages: list[float], share: float) -> dict[str, Any]:
@@ -103,11 +112,12 @@ def _specs(name: str, space: str, rate: float) -> tuple[graph.NodeSpec, ...]:
 
 
 def _walk(receiver: Any, sides: Sequence[Any], twist: Any) -> None:
-    """Waits until all stand, then until all walk."""
+    """Waits until those that do not walk yet stand, then until they walk."""
+    new = [side for side in sides if side.state != "walking"]
     for state, command in (("standing", None), ("walking", twist)):
-        for side in sides:
+        for side in new:
             side.twist = command or side.twist
-        for side in sides:
+        for side in new:
             if not receiver.spin(READY, side, lambda side=side, state=state: side.state == state, also=sides):
                 raise NotReadyError(f"a robot is not {state} after {READY:g} s (gait_state: {side.state or 'none'})")
 
