@@ -110,6 +110,28 @@ def test_a_descent_that_is_turned_back_leaves_the_feet_where_they_are(name):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
+def test_a_walking_robot_that_is_told_to_sit_while_it_is_taken_over_sits_down(name):
+    plan = list(drive(standing(name), Twist(0.04, 0.02, 0.1), 1.5))[-1]
+    planner = Planner(robot(name))
+    planner.measured(plan.row)
+    assert planner.sit() == ""
+    until(planner, State.SITTING, 20.0)
+
+
+@pytest.mark.parametrize("left", [1, 5, 12, 30])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_robot_that_is_told_to_stand_however_late_in_a_motion_of_its_joints_stands_up(name, left):
+    planner = Planner(robot(name))
+    planner.measured(planner.lying_row)
+    assert planner.move_joints(planner.lying_row + 0.1) == ""
+    twin = planner.copy()
+    for _ in range(len(until(twin, State.SITTING, 5.0)) - left):
+        planner.step(DT)
+    assert planner.stand() == ""
+    until(planner, State.STANDING, 20.0)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
 def test_a_halt_while_standing_up_waits_and_the_next_stand_goes_on(name):
     planner, start = Planner(robot(name)), random_pose(name, random.Random(8))
     planner.measured(start)

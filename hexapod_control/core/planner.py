@@ -352,19 +352,23 @@ class Planner:
                 self._walk.change_gait(self.style.gait)
 
     def _follow_on(self) -> None:
-        """What comes after a motion that is done: the next, or the walk of a robot that ends on its feet."""
+        """What comes after a motion that is done: the next, or the walk of a robot that ends on its feet.
+
+        After one of the whole row, also what was asked for since: it may have ended before it could come to rest.
+        """
         if not self._next and isinstance(self._motion, FeetMove | JointMove) and self._row is not None:
             walk = self._transitions.standing_on(self._row, self._motion.pose, self.style.gait)
             self._begin(State.STANDING if walk else State.SITTING, walk)
+            self._frozen = False
+            if self._rise:
+                self.stand()
         else:
             self._begin(self.state, self._next)
 
     def _give_up(self) -> None:
         """Ends a motion of the whole row where it has come to rest; then whatever was asked for since."""
-        self._next, self._adopted, self._frozen = [], True, False
+        self._next, self._adopted = [], True
         self._follow_on()
-        if self._rise:
-            self.stand()
 
     def _not_at_rest(self) -> str:
         if self.state is State.UNKNOWN or self._row is None:
@@ -380,7 +384,8 @@ class Planner:
                 self.state = State.SITTING
             return
         self.state = State.MOVING if walk.walker.by_hand else State.STANDING if walk.at_rest else State.WALKING
-        if self._sit and walk.pose.standing_goal != NEUTRAL:
+        if self._sit and (walk.halted or walk.pose.standing_goal != NEUTRAL):  # also one that was just taken over
+            walk.drive(ZERO)
             walk.settle(NEUTRAL)
         if self._sit and walk.at_home:
             self._sit = False
