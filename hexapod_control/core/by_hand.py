@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from hexapod_control.core.body import BodyPose, Placement
 from hexapod_control.core.contact import rolling_shift
-from hexapod_control.core.hand import Hand, along, way
+from hexapod_control.core.hand import Hand, along, rest, way
 from hexapod_control.core.kinematics import Row, bend
-from hexapod_control.core.robot import Robot, Vector
+from hexapod_control.core.robot import Leg, Robot, Vector
 from hexapod_control.core.stability import center_of_mass, margin
 from hexapod_control.core.stance import GUESS, Point, Stance, reaches
 from hexapod_control.core.walker import Foot, Walker
@@ -59,15 +59,15 @@ def lead(robot: Robot, walker: Walker, pose: BodyPose, leg: int, goal: Vector) -
     `pose` is the one the body will have meanwhile.
     """
     foot = walker.feet[leg]
-    start = (foot.x, foot.y, foot.z)
+    aloft = foot.hand is not None and not foot.hand.waiting
+    velocity = foot.hand.velocity if aloft and foot.hand is not None else (0.0, 0.0, 0.0)
+    start = rest((foot.x, foot.y, foot.z), velocity)
     name = robot.legs[leg].name
     placement = Placement(pose, robot.walk.height)
     points = way(start, (goal[0], goal[1], max(goal[2], 0.0)))
     for x, y, z in along(start, points)[1:]:
         if not reaches(robot.legs[leg], robot, (x, y), z, placement):
             return f"{name}: ({x:.3f}, {y:.3f}, {z:.3f}) m on its way is out of reach"
-    aloft = foot.hand is not None and not foot.hand.waiting
-    velocity = foot.hand.velocity if aloft and foot.hand is not None else (0.0, 0.0, 0.0)
     foot.hand = Hand(points, velocity, waiting=not aloft)
     return ""
 
@@ -81,7 +81,24 @@ def lead_home(robot: Robot, walker: Walker, stance: Stance) -> None:
         if hand.waiting:
             foot.hand = None
         elif not (hand.lands and math.dist(hand.way[-1][:2], (x, y)) < 1e-9):
-            foot.hand = Hand(way((foot.x, foot.y, foot.z), (x, y, 0.0)), hand.velocity, waiting=False)
+            start = rest((foot.x, foot.y, foot.z), hand.velocity)
+            foot.hand = Hand(way(start, (x, y, 0.0)), hand.velocity, waiting=False)
+
+
+def lead_on(robot: Robot, walker: Walker, placement: Placement, dt: float) -> None:
+    """Moves the feet that are led by hand on by a tick [s]; one that has landed stands."""
+    for leg, foot in zip(robot.legs, walker.feet, strict=True):
+        hand = foot.hand
+        if hand is None or hand.waiting:
+            continue
+
+        def reached(at: Vector, leg: Leg = leg) -> bool:
+            return reaches(leg, robot, at[:2], at[2], placement)
+
+        foot.x, foot.y, foot.z = hand.step(dt, (foot.x, foot.y, foot.z), reached)
+        foot.velocity = hand.velocity
+        if hand.lands and len(hand.way) == 1 and foot.z <= 0.0:
+            foot.z, foot.hand = 0.0, None
 
 
 def lift_off(robot: Robot, walker: Walker, pose: BodyPose, row: Sequence[Row]) -> None:

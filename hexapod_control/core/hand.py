@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from hexapod_control.core.robot import Vector
 
 SPEED = 0.15  # [m/s]
 ACCELERATION = 0.8  # [m/s^2]
+BRAKING = 0.8  # share of it with which the foot comes to rest at a point
 NEAR = 0.006  # [m] of a point on the way at which the foot turns to the next
 ARRIVED = 2e-4  # [m]
 CLEAR = 0.02  # [m] a foot is lifted before it goes sideways, and keeps until it is above its goal
@@ -34,11 +35,14 @@ class Hand:
         """An independent hand in the same state."""
         return replace(self)
 
-    def step(self, dt: float, at: Vector) -> Vector:
-        """Where the foot is `dt` [s] later: towards the next point, never faster or more jerked than the limits."""
-        top = SPEED
+    def step(self, dt: float, at: Vector, reached: Callable[[Vector], bool]) -> Vector:
+        """Where the foot is `dt` [s] later: towards the next point, never faster or more jerked than the limits.
+
+        `reached` tells if a point [m] is in reach now; where the foot could not come to rest within it, it waits.
+        """
         while True:
-            ahead = tuple(b - a for a, b in zip(at, self.way[0], strict=True))
+            x, y, z = self.way[0]
+            ahead = (x - at[0], y - at[1], z - at[2])
             distance = math.hypot(*ahead)
             if len(self.way) == 1 or distance > NEAR:
                 break
@@ -46,13 +50,41 @@ class Hand:
         if distance <= ARRIVED and math.hypot(*self.velocity) <= ACCELERATION * dt:
             self.velocity, self.arrived = (0.0, 0.0, 0.0), True
             return self.way[0]
-        # The speed from which 0.8 of the acceleration still brings the foot to rest at the point.
-        wanted = min(top, math.sqrt(1.6 * ACCELERATION * distance), distance / dt) / max(distance, 1e-9)
-        change = [wanted * a - v for a, v in zip(ahead, self.velocity, strict=True)]
-        share = min(1.0, ACCELERATION * dt / max(math.hypot(*change), 1e-12))
-        vx, vy, vz = (v + share * c for v, c in zip(self.velocity, change, strict=True))
-        self.velocity = (vx, vy, vz)
-        return at[0] + vx * dt, at[1] + vy * dt, at[2] + vz * dt
+        # The speed from which braking tick by tick still brings the foot to rest at the point.
+        half = 0.5 * BRAKING * ACCELERATION * dt
+        wanted = min(SPEED, math.sqrt(half * half + 2.0 * BRAKING * ACCELERATION * distance) - half, distance / dt)
+        most = ACCELERATION * dt
+        velocity = self._turned(ahead, wanted, most)
+        if not reached(rest(moved(at, velocity, dt), velocity)):
+            kept = 1.0 - most / max(math.hypot(*self.velocity), most)
+            velocity = (kept * self.velocity[0], kept * self.velocity[1], kept * self.velocity[2])
+        self.velocity = velocity
+        return moved(at, velocity, dt)
+
+    def _turned(self, ahead: Vector, wanted: float, most: float) -> Vector:
+        """The velocity, changed by at most `most` [m/s], for a speed wanted [m/s] in the direction of `ahead` [m].
+
+        What leads off the way fades as fast as it does before a point, so that the foot does not swing out in a turn.
+        """
+        distance = max(math.hypot(*ahead), 1e-9)
+        along = math.fsum(a * v for a, v in zip(ahead, self.velocity, strict=True)) / distance
+        off = [v - along * a / distance for a, v in zip(ahead, self.velocity, strict=True)]
+        sideways = min(math.hypot(*off), BRAKING * most)
+        left = math.sqrt(most * most - sideways * sideways)
+        gain = min(max(wanted - along, -left), left)
+        fade = sideways / max(math.hypot(*off), 1e-12)
+        x, y, z = (v + gain * a / distance - fade * o for v, a, o in zip(self.velocity, ahead, off, strict=True))
+        return x, y, z
+
+
+def moved(at: Vector, velocity: Vector, time: float) -> Vector:
+    """Where a point [m] is after a time [s] at a velocity [m/s]."""
+    return at[0] + time * velocity[0], at[1] + time * velocity[1], at[2] + time * velocity[2]
+
+
+def rest(at: Vector, velocity: Vector) -> Vector:
+    """Where a foot at a point [m] with a velocity [m/s] can come to rest: straight on."""
+    return moved(at, velocity, math.hypot(*velocity) / (2.0 * ACCELERATION))
 
 
 def way(start: Vector, goal: Vector) -> tuple[Vector, ...]:

@@ -9,7 +9,17 @@ from dataclasses import replace
 from hexapod_control.core.abilities import Abilities
 from hexapod_control.core.balance import Balance
 from hexapod_control.core.body import BodyPose, Placement
-from hexapod_control.core.by_hand import LEAST_MARGIN, center, contact_of, holding, lead, lead_home, lean, lift_off
+from hexapod_control.core.by_hand import (
+    LEAST_MARGIN,
+    center,
+    contact_of,
+    holding,
+    lead,
+    lead_home,
+    lead_on,
+    lean,
+    lift_off,
+)
 from hexapod_control.core.frame import Frame, frame
 from hexapod_control.core.gait_control import GaitControl, first_phase
 from hexapod_control.core.gaits import Gait
@@ -309,6 +319,7 @@ class Walk:
                 self.twist = self.twist.scaled(factor)
         walker.resting = self.command.is_zero and self.twist.is_zero
         walker.step(dt, self._over_ground(), self.swing_time, stance, self.room)
+        lead_on(self._able.robot, walker, self.placement, dt)
         if walker.ground is not None:
             walker.feel(dt, self._reach(stance))
         return self._frame(previous)

@@ -227,9 +227,6 @@ class Walker:
             if self.ground is not None and self.ground.meets(leg, foot):
                 self._touch(foot, self.ground.depth)
             progress = foot.progress
-            if foot.hand is not None and not foot.hand.waiting:
-                self._lead(foot, foot.hand, (x, y), dt)
-                continue
             if progress is None and foot.drop is None and leg not in lifted:
                 foot.x, foot.y = x, y
                 continue
@@ -305,14 +302,6 @@ class Walker:
         foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
         foot.x, foot.y, foot.z = ridden[0] + dx, ridden[1] + dy, height
         foot.progress = progress if way < LANDED else None
-
-    @staticmethod
-    def _lead(foot: Foot, hand: Hand, ridden: Point, dt: float) -> None:
-        """Goes on along the way of a foot led by hand; it stands once it has landed."""
-        foot.x, foot.y, foot.z = hand.step(dt, (*ridden, foot.z))
-        foot.velocity = hand.velocity
-        if hand.lands and len(hand.way) == 1 and foot.z <= 0.0:
-            foot.z, foot.hand = 0.0, None
 
     @staticmethod
     def _sink(foot: Foot, drop: Drop, ridden: Point, tick: Tick) -> None:

@@ -1,0 +1,69 @@
+"""A foot led by hand: laws on its way, on the pure core."""
+
+import math
+
+import numpy as np
+import pytest
+from drives import DT, ROBOTS, robot, standing
+
+from hexapod_control.core.hand import ACCELERATION, ARRIVED, CLEAR, SPEED, Hand, way
+from hexapod_control.core.plan import State
+
+BEYOND = 2e-3  # [m] that a foot may swing out where its way turns
+GOALS = ((0.06, 0.0, 0.003), (0.03, -0.05, 0.0), (0.02, 0.03, 0.05), (-0.04, 0.0, 0.01))  # [m]
+
+
+def led(hand: Hand, reached, seconds: float = 4.0) -> list[tuple[float, float, float]]:
+    """Places [m] of a foot that starts at the origin; its speed and acceleration are held against the limits."""
+    places = [(0.0, 0.0, 0.0)]
+    for _ in range(round(seconds / DT)):
+        before = hand.velocity
+        places.append(hand.step(DT, places[-1], reached))
+        assert math.dist(places[-1], places[-2]) <= SPEED * DT * 1.0001
+        assert math.dist(before, hand.velocity) <= ACCELERATION * DT * 1.0001
+    return places
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_a_foot_led_by_hand_does_not_swing_out_of_the_way_that_was_found_to_be_in_reach(goal):
+    start = (0.0, 0.0, 0.0)
+    points = way(start, goal)
+    places = np.array(led(Hand(points, waiting=False), lambda at: True))
+    corners = np.array([start, *points])
+    assert (places >= corners.min(axis=0) - BEYOND).all() and (places <= corners.max(axis=0) + BEYOND).all()
+    assert math.dist(places[-1], goal) <= ARRIVED
+
+
+def test_a_foot_led_by_hand_waits_before_a_place_out_of_reach_and_goes_on_once_it_is_in_reach():
+    hand = Hand(way((0.0, 0.0, 0.0), GOALS[0]), waiting=False)
+    wall = [0.03]  # [m] how far forward the foot can be in the present pose of the body
+    waited = led(hand, lambda at: at[0] <= wall[0])
+    assert max(x for x, _, _ in waited) <= wall[0] and waited[-1] == waited[-2]
+    assert waited[-1][0] > wall[0] - 1e-3 and not hand.arrived
+    wall[0] = 1.0
+    x, y, z = waited[-1]
+    for _ in range(round(4.0 / DT)):
+        x, y, z = hand.step(DT, (x, y, z), lambda at: at[0] <= wall[0])
+    assert hand.arrived and math.dist((x, y, z), GOALS[0]) <= ARRIVED
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_foot_called_back_at_any_time_does_not_swing_higher_than_it_was(name):
+    planner = standing(name)
+    leg = robot(name).leg_names.index("left_rear")
+    size = robot(name).walk.height / 0.1
+    goal = planner.step(DT).feet[leg] + size * np.array([0.03, 0.0, 0.004])
+    assert planner.reach("left_rear", tuple(goal)) == ""
+    heights = []
+    for wait in range(10, 60, 5):
+        called = planner.copy()
+        for tick in range(300):
+            if tick == wait:
+                called.halt()
+            plan = called.step(DT)
+            assert plan.unreached is None and plan.blocked is None
+            walk = called.standing_walk
+            assert walk is not None
+            heights.append(walk.walker.feet[leg].z)
+        assert plan.state is State.STANDING
+    assert CLEAR - 1e-3 < max(heights) <= CLEAR + BEYOND
