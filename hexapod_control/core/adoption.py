@@ -20,6 +20,7 @@ from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.se2 import Pose
 from hexapod_control.core.stance import Point, StanceTable
 
+DIGITS = 9  # of a pose [m, rad] that count: by rounding a body at home would have a hair to go
 SAME_ANGLE = 1e-6  # [rad] by which a pose on the knee-up branch may differ from its own inverse
 
 
@@ -46,6 +47,7 @@ def adopt(robot: Robot, stances: StanceTable, joints: Sequence[Row]) -> Adopted 
     body = _laid_over(stances.at(rest.height).footholds, found.contacts)
     contacts = [body.apply(*contact) for contact in found.contacts]
     pose = found.pose._replace(x=body.x, y=body.y, yaw=body.yaw)
+    pose = BodyPose(*(round(value, DIGITS) + 0.0 for value in pose))
     row = row_in(robot, contacts, pose)
     return None if row is None else Adopted(contacts, pose, row)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import Pose, TwistStamped
 from geometry_msgs.msg import Twist as TwistMessage
+from rclpy.duration import Duration
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import Float64, String
 from visualization_msgs.msg import MarkerArray
@@ -20,6 +21,7 @@ from hexapod_control.nodes.base import COMMAND, LATCHED, GuardedNode, Level
 from hexapod_control.nodes.foot_markers import foot_markers
 from hexapod_control.nodes.parameters import PlannerSettings
 
+DELIVERED = 0.5  # [s] a last word may take to everybody
 MARKERS = 10.0  # [Hz]
 LIMITS = 5.0  # [Hz] at which the velocity limits are looked at
 PERCENT = 10  # steps in which motion_state counts
@@ -137,3 +139,6 @@ class PlannerOutput:
         self.executed(ZERO, stamp)
         if self.last is not None:
             self.row(self.last, stamp, moving=False)
+        for publisher in (self._executed, self._foot_targets, self._joint_motion):
+            if publisher is not None:
+                publisher.wait_for_all_acked(Duration(seconds=DELIVERED))
