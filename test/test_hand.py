@@ -1,13 +1,16 @@
 """A foot led by hand: laws on its way, on the pure core."""
 
 import math
+import random
 
 import numpy as np
 import pytest
 from drives import DT, ROBOTS, robot, standing
 
+from hexapod_control.core.body import NEUTRAL, BodyPose
 from hexapod_control.core.hand import ACCELERATION, ARRIVED, CLEAR, SPEED, Hand, way
-from hexapod_control.core.plan import State
+from hexapod_control.core.plan import Plan, State
+from hexapod_control.core.planner import Planner
 
 BEYOND = 2e-3  # [m] that a foot may swing out where its way turns
 GOALS = ((0.06, 0.0, 0.003), (0.03, -0.05, 0.0), (0.02, 0.03, 0.05), (-0.04, 0.0, 0.01))  # [m]
@@ -67,3 +70,48 @@ def test_a_foot_called_back_at_any_time_does_not_swing_higher_than_it_was(name):
             heights.append(walk.walker.feet[leg].z)
         assert plan.state is State.STANDING
     assert CLEAR - 1e-3 < max(heights) <= CLEAR + BEYOND
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_body_takes_a_pose_only_after_feet_that_could_not_lift_off_there_have_stepped_home(name):
+    planner, machine = standing(name), robot(name)
+    size = machine.walk.height / 0.1
+    before = planner.step(DT)
+    held, placed = machine.leg_names.index("left_middle"), machine.leg_names.index("right_front")
+    assert planner.reach("left_middle", tuple(before.feet[held] + np.array([0.0, 0.0, 0.03 * size]))) == ""
+    settled(planner, 100)
+    inwards = 0.85 * planner.able.stances.at(machine.walk.height).radii[placed]
+    x, y = before.contacts[placed]
+    assert planner.reach_ground("right_front", (x, y + inwards, 0.0)) == ""
+    settled(planner, 200)
+    planner.pose(BodyPose(0.0, -0.0102, -0.0275, -0.0055, 0.1384, 0.1481))
+    planner.release()
+    plan = settled(planner, 500)
+    walk = planner.standing_walk
+    assert walk is not None and plan.state is State.STANDING and plan.pose == walk.pose.standing_goal != NEUTRAL
+
+
+def settled(planner: Planner, ticks: int) -> Plan:
+    """The last of some ticks, in all of which every foot is in reach."""
+    for _ in range(ticks):
+        plan = planner.step(DT)
+        assert plan.unreached is None
+    return plan
+
+
+def test_a_foot_that_does_not_get_home_in_the_pose_of_the_body_gets_there_and_the_pose_is_taken_again():
+    planner, machine = standing("phantomx"), robot("phantomx")
+    leg, spread = machine.leg_names.index("right_middle"), (0.03, 0.03, 0.03, 0.15, 0.15, 0.15)
+    x, y = planner.step(DT).contacts[leg]
+    rng = random.Random(10)
+    for _ in range(40):
+        if rng.random() < 0.6:
+            aside, ahead, up = (0.05 * rng.uniform(-1.0, 1.0) for _ in range(3))
+            planner.reach_ground("right_middle", (x + aside, y + ahead, max(0.005, up)))
+        else:
+            planner.pose(BodyPose(*(size * rng.uniform(-1.0, 1.0) for size in spread)))
+        settled(planner, rng.choice((3, 8, 15, 30)))
+    planner.release()
+    plan = settled(planner, 400)
+    walk = planner.standing_walk
+    assert walk is not None and plan.state is State.STANDING and plan.pose == walk.pose.standing_goal != NEUTRAL

@@ -85,15 +85,19 @@ def lead_home(robot: Robot, walker: Walker, stance: Stance) -> None:
             foot.hand = Hand(way(start, (x, y, 0.0)), hand.velocity, waiting=False)
 
 
-def lead_on(robot: Robot, walker: Walker, placement: Placement, dt: float) -> None:
-    """Moves the feet that are led by hand on by a tick [s]; one that has landed stands."""
+def lead_on(robot: Robot, walker: Walker, placements: Sequence[Placement], dt: float) -> None:
+    """Moves the feet that are led by hand on by a tick [s]; one that has landed stands.
+
+    A foot waits where it could not come to rest in reach in all `placements` of the body: the present one, and the
+    one in which the body can come to rest.
+    """
     for leg, foot in zip(robot.legs, walker.feet, strict=True):
         hand = foot.hand
         if hand is None or hand.waiting:
             continue
 
         def reached(at: Vector, leg: Leg = leg) -> bool:
-            return reaches(leg, robot, at[:2], at[2], placement)
+            return all(reaches(leg, robot, at[:2], at[2], placement) for placement in placements)
 
         foot.x, foot.y, foot.z = hand.step(dt, (foot.x, foot.y, foot.z), reached)
         foot.velocity = hand.velocity

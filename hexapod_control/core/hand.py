@@ -24,6 +24,7 @@ class Hand:
     velocity: Vector = (0.0, 0.0, 0.0)  # [m/s]
     waiting: bool = True  # on the ground until the others hold the robot
     duration: float = 0.0  # [s] the way may take; 0: as fast as is calm
+    held: bool = False  # the foot rests, or comes to rest, before a place that is out of reach now
     arrived: bool = False  # the foot is held at the end of its way
 
     @property
@@ -55,7 +56,8 @@ class Hand:
         wanted = min(SPEED, math.sqrt(half * half + 2.0 * BRAKING * ACCELERATION * distance) - half, distance / dt)
         most = ACCELERATION * dt
         velocity = self._turned(ahead, wanted, most)
-        if not reached(rest(moved(at, velocity, dt), velocity)):
+        self.held = not reached(rest(moved(at, velocity, dt), velocity))
+        if self.held:
             kept = 1.0 - most / max(math.hypot(*self.velocity), most)
             velocity = (kept * self.velocity[0], kept * self.velocity[1], kept * self.velocity[2])
         self.velocity = velocity

@@ -55,6 +55,16 @@ class PoseControl:
         """True while the pose does not change."""
         return not any(self._speed)
 
+    @property
+    def rest(self) -> BodyPose:
+        """Where the pose can come to rest."""
+        return BodyPose(
+            *(
+                now + v * abs(v) / (2.0 * acceleration)
+                for now, v, acceleration in zip(self.pose, self._speed, self._accelerations, strict=True)
+            )
+        )
+
     def request(self, pose: BodyPose, duration: float = 0.0) -> None:
         """Sets the goal, pulled back towards neutral as far as the legs need it; to be reached in `duration` [s]."""
         height = self._robot.walk.height
@@ -127,7 +137,7 @@ class PoseControl:
 
     def step(self, dt: float, goal: BodyPose, feet: Sequence[Foot]) -> None:
         """Moves the pose by one tick towards a goal; it comes to rest before any foot gets out of reach."""
-        upright = not self.walkable and goal == self.walking_goal and not self._steps(goal, feet)
+        upright = not self.walkable and goal == self.walking_goal and not self.steps(goal, feet)
         if upright:  # first to where the feet can step home
             goal = NEUTRAL._replace(z=goal.z)
         narrowing = self.room > self._goal_room and not self._within(self._goal_room, feet)
@@ -212,7 +222,7 @@ class PoseControl:
                 return False
         return self.reach(pose, feet)
 
-    def _steps(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
+    def steps(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
         """True if the feet can lift off where they stand in a pose, as those can that are inside their regions."""
         robot = self._robot
         placement, lift = Placement(pose, robot.walk.height), robot.walk.lift_height
@@ -224,11 +234,13 @@ class PoseControl:
         )
 
     def reach(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
-        """True if all feet are in reach in a pose."""
+        """True if all feet are in reach in a pose, where they are and where they can come to rest."""
         robot = self._robot
         placement = Placement(pose, robot.walk.height)
         return all(
-            reaches(leg, robot, (foot.x, foot.y), foot.z, placement) for leg, foot in zip(robot.legs, feet, strict=True)
+            reaches(leg, robot, (x, y), z, placement)
+            for leg, foot in zip(robot.legs, feet, strict=True)
+            for x, y, z in foot.places
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hexapod_control.core.abilities import Abilities
 from hexapod_control.core.balance import Balance
-from hexapod_control.core.body import BodyPose, Placement
+from hexapod_control.core.body import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.by_hand import (
     LEAST_MARGIN,
     center,
@@ -100,7 +100,9 @@ class Walk:
     @property
     def placement(self) -> Placement:
         """Where the body is over the ground."""
-        pose = self.pose.pose
+        return self._placed(self.pose.pose)
+
+    def _placed(self, pose: BodyPose) -> Placement:
         return Placement(self.level.on(pose) if self.level else pose, self._able.robot.walk.height)
 
     @property
@@ -291,24 +293,30 @@ class Walk:
 
     def advance(self, dt: float, previous: Sequence[Row]) -> Frame:
         """Moves body, feet and clock on by `dt` [s]."""
-        walker, pose = self.walker, self.pose
+        walker, pose, feet = self.walker, self.pose, self.walker.feet
         limit = self.limit()
         moving = not (limit.twist.is_zero and self.twist.is_zero)
-        pose.step(dt, pose.walking_goal if moving or walker.running else pose.standing_goal, walker.feet)
+        goal = pose.walking_goal if moving or walker.running else pose.standing_goal
+        if walker.running and walker.all_planted and not pose.steps(goal, feet) and pose.steps(pose.pose, feet):
+            goal = pose.pose  # until the feet have stepped: there they could not lift off
+        pose.step(dt, goal, feet)
         if self.level is not None:
             self.level.step(dt, pose.pose, pose.room_in, lambda there: pose.reach(there, walker.feet))
         stance = self._able.stances.at(self.height)
         if walker.by_hand:
             lift_off(self._able.robot, walker, pose.pose, previous)
+            if pose.still and any(foot.hand is not None and foot.hand.held for foot in feet):
+                self._leaning = True  # level, until the feet are down: the foot does not get on in this pose
+                pose.request(NEUTRAL._replace(x=pose.pose.x, y=pose.pose.y))
         elif self._leaning:
             self._leaning = False
             pose.request(self._leaned(self._asked))
         self._gaits.step(dt, walker, self.twist, self.swing_time, stance, self.height, self.room)
         self._start_or_stop(limit.twist, walker.away(stance), previous)
         waiting = walker.ground is not None and walker.ground.waiting
-        goal = limit.twist if (walker.running or self.halted) and not waiting else ZERO
-        if self.twist != goal:
-            self.twist = ramped(self.twist, goal, *self._accelerations(), dt)
+        wanted = limit.twist if (walker.running or self.halted) and not waiting else ZERO
+        if self.twist != wanted:
+            self.twist = ramped(self.twist, wanted, *self._accelerations(), dt)
         swing_time = limit.swing_time
         if walker.ground is not None:
             swing_time = self._longer(swing_time, walker.ground.stretch, stance)
@@ -319,7 +327,7 @@ class Walk:
                 self.twist = self.twist.scaled(factor)
         walker.resting = self.command.is_zero and self.twist.is_zero
         walker.step(dt, self._over_ground(), self.swing_time, stance, self.room)
-        lead_on(self._able.robot, walker, self.placement, dt)
+        lead_on(self._able.robot, walker, (self.placement, self._placed(pose.rest)), dt)
         if walker.ground is not None:
             walker.feel(dt, self._reach(stance))
         return self._frame(previous)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hexapod_control.core.ground import WAIT, Ground, Reach, stop_time
-from hexapod_control.core.hand import Hand
+from hexapod_control.core.hand import Hand, rest
+from hexapod_control.core.robot import Vector
 from hexapod_control.core.schedule import Schedule
 from hexapod_control.core.se2 import Pose, Twist, carried, exp
 from hexapod_control.core.stance import IN_FLIGHT, Point, Stance
@@ -82,6 +83,12 @@ class Foot:
     def planted(self) -> bool:
         """True if the foot stands."""
         return self.progress is None and self.drop is None and (self.hand is None or self.hand.waiting)
+
+    @property
+    def places(self) -> tuple[Vector, ...]:
+        """Where it is [m], and where it can come to rest if it is led by hand."""
+        at = (self.x, self.y, self.z)
+        return (at,) if self.hand is None else (at, rest(at, self.hand.velocity))
 
     def copy(self) -> Foot:
         """An independent foot in the same state."""
