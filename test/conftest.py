@@ -1,25 +1,33 @@
 """Every test run has a ROS of its own: no other graph on this machine or network is seen or disturbed."""
 
+import itertools
 import os
 import random
 
 import pytest
 
-WORKERS = 4  # that never share a domain; domains up to 101 are free of trouble with ports
+WORKERS, DOMAINS = 4, 25  # that never share a domain, and how many each has: those up to 100 are free of trouble
+RUN = int(os.environ.get("PYTEST_XDIST_TESTRUNUID", "0"), 16) or random.SystemRandom().randrange(DOMAINS)
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+TURN = itertools.count()
 
 
-def domain() -> int:
-    """A random domain, the only unseeded number, and another one for each worker of the same run."""
-    run = int(os.environ.get("PYTEST_XDIST_TESTRUNUID", "0"), 16) or random.SystemRandom().randrange(100)
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    return 1 + WORKERS * (run % 24) + worker % WORKERS
+def next_domain() -> None:
+    """Another domain than any other worker of the run has, and than the last ones of this worker."""
+    os.environ["ROS_DOMAIN_ID"] = str(1 + WORKERS * ((RUN + next(TURN)) % DOMAINS) + WORKER % WORKERS)
 
 
-# Set at import, before any test module imports rclpy.
-os.environ["ROS_DOMAIN_ID"] = str(domain())
+# Set at import, before any test module imports rclpy; the number of the run is the only unseeded one.
+next_domain()
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"  # killed processes leave no shared memory behind
 os.environ.setdefault("MUJOCO_GL", "egl")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_domain():
+    """Each file has a domain of its own: processes that were killed are seen in theirs for many seconds."""
+    next_domain()
 
 
 @pytest.fixture
