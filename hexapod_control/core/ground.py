@@ -13,6 +13,9 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
+from hexapod_control.core.fitted import plane_through
+from hexapod_control.core.swing import SMOOTH, Timing
+
 if TYPE_CHECKING:
     from hexapod_control.core.walker import Foot
 
@@ -21,26 +24,29 @@ Reach = Callable[[int, "Foot", float], bool]
 
 FADE = 0.3  # [s] in which the heights go to zero without contacts
 STRETCH = 4.0 / 3.0  # times the nominal time a swing takes on rough ground, to have time for the search
-THERE = 0.75  # progress at which it is then over its aim ...
-DOWN = 0.85  # ... and down: where the ground is met at any height, the foot should not travel any more
+# Of a swing on rough ground: up before it travels, as edges are in its way, and at its aim before it is down: where
+# the ground is met, the foot should not travel any more.
+STEEP = Timing(off=0.1, there=0.75, up=0.45, down=0.95)
 ROUGH = 0.01  # [m] touch-downs so far from the plane are rough ground
 CALM = 0.1  # by which one touch-down on the plane makes the ground less rough
 RAISED, SUNK = 0.5, 0.25  # of the height at lift-off, that the lift is lower or higher for it
-EARLIEST = 0.5  # progress of a swing from which a contact ends it: before, it is the lift-off, or a wall
+EARLIEST = 0.5  # progress of a swing from which a contact may end it: before, it is the lift-off, or an edge
+CLIMB = 0.2  # [m/s] at which a foot goes up an edge it has run against, instead of on ...
+HIGHER = 0.03  # [m] ... and as much higher than its step
+CLIMB_START, CLIMB_STOP = 6.0, 3.0  # [m/s^2]
 EVEN = 0.003  # [m] a contact this near to the expected ground is the expected ground
 SEARCH = 0.15  # [m/s] at which a late foot sinks
 DEPTH = 0.4  # share of the walk's height that feet follow the ground below and above the plane
 STOP = 10.0  # [m/s^2] at which a foot is stopped
 START = 6.0  # [m/s^2] at which the search gets going
-LATE, LOOSE = (
-    0.03,
-    0.1,
-)  # [s] without contact before a foot that has just landed, or has carried, is sent down on flat ground
+LATE, LOOSE = 0.03, 0.1  # [s] without contact before a foot that has just landed, or has carried, is sent down if flat
 SPARE = 0.008  # [m] of its reach a leg keeps that stands low or high: a straight leg is a jerky one
+EDGE = 0.001  # [m] of their reach that feet in the air keep, and ...
+GIVE_UP = 3.0  # [m/s^2] ... at which they are slowed on the way up to it
 SHORTEST_STOP = 0.02  # [s]
 WAIT = 0.15  # cycles a lift-off waits at most
-RETREAT = 1.0  # [s] in which feet come back to the plane where they are out of reach
 CARRYING = 3  # feet that must touch when others lift off
+RETREAT = 1.0  # [s] in which feet come back to the plane where they are out of reach
 SOON = 0.2  # swing times before its lift-off in which an unloaded foot is not sent down any more
 FOLLOW = 0.3  # [s] time constant with which the plane follows the mean height of the feet
 LEAN = 2.0  # [s] and their tilt
@@ -66,6 +72,9 @@ class Ground:
         self._faded = 1.0  # share of the fade that is over
         self._rates = (0.0, 0.0, 0.0)  # [1/s, 1/s, m/s] of the plane's slope along x and y and of its height
         self.sinking = [0.0] * count  # [m/s] of every planted foot
+        self.climbing = [0.0] * count  # [m/s] of every swinging foot
+        self._rising = [0.0] * count  # [m/s] of every foot in the air
+        self._free = [False] * count  # has the foot left the ground since its lift-off
         self.rough = 0.0  # 0: flat; 1: so rough that feet should come down early
         self._down = [True] * count  # has the foot touched since it is planted
         self._loose = [0.0] * count  # [s] since a planted foot has touched
@@ -76,6 +85,7 @@ class Ground:
         other = Ground.__new__(Ground)
         other.__dict__.update(self.__dict__)
         other.sinking, other._down, other._loose = self.sinking[:], self._down[:], self._loose[:]
+        other.climbing, other._free, other._rising = self.climbing[:], self._free[:], self._rising[:]
         return other
 
     @property
@@ -84,9 +94,9 @@ class Ground:
         return self.contacts is None and self._faded >= 1.0
 
     @property
-    def haste(self) -> tuple[float, float]:
-        """Progress of a swing at which the foot is over its aim, and at which it is down, if nothing stops it."""
-        return 1.0 - self.rough * (1.0 - THERE), 1.0 - self.rough * (1.0 - DOWN)
+    def timing(self) -> Timing:
+        """Of a swing that begins now, if nothing stops it."""
+        return SMOOTH.towards(STEEP, self.rough)
 
     @property
     def stretch(self) -> float:
@@ -108,10 +118,17 @@ class Ground:
         return self.contacts is not None and self.contacts[leg]
 
     def holds(self, feet: Sequence[Foot], lifted: Collection[int], dt: float, most: float) -> bool:
-        """True if these lift-offs must wait: fewer than three others touch. They wait for `most` [s] at most."""
+        """True if these lift-offs must wait: fewer than three others touch. They wait for `most` [s] at most.
+
+        For a foot that has touched and is just being stopped they wait in any case, if fewer than three others stand.
+        """
         self.waiting = False
-        if self.contacts is None or not lifted:
+        if not lifted:
             return False
+        if any(foot.drop for foot in feet):
+            self.waiting = sum(foot.planted and leg not in lifted for leg, foot in enumerate(feet)) < CARRYING
+        if self.contacts is None or self.waiting:
+            return self.waiting
         carrying = sum(
             touches and leg not in lifted and (foot.progress is None or foot.progress >= EARLIEST)
             for leg, (foot, touches) in enumerate(zip(feet, self.contacts, strict=True))
@@ -125,16 +142,29 @@ class Ground:
 
     def meets(self, leg: int, foot: Foot) -> bool:
         """True if a foot in the air has met ground that is higher than expected."""
-        if not self.touches(leg) or foot.planted or (foot.progress is not None and foot.progress < EARLIEST):
+        if not self.touches(leg) or foot.planted or _rises(foot) or foot.z > self.depth:
             return False
-        expected = foot.drop.end if foot.drop else 0.0
-        return foot.z > expected + EVEN
+        if foot.drop is not None and foot.drop.touched:
+            return False
+        return foot.z > (foot.drop.end if foot.drop else 0.0) + EVEN
+
+    def climb(self, leg: int, foot: Foot, lift: float, dt: float) -> None:
+        """Raises a swing of a `lift` [m] while its foot touches on the way up: it has met an edge, not its foothold."""
+        speed, touches = self.climbing[leg], self.touches(leg)
+        if foot.progress is None:
+            self._free[leg], speed, foot.late = False, 0.0, 0.0
+        else:
+            self._free[leg] = self._free[leg] or not touches
+            met = touches and self._free[leg] and _rises(foot) and foot.lift < lift + HIGHER
+            speed = min(speed + CLIMB_START * dt, CLIMB) if met else max(speed - CLIMB_STOP * dt, 0.0)
+        self.climbing[leg] = speed
+        foot.lift += max(0.0, speed - max(0.0, foot.velocity[2])) * dt  # while it rises by itself, waiting will do
+        foot.pace = 1.0 - speed / CLIMB
 
     def sinks(self, leg: int, foot: Foot) -> bool:
         """True if a swinging foot that is over its aim and slow enough should rather sink on as a late one."""
-        there, down = foot.haste
-        speed = -foot.velocity[2]
-        if there == 1.0 or foot.progress is None or foot.progress < max(there, 0.6 * down) or speed > SEARCH:
+        there, speed = foot.timing.there, -foot.velocity[2]
+        if there == 1.0 or foot.progress is None or foot.progress - foot.late < there or speed > SEARCH:
             return False
         self.sinking[leg], self._fresh = max(speed, 0.0), self._fresh | {leg}
         return True
@@ -155,13 +185,14 @@ class Ground:
             if down and not self._down[leg]:
                 self.landed(foot.z)
             self._down[leg] = foot.planted and (down or self._down[leg])
-            if foot.progress is not None and not reach(leg, foot, foot.z):
-                foot.z = self._lowered(leg, foot, reach)
         self._fresh = frozenset()
         standing = [foot for foot, down in zip(feet, self.contacts, strict=True) if foot.planted and down]
         if len(standing) < CARRYING:
             standing = [foot for foot in feet if foot.planted]
         self._follow(standing, feet, dt)
+        for leg, foot in enumerate(feet):
+            if foot.progress is not None or foot.drop is not None:
+                self._keep_in_reach(leg, foot, dt, reach)
 
     def _search(self, leg: int, foot: Foot, leaving: bool, dt: float, reach: Reach) -> None:
         """Sinks a planted foot that does not touch."""
@@ -186,18 +217,34 @@ class Ground:
         if speed:
             foot.z -= speed * dt
 
+    def _keep_in_reach(self, leg: int, foot: Foot, dt: float, reach: Reach) -> None:
+        """Slows a foot in the air that rises to the end of its reach."""
+        vx, vy, speed = foot.velocity
+        before = self._rising[leg]
+        if speed > 0.0:
+            start = foot.z - speed * dt
+            if not reach(leg, foot, foot.z + EDGE + speed * speed / (2.0 * GIVE_UP)):
+                speed = min(speed, max(before - GIVE_UP * dt, 0.0))
+            speed = min(speed, max(before, 0.0) + STOP * dt)
+            foot.z, foot.velocity = start + speed * dt, (vx, vy, speed)
+        self._rising[leg] = speed
+        if not reach(leg, foot, foot.z + EDGE):
+            foot.z = self._lowered(leg, foot, reach)
+            if foot.drop is not None:
+                foot.drop.end = min(foot.drop.end, foot.z)
+
     @staticmethod
     def _lowered(leg: int, foot: Foot, reach: Reach) -> float:
-        """Greatest height [m] in reach of a swinging foot."""
+        """Greatest height [m] in reach of a foot in the air."""
         low, high = 0.0, foot.z
         for _ in range(8):
             middle = (low + high) / 2.0
-            low, high = (middle, high) if reach(leg, foot, middle) else (low, middle)
+            low, high = (middle, high) if reach(leg, foot, middle + EDGE) else (low, middle)
         return low
 
     def _follow(self, standing: Sequence[Foot], feet: Sequence[Foot], dt: float) -> None:
         """Moves the plane towards the planted feet, which shows in the heights of all feet."""
-        lean_x, lean_y, height = _plane(standing) or (0.0, 0.0, 0.0)
+        lean_x, lean_y, height = plane_through(standing) or (0.0, 0.0, 0.0)
         x, y, z = self._rates
         self._rates = along, across, up = (
             _near(x, _near(0.0, -lean_x / LEAN, TURN), SWAY * dt),
@@ -235,6 +282,11 @@ class Ground:
                 foot.z *= max(0.0, 1.0 - dt / RETREAT)
 
 
+def _rises(foot: Foot) -> bool:
+    """True if a foot swings and is not on its way down yet."""
+    return foot.progress is not None and (foot.progress < EARLIEST or foot.velocity[2] > 0.0)
+
+
 def _near(now: float, wanted: float, most: float) -> float:
     """What comes nearest to the value wanted with a change of `most`."""
     return now + min(max(wanted - now, -most), most)
@@ -243,21 +295,3 @@ def _near(now: float, wanted: float, most: float) -> float:
 def stop_time(velocity: tuple[float, float, float]) -> float:
     """Time [s] in which a foot that has touched at this velocity [m/s] is stopped."""
     return max(SHORTEST_STOP, 4.0 * math.hypot(*velocity) / STOP)
-
-
-def _plane(feet: Sequence[Foot]) -> tuple[float, float, float] | None:
-    """(a, b, c) of the least-squares plane z = a x + b y + c [m] through feet; None for too few, or in line."""
-    if len(feet) < CARRYING:
-        return None
-    n = len(feet)
-    mx, my, mz = sum(f.x for f in feet) / n, sum(f.y for f in feet) / n, sum(f.z for f in feet) / n
-    xx = sum((f.x - mx) ** 2 for f in feet)
-    yy = sum((f.y - my) ** 2 for f in feet)
-    xy = sum((f.x - mx) * (f.y - my) for f in feet)
-    xz = sum((f.x - mx) * (f.z - mz) for f in feet)
-    yz = sum((f.y - my) * (f.z - mz) for f in feet)
-    determinant = xx * yy - xy * xy
-    if determinant <= 1e-3 * xx * yy or determinant == 0.0:
-        return None
-    a, b = (xz * yy - yz * xy) / determinant, (yz * xx - xz * xy) / determinant
-    return a, b, mz - a * mx - b * my

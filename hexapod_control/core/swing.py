@@ -7,9 +7,34 @@ GROUND, so that the foot leaves and lands without scrubbing. The lift sin^2(pi u
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 PEAK_SHARE_SPEED = 1.875  # greatest d share / du, at u = 1/2
 AIM_FROZEN = 0.8  # from this progress on the aim only rides with the ground, so that it cannot jump before touch-down
+
+
+class Timing(NamedTuple):
+    """Progress of a swing at which its parts begin and end; as it stands here it is the smooth one over flat ground."""
+
+    off: float = 0.0  # the foot sets off over the ground
+    there: float = 1.0  # it is over its aim
+    up: float = 0.5  # it is at its top; it does not stay there, as it may still be rising from low ground
+    down: float = 1.0  # it is down
+
+    def towards(self, other: Timing, part: float) -> Timing:
+        """The timing a part (0 to 1) of the way to another one."""
+        return Timing(*(a + part * (b - a) for a, b in zip(self, other, strict=True)))
+
+    def travelled(self, u: float) -> float:
+        """Share of the way over the ground at progress u."""
+        return share(max(0.0, u - self.off) / (self.there - self.off))
+
+    def lifted(self, u: float) -> float:
+        """Progress at which the smooth swing is as high, and on the same side of its top."""
+        return 0.5 * u / self.up if u < self.up else 0.5 + 0.5 * (u - self.up) / (self.down - self.up)
+
+
+SMOOTH = Timing()
 
 
 def share(u: float) -> float:

@@ -20,6 +20,7 @@ from hexapod_control.core.by_hand import (
     lean,
     lift_off,
 )
+from hexapod_control.core.contact import place
 from hexapod_control.core.frame import Frame, frame
 from hexapod_control.core.gait_control import GaitControl, first_phase
 from hexapod_control.core.gaits import Gait
@@ -43,6 +44,8 @@ LEAN_STEP = 0.002  # [m] of lean at which the body is asked to follow
 GAIT_PATIENCE = 3.0  # [s] between two gaits that balance asks for
 STRAY = 0.005  # [m] from its neutral foothold at which a foot of a standing robot is worth a step
 SWING_RATE = 0.5  # [s/s] by which the swing time may change
+WAITING = 0.3  # of the speed while a lift-off waits
+REGAIN = 3.0  # times the acceleration from rest with which a walk over rough ground gets its speed back
 FILLED = 0.85  # share of the steady strides' room that strides on rough ground use: they vary
 
 
@@ -274,12 +277,15 @@ class Walk:
         """(acceleration, deceleration) per axis where no limit is given.
 
         Deceleration: from full speed in one swing. Acceleration: from rest such that the leg which lifts off last
-        is then no farther from neutral than at the end of a full stride, half a stance at full speed.
+        is then no farther from neutral than at the end of a full stride, half a stance at full speed. On rough
+        ground a walk is slowed by its feet now and then; they stand for full strides when it gets going again.
         """
         most = self._maxima()
         gait, swing_time = self.gait, self.swing_time
         last = max(gait.until_lift_off(leg, 0.0) for leg in range(len(gait.lift_off)))
         time = max(gait.stance, last * last / gait.stance) * swing_time
+        if self.walker.ground is not None and self.walker.running:
+            time /= 1.0 + self.walker.ground.rough * (REGAIN - 1.0)
         up, down = [], []
         for v, axis in zip(most, self.limits.axes, strict=True):
             up.append(v / time if math.isnan(axis.max_acceleration) else axis.max_acceleration)
@@ -313,8 +319,9 @@ class Walk:
             pose.request(self._leaned(self._asked))
         self._gaits.step(dt, walker, self.twist, self.swing_time, stance, self.height, self.room)
         self._start_or_stop(limit.twist, walker.away(stance), previous)
-        waiting = walker.ground is not None and walker.ground.waiting
-        wanted = limit.twist if (walker.running or self.halted) and not waiting else ZERO
+        wanted = limit.twist if walker.running or self.halted else ZERO
+        if walker.ground is not None and walker.ground.waiting:
+            wanted = wanted.scaled(WAITING)
         if self.twist != wanted:
             self.twist = ramped(self.twist, wanted, *self._accelerations(), dt)
         swing_time = limit.swing_time
@@ -329,7 +336,7 @@ class Walk:
         walker.step(dt, self._over_ground(), self.swing_time, stance, self.room)
         lead_on(self._able.robot, walker, (self.placement, self._placed(pose.rest)), dt)
         if walker.ground is not None:
-            walker.feel(dt, self._reach(stance))
+            walker.feel(dt, self._reach(stance, previous))
         return self._frame(previous)
 
     def retreat(self, dt: float, previous: Sequence[Row]) -> Frame:
@@ -371,14 +378,15 @@ class Walk:
                 longest = share * radius / speed
         return max(swing_time, longest)
 
-    def _reach(self, stance: Stance) -> Reach:
+    def _reach(self, stance: Stance, previous: Sequence[Row]) -> Reach:
         """Whether a foot can be at a height where it is, and at the other end of its stance."""
         robot, placement = self._able.robot, self.placement
 
         def reach(number: int, foot: Foot, height: float) -> bool:
             leg, (x, y) = robot.legs[number], stance.footholds[number]
-            ends = ((foot.x, foot.y), (2.0 * x - foot.x, 2.0 * y - foot.y))
-            return all(reaches(leg, robot, end, height, placement) for end in ends)
+            here, there = (foot.x, foot.y), (2.0 * x - foot.x, 2.0 * y - foot.y)
+            bent = place(leg, here, height - robot.walk.preload, placement, robot.foot_radius, previous[number])[1]
+            return bent[1] is None and (not foot.planted or reaches(leg, robot, there, height, placement))
 
         return reach
 

@@ -19,7 +19,7 @@ from hexapod_control.core.robot import Vector
 from hexapod_control.core.schedule import Schedule
 from hexapod_control.core.se2 import Pose, Twist, carried, exp
 from hexapod_control.core.stance import IN_FLIGHT, Point, Stance
-from hexapod_control.core.swing import AIM_FROZEN, lift, share
+from hexapod_control.core.swing import AIM_FROZEN, SMOOTH, Timing, lift, share
 
 LANDING = 0.97  # share of the stance region's radius in which a foot is set down
 GUARD = 0.985  # share of it that a planted foot may use; the rest takes the curvature of one tick's motion
@@ -77,7 +77,9 @@ class Foot:
     hand: Hand | None = None
     lift: float = 0.0  # [m] height of the swing, as planned at lift-off
     base: float = 0.0  # [m] height at lift-off, fades over the swing
-    haste: tuple[float, float] = (1.0, 1.0)  # progress at which the swing is over its aim, and down
+    timing: Timing = SMOOTH  # of the swing, as planned at lift-off
+    pace: float = 1.0  # share of its speed over the ground that a swing has
+    late: float = 0.0  # progress by which its way over the ground is behind for that
 
     @property
     def planted(self) -> bool:
@@ -99,7 +101,7 @@ class Foot:
             )
         if hand is not None:
             hand = hand.copy()
-        swing = (self.lift, self.base, self.haste)
+        swing = (self.lift, self.base, self.timing, self.pace, self.late)
         return Foot(self.x, self.y, self.z, self.progress, self.aim, self.stance, self.velocity, drop, hand, *swing)
 
 
@@ -231,8 +233,10 @@ class Walker:
         for leg, foot in enumerate(self.feet):
             x = back.x + cosine * foot.x - sine * foot.y
             y = back.y + sine * foot.x + cosine * foot.y
-            if self.ground is not None and self.ground.meets(leg, foot):
-                self._touch(foot, self.ground.depth)
+            if self.ground is not None:
+                self.ground.climb(leg, foot, self.lift_height, dt)
+                if self.ground.meets(leg, foot):
+                    self._touch(foot)
             progress = foot.progress
             if progress is None and foot.drop is None and leg not in lifted:
                 foot.x, foot.y = x, y
@@ -249,7 +253,7 @@ class Walker:
                 foot.stance = self.schedule.stance(leg, 1.0 - since)
                 foot.lift = self.lift_height
                 if self.ground is not None:
-                    foot.base, foot.haste = foot.z, self.ground.haste
+                    foot.base, foot.timing = foot.z, self.ground.timing
                     foot.lift = self.ground.lift(self.lift_height, foot.z)
                 self._swing(foot, (x, y), 0.0, since, tick, region)
             else:
@@ -273,11 +277,10 @@ class Walker:
         return lifted
 
     @staticmethod
-    def _touch(foot: Foot, highest: float) -> None:
-        """Stops a foot in the air on ground that is higher than expected, but not above a height [m]."""
+    def _touch(foot: Foot) -> None:
+        """Stops a foot in the air on ground that is higher than expected."""
         vx, vy, vz = foot.velocity
-        end = min(foot.z, highest)
-        foot.drop = Drop(stop_time(foot.velocity), 0.0, foot.z - end, vz, vx, vy, end, touched=True)
+        foot.drop = Drop(stop_time(foot.velocity), 0.0, 0.0, vz, vx, vy, foot.z, touched=True)
         foot.progress = None
 
     @staticmethod
@@ -293,18 +296,19 @@ class Walker:
         """Advances a swing from one progress to the next; the foot has already ridden with the ground."""
         dt, twist, swing_time, back = tick
         home, radius = region
-        there, down = foot.haste
+        timing = foot.timing
         left = (1.0 - progress) * swing_time
-        if progress < AIM_FROZEN * there or before == 0.0:
+        late, foot.late = foot.late, foot.late + (1.0 - foot.pace) * (progress - before)
+        if progress - late < AIM_FROZEN * timing.there or before == 0.0:
             x, y = carried(twist, 0.5 * foot.stance * swing_time, home[0], home[1])
         else:
             x, y = carried(twist, -left, *back.apply(*foot.aim))
         x, y = pulled(x, y, home, LANDING * radius)
         foot.aim = x, y = carried(twist, left, x, y)
-        done = share(before / there)
-        gain = (share(progress / there) - done) / (1.0 - done) if done < 1.0 else 1.0
+        done = timing.travelled(before - late)
+        gain = (timing.travelled(progress - foot.late) - done) / (1.0 - done) if done < 1.0 else 1.0
         dx, dy = gain * (x - ridden[0]), gain * (y - ridden[1])
-        way = progress / down
+        way = timing.lifted(progress)
         height = lift(way, foot.lift) + (1.0 - share(way)) * foot.base if way < LANDED else 0.0
         foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
         foot.x, foot.y, foot.z = ridden[0] + dx, ridden[1] + dy, height
