@@ -1,6 +1,5 @@
 """Robots and drives that several tests of the core walk through."""
 
-import math
 import random
 from collections.abc import Iterator
 from functools import cache
@@ -47,13 +46,7 @@ def standing(name: str | Robot, gait: str = "") -> Planner:
 
 def fitting(planner: Planner, direction: Twist, share: float, *gaits: str) -> Twist:
     """A twist in a direction at a share of the highest speed that all these gaits allow."""
-    able = planner.able
-    fastest = [
-        able.envelope.limit(able.gaits[gait], planner.robot.walk.height, 1.0, direction.scaled(100.0)).twist
-        for gait in gaits
-    ]
-    size = [math.dist(twist, ZERO) for twist in fastest]
-    return fastest[size.index(min(size))].scaled(share)
+    return planner.able.fastest(direction, gaits).scaled(share)
 
 
 def drive(planner: Planner, twist: Twist, seconds: float, dt: float = DT) -> Iterator[Plan]:

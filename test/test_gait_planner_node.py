@@ -8,27 +8,18 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Pose, Quaternion, TwistStamped
 from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.parameter import Parameter
-from ros_bench import STEP, Bench, robot, standing, tables, twist
+from ros_bench import STEP, robot, standing, twist
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64, String
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
 
-from hexapod_control.core import walk
 from hexapod_control.core.kinematics import inverse
 from hexapod_control.core.se2 import ZERO
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import LATCHED
 from hexapod_control.nodes.inverse_kinematics import InverseKinematics
 from hexapod_control.nodes.servo_driver import ServoDriver
-
-
-@pytest.fixture
-def bench(monkeypatch):
-    monkeypatch.setattr(walk.Abilities, "of", tables)
-    bench = Bench()
-    yield bench
-    bench.close()
 
 
 def drive(bench, node, command, condition, seconds=4.0):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from geometry_msgs.msg import Twist as TwistMessage
-from ros_bench import Bench, overrides
+from ros_bench import overrides
 from sensor_msgs.msg import Joy
 from test_teleop_node import L1, STOP, Robot, speeds, teleop
 
@@ -154,13 +154,6 @@ def test_a_mouse_is_no_gamepad():
 
 
 # --- the node -------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def bench():
-    bench = Bench()
-    yield bench
-    bench.close()
 
 
 def pads(bench, *devices, **parameters):

@@ -13,7 +13,6 @@ import time
 import pytest
 from geometry_msgs.msg import Pose
 from geometry_msgs.msg import Twist as TwistMessage
-from ros_bench import Bench
 from std_msgs.msg import String
 from test_teleop_node import TOP, Robot
 
@@ -75,13 +74,6 @@ class Window:
         for end in (self.master, self.slave):
             with contextlib.suppress(OSError):
                 os.close(end)
-
-
-@pytest.fixture
-def bench():
-    bench = Bench()
-    yield bench
-    bench.close()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 from rclpy.qos import QoSProfile
-from ros_bench import Bench, overrides
+from ros_bench import overrides
 from sensor_msgs.msg import LaserScan
 from std_msgs.msg import UInt32
 
@@ -166,13 +166,6 @@ def test_random_goals_are_reached_by_ground_truth_without_a_collision(phantomx):
 
 
 # --- on DDS -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def bench():
-    bench = Bench()
-    yield bench
-    bench.close()
 
 
 def test_scans_come_at_their_rate_with_all_fields_and_their_frame(bench, phantomx):

@@ -7,22 +7,13 @@ import pytest
 from geometry_msgs.msg import Transform, Vector3
 from motion_bench import ALL, BREATH, Motions
 from rclpy.parameter import Parameter
-from ros_bench import Bench, Stream, robot, standing, tables, twist
+from ros_bench import Stream, robot, standing, twist
 from sensor_msgs.msg import MultiDOFJointState
 from std_msgs.msg import String
 
-from hexapod_control.core import walk
 from hexapod_control.core.arc import turn_radius
 from hexapod_control.core.kinematics import forward
 from hexapod_control.nodes import messages
-
-
-@pytest.fixture
-def bench(monkeypatch):
-    monkeypatch.setattr(walk.Abilities, "of", tables)
-    bench = Bench()
-    yield bench
-    bench.close()
 
 
 def foot_command(frame="", **points):

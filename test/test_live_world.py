@@ -6,17 +6,9 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import Vector3, Wrench
 from rclpy.parameter import Parameter
-from ros_bench import Bench
 from test_mujoco_sim_node import ON, Rig
 
 pytestmark = pytest.mark.physics
-
-
-@pytest.fixture
-def bench():
-    bench = Bench()
-    yield bench
-    bench.close()
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from ros_bench import Bench
 
 from hexapod_control import graph
 from hexapod_control.bags import store
@@ -83,13 +82,6 @@ def specs(name):
 def robots():
     with ExitStack() as stack:
         yield Robots(stack)
-
-
-@pytest.fixture
-def bench():
-    bench = Bench()
-    yield bench
-    bench.close()
 
 
 def test_a_namespace_gives_a_prefix_to_the_frames_and_a_page_of_its_own():

@@ -8,25 +8,16 @@ from geometry_msgs.msg import Twist as TwistMessage
 from motion_bench import BREATH, NOD, Motions
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
-from ros_bench import Bench, Stream, assert_sound, robot, standing, tables, twist
+from ros_bench import Stream, assert_sound, robot, standing, twist
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
-from hexapod_control.core import walk
 from hexapod_control.core.kinematics import forward
 from hexapod_control.motions.library import known_motions
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import LATCHED
 from hexapod_control.nodes.inverse_kinematics import InverseKinematics
-
-
-@pytest.fixture
-def bench(monkeypatch):
-    monkeypatch.setattr(walk.Abilities, "of", tables)
-    bench = Bench()
-    yield bench
-    bench.close()
 
 
 @pytest.fixture

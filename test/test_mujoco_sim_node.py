@@ -7,7 +7,7 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
-from ros_bench import Bench, overrides, robot, standing
+from ros_bench import overrides, robot, standing
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_srvs.srv import SetBool, Trigger
@@ -25,13 +25,6 @@ pytestmark = pytest.mark.physics
 MANY = QoSProfile(depth=50)
 ON, OFF = SetBool.Request(data=True), SetBool.Request(data=False)
 SPEED = max(joint.no_load_speed for leg in robot().legs for joint in leg.joints)
-
-
-@pytest.fixture
-def bench():
-    bench = Bench()
-    yield bench
-    bench.close()
 
 
 class Rig:

@@ -49,6 +49,7 @@ def teleop(period, topic="cmd_vel"):
 def test_a_flood_of_commands_does_not_starve_the_loop(bench):
     node = bench.planner()
     rows = bench.listen(MultiDOFJointState, "foot_targets")
+    bench.listen(TwistMessage, "elsewhere")
 
     def late(topic, begun):
         """Time between rows [s] that one in twenty exceeds while somebody floods a topic."""
@@ -63,7 +64,7 @@ def test_a_flood_of_commands_does_not_starve_the_loop(bench):
         times = [messages.nanoseconds(row.header.stamp) * 1e-9 for row in rows]
         return np.percentile(np.diff(times), 95)
 
-    # The flood takes its share of the machine, whoever listens to it.
+    # The flood takes its share of the machine and of rclpy, whatever is done with it.
     aside = late("elsewhere", lambda: bench.probe.count_publishers("elsewhere"))
     assert late("cmd_vel", lambda: node.output.last.twist.vx > 0.04) <= 2 * max(STEP, aside)
     wait_for_stop(bench, node)

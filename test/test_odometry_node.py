@@ -7,7 +7,7 @@ import pytest
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
-from ros_bench import STEP, Bench, overrides, robot, standing
+from ros_bench import STEP, overrides, robot, standing
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_srvs.srv import Trigger
 
@@ -21,13 +21,6 @@ from hexapod_control.nodes.tf2_messages import TFMessage
 
 MANY = QoSProfile(depth=50)
 ROLLING = 0.02  # of the way: what the plan neglects of rolling balls, and odometry does not
-
-
-@pytest.fixture
-def bench():
-    bench = Bench()
-    yield bench
-    bench.close()
 
 
 class Drive:

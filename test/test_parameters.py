@@ -7,17 +7,10 @@ import signal
 import pytest
 import rclpy
 from rclpy.parameter import Parameter
-from ros_bench import Bench, overrides
+from ros_bench import overrides
 
 from hexapod_control.nodes import gait_planner, inverse_kinematics, parameters, servo_driver
 from hexapod_control.nodes.parameters import PlannerSettings, table
-
-
-@pytest.fixture
-def bench():
-    bench = Bench()
-    yield bench
-    bench.close()
 
 
 def declared(bench, changed=None, **values):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import Twist as TwistMessage
 from nav_msgs.msg import Odometry
-from ros_bench import Bench
 from sensor_msgs.msg import LaserScan
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -71,13 +70,6 @@ class Cardboard:
             ranges = np.where(ahead > 0.01, (self.wall - self.pose.x) / np.maximum(ahead, 0.01), np.inf)
             scan = Scan(ranges, -np.pi, np.pi / 45, 0.1, 6.0)
             self._scan.publish(messages.scan_message(scan, 0.1, stamp, "laser"))
-
-
-@pytest.fixture
-def bench():
-    bench = Bench()
-    yield bench
-    bench.close()
 
 
 @pytest.fixture

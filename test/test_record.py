@@ -15,7 +15,6 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
 from rclpy.duration import Duration
 from rclpy.serialization import deserialize_message, serialize_message
-from ros_bench import Bench
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -29,13 +28,6 @@ from hexapod_control.nodes.recorder import Recorder, RecorderSettings
 
 LIMIT = 30.0  # [s] for anything
 PROGRAM = "import sys; from hexapod_control.cli.main import main; sys.exit(main())"
-
-
-@pytest.fixture
-def bench():
-    bench = Bench()
-    yield bench
-    bench.close()
 
 
 class Recording:

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from ros_bench import Bench, overrides
+from ros_bench import overrides
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
@@ -30,13 +30,6 @@ from hexapod_control.sim.start import sitting, standing
 
 PROGRAM = "import sys; from hexapod_control.cli.main import main; sys.exit(main())"
 FILE = load("phantomx")
-
-
-@pytest.fixture
-def bench():
-    bench = Bench()
-    yield bench
-    bench.close()
 
 
 @pytest.fixture

@@ -11,13 +11,12 @@ import rclpy
 from geometry_msgs.msg import Pose, TwistStamped
 from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.parameter import Parameter
-from ros_bench import Bench, overrides, tables, wait_for_stop
+from ros_bench import overrides, wait_for_stop
 from sensor_msgs.msg import Joy
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from hexapod_control import graph
-from hexapod_control.core import walk
 from hexapod_control.core.se2 import Twist
 from hexapod_control.nodes import messages, parameters
 from hexapod_control.nodes.base import LATCHED
@@ -30,14 +29,6 @@ UP, RIGHT = 11, 14
 TOP = Twist(0.2, 0.1, 1.0)
 STOP = 0.5  # [s]
 LATE = 0.3  # [s] for a busy machine
-
-
-@pytest.fixture
-def bench(monkeypatch):
-    monkeypatch.setattr(walk.Abilities, "of", tables)
-    bench = Bench()
-    yield bench
-    bench.close()
 
 
 class Pad:

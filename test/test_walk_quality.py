@@ -1,5 +1,6 @@
 """The figures of the walk in physics: core and MuJoCo in lock step."""
 
+import itertools
 import math
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from hexapod_control.core.se2 import Twist
 from hexapod_control.robots.load import known_robots, load
 from hexapod_control.robots.urdf import urdf
-from hexapod_control.sim import figures
+from hexapod_control.sim import figures, gait_figures
 from hexapod_control.sim.drift import standing
 from hexapod_control.sim.lockstep import CONTROL_PERIOD, Course, WalkError, walk
 from hexapod_control.sim.quality import planar_pose
@@ -65,6 +66,17 @@ def test_odometry_of_the_legs_alone_stays_with_the_robot_over_a_minute_with_turn
     assert found.distance > 4.0
     assert found.share <= figures.MOST_DRIFT
     assert found.heading_per_metre <= figures.MOST_HEADING_DRIFT
+
+
+PAIRS = list(itertools.combinations(("tripod", "ripple", "tetrapod", "wave"), 2))
+WAYS = [(*pair, way) for pair, way in zip(PAIRS, itertools.cycle(gait_figures.DIRECTIONS))]
+
+
+@pytest.mark.parametrize(("old", "new", "direction"), WAYS)
+def test_changes_of_the_gait_at_any_phase_keep_the_speed(old, new, direction, phantomx):
+    lockstep = standing(*phantomx, WorldSettings())
+    found = gait_figures.changes(lockstep, (old, new), gait_figures.DIRECTIONS[direction], phases=1)
+    assert found.kept and found.count == 2, found
 
 
 def test_changing_the_gait_while_walking_keeps_the_speed_and_the_body_level(phantomx):

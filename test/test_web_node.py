@@ -15,7 +15,7 @@ from geometry_msgs.msg import Pose, Wrench
 from geometry_msgs.msg import Twist as TwistMessage
 from hypothesis import HealthCheck, given, settings
 from rclpy.qos import QoSProfile
-from ros_bench import Bench, overrides, robot, standing, tables, wait_for_stop
+from ros_bench import overrides, robot, standing, tables, wait_for_stop
 from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
@@ -36,13 +36,6 @@ from hexapod_control.web.state import level, shape
 MANY = QoSProfile(depth=50)
 MOST = Twist(0.2, 0.1, 1.0)
 LATE = 0.5  # [s] for a busy machine
-
-
-@pytest.fixture
-def bench():
-    bench = Bench()
-    yield bench
-    bench.close()
 
 
 class House:

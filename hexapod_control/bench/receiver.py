@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Any
 
-import rclpy
-import rclpy.context
 from geometry_msgs.msg import Twist as TwistMessage
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, String
 
@@ -19,7 +15,7 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import ZERO, Twist
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import COMMAND, LATCHED
-from hexapod_control.nodes.executor import Spinner
+from hexapod_control.nodes.own_node import OwnNode
 
 PERIOD = 0.1  # [s] between commands
 
@@ -67,16 +63,12 @@ class Side:
             self._states.publish(self._layout.message(self._start, None, self._node.get_clock().now().to_msg()))
 
 
-class Receiver:
+class Receiver(OwnNode):
     """Context manager: one node that is the end of several graphs."""
 
     def __init__(self, robot: Robot, start: Array) -> None:
         self._robot, self._start = robot, start
-        self._context = rclpy.context.Context()
-        rclpy.init(context=self._context, args=[], signal_handler_options=SignalHandlerOptions.NO)
-        self._node = rclpy.create_node("receiver", context=self._context, use_global_arguments=False)
-        self._executor = Spinner(self._context)
-        self._executor.add_node(self._node)
+        super().__init__("receiver")
         self._sides: dict[str, Side] = {}
         self._sent = 0.0
 
@@ -90,16 +82,6 @@ class Receiver:
         client = self._node.create_client(kind, service)
         client.wait_for_service(timeout_sec=seconds)
         client.call_async(kind.Request())
-
-    def __enter__(self) -> Receiver:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._executor.shutdown(0.5)
-        self._node.destroy_node()
-        self._context.try_shutdown()
 
     def spin(
         self, seconds: float, side: Side, until: Callable[[], bool] = lambda: False, also: Sequence[Side] = ()

@@ -6,19 +6,16 @@ import contextlib
 import math
 import time
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-import rclpy
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Pose as PoseMessage
 from geometry_msgs.msg import Twist as TwistMessage
 from geometry_msgs.msg import TwistStamped
 from nav_msgs.msg import Odometry
 from rclpy.duration import Duration
-from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -27,7 +24,7 @@ from hexapod_control.cli.link import Link
 from hexapod_control.core.body import BodyPose
 from hexapod_control.core.se2 import ZERO, Pose, Twist
 from hexapod_control.core.sources import ANNOUNCE
-from hexapod_control.nodes.executor import Spinner
+from hexapod_control.nodes.own_node import OwnNode
 
 NAME = "keyboard"  # in core.sources.SOURCES
 PERIOD = 0.05  # [s] between commands
@@ -39,7 +36,7 @@ READERS = 3  # of joint_states: planner, kinematics, odometry
 SERVICES = ("stand", "sit", "stop")
 
 
-class Operator:
+class Operator(OwnNode):
     """Context manager: a node that drives the robot with `twist`, PERIOD after PERIOD.
 
     A zero is repeated for a while only: whoever else drives then is not disturbed.
@@ -48,17 +45,8 @@ class Operator:
     source_name = NAME
 
     def __init__(self, link: Link) -> None:
-        self._context = rclpy.Context()
-        rclpy.init(context=self._context, args=[], signal_handler_options=SignalHandlerOptions.NO)
-        self._node = Node(
-            "operator",
-            context=self._context,
-            namespace=link.namespace,
-            use_global_arguments=False,
-            parameter_overrides=[Parameter("use_sim_time", value=link.sim_time)],
-        )
-        self._executor = Spinner(self._context)
-        self._executor.add_node(self._node)
+        clock = Parameter("use_sim_time", value=link.sim_time)
+        super().__init__("operator", link.namespace, parameter_overrides=[clock])
         self.twist = ZERO
         self.state = ""
         self.gait = ""
@@ -83,17 +71,12 @@ class Operator:
         create(TwistMessage, "velocity_limits", self._take_limits, LATCHED)
         create(String, "command_source", lambda message: setattr(self, "source", message.data), LATCHED)
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with contextlib.suppress(Exception):  # whatever ends the program: the robot is not left walking
             self.rest()
-        self._executor.shutdown(0.5)
-        self._node.destroy_node()
-        self._context.try_shutdown()
+        super().__exit__(kind, error, trace)
 
     def _take_gaits(self, message: String) -> None:
         self.gaits = tuple(name.strip() for name in message.data.split(",") if name.strip())

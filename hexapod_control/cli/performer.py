@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
 
-import rclpy
 from rclpy.duration import Duration
-from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from hexapod_control.cli.progress import ENDS
-from hexapod_control.nodes.executor import Spinner
+from hexapod_control.nodes.own_node import OwnNode
 
 LATCHED = QoSProfile(depth=20, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
@@ -24,30 +19,16 @@ DELIVERED = 0.5  # [s] a wish may take
 PIECE = 0.02  # [s]
 
 
-class Performer:
+class Performer(OwnNode):
     """Context manager: a node that asks for motions and hears how far they are."""
 
     def __init__(self, namespace: str) -> None:
-        self._context = rclpy.Context()
-        rclpy.init(context=self._context, args=[], signal_handler_options=SignalHandlerOptions.NO)
-        self._node = Node("play", context=self._context, namespace=namespace, use_global_arguments=False)
-        self._executor = Spinner(self._context)
-        self._executor.add_node(self._node)
+        super().__init__("play", namespace)
         self._motion = self._node.create_publisher(String, "motion", NEWEST)
         self._cancel = self._node.create_client(Trigger, "cancel_motion")
         self._said = ""
         self._follow: Callable[[str], None] | None = None
         self._node.create_subscription(String, "motion_state", self._take, LATCHED)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._executor.shutdown(0.5)
-        self._node.destroy_node()
-        self._context.try_shutdown()
 
     def _take(self, message: String) -> None:
         self._said = message.data

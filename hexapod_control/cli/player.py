@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-import rclpy
-from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
 
 from hexapod_control.bags.store import Bag, BagError, Channel
 from hexapod_control.nodes import messages
-from hexapod_control.nodes.executor import Spinner
 from hexapod_control.nodes.kinds import message_class
+from hexapod_control.nodes.own_node import OwnNode
 
 GLOBAL = ("/tf", "/tf_static", "/diagnostics", "/clock", "/rosout")
 LEFT_OUT = ("/rosout", "/parameter_events")  # every node makes its own
@@ -28,7 +24,7 @@ TICK = 0.01  # [s] of the published clock
 DEPTH = 100
 
 
-class Player:
+class Player(OwnNode):
     """Context manager: one bag and its publishers."""
 
     def __init__(self, bag: Bag, namespace: str | None, commands: str, clock: str) -> None:
@@ -36,11 +32,7 @@ class Player:
         self._bag = bag
         self.source = bag.namespace
         self.namespace = self.source if namespace is None else f"/{namespace.strip('/')}".rstrip("/")
-        self._context = rclpy.Context()
-        rclpy.init(context=self._context, args=[], signal_handler_options=SignalHandlerOptions.NO)
-        self._node = Node("player", context=self._context, use_global_arguments=False)
-        self._executor = Spinner(self._context)
-        self._executor.add_node(self._node)
+        super().__init__("player")
         self.left_out: list[str] = []
         self._publishers: dict[str, Any] = {}
         for channel in bag.channels:
@@ -66,16 +58,6 @@ class Player:
         if topic not in GLOBAL and topic.startswith(f"{self.source}/"):
             topic = self.namespace + topic.removeprefix(self.source)
         self._publishers[channel.topic] = self._node.create_publisher(kind, topic, quality)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._executor.shutdown(0.5)
-        self._node.destroy_node()
-        self._context.try_shutdown()
 
     def guard(self) -> None:
         """Raises BagError if a robot runs where the bag would be published."""

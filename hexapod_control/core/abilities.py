@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,8 +12,11 @@ from hexapod_control.core.gaits import Gait, gaits
 from hexapod_control.core.limits import Envelope
 from hexapod_control.core.posture import row_at
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.se2 import ZERO, Twist
 from hexapod_control.core.stability import center_of_mass
 from hexapod_control.core.stance import StanceTable
+
+FAR = 100.0  # times a direction: faster than any robot
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +43,12 @@ class Abilities:
             raise ValueError("the neutral stance is out of reach")
         margins = stable_sets(footholds, center_of_mass(robot, joints)[:2])
         return cls(robot, rows, stances, Envelope(robot, stances, rows), margins)
+
+    def fastest(self, direction: Twist, gaits: Iterable[str]) -> Twist:
+        """The highest speed in the direction of a twist that all these gaits allow, at the walk's height."""
+        far, height = direction.scaled(FAR), self.robot.walk.height
+        return min((self.envelope.limit(self.gaits[name], height, 1.0, far).twist for name in gaits), key=_size)
+
+
+def _size(twist: Twist) -> float:
+    return math.dist(twist, ZERO)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import atan2, cos, hypot, sin
 
 from hexapod_control.core.body import Placement
-from hexapod_control.core.kinematics import Bent, Row, bend
+from hexapod_control.core.kinematics import Bent, Row, bend, bend_freely
 from hexapod_control.core.robot import Leg, Vector
 
 
@@ -46,7 +46,7 @@ def place(
     z = lift + radius
     if radius > 0.0:
         centre = placement.to_base(x + shift_x, y + shift_y, z)
-        joints, _, _ = bend(leg, centre, previous)
+        joints, _, _ = bend_freely(leg, centre, previous)  # clamped ones would shift a foot out of reach into it
         shift_x, shift_y = rolling_shift(leg, joints, placement, radius)
     centre = placement.to_base(x + shift_x, y + shift_y, z)
     return centre, bend(leg, centre, previous)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hexapod_control.core.gaits import Gait
 from hexapod_control.core.kinematics import Array
@@ -31,6 +32,7 @@ PHASES = 48  # phases tried of the new gait
 ENDS = np.linspace(0.0, 1.0, 9)  # shares of a stance region's radius at which swings begin and end
 FASTER = 1.1  # a swing in a change may be this much faster than one of steady walking
 CYCLES = 2.0  # of the old gait that a change may wait
+SLIGHT = 0.03  # [swing times] a plan may overstep: that costs no speed to speak of
 STEADY_SHARE = 0.5  # of the smaller steady margin of the two gaits that a change may fall to
 
 
@@ -69,20 +71,20 @@ def leg_states(
 ) -> list[LegState]:
     """What each leg brings into a change to `gait` at this twist, swing time [s] and room (share of the regions)."""
     longest = max(gait.cycle, walker.schedule.gait.cycle)
+    strides = [swing_time * math.hypot(twist.vx - twist.wz * y, twist.vy + twist.wz * x) for x, y in stance.footholds]
+    steady = (PEAK_SHARE_SPEED * longest - 1.0) * max(strides)
     states = []
-    for leg, foot in enumerate(walker.feet):
+    for leg, (foot, stride) in enumerate(zip(walker.feet, strides, strict=True)):
         home, radius = stance.footholds[leg], room * stance.radii[leg]
         x, y = foot.x, foot.y
         if foot.progress is not None:
             landing = exp(twist, 0.5 * foot.stance * swing_time).apply(*home)
             x, y = pulled(*landing, home, LANDING * radius)
         inside = time_inside(x, y, twist, home, GUARD * radius) / swing_time
-        stride = swing_time * math.hypot(twist.vx - twist.wz * home[1], twist.vy + twist.wz * home[0])
         ends = ENDS * radius
         joints = swing_loads(robot, stance, leg, twist, swing_time, ends)
-        # Speed over the body at mid-swing, against the fastest of steady walking in either gait.
+        # Speed over the body at mid-swing, against the fastest foot of steady walking in either gait.
         speed = PEAK_SHARE_SPEED * (ends[:, None] + ends[None, :] + stride) - stride
-        steady = (PEAK_SHARE_SPEED * longest - 1.0) * stride
         feet = speed / (FASTER * steady) if steady > 0.0 else np.zeros_like(joints)
         states.append(
             LegState(
@@ -100,13 +102,21 @@ def leg_states(
 def _swing_over(leg: LegState, behind: Array, ahead: Array) -> Array:
     """By how much swings between these ends [m] are too fast, in swing times of a longer one."""
     last = len(ENDS) - 1
-    i, j = (np.clip(np.rint(end / leg.radius * last), 0, last).astype(int) for end in (behind, ahead))
-    found: Array = leg.loads[i, j] - 1.0
+    (i, di), (j, dj) = (_within(end / leg.radius * last, last) for end in (behind, ahead))
+    low, high = (leg.loads[i, k] * (1.0 - di) + leg.loads[i + 1, k] * di for k in (j, j + 1))
+    found: Array = low * (1.0 - dj) + high * dj - 1.0
     return found
 
 
+def _within(place: Array, last: int) -> tuple[NDArray[np.intp], Array]:
+    """Rows below places in a table that ends with a row, and how far on to the next one (0 to 1) they are."""
+    place = np.clip(place, 0.0, last)
+    row = np.minimum(place.astype(int), last - 1)
+    return row, place - row
+
+
 def plan(schedule: Schedule, legs: Sequence[LegState], gait: Gait, margins: Sequence[float]) -> tuple[Change, float]:
-    """(change from the schedule's gait to `gait`, by how much it oversteps [swing times], <= 0 if it is good).
+    """(change from the schedule's gait to `gait`, by how much it oversteps [swing times], <= SLIGHT if it is good).
 
     `legs` are in the order of the schedule, `margins` as from stable_sets.
     """
@@ -135,7 +145,10 @@ def plan(schedule: Schedule, legs: Sequence[LegState], gait: Gait, margins: Sequ
         half = 0.5 * stays * leg.stride
         left = (np.minimum(room, 1e6)[:, None] - stays) * leg.stride
         lifts = np.where(informed[:, None], half, leg.radius - left)
-        before = _swing_over(leg, np.full(shape[1:], 0.5 * old.stance * leg.stride), half)
+        # Its first lift-off from now may be from an unusual place, the later ones are those of the old gait.
+        first_behind = leg.radius - (min(leg.room, 1e6) - (until - leg.flight)) * leg.stride
+        behind = np.where(last <= until, first_behind, 0.5 * old.stance * leg.stride)
+        before = _swing_over(leg, np.broadcast_to(behind[:, None], shape[1:]), half)
         after = _swing_over(leg, lifts, np.full(shape[1:], 0.5 * gait.stance * leg.stride))
         too_fast = np.maximum(np.where(informed[:, None], before, -math.inf), after)
         over[i] = np.where(stays < SHORTEST, math.inf, np.maximum(stays - room[:, None], too_fast))
@@ -154,7 +167,7 @@ def plan(schedule: Schedule, legs: Sequence[LegState], gait: Gait, margins: Sequ
                 mask += np.where(aloft, 1 << i, 0)
         stable &= table[mask] >= threshold
     cost = np.where(stable, cost, math.inf)
-    good = cost <= 0.0
+    good = cost <= SLIGHT
     if good.any():
         first = int(np.argmax(good.any(axis=1)))
         best = int(np.argmin(cost[first]))

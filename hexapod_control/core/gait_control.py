@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hexapod_control.core.abilities import Abilities
-from hexapod_control.core.gait_change import leg_states, plan
+from hexapod_control.core.gait_change import SLIGHT, leg_states, plan
 from hexapod_control.core.gaits import Gait
 from hexapod_control.core.schedule import Change
 from hexapod_control.core.se2 import Twist
@@ -17,8 +17,9 @@ from hexapod_control.core.stability import margin
 from hexapod_control.core.stance import Point, Stance
 from hexapod_control.core.walker import Walker
 
-SLIGHT = 0.03  # [swing times] a plan may overstep: that costs no speed to speak of
 PATIENCE = 1.2  # [s] for a plan that fits
+NEARLY = 0.06  # [swing times] by which a plan may overstep for one that fits to be a matter of waiting ...
+SOON = 0.5  # [s] for so long, before a way by a third gait is taken
 RETRY = 0.06  # [s] between two tries
 WELL = 0.02  # [m] static margin at which it does not matter which feet lift off first
 
@@ -85,18 +86,19 @@ class GaitControl:
             return plan(walker.schedule, states, goal, self._able.margins)
 
         change, over = planned(gait)
-        if over > SLIGHT and not self._by_way:
+        soon = over <= NEARLY and self._waited < SOON
+        if over > SLIGHT and not (self._by_way or soon):
             others = [
                 g
                 for g in self._able.gaits.values()
                 if g not in (gait, walker.schedule.gait) and self._suits(g, height, room, twist)
             ]
             detour, detour_over = min((planned(g) for g in others), key=lambda found: found[1], default=(change, over))
-            if detour_over <= 0.0:
+            if detour_over <= SLIGHT:
                 self._by_way, self._waited = True, 0.0
                 walker.schedule.change = detour
                 return
-        if over > (0.0 if self._by_way else SLIGHT) and self._waited < PATIENCE:
+        if over > SLIGHT and self._waited < PATIENCE:
             self._waited += RETRY
             self._due = RETRY
             return

@@ -96,6 +96,22 @@ def leg_inverse(leg: Leg, foot: Vector, previous: Row) -> LegSolution:
 
 def bend(leg: Leg, foot: Vector, previous: Row) -> Bent:
     """As leg_inverse for a foot in base_link [m], in one go: it is called three times per leg and tick."""
+    joints, reason, excess = bend_freely(leg, foot, previous)
+    coxa, femur, tibia = joints
+    first, second, third = leg.coxa_joint, leg.femur_joint, leg.tibia_joint
+    if (
+        first.lower <= coxa <= first.upper
+        and second.lower <= femur <= second.upper
+        and third.lower <= tibia <= third.upper
+    ):
+        return joints, reason, excess
+    clamped = clamp(leg, joints)
+    beyond = max(abs(q - c) for q, c in zip(joints, clamped, strict=True))
+    return clamped, reason or Reach.JOINT_LIMIT, excess or beyond
+
+
+def bend_freely(leg: Leg, foot: Vector, previous: Row) -> Bent:
+    """As `bend`, but with the joints as if they had no limits."""
     c, s = leg.turn
     x, y, z = foot
     hip_x, hip_y, hip_z = leg.hip
@@ -129,18 +145,7 @@ def bend(leg: Leg, foot: Vector, previous: Row) -> Bent:
     femur = atan2(w, u) - atan2(b * sin(tibia), a + b * cosine)
     if femur > pi:
         femur -= math.tau
-
-    joints = (coxa, femur, tibia)
-    first, second, third = leg.coxa_joint, leg.femur_joint, leg.tibia_joint
-    if (
-        first.lower <= coxa <= first.upper
-        and second.lower <= femur <= second.upper
-        and third.lower <= tibia <= third.upper
-    ):
-        return joints, reason, excess
-    clamped = clamp(leg, joints)
-    beyond = max(abs(q - c) for q, c in zip(joints, clamped, strict=True))
-    return clamped, reason or Reach.JOINT_LIMIT, excess or beyond
+    return (coxa, femur, tibia), reason, excess
 
 
 def clamp(leg: Leg, joints: Row) -> Row:

@@ -11,7 +11,7 @@ nominal at which the whole twist is possible. If there is none, the twist is sca
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -165,17 +165,20 @@ class Envelope:
             worst = max(worst, speed * slow, speed * half_stance / stance.radii[i])
         return worst
 
-    def limit(self, gait: Gait, height: float, room: float, twist: Twist, tempo: float = 1.0) -> Limit:
-        """The twist, scaled to what is possible, and the swing time at which it is.
+    def limit(
+        self, gait: Gait, height: float, room: float, twist: Twist, tempo: float = 1.0, coming: Iterable[Gait] = ()
+    ) -> Limit:
+        """The twist, scaled to what is possible in a gait and in those to come, and the swing time at which it is.
 
         It is the one nearest to `tempo`, a share of the robot's.
         """
+        gaits = {gait.stance: gait for gait in (gait, *coming)}.values()
         if tempo not in self._nearest:
             indices = sorted(range(len(SWING_TIMES)), key=lambda k: abs(SWING_TIMES[k] - tempo))
             self._nearest[tempo] = tuple(indices)
         best, best_load = self._nearest[tempo][0], math.inf
         for swing in self._nearest[tempo]:
-            load = self.load(gait, height, room, twist, swing)
+            load = max([self.load(each, height, room, twist, swing) for each in gaits])
             if load <= 1.0:
                 return Limit(twist, self._swing[swing])
             if load < best_load:

@@ -10,7 +10,7 @@ from hexapod_control.core.abilities import Abilities
 from hexapod_control.core.body import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.by_hand import center
 from hexapod_control.core.posture import row_in
-from hexapod_control.core.stance import IN_FLIGHT, StanceTable, reaches
+from hexapod_control.core.stance import IN_FLIGHT, Point, StanceTable, reaches
 from hexapod_control.core.striding import stride_margin
 from hexapod_control.core.walker import Foot
 
@@ -20,6 +20,7 @@ ROOM_RATE = 1.0  # [1/s] at which the stance regions shrink before a pose that n
 TILT_ROOMS = (1.0, 0.9, 0.8, 0.7, 0.6)  # likewise a tilt that keeps the body level
 ROOMS = (1.0, 0.8, 0.6, 0.45, 0.3)  # shares of the stance regions a pose may leave for walking, the last at least
 STEADY = 0.005  # [m] static margin that full strides keep in a pose
+WAY_HOME = (0.0, 0.35, 0.7)  # shares of the way at which a foot outside of its region must be in reach to step home
 FINENESS = 1 / 64  # to which a pose out of reach is clamped
 HAIR = 1e-4  # [m, rad] beyond where a pose comes to rest that must be in reach too: feet are placed to micrometres
 
@@ -223,13 +224,13 @@ class PoseControl:
         return self.reach(pose, feet)
 
     def steps(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
-        """True if the feet can lift off where they stand in a pose, as those can that are inside their regions."""
+        """True if the feet can step home from where they stand in a pose, as those can that are in their regions."""
         robot = self._robot
         placement, lift = Placement(pose, robot.walk.height), robot.walk.lift_height
         stance = self._stances.at(robot.walk.height + pose.z)
         return all(
             math.dist((foot.x, foot.y), home) <= self.room * radius
-            or reaches(leg, robot, (foot.x, foot.y), lift, placement)
+            or all(reaches(leg, robot, point, lift, placement) for point in _way_home(foot, home))
             for leg, foot, home, radius in zip(robot.legs, feet, stance.footholds, stance.radii, strict=True)
         )
 
@@ -242,6 +243,11 @@ class PoseControl:
             for leg, foot in zip(robot.legs, feet, strict=True)
             for x, y, z in foot.places
         )
+
+
+def _way_home(foot: Foot, home: Point) -> list[Point]:
+    """Points (x, y) [m] from where a foot stands to short of its neutral foothold, which is in reach anyhow."""
+    return [(foot.x + share * (home[0] - foot.x), foot.y + share * (home[1] - foot.y)) for share in WAY_HOME]
 
 
 @lru_cache(maxsize=256)

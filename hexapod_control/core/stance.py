@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from hexapod_control.core.body import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.contact import place
@@ -43,19 +44,45 @@ def reaches(leg: Leg, robot: Robot, contact: Point, lift: float, placement: Plac
     return place(leg, contact, lift, placement, robot.foot_radius, GUESS)[1][1] is None
 
 
-def radius_about(leg: Leg, robot: Robot, foothold: Point, placement: Placement, lift: float, most: float) -> float:
-    """Largest radius [m] up to `most` about a foothold within which the leg reaches the ground and its lift."""
-    if not all(reaches(leg, robot, foothold, z, placement) for z in (0.0, lift)):
+def _around(leg: Leg, foothold: Point) -> list[Point]:
+    """Unit vectors all round, beginning away from the hip: there, and opposite, is where reach ends first."""
+    x, y = foothold[0] - leg.hip[0], foothold[1] - leg.hip[1]
+    far = math.hypot(x, y)
+    return [((x * c - y * s) / far, (x * s + y * c) / far) for c, s in DIRECTIONS]
+
+
+def radius_about(leg: Leg, robot: Robot, foothold: Point, height: float, most: float) -> float:
+    """Largest radius [m] up to `most` about a foothold within which the leg reaches the ground and its lift.
+
+    The body is level, at a height [m]: where a leg is mounted, and in which direction, makes no difference.
+    """
+    c, s = leg.turn
+    x, y = foothold[0] - leg.hip[0], foothold[1] - leg.hip[1]
+    seen = (round(c * x + s * y, 9), round(c * y - s * x, 9))
+    alike = replace(leg, name="", hip=(0.0, 0.0, leg.hip[2]), hip_yaw=0.0, foothold=seen)
+    return _radius(alike, robot.foot_radius, height, robot.walk.lift_height, most)
+
+
+@lru_cache(maxsize=4096)
+def _radius(leg: Leg, ball: float, height: float, lift: float, most: float) -> float:
+    """As radius_about, about the leg's own foothold; `ball` is the radius of the foot [m]."""
+    placement, (x, y), around = Placement(NEUTRAL, height), leg.foothold, _around(leg, leg.foothold)
+
+    def inside(radius: float) -> bool:
+        return all(
+            place(leg, (x + r * dx, y + r * dy), z, placement, ball, GUESS)[1][1] is None
+            for r, z in ((IN_FLIGHT * radius, 0.0), (radius, lift))
+            for dx, dy in around
+        )
+
+    if inside(most):
+        return most
+    if not inside(0.0):
         return 0.0
     low, high = 0.0, most
     while high - low > RESOLUTION:
         radius = (low + high) / 2
-        inside = all(
-            reaches(leg, robot, (foothold[0] + r * dx, foothold[1] + r * dy), z, placement)
-            for r, z in ((IN_FLIGHT * radius, 0.0), (radius, lift))
-            for dx, dy in DIRECTIONS
-        )
-        low, high = (radius, high) if inside else (low, radius)
+        low, high = (radius, high) if inside(radius) else (low, radius)
     return low
 
 
@@ -81,12 +108,11 @@ def _moved(leg: Leg, distance: float) -> Point:
 
 def _shift(leg: Leg, robot: Robot, height: float, wanted: float, near: float) -> float:
     """Displacement [m] of the foothold nearest to `near` whose region has the radius wanted [m], or the largest."""
-    placement = Placement(NEUTRAL, height)
     span = 0.4 * math.dist(leg.foothold, leg.hip[:2])
     choices = sorted((near + span * k / 12 for k in range(-12, 13)), key=lambda d: abs(d - near))
     best, best_radius = near, 0.0
     for d in choices:
-        radius = radius_about(leg, robot, _moved(leg, d), placement, robot.walk.lift_height, wanted)
+        radius = radius_about(leg, robot, _moved(leg, d), height, wanted)
         if radius >= wanted - 2 * RESOLUTION:
             return d
         if radius > best_radius:
@@ -116,11 +142,9 @@ class StanceTable:
 
     def _at(self, height: float, shifts: Sequence[float]) -> Stance:
         legs = self._robot.legs
-        placement = Placement(NEUTRAL, height)
-        lift = self._robot.walk.lift_height
         footholds = tuple(_moved(leg, d) for leg, d in zip(legs, shifts, strict=True))
         radii = tuple(
-            radius_about(leg, self._robot, point, placement, lift, most)
+            radius_about(leg, self._robot, point, height, most)
             for leg, point, most in zip(legs, footholds, self._most, strict=True)
         )
         return Stance(height, footholds, radii)
@@ -189,11 +213,11 @@ class StanceTable:
         robot = self._robot
         stance = self.at(robot.walk.height + pose.z)
         placement = Placement(pose, robot.walk.height)
-        directions = DIRECTIONS[::2] if share > 0.0 else DIRECTIONS[:1]
+        every = 2 if share > 0.0 else len(DIRECTIONS)
         levels = ((IN_FLIGHT * share, 0.0), (share, lift)) if lift > 0.0 else ((share, 0.0),)
         return all(
             reaches(leg, robot, (x + r * radius * dx, y + r * radius * dy), z, placement)
             for leg, (x, y), radius in zip(robot.legs, stance.footholds, stance.radii, strict=True)
+            for dx, dy in _around(leg, (x, y))[::every]
             for r, z in levels
-            for dx, dy in directions
         )

@@ -249,16 +249,11 @@ class Walk:
         """What is possible of the command now: the limiter's twist and swing time."""
         able, room = self._able, self.room
         change = self.walker.schedule.change
-        coming = (self._gaits.wanted, change.gait if change else None)
+        coming = tuple(gait for gait in (self._gaits.wanted, change.gait if change else None) if gait is not None)
         key = (self.command, self.gait, coming, self.height, room, self.limits, self.tempo, self.balance.share)
         if self._cached is None or self._cached[0] != key:
-            others = {gait.name: gait for gait in coming if gait is not None}
             command = within(self.command.scaled(self.balance.share), self.limits)
-            found = able.envelope.limit(self.gait, self.height, room, command, self.tempo)
-            for gait in others.values():
-                slower = able.envelope.limit(gait, self.height, room, found.twist, self.tempo)
-                found = Limit(slower.twist, found.swing_time)
-            self._cached = (key, found)
+            self._cached = (key, able.envelope.limit(self.gait, self.height, room, command, self.tempo, coming))
         return self._cached[1]
 
     def maxima(self) -> Twist:
@@ -317,7 +312,8 @@ class Walk:
         elif self._leaning:
             self._leaning = False
             pose.request(self._leaned(self._asked))
-        self._gaits.step(dt, walker, self.twist, self.swing_time, stance, self.height, self.room)
+        if not walker.running or self.swing_time >= limit.swing_time - 1e-9:  # else stances last longer than planned
+            self._gaits.step(dt, walker, self.twist, self.swing_time, stance, self.height, self.room)
         self._start_or_stop(limit.twist, walker.away(stance), previous)
         wanted = limit.twist if walker.running or self.halted else ZERO
         if walker.ground is not None and walker.ground.waiting:

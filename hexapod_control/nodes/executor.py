@@ -41,9 +41,12 @@ class Spinner:
         self._executor.add_node(node)
 
     def remove_node(self, node: Any) -> None:
-        """Spins it no longer."""
+        """Spins it no longer; it can be destroyed then, as what had come for it already has been done."""
         self._nodes.remove(node)
         self._executor.remove_node(node)
+        done = self._executor.create_task(lambda: None)
+        while not done.done():
+            self._executor.spin_once(timeout_sec=LOOK)
 
     def spin_once(self, timeout_sec: float) -> None:
         """Runs one callback, or waits so long for one [s]."""
