@@ -6,15 +6,17 @@ import math
 from collections.abc import Sequence
 
 from hexapod_control.core.body import BodyPose, Placement
-from hexapod_control.core.contact import rolling_shift
+from hexapod_control.core.contact import place, rolling_shift
 from hexapod_control.core.hand import Hand, along, rest, way
 from hexapod_control.core.kinematics import Row, bend
+from hexapod_control.core.leg_gap import Ring
 from hexapod_control.core.robot import Leg, Robot, Vector
 from hexapod_control.core.stability import center_of_mass, margin
 from hexapod_control.core.stance import GUESS, Point, Stance, reaches
 from hexapod_control.core.walker import Foot, Walker
 
 LEAST_MARGIN = 0.02  # [m] of the feet that hold the robot
+CLEAR_GAP = 0.006  # [m] kept from neighbouring legs on the way, where they are not nearer already
 FOLLOWS = 0.8  # share of the body's shift that the centre of mass follows: legs on the ground stay
 LEANS = tuple(0.005 * k for k in range(13))  # [m] the body may lean away from the leg
 
@@ -53,10 +55,10 @@ def contact_of(robot: Robot, leg: int, centre: Vector, pose: BodyPose) -> Vector
     return x - shift[0], y - shift[1], z - robot.foot_radius
 
 
-def lead(robot: Robot, walker: Walker, pose: BodyPose, leg: int, goal: Vector) -> str:
+def lead(robot: Robot, walker: Walker, pose: BodyPose, leg: int, goal: Vector, row: Sequence[Row]) -> str:
     """Sets a foot on its way to a contact point (x, y) [m, base_footprint] at a height. Returns why not, or nothing.
 
-    `pose` is the one the body will have meanwhile.
+    `pose` is the one the body will have meanwhile, `row` are the present joints [rad].
     """
     foot = walker.feet[leg]
     aloft = foot.hand is not None and not foot.hand.waiting
@@ -65,9 +67,20 @@ def lead(robot: Robot, walker: Walker, pose: BodyPose, leg: int, goal: Vector) -
     name = robot.legs[leg].name
     placement = Placement(pose, robot.walk.height)
     points = way(start, (goal[0], goal[1], max(goal[2], 0.0)))
+    bent = [
+        place(each, (at.x, at.y), at.z, placement, robot.foot_radius, joints)[1][0]
+        for each, at, joints in zip(robot.legs, walker.feet, row, strict=True)
+    ]
+    ring = Ring.of(robot)
+    least = min(CLEAR_GAP, ring.gap(bent).distance)
     for x, y, z in along(start, points)[1:]:
-        if not reaches(robot.legs[leg], robot, (x, y), z, placement):
+        bent[leg], reason, _ = place(robot.legs[leg], (x, y), z, placement, robot.foot_radius, GUESS)[1]
+        if reason is not None:
             return f"{name}: ({x:.3f}, {y:.3f}, {z:.3f}) m on its way is out of reach"
+        gap = ring.gap(bent)
+        if gap.distance < least and gap.legs is not None:
+            other = robot.legs[next(number for number in gap.legs if number != leg)].name
+            return f"{name}: at ({x:.3f}, {y:.3f}, {z:.3f}) m on its way it would touch {other}"
     foot.hand = Hand(points, velocity, waiting=not aloft)
     return ""
 

@@ -110,7 +110,7 @@ class PoseControl:
         """True if the feet can stride over a share (0 to 1) of their regions in a pose, and hold the robot on it."""
         return self._stances.fits(pose, share, self._robot.walk.lift_height) and (
             self._stride_margin(pose, share) >= STEADY
-            or self._stride_margin(NEUTRAL._replace(z=pose.z), share) < STEADY  # it never holds the robot well
+            or self._stride_margin(_above(pose), share) < STEADY  # it never holds the robot well
         )
 
     def _stride_margin(self, pose: BodyPose, share: float) -> float:
@@ -126,7 +126,7 @@ class PoseControl:
     def _clamped(pose: BodyPose, fits: Callable[[BodyPose], bool]) -> BodyPose:
         if fits(pose):
             return pose
-        base = NEUTRAL._replace(z=pose.z)  # heights inside the table are always in reach
+        base = _above(pose)  # heights inside the table are always in reach
         low, high = 0.0, 1.0
         while high - low > FINENESS:
             middle = (low + high) / 2
@@ -138,9 +138,6 @@ class PoseControl:
 
     def step(self, dt: float, goal: BodyPose, feet: Sequence[Foot]) -> None:
         """Moves the pose by one tick towards a goal; it comes to rest before any foot gets out of reach."""
-        upright = not self.walkable and goal == self.walking_goal and not self.steps(goal, feet)
-        if upright:  # first to where the feet can step home
-            goal = NEUTRAL._replace(z=goal.z)
         narrowing = self.room > self._goal_room and not self._within(self._goal_room, feet)
         if narrowing:  # the feet first, without a jerk
             self.room = max(self._goal_room, self.room - ROOM_RATE * dt)
@@ -148,12 +145,12 @@ class PoseControl:
         elif self.room > self._goal_room:
             self.room = self._goal_room
         if self.pose == goal and not any(self._speed):
-            if upright:
-                self.walkable, self.room = True, ROOMS[0]
-            elif goal == self.walking_goal and not narrowing:
+            if goal == self.walking_goal and not narrowing:
                 self.walkable, self.room = True, self._goal_room
+            elif _upright(goal) and not narrowing:
+                self.walkable, self.room = True, ROOMS[0]
             return
-        if self.walkable and goal != self.walking_goal:
+        if goal == self.standing_goal != self.walking_goal:
             self.walkable = False
         wanted = []
         for now, end, top, acceleration in zip(self.pose, goal, self._top, self._accelerations, strict=True):
@@ -162,6 +159,16 @@ class PoseControl:
             wanted.append(math.copysign(min(top, math.sqrt(2.0 * acceleration * abs(error)), abs(error) / dt), error))
         if not self._move(dt, wanted, goal, feet) and not self._move(dt, (0.0,) * 6, goal, feet):
             self._brake(dt, feet)
+
+    def stepping_goal(self, feet: Sequence[Foot]) -> BodyPose:
+        """Where to walk: at the walking goal; as long as feet could not step home there, where they can."""
+        if self.steps(self.walking_goal, feet):
+            return self.walking_goal
+        return self.rest if self.walkable and self.steps(self.rest, feet) else _above(self.walking_goal)
+
+    def sets_out(self, feet: Sequence[Foot]) -> bool:
+        """True if the pose is one to walk in, and the feet can step home in it as far as they can in any."""
+        return self.walkable and (_upright(self.rest) or self.steps(self.rest, feet))
 
     def _within(self, room: float, feet: Sequence[Foot]) -> bool:
         """True if all feet stand inside this share of their regions."""
@@ -173,7 +180,7 @@ class PoseControl:
 
     def _move(self, dt: float, wanted: Sequence[float], goal: BodyPose, feet: Sequence[Foot]) -> bool:
         """Goes on by a tick, speeds nearing those wanted; False and nothing done if the way to rest is out of reach."""
-        moved, rest, speeds = [], [], []
+        moved, halfway, rest, speeds = [], [], [], []
         for now, end, speed, aim, acceleration in zip(
             self.pose, goal, self._speed, wanted, self._accelerations, strict=True
         ):
@@ -181,10 +188,13 @@ class PoseControl:
             if abs(end - now) < 1e-6 and abs(speed) <= acceleration * dt:
                 now, speed = end, 0.0
             moved.append(now + speed * dt)
-            there = now + speed * (dt + abs(speed) / (2.0 * acceleration))
+            braking = speed * abs(speed) / (2.0 * acceleration)
+            there = now + speed * dt + braking
+            halfway.append(there - 0.25 * braking)
             rest.append(there + math.copysign(min(HAIR, abs(end - there)), speed) if speed else there)
             speeds.append(speed)
-        if not self.holds(BodyPose(*rest), feet):
+        # Coordinates come to rest one by one: the way there is curved.
+        if not (self.holds(BodyPose(*rest), feet) and self.reach(BodyPose(*halfway), feet)):
             return False
         self.pose, self._speed = BodyPose(*moved), tuple(speeds)
         return True
@@ -229,7 +239,7 @@ class PoseControl:
         placement, lift = Placement(pose, robot.walk.height), robot.walk.lift_height
         stance = self._stances.at(robot.walk.height + pose.z)
         return all(
-            math.dist((foot.x, foot.y), home) <= self.room * radius
+            math.dist((foot.x, foot.y), home) <= (1.0 if foot.planted else IN_FLIGHT) * self.room * radius
             or all(reaches(leg, robot, point, lift, placement) for point in _way_home(foot, home))
             for leg, foot, home, radius in zip(robot.legs, feet, stance.footholds, stance.radii, strict=True)
         )
@@ -243,6 +253,15 @@ class PoseControl:
             for leg, foot in zip(robot.legs, feet, strict=True)
             for x, y, z in foot.places
         )
+
+
+def _above(pose: BodyPose) -> BodyPose:
+    """The upright pose at the same height."""
+    return NEUTRAL._replace(z=pose.z)
+
+
+def _upright(pose: BodyPose) -> bool:
+    return pose == _above(pose)
 
 
 def _way_home(foot: Foot, home: Point) -> list[Point]:

@@ -23,7 +23,7 @@ Point = tuple[float, float]
 
 DIRECTIONS = tuple((math.cos(k * math.tau / 12), math.sin(k * math.tau / 12)) for k in range(12))
 IN_FLIGHT = 1.13  # feet in flight reach this much beyond the stance region (measured over random commands)
-KEEP_CLEAR = 0.01  # [m] kept between the tibias of neighbouring legs at the edges of their regions
+KEEP_CLEAR = 0.0112  # [m] kept between the tibias of neighbouring legs at the edges of their regions
 HEIGHTS = 13  # rows of the table over height
 SMALLEST = 0.4  # of the nominal radius: a height is of use as long as the regions stay this large
 GUESS: Row = (0.0, 0.5, -1.5)  # [rad] a bent leg, to start the rolling shift from

@@ -124,8 +124,7 @@ class Walk:
     @property
     def at_home(self) -> bool:
         """True at rest with every foot about its neutral foothold and the pose at its goal."""
-        stance = self._able.stances.at(self.height)
-        there = self.walker.away(stance) <= STRAY and self.pose.pose == self.pose.standing_goal
+        there = self._away <= STRAY and self.pose.pose == self.pose.standing_goal
         return self.at_rest and there and not (self._leaning or self.level or self.walker.ground)
 
     def posed(self, pose: BodyPose, duration: float = 0.0) -> None:
@@ -194,7 +193,7 @@ class Walk:
             pose = pose._replace(x=self.pose.pose.x + shift[0], y=self.pose.pose.y + shift[1])
             if not self.pose.reachable(pose) or not self.pose.holds(pose, feet):
                 return f"{robot.legs[leg].name}: the body cannot lean away from this leg as far as it would have to"
-        refusal = lead(robot, self.walker, pose, leg, goal(pose))
+        refusal = lead(robot, self.walker, pose, leg, goal(pose), row)
         if not refusal and shift != (0.0, 0.0):
             self._leaning = True
             self.pose.request(pose)
@@ -297,10 +296,8 @@ class Walk:
         walker, pose, feet = self.walker, self.pose, self.walker.feet
         limit = self.limit()
         moving = not (limit.twist.is_zero and self.twist.is_zero)
-        goal = pose.walking_goal if moving or walker.running else pose.standing_goal
-        if walker.running and walker.all_planted and not pose.steps(goal, feet) and pose.steps(pose.pose, feet):
-            goal = pose.pose  # until the feet have stepped: there they could not lift off
-        pose.step(dt, goal, feet)
+        stepping = moving or walker.running or (pose.walkable and self._stands and self._away > STRAY)
+        pose.step(dt, pose.stepping_goal(feet) if stepping else pose.standing_goal, feet)
         if self.level is not None:
             self.level.step(dt, pose.pose, pose.room_in, lambda there: pose.reach(there, walker.feet))
         stance = self._able.stances.at(self.height)
@@ -314,7 +311,7 @@ class Walk:
             pose.request(self._leaned(self._asked))
         if not walker.running or self.swing_time >= limit.swing_time - 1e-9:  # else stances last longer than planned
             self._gaits.step(dt, walker, self.twist, self.swing_time, stance, self.height, self.room)
-        self._start_or_stop(limit.twist, walker.away(stance), previous)
+        self._start_or_stop(limit.twist, previous)
         wanted = limit.twist if walker.running or self.halted else ZERO
         if walker.ground is not None and walker.ground.waiting:
             wanted = wanted.scaled(WAITING)
@@ -386,14 +383,22 @@ class Walk:
 
         return reach
 
-    def _start_or_stop(self, goal: Twist, away: float, previous: Sequence[Row]) -> None:
+    @property
+    def _stands(self) -> bool:
+        """True while all feet stand and may step."""
+        return self.walker.all_planted and not (self.walker.by_hand or self.halted)
+
+    @property
+    def _away(self) -> float:
+        """Greatest distance [m] of a foot from its neutral foothold."""
+        return self.walker.away(self._able.stances.at(self.height))
+
+    def _start_or_stop(self, goal: Twist, previous: Sequence[Row]) -> None:
         walker = self.walker
         still = goal.is_zero and self.twist.is_zero
         if walker.running:
-            if still and walker.all_planted and away <= 2 * STRAY / 5:
+            if still and walker.all_planted and self._away <= 2 * STRAY / 5:
                 walker.running = False
-        elif (walker.all_planted and not walker.by_hand and self.pose.walkable and not self.halted) and (
-            not still or away > STRAY
-        ):
+        elif self._stands and (not still or self._away > STRAY) and self.pose.sets_out(walker.feet):
             contacts = [(foot.x, foot.y) for foot in walker.feet]
             walker.start(first_phase(self.gait, contacts, center(self._able.robot, previous, self.pose.pose)))
