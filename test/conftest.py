@@ -4,6 +4,7 @@ import itertools
 import os
 import random
 
+import hypothesis
 import pytest
 
 WORKERS, DOMAINS = 4, 25  # that never share a domain, and how many each has: those up to 100 are free of trouble
@@ -16,6 +17,10 @@ def next_domain() -> None:
     """Another domain than any other worker of the run has, and than the last ones of this worker."""
     os.environ["ROS_DOMAIN_ID"] = str(1 + WORKERS * ((RUN + next(TURN)) % DOMAINS) + WORKER % WORKERS)
 
+
+# How long an example takes is the machine's business.
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.load_profile("patient")
 
 # Set at import, before any test module imports rclpy; the number of the run is the only unseeded one.
 next_domain()

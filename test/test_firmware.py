@@ -177,13 +177,13 @@ def test_the_sketch_answers_every_line_as_the_emulated_board(line, board):
 
 
 @given(ssc32_bytes)
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=400, derandomize=True)
 def test_any_bytes_do_the_same_to_the_sketch_and_to_the_emulated_board(library, chunks):
     _same(Board(library).new(), chunks)
 
 
 @given(st.binary(max_size=1500))
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 def test_no_bytes_bring_the_sketch_out_of_step_or_out_of_range(library, data):
     board = Board(library).new()
     board.receive(data)

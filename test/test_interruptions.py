@@ -142,7 +142,7 @@ def test_soak_of_random_interruptions_breaks_no_law_and_ends_where_it_was_comman
     """Article D10: feet go over in stable groups, one always on the ground, and nothing is ever jerked."""
     stage_of = Stage(name)
 
-    @settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=EXAMPLES, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(scripts, st.sampled_from(["drive", "stand", "sit", *range(len(MOTIONS))]), twists)
     def interrupted(script, end, twist):
         stage = Stage.__new__(Stage)

@@ -141,11 +141,25 @@ def test_the_time_of_a_cycle_is_changed_while_walking(bench):
     stream.stop()
 
 
-def test_legs_that_would_touch_hold_the_robot_and_are_named(bench):
-    node = bench.planner()
+def on_the_line(share):
+    """A point 3 cm above the line from the left middle foot to the left front one."""
     feet = forward(robot(), standing())
-    front, middle = (robot().leg_names.index(f"left_{place}") for place in ("front", "middle"))
+    front, middle = (feet[robot().leg_names.index(f"left_{place}")] for place in ("front", "middle"))
+    return middle + share * (front - middle) + (0.0, 0.0, 0.03)
+
+
+def test_a_leg_that_would_touch_its_neighbour_is_refused_and_both_are_named(bench):
+    node = bench.planner()
+    bench.publisher(MultiDOFJointState, "foot_command").publish(foot_command(left_front=on_the_line(0.1)))
+    bench.until(lambda: node.last_said("foot"))
+    assert "refused: left_front: at " in node.last_said("foot")
+    assert "it would touch left_middle" in node.last_said("foot")
+    assert all(foot.hand is None for foot in node.planner.standing_walk.walker.feet)
+
+
+def test_legs_that_come_towards_each_other_hold_the_robot_and_are_named(bench):
+    node = bench.planner()
     topic = bench.publisher(MultiDOFJointState, "foot_command")
-    topic.publish(foot_command(left_front=feet[middle] + 0.1 * (feet[front] - feet[middle]) + (0.0, 0.0, 0.03)))
-    bench.until(lambda: node.last_said("blocked") or node.last_said("foot"))
+    topic.publish(foot_command(left_front=on_the_line(0.45), left_middle=on_the_line(0.5)))
+    bench.until(lambda: node.last_said("blocked") or "refused" in node.last_said("foot"))
     assert "left_front and left_middle are " in node.last_said("blocked"), node.last_said("foot")

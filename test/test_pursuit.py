@@ -50,7 +50,7 @@ def at(pose, goal, tolerances):
 
 
 @given(poses, waypoints)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @example(ORIGIN, Waypoint(0.0, 0.0, math.pi))
 @example(ORIGIN, Waypoint(-2.0, 0.0, 0.0, Heading.FREE))
 def test_from_any_pose_every_waypoint_is_reached_within_the_tolerances_and_the_limits(pose, goal):
@@ -62,7 +62,7 @@ def test_from_any_pose_every_waypoint_is_reached_within_the_tolerances_and_the_l
 
 
 @given(poses, waypoints, st.floats(0.01, 1.0), st.floats(0.01, 1.0), st.floats(0.05, 3.0))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_no_command_is_beyond_the_limits_of_the_moment(pose, goal, vx, vy, wz):
     limits = Twist(vx, vy, wz)
     order = Pursuit([goal]).step(pose, limits, NOTHING, DT)
@@ -134,7 +134,7 @@ def test_it_stands_when_everything_round_it_is_near():
 
 
 @given(st.floats(-math.pi, math.pi), st.floats(0.0, 0.03), st.lists(st.tuples(places, places), max_size=20))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_it_never_walks_towards_what_is_within_its_circle(bearing, inside, more):
     """Not nearer than the clearance: the distance to the point grows, or stays as on a tangent."""
     distance = RADIUS + 0.04 - inside
@@ -185,7 +185,7 @@ def test_a_free_way_ends_where_the_disc_touches_the_point():
 
 
 @given(st.lists(st.tuples(places, places), min_size=1, max_size=30), yaws)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_no_point_is_in_the_disc_anywhere_on_a_free_way(places_, direction):
     obstacles = np.array(places_)
     obstacles = obstacles[np.hypot(*obstacles.T) > 0.3]

@@ -73,7 +73,7 @@ def test_what_has_not_changed_in_a_section_keeps_its_spelling_order_and_comments
     assert with_section(after, "servos", {"protocol": "lx16a"}) == "servos:\n  protocol: lx16a\n"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.recursive(
         st.floats(-1e6, 1e6) | st.integers(-(10**6), 10**6) | st.booleans() | st.text("abc: #'-é", max_size=6),

@@ -23,7 +23,7 @@ from hexapod_control.servos.ssc32 import Ssc32Bus
 ALL = range(18)
 MIDDLE = dict.fromkeys(ALL, 1500)
 POSITION = Quantity.POSITION
-steady = settings(deadline=None, derandomize=True)
+steady = settings(derandomize=True)
 pulses = st.dictionaries(st.integers(0, 17), st.integers(500, 2500), min_size=1)
 
 
@@ -265,7 +265,7 @@ DEVICES = {
 
 @pytest.mark.parametrize("name", DEVICES)
 @given(st.data())
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 def test_any_bytes_split_anywhere_leave_a_board_in_order(name, data):
     make, strategy, frame = DEVICES[name]
     chunks = data.draw(strategy)
@@ -282,7 +282,7 @@ def test_any_bytes_split_anywhere_leave_a_board_in_order(name, data):
 
 
 @given(st.sampled_from(Dialect), mixed(frames_for_servo2040), st.integers(0, 16383))
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 def test_any_bytes_before_a_reply_do_not_change_what_is_read(dialect, chunks, value):
     decoder = servo2040.Decoder(dialect)
     for chunk in chunks:
@@ -304,7 +304,7 @@ def test_the_fork_notices_every_flipped_bit(bit, current, voltage):
 
 @pytest.mark.parametrize("name", boards())
 @given(answer=st.binary(max_size=48), what=st.sampled_from([POSITION, Quantity.FAULT, POSITION | Quantity.FAULT]))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 def test_whatever_a_board_answers_a_reading_is_right_or_missing(name, answer, what):
     class Babbler:
         def receive(self, data, now):

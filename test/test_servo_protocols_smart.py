@@ -311,7 +311,7 @@ def test_whatever_happens_to_replies_no_reading_is_wrong(name, seed):
 
 
 @smart
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(pieces=st.lists(st.one_of(st.binary(max_size=12), st.sampled_from([b"\xff\xff", b"\xff\xff\xfd\0", b"UU"]))))
 def test_any_bytes_move_no_emulated_servo(name, pieces):
     bench = Bench(name)
@@ -324,7 +324,7 @@ def test_any_bytes_move_no_emulated_servo(name, pieces):
 
 
 @smart
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(body=st.binary(max_size=20), servo=st.integers(0, 254), code=st.integers(0, 255))
 def test_well_formed_nonsense_raises_nothing(name, body, servo, code):
     build = {"dynamixel2": dynamixel2.build, "lx16a": lx16a.build}.get(name, frames.build)

@@ -310,7 +310,7 @@ def test_bad_parameters_are_refused_at_the_start(bench, parameters, sentence):
         Web(parameter_overrides=overrides(**parameters))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(message=MESSAGES)
 def test_no_message_is_an_exception_in_the_node(house, message):
     visitor = house.visitors[0] if house.visitors and house.visitors[0].code is None else None

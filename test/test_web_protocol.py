@@ -371,7 +371,7 @@ MESSAGES = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.tuples(st.integers(0, 2), MESSAGES, st.floats(0.0, 1.0)), max_size=30))
 def test_no_message_raises_and_none_moves_the_robot_without_token_wheel_and_dead_man(talk):
     """Visitors 0 and 1 have a token, visitor 2 has none and does not know it."""

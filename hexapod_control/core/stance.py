@@ -46,9 +46,9 @@ def reaches(leg: Leg, robot: Robot, contact: Point, lift: float, placement: Plac
 
 def _around(leg: Leg, foothold: Point) -> list[Point]:
     """Unit vectors all round, beginning away from the hip: there, and opposite, is where reach ends first."""
-    x, y = foothold[0] - leg.hip[0], foothold[1] - leg.hip[1]
-    far = math.hypot(x, y)
-    return [((x * c - y * s) / far, (x * s + y * c) / far) for c, s in DIRECTIONS]
+    away = math.atan2(foothold[1] - leg.hip[1], foothold[0] - leg.hip[0])
+    c, s = math.cos(away), math.sin(away)
+    return [(c * x - s * y, s * x + c * y) for x, y in DIRECTIONS]
 
 
 def radius_about(leg: Leg, robot: Robot, foothold: Point, height: float, most: float) -> float:

@@ -31,10 +31,11 @@ from hexapod_control.core.kinematics import Row
 from hexapod_control.core.levelling import Levelling, Tilt
 from hexapod_control.core.limits import STRIDE_SHARE, Limit
 from hexapod_control.core.pose_control import PoseControl
-from hexapod_control.core.ramp import ramped, within
+from hexapod_control.core.ramp import ramped
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.schedule import Schedule
 from hexapod_control.core.se2 import ZERO, Twist
+from hexapod_control.core.speeds import Conditions, Speeds
 from hexapod_control.core.stability import margin
 from hexapod_control.core.stance import Point, Stance, reaches
 from hexapod_control.core.style import Style
@@ -69,8 +70,7 @@ class Walk:
         self.halted = False
         self._gaits = GaitControl(able, gait)
         self.restyle(Style(gait))
-        self._cached: tuple[object, Limit] | None = None
-        self._most: tuple[tuple[Gait, float, float], Twist] | None = None
+        self._speeds = Speeds(able)
 
     done = False  # standing has no end
     progress = 0.0
@@ -246,45 +246,26 @@ class Walk:
 
     def limit(self) -> Limit:
         """What is possible of the command now: the limiter's twist and swing time."""
-        able, room = self._able, self.room
         change = self.walker.schedule.change
-        coming = tuple(gait for gait in (self._gaits.wanted, change.gait if change else None) if gait is not None)
-        key = (self.command, self.gait, coming, self.height, room, self.limits, self.tempo, self.balance.share)
-        if self._cached is None or self._cached[0] != key:
-            command = within(self.command.scaled(self.balance.share), self.limits)
-            self._cached = (key, able.envelope.limit(self.gait, self.height, room, command, self.tempo, coming))
-        return self._cached[1]
+        coming = [gait for gait in (self._gaits.wanted, change.gait if change else None) if gait is not None]
+        command = self.command.scaled(self.balance.share)
+        return self._speeds.limit(command, self._conditions, coming, self.limits, self.tempo)
 
     def maxima(self) -> Twist:
         """Greatest speed along each axis alone, now."""
-        most = self._maxima()
+        most = self._speeds.maxima(self._conditions)
         bounds = (axis.max_velocity for axis in self.limits.axes)
         return Twist(*(v if math.isnan(bound) else min(v, bound) for v, bound in zip(most, bounds, strict=True)))
 
-    def _maxima(self) -> Twist:
-        key = (self.gait, self.height, self.room)
-        if self._most is None or self._most[0] != key:
-            self._most = (key, self._able.envelope.maxima(*key))
-        return self._most[1]
+    @property
+    def _conditions(self) -> Conditions:
+        return Conditions(self.gait, self.height, self.room)
 
     def _accelerations(self) -> tuple[Twist, Twist]:
-        """(acceleration, deceleration) per axis where no limit is given.
-
-        Deceleration: from full speed in one swing. Acceleration: from rest such that the leg which lifts off last
-        is then no farther from neutral than at the end of a full stride, half a stance at full speed. On rough
-        ground a walk is slowed by its feet now and then; they stand for full strides when it gets going again.
-        """
-        most = self._maxima()
-        gait, swing_time = self.gait, self.swing_time
-        last = max(gait.until_lift_off(leg, 0.0) for leg in range(len(gait.lift_off)))
-        time = max(gait.stance, last * last / gait.stance) * swing_time
-        if self.walker.ground is not None and self.walker.running:
-            time /= 1.0 + self.walker.ground.rough * (REGAIN - 1.0)
-        up, down = [], []
-        for v, axis in zip(most, self.limits.axes, strict=True):
-            up.append(v / time if math.isnan(axis.max_acceleration) else axis.max_acceleration)
-            down.append(v / swing_time if math.isnan(axis.max_deceleration) else axis.max_deceleration)
-        return Twist(*up), Twist(*down)
+        """(acceleration, deceleration) per axis; on rough ground a walk is slowed by its feet now and then."""
+        ground = self.walker.ground
+        haste = 1.0 + ground.rough * (REGAIN - 1.0) if ground is not None and self.walker.running else 1.0
+        return self._speeds.accelerations(self._conditions, self.swing_time, self.limits, haste)
 
     def braking_time(self) -> float:
         """Time [s] in which the executed twist fades to zero."""

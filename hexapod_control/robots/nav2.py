@@ -108,7 +108,7 @@ def footprint(able: Abilities) -> tuple[Point, ...]:
         points += _round((x, y), leg.femur.radius + EXTRA)
     (length, width, _), (x, y, _) = robot.body.size, robot.body.center
     points += [(x + a * length / 2, y + b * width / 2) for a in (-1, 1) for b in (-1, 1)]
-    return tuple((round(x, 3), round(y, 3)) for x, y in convex_hull(points))
+    return tuple(convex_hull([(round(x, 3), round(y, 3)) for x, y in points]))
 
 
 def _round(center: Point, radius: float) -> list[Point]:
