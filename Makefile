@@ -1,16 +1,17 @@
 # make sim [ARGS=...]   the robot in simulation, e.g. ARGS="--demo --record out.gif"
 # make test             style, all tests, and the colcon build; REQUIRE_ALL=1: what the machine lacks is a failure
+#                       (the parts: make style, waiting, computing, colcon)
 # make bench | soak | style | clean
 # Everything is installed into .venv; a sourced ROS 2 is used, else the ROS wheels are installed with it.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help sim test pytest colcon bench soak style clean
+.PHONY: help sim test aside waiting computing colcon bench soak style clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
-WORKERS ?= 2
+WORKERS ?= 3
 ARGS ?=
 REQUIRE_ALL ?=
 export REQUIRE_ALL
@@ -41,13 +42,24 @@ bench: $(VENV)/.package
 soak: $(VENV)/.package $(VENV)/.test
 	@$(ENV) HEXAPOD_SOAK=1 pytest -q -n $(WORKERS) -k soak test
 
-test: style pytest colcon
+# What only computes gives way to what waits for processes, buses and messages.
+test: $(VENV)/.package $(VENV)/.test
+	@$(MAKE) --no-print-directory -j 2 --output-sync=recurse waiting aside
 
-pytest: $(VENV)/.package $(VENV)/.test
-	@left_out=$$($(BIN)/python scripts/machine.py test); \
-	export $(ENV); pytest -q -n $(WORKERS) --dist loadfile --durations=5 -m "$$left_out" test || { \
+aside:
+	@nice $(MAKE) --no-print-directory -j 1 style computing colcon
+
+PYTEST = pytest -q --durations=5 -o cache_dir=.pytest_cache/$@ test
+# What this machine can not run, as it goes on after another marker.
+LEFT_OUT = left_out=$$($(BIN)/python scripts/machine.py test); left_out=$${left_out:+ and $$left_out}
+
+computing: $(VENV)/.package $(VENV)/.test
+	@$(LEFT_OUT); export $(ENV); $(PYTEST) -n 2 --dist loadfile -m "not waits$$left_out"
+
+waiting: $(VENV)/.package $(VENV)/.test
+	@$(LEFT_OUT); export $(ENV); $(PYTEST) -n $(WORKERS) --dist loadfile -m "waits$$left_out" || { \
 	echo "a busy machine can be too slow for a test that waits: what failed runs once more, alone"; \
-	pytest -q --last-failed --last-failed-no-failures none -m "$$left_out" test; }
+	$(PYTEST) --last-failed --last-failed-no-failures none -m "waits$$left_out"; }
 
 # In a workspace of its own, installed elsewhere than the venv.
 colcon: $(VENV)/.package $(VENV)/.test

@@ -1,5 +1,6 @@
 """Every test run has a ROS of its own: no other graph on this machine or network is seen or disturbed."""
 
+import inspect
 import itertools
 import os
 import random
@@ -27,6 +28,20 @@ next_domain()
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"  # killed processes leave no shared memory behind
 os.environ.setdefault("MUJOCO_GL", "egl")
+
+
+# From where tests have their processes, buses, messages and pages.
+BENCHES = {"calibration_bench", "hosts", "motion_bench", "ros_bench", "servo_bench", "web_bench", "wires"}
+
+
+def pytest_collection_modifyitems(items):
+    """Tells tests that wait for something in real time from those that only compute."""
+    for item in items:
+        sources = {getattr(value, "__module__", None) or "" for value in vars(item.module).values()}
+        imported = {name for name, value in vars(item.module).items() if inspect.ismodule(value)}
+        fixtures = set(item.fixturenames) & {"bench", "wire"}
+        if (sources | imported) & (BENCHES | {"subprocess"}) or fixtures or item.get_closest_marker("process"):
+            item.add_marker("waits")
 
 
 @pytest.fixture(scope="module", autouse=True)
