@@ -44,10 +44,12 @@ soak: $(VENV)/.package $(VENV)/.test
 
 # What only computes gives way to what waits for processes, buses and messages.
 test: $(VENV)/.package $(VENV)/.test
-	@$(MAKE) --no-print-directory -j 2 --output-sync=recurse waiting aside
+	@$(MAKE) --no-print-directory -j 2 waiting aside
 
+# Says what it has to say in one piece.
 aside:
-	@nice $(MAKE) --no-print-directory -j 1 style computing colcon
+	@log=$$(mktemp); trap 'cat "$$log"; rm "$$log"' EXIT; \
+	nice $(MAKE) --no-print-directory -j 1 style computing colcon >"$$log" 2>&1
 
 PYTEST = pytest -q --durations=5 -o cache_dir=.pytest_cache/$@ test
 # What this machine can not run, as it goes on after another marker.
@@ -57,9 +59,9 @@ computing: $(VENV)/.package $(VENV)/.test
 	@$(LEFT_OUT); export $(ENV); $(PYTEST) -n 2 --dist loadfile -m "not waits$$left_out"
 
 waiting: $(VENV)/.package $(VENV)/.test
-	@$(LEFT_OUT); export $(ENV); $(PYTEST) -n $(WORKERS) --dist loadfile -m "waits$$left_out" || { \
+	@$(LEFT_OUT); export $(ENV); $(PYTEST) --timeout 120 -n $(WORKERS) --dist loadfile -m "waits$$left_out" || { \
 	echo "a busy machine can be too slow for a test that waits: what failed runs once more, alone"; \
-	$(PYTEST) --last-failed --last-failed-no-failures none -m "waits$$left_out"; }
+	$(PYTEST) --timeout 120 --last-failed --last-failed-no-failures none -m "waits$$left_out"; }
 
 # In a workspace of its own, installed elsewhere than the venv.
 colcon: $(VENV)/.package $(VENV)/.test

@@ -84,6 +84,7 @@ setup(
             "hypothesis>=6.98",
             "matplotlib>=3.6",
             "pytest>=7.4",
+            "pytest-timeout>=2.2",
             "pytest-xdist>=3.4",
             "rosbags>=0.11",
         ],

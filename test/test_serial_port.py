@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import select
 import subprocess
 import sys
 import termios
@@ -58,6 +59,7 @@ def soon(seconds=1.0):
 def test_bytes_go_both_ways_untouched(line, terminal):
     data = bytes(range(256))
     line.write(data)
+    assert select.select([terminal.master], [], [], 5.0)[0]
     assert os.read(terminal.master, 1000) == data
     os.write(terminal.master, data)
     assert line.read(256, soon()) == data
@@ -142,6 +144,7 @@ def test_a_frame_larger_than_the_buffer_of_the_line_arrives_whole(line, terminal
     with ThreadPoolExecutor(1) as pool:
         writing = pool.submit(line.write, sent)
         while len(heard) < len(sent):
+            assert select.select([terminal.master], [], [], 5.0)[0], writing.result(1.0)
             heard += os.read(terminal.master, 4096)
         writing.result(1.0)
     assert heard == sent
