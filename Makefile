@@ -11,7 +11,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
-WORKERS ?= 3
+WORKERS ?= 2
 ARGS ?=
 REQUIRE_ALL ?=
 export REQUIRE_ALL
@@ -49,14 +49,14 @@ test: $(VENV)/.package $(VENV)/.test
 # Says what it has to say in one piece.
 aside:
 	@log=$$(mktemp); trap 'cat "$$log"; rm "$$log"' EXIT; \
-	nice $(MAKE) --no-print-directory -j 1 style computing colcon >"$$log" 2>&1
+	nice -n 19 $(MAKE) --no-print-directory -j 1 style computing colcon >"$$log" 2>&1
 
 PYTEST = pytest -q --durations=5 -o cache_dir=.pytest_cache/$@ test
 # What this machine can not run, as it goes on after another marker.
 LEFT_OUT = left_out=$$($(BIN)/python scripts/machine.py test); left_out=$${left_out:+ and $$left_out}
 
 computing: $(VENV)/.package $(VENV)/.test
-	@$(LEFT_OUT); export $(ENV); $(PYTEST) -n 2 --dist loadfile -m "not waits$$left_out"
+	@$(LEFT_OUT); export $(ENV); $(PYTEST) -m "not waits$$left_out"
 
 waiting: $(VENV)/.package $(VENV)/.test
 	@$(LEFT_OUT); export $(ENV); $(PYTEST) --timeout 120 -n $(WORKERS) --dist loadfile -m "waits$$left_out" || { \

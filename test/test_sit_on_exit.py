@@ -22,8 +22,15 @@ def assert_sat_down(robot_, angles, text):
     assert "Traceback" not in text and "ERROR" not in text, text
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
-@pytest.mark.parametrize("doing", [Launched.stand, Launched.walk, Launched.begin_to_stand])
+@pytest.mark.parametrize(
+    ("doing", "number"),
+    [
+        (Launched.stand, signal.SIGTERM),
+        (Launched.walk, signal.SIGINT),
+        (Launched.walk, signal.SIGTERM),
+        (Launched.begin_to_stand, signal.SIGINT),
+    ],
+)
 def test_a_robot_that_is_asked_to_end_sits_down_before_its_torque_goes(launched, doing, number):
     robot_ = launched()
     doing(robot_)
