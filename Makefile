@@ -59,7 +59,7 @@ computing: $(VENV)/.package $(VENV)/.test
 	@$(LEFT_OUT); export $(ENV); $(PYTEST) -m "not waits$$left_out"
 
 waiting: $(VENV)/.package $(VENV)/.test
-	@$(LEFT_OUT); export $(ENV); $(PYTEST) --timeout 120 -n $(WORKERS) --dist loadfile -m "waits$$left_out" || { \
+	@$(LEFT_OUT); export $(ENV); $(PYTEST) --timeout 120 -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "waits$$left_out" || { \
 	echo "a busy machine can be too slow for a test that waits: what failed runs once more, alone"; \
 	$(PYTEST) --timeout 120 --last-failed --last-failed-no-failures none -m "waits$$left_out"; }
 

@@ -42,6 +42,9 @@ def pytest_collection_modifyitems(items):
         fixtures = set(item.fixturenames) & {"bench", "wire"}
         if (sources | imported) & (BENCHES | {"subprocess"}) or fixtures or item.get_closest_marker("process"):
             item.add_marker("waits")
+    # Files that start processes first: they take longest, and at the end of a run one would wait for the other.
+    first = {item.path for item in items if item.get_closest_marker("process")}
+    items.sort(key=lambda item: item.path not in first)
 
 
 @pytest.fixture(scope="module", autouse=True)
