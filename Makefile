@@ -58,10 +58,13 @@ LEFT_OUT = left_out=$$($(BIN)/python scripts/machine.py test); left_out=$${left_
 computing: $(VENV)/.package $(VENV)/.test
 	@$(LEFT_OUT); export $(ENV); $(PYTEST) -m "not waits$$left_out"
 
+# First what starts processes and needs the machine, then what mostly waits.
 waiting: $(VENV)/.package $(VENV)/.test
-	@$(LEFT_OUT); export $(ENV); $(PYTEST) --timeout 120 -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "waits$$left_out" || { \
+	@$(LEFT_OUT); export $(ENV); for part in 2:starts "4:not starts"; do \
+	tests=($(PYTEST) --timeout 120 -m "waits and $${part#*:}$$left_out"); \
+	"$${tests[@]}" -n "$${part%%:*}" --dist loadfile || { \
 	echo "a busy machine can be too slow for a test that waits: what failed runs once more, alone"; \
-	$(PYTEST) --timeout 120 --last-failed --last-failed-no-failures none -m "waits$$left_out"; }
+	"$${tests[@]}" --last-failed --last-failed-no-failures none; }; done
 
 # In a workspace of its own, installed elsewhere than the venv.
 colcon: $(VENV)/.package $(VENV)/.test

@@ -85,7 +85,7 @@ setup(
             "matplotlib>=3.6",
             "pytest>=7.4",
             "pytest-timeout>=2.2",
-            "pytest-xdist>=3.7",
+            "pytest-xdist>=3.4",
             "rosbags>=0.11",
         ],
         "style": ["mypy~=2.4.1", "ruff~=0.17.5"],

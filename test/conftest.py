@@ -42,9 +42,10 @@ def pytest_collection_modifyitems(items):
         fixtures = set(item.fixturenames) & {"bench", "wire"}
         if (sources | imported) & (BENCHES | {"subprocess"}) or fixtures or item.get_closest_marker("process"):
             item.add_marker("waits")
-    # Files that start processes first: they take longest, and at the end of a run one would wait for the other.
-    first = {item.path for item in items if item.get_closest_marker("process")}
-    items.sort(key=lambda item: item.path not in first)
+    starting = {item.path for item in items if item.get_closest_marker("process")}
+    for item in items:
+        if item.path in starting:
+            item.add_marker("starts")
 
 
 @pytest.fixture(scope="module", autouse=True)
