@@ -1,13 +1,13 @@
 # make sim [ARGS=...]   the robot in simulation, e.g. ARGS="--demo --record out.gif"
 # make test             style, all tests, and the colcon build; REQUIRE_ALL=1: what the machine lacks is a failure
-#                       (the parts: make style, waiting, computing, colcon)
+#                       (the parts: make style, computing, colcon, waiting, starting)
 # make bench | soak | style | clean
 # Everything is installed into .venv; a sourced ROS 2 is used, else the ROS wheels are installed with it.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help sim test aside waiting computing colcon bench soak style clean
+.PHONY: help sim test aside computing waiting starting colcon bench soak style clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -42,9 +42,10 @@ bench: $(VENV)/.package
 soak: $(VENV)/.package $(VENV)/.test
 	@$(ENV) HEXAPOD_SOAK=1 pytest -q -n $(WORKERS) -k soak test
 
-# What only computes gives way to what waits for processes, buses and messages.
+# What only computes gives way to what waits for buses and messages; what starts processes has the machine for itself.
 test: $(VENV)/.package $(VENV)/.test
 	@$(MAKE) --no-print-directory -j 2 waiting aside
+	@$(MAKE) --no-print-directory starting
 
 # Says what it has to say in one piece.
 aside:
@@ -56,15 +57,19 @@ PYTEST = pytest -q --durations=5 -o cache_dir=.pytest_cache/$@ test
 LEFT_OUT = left_out=$$($(BIN)/python scripts/machine.py test); left_out=$${left_out:+ and $$left_out}
 
 computing: $(VENV)/.package $(VENV)/.test
-	@$(LEFT_OUT); export $(ENV); $(PYTEST) -m "not waits$$left_out"
+	@$(LEFT_OUT); export $(ENV); $(PYTEST) -n $(WORKERS) --dist loadfile -m "not waits$$left_out"
 
-# First what starts processes and needs the machine, then what mostly waits.
+# A busy machine can be too slow for a test that waits: what failed runs once more, alone.
+define PATIENTLY
+	@$(LEFT_OUT); export $(ENV); tests=($(PYTEST) --timeout 120 -m "waits and $(1)$$left_out"); \
+	"$${tests[@]}" -n $(WORKERS) --dist loadfile || "$${tests[@]}" --last-failed --last-failed-no-failures none
+endef
+
 waiting: $(VENV)/.package $(VENV)/.test
-	@$(LEFT_OUT); export $(ENV); for part in 2:starts "4:not starts"; do \
-	tests=($(PYTEST) --timeout 120 -m "waits and $${part#*:}$$left_out"); \
-	"$${tests[@]}" -n "$${part%%:*}" --dist loadfile || { \
-	echo "a busy machine can be too slow for a test that waits: what failed runs once more, alone"; \
-	"$${tests[@]}" --last-failed --last-failed-no-failures none; }; done
+	$(call PATIENTLY,not starts)
+
+starting: $(VENV)/.package $(VENV)/.test
+	$(call PATIENTLY,starts)
 
 # In a workspace of its own, installed elsewhere than the venv.
 colcon: $(VENV)/.package $(VENV)/.test
