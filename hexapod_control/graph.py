@@ -167,7 +167,7 @@ _SIMULATED_SERVOS = Row(
     parameters={**_same("robot"), **{"protocol": "bus", "port": "servo_port"}},
     needs=("mujoco_sim",),
     wanted="bus",
-    fixed={"wait_for_port": True, "assume_lying": True, "publish_foot_states": False, "reply_margin": 0.2},
+    fixed={"wait_for_port": True, "assume_lying": True, "reply_margin": 0.2},
 )
 _SERVOS = {
     **_same("robot", "use_sim_time", "arm_on_start", "wait_for_port"),

@@ -20,9 +20,9 @@ from hexapod_control.nodes.servo_driver import ServoDriver
 from hexapod_control.robots.load import RobotFileError
 
 
-def chain(bench, wire):
+def chain(bench, wire, **parameters):
     """Planner, kinematics and driver on emulated servos, standing."""
-    driver, kinematics, planner = wire.driver(bench), bench.add(InverseKinematics()), bench.planner(False)
+    driver, kinematics, planner = wire.driver(bench, **parameters), bench.add(InverseKinematics()), bench.planner(False)
     bench.until(lambda: planner.planner.state is State.SITTING)
     assert bench.call(Trigger, "stand").success
     bench.until(lambda: planner.planner.state is State.STANDING, 12.0, "standing")
@@ -32,7 +32,7 @@ def chain(bench, wire):
 def test_the_chain_stands_and_walks_on_emulated_servos(bench, wire):
     wire = wire()
     rows, feet = bench.listen(JointState, "joint_targets"), bench.listen(MultiDOFJointState, "foot_states")
-    driver, _, planner = chain(bench, wire)
+    driver, _, planner = chain(bench, wire, publish_foot_states=True)
     Stream(bench, lambda: twist(0.08))
     bench.until(lambda: planner.output.last.twist.vx > 0.07)
     told = planner.output.last.row

@@ -253,7 +253,9 @@ class DriverSettings(RobotSettings):
     reply_margin: float = number(0.008, "s", 0.001, 0.2, "a reply may be so late before it counts as lost")
     assume_lying: bool = choice(False, "hold servos that cannot tell where they are, too: the robot lies on its belly")
     calibration_pace: float = number(1.0, "", 0.1, 50.0, "moves of the guided calibration, times as fast as usual")
-    publish_foot_states: bool = choice(True, "tell from the load which feet carry, where the servos tell their load")
+    publish_foot_states: bool = choice(
+        False, "tell from the load which feet carry, where the servos tell it; too coarse for odometry and touch-down"
+    )
 
 
 @dataclass(frozen=True, slots=True)

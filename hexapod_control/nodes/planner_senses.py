@@ -13,7 +13,7 @@ from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import COMMAND, GuardedNode, Level
 
 WITHOUT = {
-    "foot_states": "the feet come down as on flat ground; does the simulator or a driver that knows its load send it?",
+    "foot_states": "the feet come down as on flat ground; does the simulator, or a node for contact sensors, send it?",
     "imu/data": "the body is not kept level; is the IMU's driver alive, and does it send an orientation?",
 }
 
