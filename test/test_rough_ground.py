@@ -377,7 +377,7 @@ def way(ground_, seed=1):
     robot_file = load("phantomx")
     high_stepper = rough_figures.stepping(robot_file.robot, ground_.lift)
     text = urdf(robot_file)
-    return rough_figures.walk(rough_figures.started(high_stepper, text, ground_.world, ground_.adaptation, seed))
+    return rough_figures.walk(rough_figures.started(high_stepper, text, ground_, seed))
 
 
 GROUNDS = {ground_.name: ground_ for ground_ in rough_figures.GROUNDS}
@@ -389,6 +389,14 @@ def test_feet_that_feel_get_farther_over_blocks_than_blind_ones_and_tilt_less(bl
     blind, found = way(GROUNDS[f"{blocks}, blind"]), way(GROUNDS[f"{blocks}, feet feel"])
     assert not found.fell
     assert found.ratio >= max(least, blind.ratio + better)
+    assert found.tilt < blind.tilt
+
+
+@pytest.mark.physics
+def test_feet_that_feel_by_the_loads_of_the_servos_get_as_far_as_by_contact():
+    blind, found = way(GROUNDS["blocks 2 cm, blind"]), way(GROUNDS["blocks 2 cm, servos feel"])
+    assert not found.fell
+    assert found.ratio >= max(0.95, blind.ratio + 0.1)
     assert found.tilt < blind.tilt
 
 

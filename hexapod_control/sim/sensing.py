@@ -1,18 +1,29 @@
-"""A lock step in which the planner has senses: contact forces and a small IMU, as the nodes would hand them over."""
+"""A lock step in which the planner has senses: contact forces and a small IMU, as the nodes would hand them over.
+
+Contact forces are measured at the feet, or found from what the servos tell, as servo_driver does.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
+import numpy as np
+
+from hexapod_control.core.foot_loads import FootLoads
+from hexapod_control.core.kinematics import Array
 from hexapod_control.core.plan import Plan
 from hexapod_control.core.planner import Planner
 from hexapod_control.core.senses import Adaptation
 from hexapod_control.sim.imu import RATE, ImuNoise
 from hexapod_control.sim.lockstep import CONTROL_PERIOD, Lockstep
-from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.simulation import Reading, Simulation
 
 TILT_NOISE = math.radians(0.1)  # [rad] of roll and pitch
+# Units of the AX-12A, whose registers are the coarsest of those that tell a load (ROBOTIS e-Manual).
+POSITION_UNIT = math.radians(300.0 / 1023.0)  # [rad]
+SPEED_UNIT = 0.111 * math.tau / 60.0  # [rad/s]
+LOAD_UNIT = 1.0 / 1023.0  # of the stall torque
 
 
 class Sensing(Lockstep):
@@ -32,12 +43,39 @@ class Sensing(Lockstep):
     def sense(self) -> None:
         """Hands the planner a sample of every sensor."""
         senses, reading = self.planner.senses, self.simulation.reading()
-        senses.contacts.take(reading.foot_forces.tolist())
+        forces = self.foot_forces(reading)
+        if forces is not None:
+            senses.contacts.take(forces.tolist())
         turning, acceleration = self._noise.step(CONTROL_PERIOD)
         roll, pitch = tilt(self.simulation)
         wrong_roll, wrong_pitch, _ = turning / RATE * TILT_NOISE
         rest = (*(reading.angular_velocity + turning), *(reading.acceleration + acceleration))
         senses.tilt.take((roll + wrong_roll, pitch + wrong_pitch, *rest))
+
+    def foot_forces(self, reading: Reading) -> Array | None:
+        """What is known of the forces (n,) [N] on the feet."""
+        return reading.foot_forces
+
+
+class ServoSensing(Sensing):
+    """A planner that feels its feet by the loads of its servos."""
+
+    def __init__(self, simulation: Simulation, planner: Planner, adaptation: Adaptation, seed: int = 0) -> None:
+        """As Sensing."""
+        super().__init__(simulation, planner, adaptation, seed)
+        self.loads = FootLoads(simulation.robot)
+
+    def foot_forces(self, reading: Reading) -> Array | None:
+        """What is found from the servos."""
+        joints, speeds = _told(reading.joints, POSITION_UNIT), _told(reading.joint_velocity, SPEED_UNIT)
+        torques = _told(reading.joint_torque, LOAD_UNIT * self.simulation.world.stall_torque)
+        return self.loads.update(joints, speeds, torques, np.full_like(joints, reading.time))
+
+
+def _told(values: Array, unit: float | Array) -> Array:
+    """Values in whole units."""
+    rounded: Array = np.round(values / unit) * unit
+    return rounded
 
 
 def tilt(simulation: Simulation) -> tuple[float, float]:
