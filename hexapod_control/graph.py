@@ -161,7 +161,7 @@ _SIMULATOR = {**_GROUND, **_same("robot", "payload", "servo_model", "bus", "tf_f
 _PUBLISHER = {"robot_description": "robot", "frame_prefix": "tf_frame_prefix", "use_sim_time": "use_sim_time"}
 
 
-# Behind an emulated bus the simulator has feet and truth, the driver has joints and torque.
+# Behind an emulated bus the simulator has the truth, the driver has joints, feet and torque.
 _SIMULATED_SERVOS = Row(
     "servo_driver",
     parameters={**_same("robot"), **{"protocol": "bus", "port": "servo_port"}},

@@ -5,15 +5,13 @@ import signal
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
-from ros_bench import Stream, assert_sound, overrides, robot, standing, twist
-from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
+from ros_bench import Stream, assert_sound, overrides, standing, twist
+from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
 
 from hexapod_control.core.plan import State
-from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import LATCHED
-from hexapod_control.nodes.driver_output import contact_forces
 from hexapod_control.nodes.inverse_kinematics import InverseKinematics
 from hexapod_control.nodes.parameters import ParameterError
 from hexapod_control.nodes.servo_driver import ServoDriver
@@ -31,15 +29,14 @@ def chain(bench, wire, **parameters):
 
 def test_the_chain_stands_and_walks_on_emulated_servos(bench, wire):
     wire = wire()
-    rows, feet = bench.listen(JointState, "joint_targets"), bench.listen(MultiDOFJointState, "foot_states")
-    driver, _, planner = chain(bench, wire, publish_foot_states=True)
+    rows = bench.listen(JointState, "joint_targets")
+    driver, _, planner = chain(bench, wire)
     Stream(bench, lambda: twist(0.08))
     bench.until(lambda: planner.output.last.twist.vx > 0.07)
     told = planner.output.last.row
     bench.until(lambda: np.abs(planner.output.last.row - told).max() > 0.2)
     assert np.abs(wire.world.angles() - planner.output.last.row).max() < 0.5
     assert_sound(rows)
-    assert feet
     assert driver.status()["feedback"] == "measured"
 
 
@@ -181,14 +178,3 @@ def test_a_process_that_is_asked_to_end_takes_the_torque_with_it(bench, wire):
         process.kill()
     assert process.returncode == 0
     assert "Traceback" not in errors
-
-
-def test_the_load_of_a_femur_explains_the_weight_on_its_foot():
-    joints, torques = standing(), np.zeros((6, 3))
-    leg = robot().legs[0]
-    lever = leg.femur.length * np.cos(joints[0, 1]) + leg.tibia.length * np.cos(joints[0, 1] + joints[0, 2])
-    torques[0, 1] = -3.5 * lever
-    torques[1, 1] = 0.2  # lifts its foot: nothing presses
-    forces = contact_forces(robot(), joints, torques)
-    assert forces == pytest.approx([3.5, 0, 0, 0, 0, 0])
-    assert messages.FootLayout(robot()).message(np.zeros((6, 3)), np.zeros((6, 3)), forces, messages.time(0))

@@ -1,13 +1,16 @@
 """The simulated robot behind a servo bus: bytes on one side, physics on the other, and the walk is as good."""
 
+import math
 import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from ros_bench import overrides
+from nav_msgs.msg import Odometry as OdometryMessage
+from ros_bench import Stream, overrides, twist
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
@@ -15,7 +18,13 @@ from std_srvs.srv import Trigger
 from hexapod_control import graph
 from hexapod_control.bench import bus_walk
 from hexapod_control.cli.main import main
-from hexapod_control.nodes.base import LATCHED
+from hexapod_control.core.odometry import Odometry
+from hexapod_control.core.plan import State
+from hexapod_control.core.planner import Planner
+from hexapod_control.core.se2 import Twist
+from hexapod_control.nodes import messages
+from hexapod_control.nodes.base import COMMAND, LATCHED
+from hexapod_control.nodes.inverse_kinematics import InverseKinematics
 from hexapod_control.nodes.mujoco_sim import MujocoSim
 from hexapod_control.nodes.parameters import ParameterError
 from hexapod_control.nodes.servo_driver import ServoDriver
@@ -24,6 +33,8 @@ from hexapod_control.robots.urdf import urdf
 from hexapod_control.servos.emulator.physics import PhysicsWorld
 from hexapod_control.servos.protocols import PROTOCOLS
 from hexapod_control.servos.settings import servo_settings
+from hexapod_control.sim.lockstep import CONTROL_PERIOD
+from hexapod_control.sim.quality import planar_pose
 from hexapod_control.sim.settings import WorldSettings
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start import sitting, standing
@@ -82,19 +93,22 @@ def test_the_walk_over_feetech_servos_at_1_mbaud_keeps_twice_the_margins(case):
     assert not case.limits.broken_by(found), found
 
 
-def test_only_the_driver_speaks_of_joints_and_only_the_simulator_of_feet(bench, tmp_path):
+def test_only_the_driver_speaks_of_joints_and_only_the_simulator_of_the_truth(bench, tmp_path):
     link = str(tmp_path / "bus")
     rows = {
         spec.executable: spec for spec in graph.specs("sim", {"bus": "feetech_st", "servo_port": link, "web": False})
     }
     wires = {name: rows[name].parameters for name in ("mujoco_sim", "servo_driver")}
-    states, feet = bench.listen(JointState, "joint_states"), bench.listen(MultiDOFJointState, "foot_states")
+    states, truth = (
+        bench.listen(JointState, "joint_states"),
+        bench.listen(OdometryMessage, "simulator/floating_base_state"),
+    )
     holds = bench.listen(Bool, "armed", LATCHED)
     driver = bench.add(ServoDriver(parameter_overrides=overrides(**wires["servo_driver"])))
     simulator = bench.add(MujocoSim(parameter_overrides=overrides(**wires["mujoco_sim"])))
     bench.until(lambda: holds and holds[-1].data, 15.0, "armed")
     assert simulator.status()["torque"] is True
-    bench.until(lambda: states and feet)
+    bench.until(lambda: states and truth)
     assert {p.topic_name for p in driver.publishers} & {p.topic_name for p in simulator.publishers} <= {
         "/rosout", "/parameter_events", "/diagnostics"
     }  # fmt: skip
@@ -102,6 +116,30 @@ def test_only_the_driver_speaks_of_joints_and_only_the_simulator_of_feet(bench, 
     assert bench.call(Trigger, "disarm").success
     bench.until(lambda: not simulator.status()["torque"], 3.0, "torque off")
     assert bench.call(Trigger, "mujoco_sim/reset_world").success
+
+
+def test_on_the_wire_the_servos_tell_which_feet_carry(bench, tmp_path):
+    """Bytes, threads, messages and physics in real time: foot_states against the contacts of the simulation."""
+    link = str(tmp_path / "bus")
+    rows = {row.executable: row for row in graph.specs("sim", {"bus": "feetech_st", "servo_port": link, "web": False})}
+    driver = bench.add(ServoDriver(parameter_overrides=overrides(**rows["servo_driver"].parameters)))
+    simulator = bench.add(MujocoSim(parameter_overrides=overrides(**rows["mujoco_sim"].parameters)))
+    bench.add(InverseKinematics())
+    planner = bench.planner(False)
+    bench.until(lambda: planner.planner.state is State.SITTING, 15.0)
+    assert bench.call(Trigger, "stand").success
+    bench.until(lambda: planner.planner.state is State.STANDING, 15.0, "standing")
+    assert driver.status()["feet"].startswith("learning")
+    agree, layout = [], messages.FootLayout(FILE.robot)
+
+    def compare(message):
+        agree.append(np.mean((layout.forces(message) > 0.0) == (simulator.world.simulation.foot_forces > 0.02)))
+
+    bench.probe.create_subscription(MultiDOFJointState, "foot_states", compare, COMMAND)
+    Stream(bench, lambda: twist(0.06))
+    bench.until(lambda: len(agree) >= 200, 20.0, "foot_states")
+    assert np.mean(agree) >= 0.85  # what is told is one or two periods old
+    assert driver.status()["feet"].startswith("felt")
 
 
 @pytest.mark.parametrize(
@@ -137,3 +175,34 @@ def test_the_command_walks_over_an_emulated_bus():
     assert "turn on the spot" in found.stdout, found.stderr
     assert ratios
     assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("protocol", "rate", "tells"),
+    [("feetech_st", 50.0, True), ("dynamixel1", 50.0, False), ("dynamixel1", 30.0, True), ("dynamixel2", 50.0, False)],
+)
+def test_torque_tells_of_motion_where_all_are_read_and_none_leaps(protocol, rate, tells):
+    settings = replace(servo_settings(FILE, protocol, "the wire"), baud=1_000_000, rate=rate)
+    simulation = Simulation(FILE.robot, urdf(FILE), WorldSettings(between_targets="linear"))
+    run = bus_walk.BusLockstep(settings, simulation, Planner(FILE.robot))
+    assert (run.driver.snapshot.times is not None) == tells
+
+
+@pytest.mark.physics
+@pytest.mark.parametrize("protocol", ["feetech_st", "dynamixel1"])
+def test_odometry_holds_however_many_servos_are_read_in_a_cycle(protocol):
+    """The AX-12A's 18 take turns: a row of joints has as many ages as it has servos."""
+    settings = replace(servo_settings(FILE, protocol, "the wire"), baud=1_000_000)
+    simulation = Simulation(FILE.robot, urdf(FILE), WorldSettings(between_targets="linear"))
+    simulation.reset(sitting(FILE.robot))
+    run = bus_walk.BusLockstep(settings, simulation, Planner(FILE.robot))
+    run.stand()
+    run.reach(Twist(0.06, 0.0, 0.0))
+    odometry, begin = Odometry(FILE.robot), planar_pose(simulation)
+    planted = (True,) * 6
+    for _ in range(500):
+        odometry.update(run.driver.snapshot.joints, [float(down) for down in planted], CONTROL_PERIOD)
+        planted = run.tick().planted
+    way = begin.inverse() @ planar_pose(simulation)
+    assert way.x > 0.5
+    assert math.dist((odometry.pose.x, odometry.pose.y), (way.x, way.y)) < 0.02 * way.x

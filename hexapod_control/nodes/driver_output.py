@@ -9,14 +9,13 @@ import numpy as np
 from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
 from std_msgs.msg import Bool, Float64
 
+from hexapod_control.core.foot_loads import FootLoads
 from hexapod_control.core.kinematics import Array, forward
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import COMMAND, LATCHED, GuardedNode
 from hexapod_control.nodes.layouts import FootLayout, JointLayout
 from hexapod_control.servos.telemetry import Power, Snapshot
-
-SHORTEST_LEVER = 0.02  # [m] of a foot about its femur axis: below it the load tells nothing
 
 
 class DriverOutput:
@@ -26,6 +25,7 @@ class DriverOutput:
         """Without `feet` others say which carry."""
         self._robot = robot
         self._torques = np.array([[joint.stall_torque for joint in leg.joints] for leg in robot.legs])
+        self._loads = FootLoads(robot)
         self._joints, self._feet = JointLayout(robot), FootLayout(robot)
         self._joint_states = node.create_publisher(JointState, "joint_states", COMMAND)
         self._foot_states = node.create_publisher(MultiDOFJointState, "foot_states", COMMAND) if feet else None
@@ -54,13 +54,29 @@ class DriverOutput:
         if snapshot.joints is None:
             return
         torques = None if snapshot.loads is None else np.nan_to_num(snapshot.loads) * self._torques
-        if self._foot_states and torques is not None and snapshot.measured:
-            feet = forward(self._robot, snapshot.joints)
-            velocities = self._foot_velocities(feet, snapshot.time)
-            forces = contact_forces(self._robot, snapshot.joints, torques)
-            self._foot_states.publish(self._feet.message(feet, velocities, forces, stamp))
+        if self._foot_states and torques is not None and snapshot.times is not None:
+            self._state_of_feet(self._foot_states, snapshot, snapshot.joints, torques, stamp)
         message = self._joints.message(snapshot.joints, snapshot.velocities, stamp, torques)
         self._joint_states.publish(message)
+
+    def _state_of_feet(self, publisher: Any, snapshot: Snapshot, joints: Array, torques: Array, stamp: Any) -> None:
+        feet = forward(self._robot, joints)
+        velocities = self._foot_velocities(feet, snapshot.time)
+        speeds = np.zeros_like(torques) if snapshot.velocities is None else snapshot.velocities
+        forces = self._loads.update(joints, speeds, torques, snapshot.times)
+        if forces is not None:
+            publisher.publish(self._feet.message(feet, velocities, forces, stamp))
+
+    def feet(self, snapshot: Snapshot) -> str:
+        """How well it is known which feet carry, in words."""
+        if self._foot_states is None:
+            return "others tell"
+        if snapshot.loads is None or snapshot.times is None:
+            return "unknown: it takes servos that tell their load in every cycle and go evenly from goal to goal"
+        if self._loads.learning:
+            return "learning: felt after some steps"
+        wrong = f"{100.0 * self._loads.error:.0f} % of samples in the air look like contact"
+        return f"felt: {wrong}" if self._loads.clear else f"unknown: {wrong}"
 
     def _foot_velocities(self, feet: Array, time: float) -> Array:
         """Mean speeds (n, 3) [m/s] in base_link since the last time."""
@@ -81,15 +97,3 @@ class DriverOutput:
         if snapshot.temperatures is not None:
             message.temperature = math.nan
         self._battery.publish(message)
-
-
-def contact_forces(robot: Robot, joints: Array, torques: Array) -> Array:
-    """Vertical forces (n,) [N] that explain the femur servos' torques (n, 3) [N m] at joints (n, 3) [rad].
-
-    The femur's torque over the lever of the foot about its axis; the weight of the leg is not taken out.
-    """
-    forces = []
-    for leg, (_, femur, tibia), torque in zip(robot.legs, joints.tolist(), torques.tolist(), strict=True):
-        lever = leg.femur.length * math.cos(femur) + leg.tibia.length * math.cos(femur + tibia)
-        forces.append(max(0.0, -torque[1] / lever) if lever > SHORTEST_LEVER else 0.0)
-    return np.array(forces)

@@ -45,7 +45,7 @@ class MujocoSim(GuardedNode):
         self._record = Recording(settings.record, settings.record_rate) if settings.record else None
         self._ticks = self._told_ticks = 0
         self._told_at = time.monotonic()
-        self._output = SimOutput(self, world.robot, settings.tf_frame_prefix, joints=world.bus is None)
+        self._output = SimOutput(self, world.robot, settings.tf_frame_prefix, servos=world.bus is None)
         self._lidar = SimLidar(self, world.robot, settings.tf_frame_prefix, lidar)
         if isinstance(world.driver, JointDriver):
             self._take_orders(world.driver)

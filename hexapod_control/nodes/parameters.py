@@ -245,7 +245,7 @@ class PlannerSettings(RobotSettings):
 class DriverSettings(RobotSettings):
     """Parameters of servo_driver."""
 
-    control_rate: float = number(50.0, "Hz", 10.0, 500.0, "rows of joint_states")
+    control_rate: float = number(50.0, "Hz", 10.0, 500.0, "rows of joint_states, at most")
     arm_on_start: bool = choice(True, "hold the joints from the start, where the servos can tell where they are")
     protocol: str = choice("", "servo bus; empty: the robot file's, loopback if it has no servos section")
     port: str = choice("", "serial port; empty: the robot file's")
@@ -254,7 +254,7 @@ class DriverSettings(RobotSettings):
     assume_lying: bool = choice(False, "hold servos that cannot tell where they are, too: the robot lies on its belly")
     calibration_pace: float = number(1.0, "", 0.1, 50.0, "moves of the guided calibration, times as fast as usual")
     publish_foot_states: bool = choice(
-        False, "tell from the load which feet carry, where the servos tell it; too coarse for odometry and touch-down"
+        True, "tell from the servos' loads which feet carry, where they tell them; false: contact sensors tell it"
     )
 
 

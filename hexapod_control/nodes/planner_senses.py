@@ -13,7 +13,7 @@ from hexapod_control.nodes import messages
 from hexapod_control.nodes.base import COMMAND, GuardedNode, Level
 
 WITHOUT = {
-    "foot_states": "the feet come down as on flat ground; does the simulator, or a node for contact sensors, send it?",
+    "foot_states": "the feet come down as on flat ground; does mujoco_sim, servo_driver or a node for contact send it?",
     "imu/data": "the body is not kept level; is the IMU's driver alive, and does it send an orientation?",
 }
 

@@ -38,6 +38,7 @@ from hexapod_control.servos.telemetry import Power, Snapshot, Wish
 SILENT = 0.25  # [s] without targets: nobody moves the robot any more
 BRISK = 0.001  # [s] an adapter may hold bytes back
 SWITCH = 0.001  # [s] after which the thread of the bus gets its turn
+EARLY = 0.7  # of a period between two rows of joint_states: cycles are not that even
 LINEAR = 60.0  # [Hz] from this rate on setpoints go evenly from one row of targets to the next
 
 
@@ -72,10 +73,12 @@ class ServoDriver(GuardedNode):
         self.create_subscription(JointState, "joint_targets", self.on_joint_targets, COMMAND)
         TorqueServices(self, self.driver, lambda: assumed, _nothing, _nothing)
         self._calibration = CalibrationServices(self, self.driver, settings)
+        self.driver.after_cycle = self._wake
         self.driver.start()
         self._assume_lying = settings.assume_lying
         if settings.arm_on_start and not self._arms_late:
             self._arm_on_start()
+        self._least_pause = EARLY / settings.control_rate  # [s]
         self.create_timer(1.0 / settings.control_rate, self.tick, clock=self.steady)
 
     def _connect(self, settings: DriverSettings) -> bool:
@@ -104,18 +107,23 @@ class ServoDriver(GuardedNode):
         row, velocities = self._layout.joints(message), self._layout.velocities(message)
         self.driver.take(row, velocities, self._heard)
 
+    def _wake(self) -> None:
+        """From the thread of the bus: what it has read is not to wait for a timer."""
+        if self.executor is not None:
+            self.executor.create_task(self.tick)
+
     def tick(self) -> None:
         """Says what is new."""
         snapshot, stamp = self.driver.snapshot, self.get_clock().now().to_msg()
         if self._arms_late and snapshot.power is Power.OFF:
             self._arms_late = False
             self._arm_on_start()
-        if snapshot.time != self._told.time:
-            self._output.latched(snapshot)
+        self._output.latched(snapshot)
+        if snapshot.time - self._told.time > self._least_pause:
             self._output.state(snapshot, stamp)
-        if snapshot.troubles != self._told.troubles:
-            self._say_troubles(snapshot)
-        self._told = snapshot
+            if snapshot.troubles != self._told.troubles:
+                self._say_troubles(snapshot)
+            self._told = snapshot
         events = self.driver.events
         while events:
             event = events.popleft()
@@ -160,6 +168,7 @@ class ServoDriver(GuardedNode):
             "clamps": self._by_joint(snapshot.clamps),
             "temperatures [degC]": self._row(snapshot.temperatures),
             "loads": self._row(snapshot.loads),
+            "feet": self._output.feet(snapshot),
         }
 
     def _by_joint(self, counts: Sequence[int]) -> str:

@@ -26,13 +26,13 @@ EXACT = np.zeros((6, 6))  # covariance of the truth
 class SimOutput:
     """Publishers of one simulated robot."""
 
-    def __init__(self, node: GuardedNode, robot: Robot, prefix: str, *, joints: bool = True) -> None:
-        """`prefix` comes before the frame ids base_link and imu_link; without `joints` others say where they are."""
+    def __init__(self, node: GuardedNode, robot: Robot, prefix: str, *, servos: bool = True) -> None:
+        """`prefix` comes before base_link and imu_link; without `servos` others speak of joints and feet."""
         self._robot = robot
         self._base, self._imu_frame = f"{prefix}base_link", f"{prefix}imu_link"
         self._joints, self._feet = JointLayout(robot), FootLayout(robot, self._base)
-        self._joint_states = node.create_publisher(JointState, "joint_states", COMMAND) if joints else None
-        self._foot_states = node.create_publisher(MultiDOFJointState, "foot_states", COMMAND)
+        self._joint_states = node.create_publisher(JointState, "joint_states", COMMAND) if servos else None
+        self._foot_states = node.create_publisher(MultiDOFJointState, "foot_states", COMMAND) if servos else None
         self._imu = node.create_publisher(Imu, "imu/data", COMMAND)
         self._truth = node.create_publisher(Odometry, "simulator/floating_base_state", 10)
         self._noise, self._imu_time = ImuNoise(seed=0), 0.0
@@ -52,9 +52,10 @@ class SimOutput:
 
     def state(self, reading: Reading, stamp: Any) -> None:
         """Publishes feet, joints and the truth: who takes the joints knows then which feet stand."""
-        feet = forward(self._robot, reading.joints)
-        velocities = self._foot_velocities(feet, reading.time)
-        self._foot_states.publish(self._feet.message(feet, velocities, reading.foot_forces, stamp))
+        if self._foot_states:
+            feet = forward(self._robot, reading.joints)
+            velocities = self._foot_velocities(feet, reading.time)
+            self._foot_states.publish(self._feet.message(feet, velocities, reading.foot_forces, stamp))
         if self._joint_states:
             message = self._joints.message(reading.joints, reading.joint_velocity, stamp, reading.joint_torque)
             self._joint_states.publish(message)

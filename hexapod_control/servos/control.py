@@ -27,6 +27,7 @@ from hexapod_control.servos.watch import BackOff
 
 ESTOP = "the emergency stop is latched: call estop with false, then reset_fault, then arm"
 LENT = "a calibration is under way: finish or cancel it, then arm"
+ON_THE_WAY = 1.25  # cycles a goal takes: the next one comes before the servos stop, uneven as cycles are
 READING = 0.8  # share of a cycle after which no more transactions are begun
 
 
@@ -119,7 +120,7 @@ class Control:
             self._go_on_arming(self._arming, now)
         elif self.power is Power.ON:
             setpoint = self.setpoints.step(dt * self.judge.share)
-            group.send(self._motion.step(setpoint, dt), self._motion.slack, self.period)
+            group.send(self._motion.step(setpoint, dt), self._motion.slack, ON_THE_WAY * self.period)
         for index in group.poll(now + READING * self.period):
             self._welcome(group, index)
         self._judge_all(group, self.clock())

@@ -44,6 +44,7 @@ class Driver:
         self._condition = threading.Condition()
         self._ending = False
         self._thread: threading.Thread | None = None
+        self.after_cycle: Callable[[], None] = _nothing  # called by the thread when there is a new snapshot
 
     # --- from any thread ----------------------------------------------------------------------------
 
@@ -187,6 +188,7 @@ class Driver:
         due = self._clock()
         while not self._ending:
             self.cycle()
+            self.after_cycle()
             due += self._control.period
             now = self._clock()
             due = min(due, now + self._control.period)  # cycles for requests come between the others
@@ -203,3 +205,7 @@ class Driver:
                 if wait <= 0.0:
                     return
                 self._condition.wait(wait)
+
+
+def _nothing() -> None:
+    """Nobody waits for snapshots."""

@@ -44,6 +44,11 @@ class Dynamixel2Bus:
         self._timed = False  # the profiles are time-based
         self._duration = -1  # [ms] that was sent last
 
+    @property
+    def leaps(self) -> bool:
+        """True unless all profiles are time-based."""
+        return not self._timed
+
     def identify(self) -> Mapping[int, str]:
         """The models of those who answer. Raises BusError if nobody does."""
         found = self.scan(self.ids)

@@ -39,6 +39,15 @@ class Recovers(Protocol):
         """Clears it; the torque of the servo is off afterwards."""
 
 
+@runtime_checkable
+class Leaps(Protocol):
+    """A bus whose servos may go to a goal as fast as they can, instead of evenly in the duration it is given."""
+
+    @property
+    def leaps(self) -> bool:
+        """Whether they do; known after `identify`."""
+
+
 class ServoGroup:
     """Knows what each servo said last."""
 
@@ -60,12 +69,12 @@ class ServoGroup:
         self.positions = [math.nan] * count  # [raw]
         self.speeds = [math.nan] * count  # [rad/s]
         self.loads = [math.nan] * count
+        self.times = [math.nan] * count  # [s] of the last answer
         self.temperatures = [math.nan] * count
         self.voltages = [math.nan] * count
         self.faults = [Fault.NONE] * count
         self.garbled = [0] * count  # pings that were answered by rubbish
         self.board: tuple[float | None, float | None] = (None, None)
-        self._then = [math.nan] * count
         self._turn = self._health = self._ping = 0
         self._health_due = self._supply_due = -math.inf
 
@@ -73,6 +82,11 @@ class ServoGroup:
     def round(self) -> float:
         """How far apart [s] the last answers of servos that fall silent together can be."""
         return 1.5 * len(self.ids) / (max(self.budget.reads, 1) * self.budget.rate) + 0.02
+
+    @property
+    def regular(self) -> bool:
+        """Whether all servos are read in every cycle and go evenly from goal to goal: torque tells of motion then."""
+        return self.budget.reads == len(self.ids) and not (isinstance(self.bus, Leaps) and self.bus.leaps)
 
     def handshake(self) -> None:
         """Asks who is there. Raises BusError naming who is missing."""
@@ -197,8 +211,8 @@ class ServoGroup:
             return False
         now = self.clock()
         joint = self.converter.joints[index]
-        dt, before = now - self._then[index], self.positions[index]
-        self.positions[index], self._then[index] = float(reading.position), now
+        dt, before = now - self.times[index], self.positions[index]
+        self.positions[index], self.times[index] = float(reading.position), now
         if reading.speed is not None:
             self.speeds[index] = joint.rate(reading.position, reading.speed)
         elif dt > 0.0:  # false for not a number

@@ -14,6 +14,7 @@ from hexapod_control.servos.telemetry import Power, Snapshot, Trouble, Wish
 
 WINDOW = 1.0  # [s] over which the rate is counted
 ECHO = "the line gives back what is sent: it is dropped, but takes time: switch the local echo of the adapter off"
+FRESH = 0.1  # [s] for which a joint is taken to go on at its speed: where servos are read in turn, all have another age
 WORDS = 0.1  # [s] between two looks at what is wrong
 
 
@@ -52,6 +53,7 @@ class Reporter:
             joints=joints,
             velocities=velocities,
             loads=_known(group, group.loads),
+            times=_known(group, group.times) if group.regular else None,
             measured=group.reads,
             temperatures=_known(group, group.temperatures),
             misses=tuple(group.presence.total),
@@ -95,7 +97,10 @@ class Reporter:
         """Joints and speeds: measured, or the estimate that servos are where they were told to be."""
         if group.reads:
             known = None if judge.brown_out else group.joints()
-            return known, None if known is None else read_only(np.nan_to_num(group.table(group.speeds)))
+            if known is None:
+                return None, None
+            speeds, ages = np.nan_to_num(group.table(group.speeds)), now - group.table(group.times)
+            return read_only(known + speeds * np.where(ages < FRESH, ages, 0.0)), read_only(speeds)
         before, dt = self._row, now - self._then
         self._row, self._then = row, now
         if row is None:

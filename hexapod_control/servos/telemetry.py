@@ -44,6 +44,7 @@ class Snapshot:
     joints: Array | None = None  # [rad], None while the pose is unknown
     velocities: Array | None = None  # [rad/s]
     loads: Array | None = None  # share of full torque in the joint's direction, None where the bus cannot tell
+    times: Array | None = None  # [s] steady time of each answer, None unless torque tells of motion
     measured: bool = False  # joints are measured, else the driver's own estimate
     temperatures: Array | None = None  # [degC]
     misses: tuple[int, ...] = ()  # in all, per joint
