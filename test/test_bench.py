@@ -85,11 +85,14 @@ def test_the_tick_is_one_json_document_on_stdout_with_sorted_keys(short, capsys)
     assert main(["bench", "tick"]) == 0
     out, err = capsys.readouterr()
     found = json.loads(out)
-    assert list(found) == sorted(found) == ["machine", "robot", "tick", "tick_gaits", "tick_parts"]
+    assert list(found) == sorted(found) == ["machine", "robot", "tick", "tick_gaits", "tick_parts", "tick_watched"]
     assert set(found["tick_gaits"]) == set(GAITS) and set(found["tick_parts"]) == {"planner", "kinematics"}
     assert {"architecture", "cpus", "numpy", "python"} <= set(found["machine"])
     assert found["tick"]["ratio"] == pytest.approx(found["tick"]["python_us"] / found["tick"]["c_us"], rel=0.01)
     assert 1.0 < found["tick"]["ratio"] < 100.0  # the figure itself needs a quiet machine
+    watched = found["tick_watched"]
+    assert watched["ratio"] == pytest.approx(watched["watched_us"] / watched["bare_us"], rel=0.01)
+    assert watched["ratio"] > 1.0
     assert "tick: wave" in err
 
 

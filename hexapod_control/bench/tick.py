@@ -9,9 +9,11 @@ from statistics import median
 import numpy as np
 
 from hexapod_control.bench.floor import Floor, compiled
-from hexapod_control.core.kinematics import Array, inverse, joint_velocities
+from hexapod_control.core.kinematics import Array, inverse, joint_velocities, read_only
+from hexapod_control.core.motions import Motion, Walk
 from hexapod_control.core.plan import Plan, State
 from hexapod_control.core.planner import Planner
+from hexapod_control.core.player import Player, Rehearsed
 from hexapod_control.core.posture import row_at
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.se2 import Twist
@@ -78,7 +80,7 @@ def _compared(python: list[float], c: list[float]) -> dict[str, float]:
 
 
 def measure(robot: Robot, progress: Callable[[str], None]) -> dict[str, object]:
-    """`tick` (the robot's own gait), `tick_parts` of it and `tick_gaits`. Raises NoCompilerError."""
+    """`tick` (the robot's own gait), `tick_parts` of it, `tick_gaits`, `tick_watched`. Raises NoCompilerError."""
     library = compiled()
     gaits: dict[str, object] = {}
     found: dict[str, object] = {"tick_gaits": gaits}
@@ -92,7 +94,51 @@ def measure(robot: Robot, progress: Callable[[str], None]) -> dict[str, object]:
         if gait == robot.walk.gait:
             found |= {"tick": whole, "tick_parts": parts}
         gaits[gait] = {**whole, "greatest_difference": same}
-    return found
+    progress("tick: watched")
+    return found | {"tick_watched": watched(robot)}
+
+
+def watched(robot: Robot) -> dict[str, float]:
+    """What motion player, guard of joints and legs, loads and static margin add to a tick that only walks.
+
+    Both walk the same: `bare_us` is gait, feet, kinematics and speeds, `watched_us` the whole tick of the planner's
+    node in the middle of a motion.
+    """
+    bare_walk = walking(robot, "").standing_walk
+    assert bare_walk is not None
+    player = _playing(robot)
+
+    def bare() -> None:
+        joints = np.array(player.planner._row)
+        feet = None
+        for _ in range(PYTHON_TICKS):
+            found = bare_walk.advance(DT, joints.tolist())
+            now = read_only(found.centres)
+            joints = inverse(robot, now, joints).joints
+            joint_velocities(robot, joints, (now - (now if feet is None else feet)) / DT)
+            feet = now
+
+    def whole() -> None:
+        joints = np.array(player.planner._row)
+        for _ in range(PYTHON_TICKS):
+            plan = player.step(DT)
+            assert plan.feet is not None
+            joints = inverse(robot, plan.feet, joints).joints
+            joint_velocities(robot, joints, plan.feet_velocity)
+
+    batches = [[1e6 * _seconds(work) / PYTHON_TICKS for work in (bare, whole)] for _ in range(REPEATS)]
+    plain, full = (median(column) for column in zip(*batches, strict=True))
+    return {"bare_us": round(plain, 2), "watched_us": round(full, 2), "ratio": round(full / plain, 2)}
+
+
+def _playing(robot: Robot) -> Player:
+    """A player in the middle of a motion that walks the usual arc."""
+    player = Player(standing(robot, ""))
+    step = Walk(x=TWIST.vx, yaw=TWIST.wz, duration=600.0)
+    player.execute(Rehearsed(Motion(name="arc", steps=(step,)), 600.0))
+    for _ in range(round(SETTLED / DT)):
+        player.step(DT)
+    return player
 
 
 def _timed(planner: Planner, floor: Floor) -> tuple[dict[str, float], dict[str, object]]:
