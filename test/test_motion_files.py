@@ -236,7 +236,13 @@ IMPOSSIBLE = {
     ),
     "feet too far off": (("feet: {offsets: {all: [0.3, 0, 0]}, duration: 2}",), r":4: feet: the foot of left_front"),
     "a pose of a robot that sits": (("sit:", "pose: {x: 0.01}"), r":5: pose: ignored while sitting: stand up first"),
-    "an hour": (("sit:", "repeat: {times: 7, steps: [wait: {duration: 100}]}",), r"takes longer than 600 s"),
+    "an hour": (
+        (
+            "sit:",
+            "repeat: {times: 7, steps: [wait: {duration: 100}]}",
+        ),
+        r"takes longer than 600 s",
+    ),
 }
 
 
