@@ -12,11 +12,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from hexapod_control.core.foot_loads import FRICTION, TIME_CONSTANT
 from hexapod_control.core.robot import Joint, Leg, Robot
 
 RPM = math.tau / 60.0
-TIME_CONSTANT = 0.02  # [s] mechanical, of a servo nobody identified
-FRICTION_SHARE = 0.02  # of the stall torque
 TICK = math.tau / 4096.0  # [rad] position unit of a 12 bit servo
 
 
@@ -44,7 +43,7 @@ class ServoModel:
     @property
     def friction(self) -> float:
         """Dry friction [N m]."""
-        return FRICTION_SHARE * self.stall_torque if self.identified_friction is None else self.identified_friction
+        return FRICTION * self.stall_torque if self.identified_friction is None else self.identified_friction
 
 
 def _proportional(stall: float, gain: float) -> float:
