@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ros_bench import robot
-from servo_bench import SMART, SPEED, ServoBench, lying
+from servo_bench import SMART, SPEED, ServoBench, lying, said
 
 from hexapod_control.servos.budget import LEAST_RATE, SHARE, budget, duration
 from hexapod_control.servos.bus import BusError, PortGone, Timing
@@ -302,3 +302,18 @@ def test_every_protocol_arms_follows_and_lets_go_without_a_leap(bench, protocol)
     bench.assert_no_leap()
     bench.driver.press_estop()
     bench.until(lambda: not bench.world.torques.any(), 0.3)
+
+
+def test_who_fails_at_the_news_does_not_stop_the_servos(bench):
+    bench = bench()
+    bench.arm()
+
+    def fail():
+        raise RuntimeError("nobody there")
+
+    bench.driver.after_cycle = fail
+    bench.until(lambda: said(bench, "nobody there"))
+    then = bench.driver.snapshot.time
+    bench.until(lambda: bench.driver.snapshot.time > then + 0.2)
+    assert bench.driver.armed
+    assert sum("nobody there" in text for text in bench.texts()) == 1

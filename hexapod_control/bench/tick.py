@@ -46,12 +46,12 @@ def walking(robot: Robot, gait: str, twist: Twist = TWIST) -> Planner:
     return planner
 
 
-def python_tick(planner: Planner, joints: Array, dt: float = DT) -> tuple[Plan, Array, Array]:
+def python_tick(planner: Planner | Player, robot: Robot, joints: Array) -> tuple[Plan, Array, Array]:
     """What is done per tick: (plan with the gap between the legs, joints (n, 3) [rad], joint speeds (n, 3) [rad/s])."""
-    plan = planner.step(dt)
+    plan = planner.step(DT)
     assert plan.feet is not None  # it walks
-    solution = inverse(planner.robot, plan.feet, joints)
-    return plan, solution.joints, joint_velocities(planner.robot, solution.joints, plan.feet_velocity)
+    solution = inverse(robot, plan.feet, joints)
+    return plan, solution.joints, joint_velocities(robot, solution.joints, plan.feet_velocity)
 
 
 def difference(planner: Planner, floor: Floor, ticks: int = SAME) -> float:
@@ -59,7 +59,7 @@ def difference(planner: Planner, floor: Floor, ticks: int = SAME) -> float:
     joints = np.array(planner._row)
     worst = 0.0
     for _ in range(ticks):
-        plan, joints, speeds = python_tick(planner, joints)
+        plan, joints, speeds = python_tick(planner, planner.robot, joints)
         floor.walk(DT, 1)
         pairs = [(joints, floor.joints), (speeds, floor.joint_speeds)]
         pairs += [(np.array(getattr(plan, name)), floor.said(name)) for name in SAID]
@@ -121,10 +121,7 @@ def watched(robot: Robot) -> dict[str, float]:
     def whole() -> None:
         joints = np.array(player.planner._row)
         for _ in range(PYTHON_TICKS):
-            plan = player.step(DT)
-            assert plan.feet is not None
-            joints = inverse(robot, plan.feet, joints).joints
-            joint_velocities(robot, joints, plan.feet_velocity)
+            _, joints, _ = python_tick(player, robot, joints)
 
     batches = [[1e6 * _seconds(work) / PYTHON_TICKS for work in (bare, whole)] for _ in range(REPEATS)]
     plain, full = (median(column) for column in zip(*batches, strict=True))
@@ -147,7 +144,7 @@ def _timed(planner: Planner, floor: Floor) -> tuple[dict[str, float], dict[str, 
     def walk() -> None:
         joints = np.array(planner._row)
         for _ in range(PYTHON_TICKS):
-            _, joints, _ = python_tick(planner, joints)
+            _, joints, _ = python_tick(planner, planner.robot, joints)
 
     def plan() -> None:
         for _ in range(PYTHON_TICKS):

@@ -167,8 +167,9 @@ class GuardedNode(Node):
 
     def soon(self, callback: Callable[[], None]) -> None:
         """Has a callback run, guarded, by the executor that spins the node, if one does; from any thread."""
-        if self.executor is not None:
-            self.executor.create_task(self.guarded_event(callback), None)
+        executor = self.executor  # read once: another thread may take it away
+        if executor is not None:
+            executor.create_task(self.guarded_event(callback), None)
 
     def guarded_event(self, callback: Callable[[], None]) -> Callable[[Any], None]:
         """A callback for an event of the middleware, guarded."""

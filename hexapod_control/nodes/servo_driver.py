@@ -73,6 +73,7 @@ class ServoDriver(GuardedNode):
         self.create_subscription(JointState, "joint_targets", self.on_joint_targets, COMMAND)
         TorqueServices(self, self.driver, lambda: assumed, _nothing, _nothing)
         self._calibration = CalibrationServices(self, self.driver, settings)
+        self._woken = False  # is a tick on its way
         self.driver.after_cycle = self._wake
         self.driver.start()
         self._assume_lying = settings.assume_lying
@@ -109,11 +110,13 @@ class ServoDriver(GuardedNode):
 
     def _wake(self) -> None:
         """From the thread of the bus: what it has read is not to wait for a timer."""
-        if self.executor is not None:
-            self.executor.create_task(self.tick)
+        if not self._woken:
+            self._woken = True
+            self.soon(self.tick)
 
     def tick(self) -> None:
         """Says what is new."""
+        self._woken = False
         snapshot, stamp = self.driver.snapshot, self.get_clock().now().to_msg()
         if self._arms_late and snapshot.power is Power.OFF:
             self._arms_late = False

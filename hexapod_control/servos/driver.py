@@ -188,7 +188,7 @@ class Driver:
         due = self._clock()
         while not self._ending:
             self.cycle()
-            self.after_cycle()
+            self._tell()
             due += self._control.period
             now = self._clock()
             due = min(due, now + self._control.period)  # cycles for requests come between the others
@@ -196,6 +196,15 @@ class Driver:
                 self._control.reporter.overruns += 1
                 due = now
             self._rest(due)
+
+    def _tell(self) -> None:
+        """Says that there is a new snapshot. Whoever fails at it is not asked again: the servos go first."""
+        try:
+            self.after_cycle()
+        except Exception as error:
+            self.after_cycle = _nothing
+            text = f"new rows wait for a timer from now on: {type(error).__name__}: {error}; report it"
+            self.events.append(Trouble("wake", False, text))
 
     def _rest(self, due: float) -> None:
         """Sleeps to a steady time [s], unless somebody wants something."""
