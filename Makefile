@@ -25,9 +25,11 @@ EXTRAS := $(if $(WITH_ROS),sim,sim$(COMMA)ros)
 SOURCES := $(shell find hexapod_control config launch urdf resource scripts -type f -not -name '*.pyc' 2>/dev/null)
 # Nothing sets this in a venv, and without it no package finds its share folder.
 ENV := PYTHONSAFEPATH=1 AMENT_PREFIX_PATH="$(VENV)$${AMENT_PREFIX_PATH:+:$$AMENT_PREFIX_PATH}" MUJOCO_GL="$${MUJOCO_GL:-egl}" PATH="$(BIN):$$PATH"
-TYPED := $(wildcard $(addprefix hexapod_control/,core robots servos graph.py cli/main.py cli/supervisor.py))
+TYPED := $(wildcard $(addprefix hexapod_control/,core robots servos bringup/node_graph.py cli/main.py bringup/process_supervisor.py))
 # What depends on how and where the package is installed; all tests have run on the wheel before.
-INSTALLED := $(patsubst %,test/test_%.py,package graph robot_file urdf nav2 motion_files frames tf2_messages main)
+INSTALLED := $(patsubst %,test/%.py,package/test_package bringup/test_node_graph \
+  $(addprefix config/test_,robot_file urdf nav2_parameters motion_files) \
+  servos/bus/test_ff_frames ros/test_tf2_shim cli/test_main)
 
 help:
 	@sed -n 's/^# //p' Makefile

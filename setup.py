@@ -52,7 +52,7 @@ setup(
     maintainer="hexapod_control maintainers",
     maintainer_email="hexapod_control@example.org",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={f"{NAME}.bench": ["*.c"], f"{NAME}.web": ["static/*"]},
+    package_data={f"{NAME}.evaluation.performance.planner": ["*.c"], f"{NAME}.web": ["static/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
@@ -94,7 +94,7 @@ setup(
     entry_points={
         "console_scripts": [
             "hexapod = hexapod_control.cli.main:main",
-            *(f"{node} = hexapod_control.nodes.{node}:main" for node in NODES),
+            *(f"{node} = hexapod_control.nodes.{node}.{node}:main" for node in NODES),
         ]
     },
 )

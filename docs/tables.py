@@ -19,18 +19,18 @@ import rclpy
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy
 
-from hexapod_control import graph
+from hexapod_control.bringup import node_graph
 from hexapod_control.cli import main
-from hexapod_control.core.motions import KINDS, Motion
-from hexapod_control.motions.keys import FOR_HEIGHT_TOLD, keys
-from hexapod_control.motions.transitions import transitions
-from hexapod_control.nodes import parameters
-from hexapod_control.nodes.base import GuardedNode
-from hexapod_control.nodes.tf2_messages import TFMessage
-from hexapod_control.robots import schema
-from hexapod_control.robots.load import load
-from hexapod_control.servos import settings
-from hexapod_control.servos.protocols import PROTOCOLS
+from hexapod_control.config import schema
+from hexapod_control.config.motions.motion_keys import FOR_HEIGHT_TOLD, keys
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.core.motions.motion_steps import KINDS, Choreography
+from hexapod_control.evaluation.quality.command_table import transitions
+from hexapod_control.ros import parameters
+from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.tf2_shim.tf_message import TFMessage
+from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.settings import servo_section
 
 REFERENCE = Path(__file__).with_name("reference.md")
 VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {  # parameters with which a node has all its topics
@@ -139,8 +139,10 @@ def _kind(kind: Any) -> str:
 @cache
 def modules() -> Mapping[str, Any]:
     """The modules of all nodes of the graphs, by the node's name."""
-    rows = [row for graph_rows in graph.GRAPHS.values() for row in graph_rows if row.package == graph.PACKAGE]
-    return {row.executable: import_module(f"{graph.PACKAGE}.nodes.{row.executable}") for row in rows}
+    rows = [row for graph_rows in node_graph.GRAPHS.values() for row in graph_rows if row.package == node_graph.PACKAGE]
+    return {
+        row.executable: import_module(f"{node_graph.PACKAGE}.nodes.{row.executable}.{row.executable}") for row in rows
+    }
 
 
 def nodes() -> Iterator[Any]:
@@ -241,12 +243,12 @@ def node_parameters() -> str:
 def launch_arguments() -> str:
     """Arguments of the launch files, and which file takes them."""
 
-    def row(argument: graph.Argument) -> tuple[str, ...]:
-        files = [name for name in graph.GRAPHS if argument in graph.arguments(name)]
+    def row(argument: node_graph.Argument) -> tuple[str, ...]:
+        files = [name for name in node_graph.GRAPHS if argument in node_graph.arguments(name)]
         default = BY_DISTRIBUTION if argument.name == "enable_stamped_cmd_vel" else argument.default
         return f"`{argument.name}`", default, ", ".join(files), argument.description
 
-    return table(("argument", "default", "launch files", "what it is"), map(row, graph.ARGUMENTS.values()))
+    return table(("argument", "default", "launch files", "what it is"), map(row, node_graph.ARGUMENTS.values()))
 
 
 def options() -> str:
@@ -277,13 +279,13 @@ def robot_file() -> str:
 
 def servos() -> str:
     """Keys of a robot file's section `servos`, without its joints."""
-    return table(("key", "value"), ((f"`servos.{key}`", value) for key, value in settings.keys(PROTOCOLS)))
+    return table(("key", "value"), ((f"`servos.{key}`", value) for key, value in servo_section.keys(PROTOCOLS)))
 
 
 def motion_file() -> str:
     """Keys of a motion file and of every kind of step."""
     head = ("key", "value", "default", "scaled", "what it is")
-    parts = [table(head, (*(key.told for key in keys(Motion).values()), FOR_HEIGHT_TOLD))]
+    parts = [table(head, (*(key.told for key in keys(Choreography).values()), FOR_HEIGHT_TOLD))]
     for name, kind in KINDS.items():
         rows = [key.told for key in keys(kind).values()]
         parts.append(f"### Step {name}\n\n{kind.__doc__}" + (f"\n\n{table(head, rows)}" if rows else ""))

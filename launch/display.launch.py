@@ -2,9 +2,9 @@
 
 from launch import LaunchDescription
 
-from hexapod_control.launching import description
+from hexapod_control.bringup.launch_descriptions import description
 
 
 def generate_launch_description() -> LaunchDescription:
-    """The graph `display` of hexapod_control/graph.py."""
+    """The graph `display` of hexapod_control/bringup/node_graph.py."""
     return description("display")

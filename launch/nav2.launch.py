@@ -8,16 +8,16 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from ruamel.yaml import YAML
 
-from hexapod_control import navigation
+from hexapod_control.bringup import nav2_graph
 
 
 def generate_launch_description() -> LaunchDescription:
-    """The processes of hexapod_control/navigation.py; one that dies ends all, and the robot stops."""
-    arguments = navigation.arguments()
+    """The processes of hexapod_control/bringup/nav2_graph.py; one that dies ends all, and the robot stops."""
+    arguments = nav2_graph.arguments()
 
     def start(context: LaunchContext) -> list[Node]:
         given = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in arguments}
-        planned = navigation.plan(given)
+        planned = nav2_graph.plan(given)
         # The nodes read it while they start, and may be restarted: it stays.
         with tempfile.NamedTemporaryFile("w", prefix="nav2_", suffix=".yaml", delete=False) as file:
             yaml = YAML(typ="safe", pure=True)

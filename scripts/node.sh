@@ -3,4 +3,5 @@
 here=$(cd "$(dirname "$0")" && pwd)
 python=$here/../../bin/python3
 [ -x "$python" ] || python=python3
-exec "$python" -P -m "hexapod_control.nodes.$(basename "$0")" "$@"
+node=$(basename "$0")
+exec "$python" -P -m "hexapod_control.nodes.$node.$node" "$@"

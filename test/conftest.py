@@ -31,7 +31,21 @@ os.environ.setdefault("MUJOCO_GL", "egl")
 
 
 # From where tests have their processes, buses, messages and pages.
-BENCHES = {"calibration_bench", "hosts", "motion_bench", "ros_bench", "servo_bench", "web_bench", "wires"}
+BENCHES = {
+    f"support.{name}"
+    for name in (
+        "calibration_bench",
+        "hosts",
+        "motion_bench",
+        "ros_bench",
+        "servo_bench",
+        "simulator_rig",
+        "teleop_bench",
+        "terminal_window",
+        "web_bench",
+        "wires",
+    )
+}
 
 
 def pytest_collection_modifyitems(items):
@@ -57,11 +71,11 @@ def own_domain():
 @pytest.fixture
 def bench(monkeypatch):
     """Nodes in this process on real DDS."""
-    from ros_bench import Bench, tables
+    from support.ros_bench import Bench, tables
 
-    from hexapod_control.core import walk
+    from hexapod_control.core.walking import walk_controller
 
-    monkeypatch.setattr(walk.Abilities, "of", tables)
+    monkeypatch.setattr(walk_controller.Capabilities, "of", tables)
     made = Bench()
     yield made
     made.close()
@@ -70,7 +84,7 @@ def bench(monkeypatch):
 @pytest.fixture
 def wire(tmp_path):
     """Makes emulated servos on a bus."""
-    from wires import Wire
+    from support.wires import Wire
 
     made = []
 
@@ -86,7 +100,7 @@ def wire(tmp_path):
 @pytest.fixture
 def launched(bench, wire):
     """Starts the graph of a real robot on emulated servos."""
-    from wires import Launched
+    from support.wires import Launched
 
     made = []
 
@@ -104,7 +118,7 @@ def launched(bench, wire):
 @pytest.fixture
 def armed(tmp_path):
     """Makes emulated servos with a driver on them; they hold and follow a wave of targets."""
-    from servo_bench import HIGH, ServoBench
+    from support.servo_bench import HIGH, ServoBench
 
     benches = []
 

@@ -1,4 +1,7 @@
-"""The gamepad map as a picture, from the table in core/pad.py: `python docs/figures/gamepad.py` writes it anew."""
+"""The gamepad map as a picture, from the table in core/steering/gamepad_map.py.
+
+`python docs/figures/gamepad.py` writes it anew.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from hexapod_control.core.pad import AXES, BUTTONS, Control
+from hexapod_control.core.steering.gamepad_map import AXES, BUTTONS, GamepadControl
 
 PICTURE = Path(__file__).parents[1] / "images" / "gamepad.svg"
 WIDTH, HEIGHT, MARGIN = 1080, 520, 70
@@ -39,7 +42,7 @@ BODY = (
 
 def texts(group: str) -> Iterator[str]:
     """What the controls of a group do."""
-    rows: tuple[Control, ...] = (*BUTTONS.values(), *AXES.values())
+    rows: tuple[GamepadControl, ...] = (*BUTTONS.values(), *AXES.values())
     for row in rows:
         if row.label == group:
             yield row.action

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hexapod_control.motions.library import known_motions, load_motion
-from hexapod_control.robots.load import load
-from hexapod_control.robots.urdf import urdf
-from hexapod_control.sim.motion_figures import MOTION, Playing, perform
-from hexapod_control.sim.render import Film
+from hexapod_control.config.motions.motion_library import known_motions, load_motion
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.evaluation.quality.shipped_motions import MOTION, MotionRun, perform
+from hexapod_control.sim.rendering.film import Film
 
 IMAGES = Path(__file__).parent.parent / "images" / "motions"
 SIZE = (320, 220)  # [px]
@@ -21,7 +21,7 @@ def film(name: str, path: Path) -> None:
     robot_file = load("phantomx")
     made: list[Film] = []
 
-    def watch(run: Playing) -> None:
+    def watch(run: MotionRun) -> None:
         if not made:
             made.append(Film(run.simulation, path, FPS, SIZE))
         if made[0].due:

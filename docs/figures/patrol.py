@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from hexapod_control.cli.patrol_picture import Result, draw
-from hexapod_control.core.detour import Array
-from hexapod_control.core.se2 import Pose
-from hexapod_control.robots.load import load
-from hexapod_control.robots.urdf import urdf
-from hexapod_control.sim.patrol_figures import patrol, prepared
+from hexapod_control.clients.patrol_map import PatrolResult, draw
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.se2 import Pose
+from hexapod_control.evaluation.quality.patrols import patrol, prepared
 
 IMAGE = Path(__file__).parent.parent / "images" / "patrol.png"
 SEED = 3
@@ -20,7 +20,7 @@ def main() -> None:
     """Walks and draws."""
     robot_file = load("phantomx")
     lockstep, pursuit = prepared(robot_file.robot, urdf(robot_file), 10, SEED)
-    result = Result(pursuit.waypoints, pursuit.settings.tolerance, pursuit.settings.radius)
+    result = PatrolResult(pursuit.waypoints, pursuit.settings.tolerance, pursuit.settings.radius)
 
     last: list[Array | None] = [None]
 

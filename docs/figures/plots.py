@@ -13,14 +13,14 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from hexapod_control.cli.walk import standing
-from hexapod_control.core.body import Placement
-from hexapod_control.core.gaits import gaits
-from hexapod_control.core.plan import Plan
+from hexapod_control.cli.robot_files.walk import standing
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.core.gait.gait_table import gaits
+from hexapod_control.core.kinematics.body_pose import Placement
+from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
+from hexapod_control.core.planner.tick_plan import TickPlan
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.se2 import Pose, Twist, exp
-from hexapod_control.core.walk import Abilities
-from hexapod_control.robots.load import load
+from hexapod_control.core.walking.walk_controller import Capabilities
 
 IMAGES = Path(__file__).parent.parent / "images"
 DT = 0.02  # [s]
@@ -32,7 +32,7 @@ STYLE = {"tripod": {}, "ripple": {"linewidth": 4, "alpha": 0.6}, "tetrapod": {},
 LEGS = ("#2e8b57", "#46a86f", "#6cc08b", "#e4572e", "#ec7a58", "#f2a088")  # left green, right red, as in the films
 
 
-def drive(robot: Robot, twist: Twist, seconds: float) -> Iterator[tuple[Pose, Plan]]:
+def drive(robot: Robot, twist: Twist, seconds: float) -> Iterator[tuple[Pose, TickPlan]]:
     """Pose of base_footprint in the world and plan, tick by tick, from standing."""
     planner, _ = standing(robot)
     planner.command(twist)
@@ -53,7 +53,7 @@ def paths(robot: Robot) -> None:
     """Foot paths of an arc, seen from above: in the body's frame, and in the world."""
     frames = list(drive(robot, ARC, 8.0))
     fig, (left, right) = plt.subplots(1, 2, figsize=(11, 5.2))
-    stances = Abilities.of(robot).stances.at(robot.walk.height)
+    stances = Capabilities.of(robot).stances.at(robot.walk.height)
     for (x, y), radius in zip(stances.footholds, stances.radii, strict=True):
         left.add_patch(plt.Circle((x, y), radius, color="#000000", alpha=0.06, linewidth=0))
         left.plot(x, y, "+", color="#666666", markersize=6)
@@ -86,9 +86,11 @@ def diagram(robot: Robot) -> None:
     fig, all_axes = plt.subplots(1, len(rows), figsize=(11, 2.5), sharey=True)
     for axes, gait in zip(all_axes, rows.values(), strict=True):
         for leg, phase in enumerate(gait.lift_off):
-            bars = [(k + phase + 1.0 - gait.duty, gait.duty) for k in (-2, -1, 0, 1, 2)]
+            bars = [(k + phase + 1.0 - gait.duty_factor, gait.duty_factor) for k in (-2, -1, 0, 1, 2)]
             axes.broken_barh(bars, (leg - 0.35, 0.7), color=COLOURS[gait.name])
-        axes.set(xlim=(0, 2), xlabel="cycles", xticks=(0, 0.5, 1, 1.5, 2), title=f"{gait.name}: duty {gait.duty:.2f}")
+        axes.set(
+            xlim=(0, 2), xlabel="cycles", xticks=(0, 0.5, 1, 1.5, 2), title=f"{gait.name}: duty {gait.duty_factor:.2f}"
+        )
     all_axes[0].set_yticks(range(len(robot.legs)), robot.leg_names)
     all_axes[0].invert_yaxis()
     _save(fig, "gaits.png")
@@ -96,11 +98,11 @@ def diagram(robot: Robot) -> None:
 
 def envelope(robot: Robot) -> None:
     """Fastest walk in every direction, and how turning costs speed forward."""
-    able = Abilities.of(robot)
+    capabilities = Capabilities.of(robot)
     height = robot.walk.height
 
     def most(gait: str, direction: Twist) -> Twist:
-        return able.envelope.limit(able.gaits[gait], height, 1.0, direction.scaled(10.0)).twist
+        return capabilities.envelope.limit(capabilities.gaits[gait], height, 1.0, direction.scaled(10.0)).twist
 
     fig = plt.figure(figsize=(11, 4.4))
     left, right = fig.add_subplot(1, 2, 1), fig.add_subplot(1, 2, 2)

@@ -48,7 +48,7 @@ def folded(text: str) -> list[str]:
 
 def calibration() -> str:
     """The text of a whole calibration, answers in it."""
-    from calibration_bench import Mounted, Person, narrow_file
+    from support.calibration_bench import Mounted, Person, narrow_file
     from test_calibrate import Command
 
     with tempfile.TemporaryDirectory() as folder:
@@ -73,16 +73,16 @@ def calibration() -> str:
 
 def table() -> str:
     """What `hexapod servos watch` shows."""
-    from hexapod_control.robots.load import load
-    from hexapod_control.servos.emulator import faults
-    from hexapod_control.servos.emulator.robot import emulate
-    from hexapod_control.servos.settings import servo_settings
+    from hexapod_control.config.robots.robot_file import load
+    from hexapod_control.servos.emulator import fault_injection
+    from hexapod_control.servos.emulator.robot_emulator import emulate
+    from hexapod_control.servos.settings.servo_section import servo_settings
 
     with tempfile.TemporaryDirectory() as folder:
         file, link = load("phantomx"), Path(folder, "bus")
         emulation = emulate(file.robot, servo_settings(file, "feetech_st", str(link)), link)
         for order in ("unplug=5", "heat=9"):
-            faults.order(order).act(emulation)
+            fault_injection.parse_fault(order).act(emulation)
         try:
             words = ["servos", "--protocol", "feetech_st", "--port", str(link), "watch", "--count", "1"]
             command = [sys.executable, "-m", "hexapod_control.cli.main", *words]

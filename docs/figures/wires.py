@@ -8,10 +8,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from hexapod_control.servos.budget import TURNAROUND, budget
-from hexapod_control.servos.bus import Bus, BusError, Quantity
-from hexapod_control.servos.protocols import PROTOCOLS, Protocol
-from hexapod_control.servos.settings import LOOPBACK
+from hexapod_control.servos.bus.bus_interface import Bus, BusError, ServoQuantity
+from hexapod_control.servos.bus.bus_timing import TURNAROUND, budget
+from hexapod_control.servos.protocols.registry import PROTOCOLS, Protocol
+from hexapod_control.servos.settings.servo_section import LOOPBACK
 
 COUNT, RATE = 18, 50.0  # servos, [Hz] that a robot file has unless it says otherwise
 FASTER = {"dynamixel2": 1_000_000}  # baud worth setting
@@ -36,7 +36,7 @@ def rows() -> Iterator[tuple[str, ...]]:
 def _row(row: Protocol, baud: int) -> tuple[str, ...]:
     ids = [i for i in row.ids if i or row.ids.stop > COUNT][:COUNT]
     bus: Bus = row.open(Still(baud), ids)
-    timing, reads = bus.timing(COUNT), bool(row.can_read & Quantity.POSITION)
+    timing, reads = bus.timing(COUNT), bool(row.can_read & ServoQuantity.POSITION)
     read = timing.read + timing.turnarounds * TURNAROUND if reads else 0.0
     return (
         f"`{row.name}`",

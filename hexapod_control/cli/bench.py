@@ -14,19 +14,19 @@ from types import FrameType
 
 import numpy as np
 
-from hexapod_control.bench import tick
-from hexapod_control.bench.floor import NoCompilerError
+from hexapod_control.bringup.process_supervisor import NodeDied
 from hexapod_control.cli.errors import InputError
-from hexapod_control.cli.supervisor import NodeDied
-from hexapod_control.robots.load import RobotFile, load
-from hexapod_control.web.browser import MissingBrowserError
+from hexapod_control.config.robots.robot_file import RobotFile, load
+from hexapod_control.evaluation.performance.page.chromium import MissingBrowserError
+from hexapod_control.evaluation.performance.planner import planner_tick
+from hexapod_control.evaluation.performance.planner.c_reference import NoCompilerError
 
 SECTIONS = ("tick", "graph", "robots", "bus", "web", "physics")
 NEEDS = {
     "rclpy": "rclpy is missing: source a ROS 2 installation, or pip install 'hexapod_control[ros]'",
     "mujoco": "mujoco is missing: pip install 'hexapod_control[sim]'",
 }
-Progress = Callable[[str], None]
+ProgressReport = Callable[[str], None]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,28 +76,28 @@ def section(name: str, robot_file: RobotFile, robot: str) -> dict[str, object]:
 def _measured(name: str, robot_file: RobotFile, robot: str) -> dict[str, object]:
     """What needs a library that may be missing is imported here."""
     if name == "tick":
-        return tick.measure(robot_file.robot, _tell)
+        return planner_tick.measure(robot_file.robot, _tell)
     if name == "graph":
-        from hexapod_control.bench import ros
+        from hexapod_control.evaluation.performance.graph import graph_load
 
-        return ros.measure(robot_file.robot, robot, _tell)
+        return graph_load.measure(robot_file.robot, robot, _tell)
     if name == "robots":
-        from hexapod_control.bench import robots
+        from hexapod_control.evaluation.performance.graph import many_robots
 
-        return robots.measure(robot_file.robot, robot, _tell)
+        return many_robots.measure(robot_file.robot, robot, _tell)
     if name == "bus":
-        from hexapod_control.bench import bus
+        from hexapod_control.evaluation.performance.bus import bus_load
 
-        return bus.measure(robot_file, robot, _tell)
+        return bus_load.measure(robot_file, robot, _tell)
     if name == "web":
         import rclpy  # noqa: F401  the page's node needs it, in a process of its own
 
-        from hexapod_control.bench import web
+        from hexapod_control.evaluation.performance.page import page_load
 
-        return web.measure(robot, _tell)
-    from hexapod_control.bench import physics
+        return page_load.measure(robot, _tell)
+    from hexapod_control.evaluation.performance.planner import physics_walk
 
-    return physics.measure(robot_file, _tell)
+    return physics_walk.measure(robot_file, _tell)
 
 
 def machine() -> dict[str, object]:

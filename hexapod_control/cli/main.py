@@ -7,26 +7,38 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from hexapod_control.bringup.node_graph import GraphError
 from hexapod_control.cli.errors import InputError
-from hexapod_control.graph import GraphError
-from hexapod_control.robots.error import FileError
+from hexapod_control.config.errors import FileError
 
 COMMANDS = {
-    "sim": "run the robot in physics simulation: one process per node, driven by keyboard or by a demonstration",
-    "keyboard": "drive a robot that runs already, from any terminal",
-    "gamepad": "drive a robot that runs already with a gamepad, without ROS's joy package",
-    "play": "play a motion on a robot that runs already, or try it without any robot",
-    "emulate": "eighteen servos behind a pseudo terminal, for a driver that cannot tell them from real ones",
-    "servos": "find, watch and move the servos of a robot",
-    "calibrate": "teach a robot file how its servos are mounted, step by step",
-    "patrol": "walk from waypoint to waypoint and round obstacles, with a robot that runs already",
-    "urdf": "check a robot file and print its URDF",
-    "nav2-params": "fill the limits and the footprint of a robot into Nav2's parameters",
-    "walk": "walk without ROS and physics and write the joint targets to a CSV file",
-    "record": "keep the last minute of all topics of a robot, and write it into a bag on demand or on a fault",
-    "replay": "play a bag on page and RViz again, or compare two runs",
-    "odom-calibrate": "measure how far odometry is off and write that into the robot file",
-    "bench": "measure the cost of a tick and of the graph, as JSON",
+    "sim": (
+        "sim.sim",
+        "run the robot in physics simulation: one process per node, driven by keyboard or by a demonstration",
+    ),
+    "keyboard": ("drive.keyboard", "drive a robot that runs already, from any terminal"),
+    "gamepad": ("drive.gamepad", "drive a robot that runs already with a gamepad, without ROS's joy package"),
+    "play": ("drive.play", "play a motion on a robot that runs already, or try it without any robot"),
+    "emulate": (
+        "servos.emulate",
+        "eighteen servos behind a pseudo terminal, for a driver that cannot tell them from real ones",
+    ),
+    "servos": ("servos.servos", "find, watch and move the servos of a robot"),
+    "calibrate": ("servos.calibrate", "teach a robot file how its servos are mounted, step by step"),
+    "patrol": ("drive.patrol", "walk from waypoint to waypoint and round obstacles, with a robot that runs already"),
+    "urdf": ("robot_files.urdf", "check a robot file and print its URDF"),
+    "nav2-params": ("robot_files.nav2_params", "fill the limits and the footprint of a robot into Nav2's parameters"),
+    "walk": ("robot_files.walk", "walk without ROS and physics and write the joint targets to a CSV file"),
+    "record": (
+        "bags.record",
+        "keep the last minute of all topics of a robot, and write it into a bag on demand or on a fault",
+    ),
+    "replay": ("bags.replay", "play a bag on page and RViz again, or compare two runs"),
+    "odom-calibrate": (
+        "robot_files.odom_calibrate",
+        "measure how far odometry is off and write that into the robot file",
+    ),
+    "bench": ("bench", "measure the cost of a tick and of the graph, as JSON"),
 }
 CURES = {
     "rclpy": "source a ROS 2 installation (source /opt/ros/jazzy/setup.bash), or pip install 'hexapod_control[ros]'",
@@ -43,10 +55,10 @@ def parser(chosen: str | None) -> argparse.ArgumentParser:
     """The parser with the options of the chosen subcommand; the others are only listed."""
     top = argparse.ArgumentParser(prog="hexapod", description="Makes a hexapod walk.")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, text in COMMANDS.items():
+    for name, (place, text) in COMMANDS.items():
         command = commands.add_parser(name, help=text, description=text)
         if name == chosen:
-            module = import_module(f"hexapod_control.cli.{name.replace('-', '_')}")
+            module = import_module(f"hexapod_control.cli.{place}")
             module.add_arguments(command)
             command.set_defaults(run=module.run)
     return top

@@ -19,7 +19,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+Point = tuple[float, float]
+"""x and y in a plane [m]."""
+
 Vector = tuple[float, float, float]
+"""x, y and z [m]."""
 
 
 def _require(condition: bool, what: str) -> None:
@@ -74,7 +78,7 @@ class Leg:
     coxa_joint: Joint
     femur_joint: Joint
     tibia_joint: Joint
-    foothold: tuple[float, float]  # [m] neutral contact point in base_footprint at the nominal height
+    foothold: Point  # [m] neutral contact point in base_footprint at the nominal height
     turn: tuple[float, float] = field(init=False, repr=False, compare=False)  # cosine and sine of hip_yaw
     moments: tuple[float, ...] = field(init=False, repr=False, compare=False)
     """Mass of the leg [kg] and its static moments about the hip [kg m].
@@ -113,7 +117,7 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class WalkDefaults:
     """How the robot walks unless told otherwise."""
 
     gait: str  # a row of core.gaits
@@ -132,7 +136,7 @@ class Robot:
     legs: tuple[Leg, ...]
     foot_radius: float  # [m] of the ball at the end of the tibia; 0 is a point foot
     imu: Vector  # [m] position of the IMU in base_link, axes parallel to it
-    walk: Walk
+    walk: WalkDefaults
 
     @property
     def leg_names(self) -> tuple[str, ...]:

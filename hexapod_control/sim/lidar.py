@@ -10,14 +10,13 @@ import math
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
-from hexapod_control.core.detour import Scan
+from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Robot, Vector
-from hexapod_control.sim.settings import LidarSettings
+from hexapod_control.core.steering.obstacle_avoidance import Scan
 from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.world_settings import LidarSettings
 
-Array = NDArray[np.float64]
 CLEAR = 0.02  # [m] over the knees
 SEEN = np.array([0, 1, 1, 1, 0, 0], dtype=np.uint8)  # groups: pictures, ground, collision shapes
 _NORMALS = (None,) if "normal:" in str(mujoco.mj_multiRay.__doc__) else ()  # an argument of newer versions

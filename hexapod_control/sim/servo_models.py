@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from hexapod_control.core.foot_loads import FRICTION, TIME_CONSTANT
 from hexapod_control.core.robot import Joint, Leg, Robot
+from hexapod_control.core.sensing.foot_force_estimator import FRICTION, TIME_CONSTANT
 
 RPM = math.tau / 60.0
 TICK = math.tau / 4096.0  # [rad] position unit of a 12 bit servo

@@ -14,17 +14,17 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Robot
-from hexapod_control.sim.settings import WorldSettings
-from hexapod_control.sim.start import lowest_point, standing
-from hexapod_control.sim.world import World, build
+from hexapod_control.sim.mujoco_model import MujocoModel, build
+from hexapod_control.sim.start_poses import lowest_point, standing
+from hexapod_control.sim.world_settings import WorldSettings
 
-Array = NDArray[np.float64]
 LOADED = 0.02  # [N] a foot with more normal force than this is in contact
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SimulationReading:
     """What sensors and an all-knowing observer see at one instant; arrays are read-only copies."""
 
     time: float  # [s] since reset
@@ -48,7 +48,7 @@ class Simulation:
 
         `urdf` is the text of the robot's URDF. Raises ValueError if it does not fit the robot.
         """
-        self.world: World = build(robot, urdf, settings, standing(robot))
+        self.world: MujocoModel = build(robot, urdf, settings, standing(robot))
         self.model = self.world.model
         self.data = mujoco.MjData(self.model)
         self._gain = self.model.actuator_gainprm.copy(), self.model.actuator_biasprm.copy()
@@ -174,12 +174,12 @@ class Simulation:
     def _foot_names(self) -> list[str]:
         return [self.model.body(body).name for body in self.world.feet]
 
-    def reading(self) -> Reading:
+    def reading(self) -> SimulationReading:
         """Everything that can be measured now."""
         data, world = self.data, self.world
         torque = data.actuator_force[world.actuator]
         rotation = data.xmat[world.base].reshape(3, 3)
-        return Reading(
+        return SimulationReading(
             time=self.time,
             joints=_copy(data.qpos[world.position]),
             joint_velocity=_copy(data.qvel[world.velocity]),

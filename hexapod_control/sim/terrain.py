@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from hexapod_control.sim.settings import WorldSettings
+from hexapod_control.sim.world_settings import WorldSettings
 
 GROUP = 2
 BLOCK = 0.15  # [m] side of a block

@@ -22,7 +22,7 @@ WORLDS = ("flat", "slope", "blocks", "bumps", "obstacles")  # of the simulator
 SEAT = ("take", "leave", "give")
 
 
-class Refused(ValueError):  # noqa: N818 - an answer, not a failure
+class RefusedMessage(ValueError):  # noqa: N818 - an answer, not a failure
     """A message that is not followed: a code in the sense of HTTP, and a sentence."""
 
     def __init__(self, code: int, text: str) -> None:
@@ -32,7 +32,7 @@ class Refused(ValueError):  # noqa: N818 - an answer, not a failure
 
 
 @dataclass(frozen=True, slots=True)
-class Hello:
+class HelloMessage:
     """The first message: a token of an invitation, or the key of an earlier connection."""
 
     token: str = ""
@@ -41,7 +41,7 @@ class Hello:
 
 
 @dataclass(frozen=True, slots=True)
-class Drive:
+class DriveMessage:
     """A velocity as shares [-1, 1] of what the robot can do; without `on` (the dead-man) it is a zero."""
 
     on: bool
@@ -56,7 +56,7 @@ class Drive:
 
 
 @dataclass(frozen=True, slots=True)
-class Pose:
+class PoseMessage:
     """A body pose relative to the neutral stance: metres and radians."""
 
     x: float = 0.0
@@ -68,35 +68,35 @@ class Pose:
 
 
 @dataclass(frozen=True, slots=True)
-class Gait:
+class GaitMessage:
     """Another gait."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Play:
+class PlayMessage:
     """A motion by name; an empty name lets the one that plays finish its cycle and end."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Lift:
+class LiftMessage:
     """Height of the steps as a share of the robot's own."""
 
     share: float
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class RequestMessage:
     """One of REQUESTS."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class ControlMessage:
     """About the driver's seat: `take` it, `leave` it, `give` it to client `to`."""
 
     act: str
@@ -104,21 +104,21 @@ class Seat:
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class HeartbeatMessage:
     """I am still here."""
 
     echo: int = 0  # comes back, to measure the round trip
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class QueryMessage:
     """One of WISHES."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
-class Push:
+class PushMessage:
     """A push on the simulated body [N], in the world's frame."""
 
     x: float
@@ -126,7 +126,7 @@ class Push:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class WorldMessage:
     """A change of the simulated world; what is None stays."""
 
     world: str | None = None
@@ -134,17 +134,30 @@ class World:
     payload: float | None = None  # [kg]
 
 
-Body = Hello | Drive | Pose | Gait | Play | Lift | Ask | Seat | Beat | Wish | Push | World
-DRIVERS = (Drive, Pose, Gait, Play, Lift, Ask, Push, World)
+MessageBody = (
+    HelloMessage
+    | DriveMessage
+    | PoseMessage
+    | GaitMessage
+    | PlayMessage
+    | LiftMessage
+    | RequestMessage
+    | ControlMessage
+    | HeartbeatMessage
+    | QueryMessage
+    | PushMessage
+    | WorldMessage
+)
+DRIVERS = (DriveMessage, PoseMessage, GaitMessage, PlayMessage, LiftMessage, RequestMessage, PushMessage, WorldMessage)
 """What only the driver may send, but for ALWAYS."""
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class PageMessage:
     """A message that makes sense."""
 
     sequence: int
-    body: Body
+    body: MessageBody
 
 
 Check = Callable[[str, Any], Any]
@@ -153,7 +166,7 @@ Check = Callable[[str, Any], Any]
 def _number(lower: float, upper: float) -> Check:
     def check(name: str, value: Any) -> float:
         if type(value) not in (int, float) or not lower <= value <= upper:  # false for NaN
-            raise Refused(400, f"{name} must be a number in [{lower:g}, {upper:g}]")
+            raise RefusedMessage(400, f"{name} must be a number in [{lower:g}, {upper:g}]")
         return float(value)
 
     return check
@@ -161,20 +174,20 @@ def _number(lower: float, upper: float) -> Check:
 
 def _integer(name: str, value: Any) -> int:
     if type(value) is not int or not 0 <= value <= COUNT:
-        raise Refused(400, f"{name} must be a whole number from 0")
+        raise RefusedMessage(400, f"{name} must be a whole number from 0")
     return value
 
 
 def _truth(name: str, value: Any) -> bool:
     if type(value) is not bool:
-        raise Refused(400, f"{name} must be true or false")
+        raise RefusedMessage(400, f"{name} must be true or false")
     return value
 
 
 def _text(longest: int) -> Check:
     def check(name: str, value: Any) -> str:
         if type(value) is not str or len(value) > longest or not value.isprintable():
-            raise Refused(400, f"{name} must be a text of at most {longest} characters")
+            raise RefusedMessage(400, f"{name} must be a text of at most {longest} characters")
         return value
 
     return check
@@ -183,7 +196,7 @@ def _text(longest: int) -> Check:
 def _one_of(*known: str) -> Check:
     def check(name: str, value: Any) -> str:
         if type(value) is not str or value not in known:
-            raise Refused(400, f"{name} must be one of {', '.join(known)}")
+            raise RefusedMessage(400, f"{name} must be one of {', '.join(known)}")
         return value
 
     return check
@@ -192,54 +205,54 @@ def _one_of(*known: str) -> Check:
 _SHARE, _METRES, _ANGLE, _FORCE = _number(-1.0, 1.0), _number(-0.3, 0.3), _number(-1.0, 1.0), _number(-200.0, 200.0)
 _POSE = dict.fromkeys(("x", "y", "z"), _METRES) | dict.fromkeys(("roll", "pitch", "yaw"), _ANGLE)
 KINDS: Mapping[str, tuple[Any, Mapping[str, Check]]] = {
-    "hello": (Hello, {"token": _text(128), "key": _text(128), "name": _text(40)}),
-    "drive": (Drive, {"on": _truth, "vx": _SHARE, "vy": _SHARE, "wz": _SHARE}),
-    "pose": (Pose, _POSE),
-    "gait": (Gait, {"name": _text(40)}),
-    "play": (Play, {"name": _text(60)}),
-    "lift": (Lift, {"share": _number(0.2, 1.0)}),
-    "ask": (Ask, {"what": _one_of(*REQUESTS)}),
-    "seat": (Seat, {"act": _one_of(*SEAT), "to": _integer}),
-    "beat": (Beat, {"echo": _integer}),
-    "wish": (Wish, {"what": _one_of(*WISHES)}),
-    "push": (Push, {"x": _FORCE, "y": _FORCE}),
+    "hello": (HelloMessage, {"token": _text(128), "key": _text(128), "name": _text(40)}),
+    "drive": (DriveMessage, {"on": _truth, "vx": _SHARE, "vy": _SHARE, "wz": _SHARE}),
+    "pose": (PoseMessage, _POSE),
+    "gait": (GaitMessage, {"name": _text(40)}),
+    "play": (PlayMessage, {"name": _text(60)}),
+    "lift": (LiftMessage, {"share": _number(0.2, 1.0)}),
+    "ask": (RequestMessage, {"what": _one_of(*REQUESTS)}),
+    "seat": (ControlMessage, {"act": _one_of(*SEAT), "to": _integer}),
+    "beat": (HeartbeatMessage, {"echo": _integer}),
+    "wish": (QueryMessage, {"what": _one_of(*WISHES)}),
+    "push": (PushMessage, {"x": _FORCE, "y": _FORCE}),
     "world": (
-        World,
+        WorldMessage,
         {"world": _one_of(*WORLDS), "friction": _number(0.01, 5.0), "payload": _number(0.0, 20.0)},
     ),
 }
 
 
-def parse(text: str) -> Message:
+def parse(text: str) -> PageMessage:
     """The message of a text. Raises Refused."""
     data = _object(text)
     version = data.pop("v", None)
     if type(version) is not int or version != VERSION:
-        raise Refused(426, f"this server speaks version {VERSION} of the protocol: reload the page")
+        raise RefusedMessage(426, f"this server speaks version {VERSION} of the protocol: reload the page")
     sequence = _integer("n", data.pop("n", None))
     kind = data.pop("t", None)
     if type(kind) is not str or kind not in KINDS:
-        raise Refused(400, f"t must be one of {', '.join(KINDS)}")
+        raise RefusedMessage(400, f"t must be one of {', '.join(KINDS)}")
     make, checks = KINDS[kind]
     unknown = next((name for name in data if name not in checks), None)
     if unknown is not None:
-        raise Refused(400, f"{kind} has no field {unknown[:40]!r}")
+        raise RefusedMessage(400, f"{kind} has no field {unknown[:40]!r}")
     values = {name: checks[name](name, value) for name, value in data.items()}
     try:
-        return Message(sequence, make(**values))
+        return PageMessage(sequence, make(**values))
     except TypeError:
-        raise Refused(400, f"{kind} needs its fields {', '.join(checks)}") from None
+        raise RefusedMessage(400, f"{kind} needs its fields {', '.join(checks)}") from None
 
 
 def _object(text: str) -> dict[str, Any]:
     if len(text) > LARGEST:
-        raise Refused(413, f"a message has at most {LARGEST} bytes")
+        raise RefusedMessage(413, f"a message has at most {LARGEST} bytes")
     try:
         data = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise Refused(400, "a message is one JSON object with finite numbers") from None
+        raise RefusedMessage(400, "a message is one JSON object with finite numbers") from None
     if not isinstance(data, dict):
-        raise Refused(400, "a message is one JSON object")
+        raise RefusedMessage(400, "a message is one JSON object")
     return data
 
 

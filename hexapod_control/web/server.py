@@ -15,11 +15,11 @@ from typing import Any
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from hexapod_control.web import protocol
-from hexapod_control.web.access import Gate
-from hexapod_control.web.desk import Action, Close, Desk, Do, Tell
-from hexapod_control.web.files import Files, refuse
-from hexapod_control.web.mailbox import Mailbox
-from hexapod_control.web.protocol import Refused
+from hexapod_control.web.access_control import HostPolicy
+from hexapod_control.web.client_sessions import Action, ClientSessions, Disconnect, Forward, Send
+from hexapod_control.web.page_files import PageFiles, refuse
+from hexapod_control.web.protocol import RefusedMessage
+from hexapod_control.web.send_queue import SendQueue
 
 Look = Callable[[], Mapping[str, Any] | None]
 HEARTBEAT = 2.0  # [s] after which a silent client is asked, and half of it later cut off
@@ -27,16 +27,18 @@ TICK = 0.2  # [s]
 START = 5.0  # [s] for the socket to open
 
 
-class Server:
+class PageServer:
     """The server; `start` opens the socket, `close` ends everything."""
 
-    def __init__(self, desk: Desk, gate: Gate, do: Callable[[Do], None], watch: Callable[[int], None]) -> None:
+    def __init__(
+        self, desk: ClientSessions, gate: HostPolicy, do: Callable[[Forward], None], watch: Callable[[int], None]
+    ) -> None:
         """`do` gets every allowed command, `watch` the number of people who look; both in the server's thread."""
         self._people = 0
         self._somebody = asyncio.Event()
         self._desk, self._gate, self._do, self._watch = desk, gate, do, watch
-        self._files = Files(gate)
-        self._boxes: dict[int, Mailbox] = {}
+        self._files = PageFiles(gate)
+        self._boxes: dict[int, SendQueue] = {}
         self._sequence = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="web", daemon=True)
@@ -74,7 +76,7 @@ class Server:
 
     def tell(self, client: int, kind: str, fields: Mapping[str, Any]) -> None:
         """A message to one client, or to all who are let in (client 0)."""
-        told = Tell(client, kind, dict(fields))
+        told = Send(client, kind, dict(fields))
         self._later(lambda: self._act([told]))
 
     def _later(self, call: Callable[[], Any]) -> None:
@@ -127,10 +129,10 @@ class Server:
         try:
             self._gate.check_origin(request.headers)
             number = self._desk.connect(request.remote or "", time.monotonic())
-        except Refused as refusal:
+        except RefusedMessage as refusal:
             return refuse(refusal)
         socket = web.WebSocketResponse(heartbeat=HEARTBEAT, max_msg_size=protocol.LARGEST, compress=False)
-        box = self._boxes[number] = Mailbox(socket, request.transport)
+        box = self._boxes[number] = SendQueue(socket, request.transport)
         sender: asyncio.Task[None] | None = None
         try:
             await socket.prepare(request)
@@ -139,7 +141,7 @@ class Server:
                 if message.type is WSMsgType.TEXT:
                     self._act(self._desk.receive(number, message.data, time.monotonic()))
                 elif message.type is WSMsgType.BINARY:
-                    self._act([Close(number, WSCloseCode.UNSUPPORTED_DATA, "texts only")])
+                    self._act([Disconnect(number, WSCloseCode.UNSUPPORTED_DATA, "texts only")])
             await box.ended()
         finally:
             if sender is not None:
@@ -165,14 +167,14 @@ class Server:
 
     def _act(self, actions: list[Action]) -> None:
         for action in actions:
-            if isinstance(action, Do):
+            if isinstance(action, Forward):
                 self._do(action)
-            elif isinstance(action, Tell):
+            elif isinstance(action, Send):
                 self._tell(action)
             elif action.client in self._boxes:
                 self._boxes[action.client].end(action.code, action.text)
 
-    def _tell(self, told: Tell) -> None:
+    def _tell(self, told: Send) -> None:
         self._sequence += 1
         text = protocol.encode(told.kind, self._sequence, **told.fields)
         for number, box in list(self._boxes.items()):

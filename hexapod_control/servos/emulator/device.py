@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from hexapod_control.servos.emulator.world import ServoWorld
+from hexapod_control.servos.emulator.servo_world import ServoWorld
 
 Reply = tuple[float, bytes]
 """Delay [s] from the line being free (end of the request or of the reply before) to the first byte, and the bytes."""
 
 
-class Device(Protocol):
+class EmulatedDevice(Protocol):
     """The far end of the wire: one board, or all servos of a bus, that speak one protocol."""
 
     world: ServoWorld

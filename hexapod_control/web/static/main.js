@@ -1,11 +1,11 @@
 // The page: puts the parts together. Everything that is drawn comes from the robot, nothing is assumed.
 
 import { Charts } from "./charts.js";
-import { BodyPose, Drive } from "./drive.js";
-import { Gamepads, heightView, keys, steerView, stick } from "./hands.js";
-import { Link } from "./link.js";
-import { Moves } from "./moves.js";
-import { Views } from "./views.js";
+import { BodyPose, Drive } from "./velocity.js";
+import { Gamepads, heightView, keys, steerView, stick } from "./inputs.js";
+import { Link } from "./connection.js";
+import { Moves } from "./motion_panel.js";
+import { Views } from "./projections.js";
 
 const $ = (id) => document.getElementById(id);
 const TABS = ["views", "space", "moves", "charts", "setup"];
@@ -303,7 +303,7 @@ async function show(tab) {
   for (const button of document.querySelectorAll("#tabs button")) button.setAttribute("aria-selected", String(button.dataset.tab === tab));
   views.stale = true;
   if (tab !== "space" || space) return;
-  const { Space } = await import("./space.js");
+  const { Space } = await import("./scene3d.js");
   space ??= new Space($("space-canvas"), $("space-note"));
   new ResizeObserver(() => (space.stale = true)).observe($("space-canvas"));
   link.send("wish", { what: "urdf" });

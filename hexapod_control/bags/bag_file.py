@@ -1,0 +1,170 @@
+"""Bags in MCAP files, written and read with rosbags, with the definitions of all messages in them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StoragePlugin, Writer
+from rosbags.rosbag2.errors import ReaderError, WriterError
+from rosbags.typesys import Stores, get_typestore
+
+from hexapod_control.bags.ring_buffer import RecordedMessage
+
+LATEST: Literal[9] = 9  # version of the format that Jazzy writes
+EVER = QosTime(9223372036, 854775807)
+SPARE = 8 * 1024 * 1024  # [B] left free on the disk
+TYPES = get_typestore(Stores.ROS2_JAZZY)
+
+
+class BagError(RuntimeError):
+    """A bag that cannot be written or read; one sentence with a cure."""
+
+
+@dataclass(frozen=True, slots=True)
+class BagChannel:
+    """A topic of a bag."""
+
+    topic: str
+    kind: str  # e.g. std_msgs/msg/String
+    reliable: bool = True
+    latched: bool = False
+
+
+def known(kind: str) -> bool:
+    """Whether messages of a type can be written: their definition is known."""
+    return kind in TYPES.fielddefs
+
+
+def place(folder: Path, size: int, name: str) -> Path:
+    """A new path in a folder, made if need be, with room for so much [B]. Raises BagError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise BagError(f"{folder}: no bag can be written there: {error.strerror}; choose another --out") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise BagError(f"{folder}: no bag can be written there: it is read-only; choose another --out")
+    if free < size + SPARE:
+        raise BagError(
+            f"{folder}: no bag can be written there: it may take {size / 1e6:.0f} MB and {free / 1e6:.0f} MB are free; "
+            "make room, or choose another --out"
+        )
+    numbers = ("", *(f"_{k}" for k in range(2, 1000)))
+    return next(path for path in (folder / f"{name}{number}" for number in numbers) if not path.exists())
+
+
+def write(path: Path, channels: Sequence[BagChannel], messages: Sequence[RecordedMessage], offset: int) -> int:
+    """Writes a bag and returns the number of its messages; `offset` [ns] makes their times those of the epoch.
+
+    Raises BagError; nothing is left of the bag then.
+    """
+    try:
+        return _write(path, channels, messages, offset)
+    except (OSError, WriterError) as error:
+        shutil.rmtree(path, ignore_errors=True)
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise BagError(f"{path}: the bag was not written: {reason}; make room, or choose another --out") from None
+
+
+def _write(path: Path, channels: Sequence[BagChannel], messages: Sequence[RecordedMessage], offset: int) -> int:
+    writer = Writer(path, version=LATEST, storage_plugin=StoragePlugin.MCAP)
+    writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
+    with writer:
+        connections = {
+            channel.topic: writer.add_connection(
+                channel.topic, channel.kind, typestore=TYPES, offered_qos_profiles=[_quality(channel)]
+            )
+            for channel in channels
+        }
+        count = 0
+        for message in messages:
+            if message.topic in connections:
+                writer.write(connections[message.topic], message.at + offset, message.data)
+                count += 1
+    return count
+
+
+def _quality(channel: BagChannel) -> Qos:
+    return Qos(
+        QosHistory.KEEP_LAST,
+        1 if channel.latched else 10,
+        QosReliability.RELIABLE if channel.reliable else QosReliability.BEST_EFFORT,
+        QosDurability.TRANSIENT_LOCAL if channel.latched else QosDurability.VOLATILE,
+        EVER,
+        EVER,
+        QosLiveliness.AUTOMATIC,
+        EVER,
+        False,
+    )
+
+
+class Bag:
+    """A bag that is open for reading."""
+
+    def __init__(self, reader: Reader, path: Path) -> None:
+        self.path = path
+        self._reader = reader
+        self.start: int = reader.start_time  # [ns] since the epoch
+        self.seconds: float = max(0.0, 1e-9 * (reader.end_time - reader.start_time))
+        self.count: int = reader.message_count
+        self.channels = tuple(_channel(connection) for connection in reader.connections)
+
+    @property
+    def namespace(self) -> str:
+        """Namespace of the robot in it, e.g. /a; empty at the root. Raises BagError for a bag of several robots."""
+        found = {
+            c.topic.rpartition("/")[0] for c in self.channels if c.topic.endswith(("/joint_states", "/gait_state"))
+        }
+        if len(found) > 1:
+            raise BagError(f"{self.path}: has several robots: {', '.join(sorted(found))}; record with --namespace")
+        return next(iter(found), "")
+
+    def raw(self, topics: Collection[str]) -> Iterator[tuple[int, str, bytes]]:
+        """Time [ns] since the epoch, topic and bytes of all messages of these topics, in their order."""
+        wanted = [connection for connection in self._reader.connections if connection.topic in topics]
+        if wanted:
+            for connection, at, data in self._reader.messages(wanted):
+                yield at, connection.topic, bytes(data)
+
+    def messages(self, topic: str) -> Iterator[tuple[float, Any]]:
+        """Time [s] since the start of the bag and content of the messages of a topic."""
+        kinds = {channel.topic: channel.kind for channel in self.channels}
+        for at, name, data in self.raw({topic}):
+            yield 1e-9 * (at - self.start), TYPES.deserialize_cdr(data, kinds[name])
+
+
+def _channel(connection: Any) -> BagChannel:
+    profiles = connection.ext.offered_qos_profiles
+    return BagChannel(
+        connection.topic,
+        connection.msgtype,
+        any(profile.reliability == QosReliability.RELIABLE for profile in profiles) if profiles else True,
+        any(profile.durability == QosDurability.TRANSIENT_LOCAL for profile in profiles),
+    )
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Bag]:
+    """A bag, its folder or its file. Raises BagError."""
+    reader = _guarded(path, lambda: Reader(path))
+    _guarded(path, reader.open)
+    try:
+        yield Bag(reader, path)
+    finally:
+        reader.close()
+
+
+def _guarded(path: Path, act: Callable[[], Any]) -> Any:
+    try:
+        return act()
+    except FileNotFoundError:
+        raise BagError(f"{path}: there is no such bag") from None
+    except (ReaderError, OSError, KeyError, AssertionError) as error:
+        raise BagError(f"{path}: is no bag that can be read: {error}") from None

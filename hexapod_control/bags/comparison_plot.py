@@ -1,0 +1,64 @@
+"""A comparison as a picture: paths, velocities, joints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+
+from hexapod_control.bags.recorded_run import held
+from hexapod_control.bags.run_comparison import HOLD, RunComparison
+
+matplotlib.use("Agg")  # no screen
+
+import matplotlib.pyplot as plt
+
+COLOURS = ("tab:blue", "tab:orange")
+NAMES = ("vx [m/s]", "vy [m/s]", "wz [rad/s]")
+
+
+def plot(found: RunComparison, path: Path) -> None:
+    """Draws a PNG. Raises OSError if it cannot be written."""
+    figure = plt.figure(figsize=(12.0, 8.0), layout="constrained")
+    try:
+        grid = figure.add_gridspec(3, 2)
+        _paths(figure.add_subplot(grid[:2, 0]), found)
+        _joints(figure.add_subplot(grid[2, 0]), found)
+        axes = [figure.add_subplot(grid[row, 1]) for row in range(3)]
+        _velocities(axes, found)
+        figure.savefig(path, dpi=100)
+    finally:
+        plt.close(figure)
+
+
+def _paths(axes: Any, found: RunComparison) -> None:
+    for run, colour in zip((found.one, found.other), COLOURS, strict=True):
+        axes.plot(run.odometry[:, 1], run.odometry[:, 2], color=colour, label=f"{run.name}: odom")
+        if len(run.truth):
+            axes.plot(run.truth[:, 1], run.truth[:, 2], color=colour, linestyle=":", label="truth")
+    axes.set(title="paths from the first command", xlabel="x [m]", ylabel="y [m]")
+    axes.axis("equal")
+    axes.legend(fontsize="small")
+
+
+def _velocities(rows: list[Any], found: RunComparison) -> None:
+    for axis, axes in enumerate(rows):
+        for run, colour in zip((found.one, found.other), COLOURS, strict=True):
+            times = run.velocity[:, 0]
+            axes.plot(times, run.velocity[:, 1 + axis], color=colour, linewidth=0.8)
+            axes.plot(times, held(run.command, times, HOLD)[:, axis], color=colour, linestyle="--")
+        axes.set(ylabel=NAMES[axis])
+    rows[0].set(title="achieved by odom, commanded dashed")
+    rows[-1].set(xlabel="time [s]")
+
+
+def _joints(axes: Any, found: RunComparison) -> None:
+    if len(found.joints_apart):
+        rms = np.degrees(np.sqrt(np.nanmean(found.joints_apart**2, axis=0)))
+        places = np.arange(len(rms))
+        axes.bar(places, rms, color="tab:gray")
+        names = [name.removesuffix("_joint").replace("_", " ") for name in found.joint_names]
+        axes.set_xticks(places, names, rotation=90, fontsize="x-small")
+    axes.set(title="joints apart", ylabel="rms [deg]")

@@ -1,0 +1,119 @@
+"""What a bag says of a drive, as arrays; times [s] count from the first command."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_control.bags.bag_file import Bag, BagError, opened
+from hexapod_control.core.kinematics.body_pose import quaternion_angles
+
+Samples = NDArray[np.float64]  # of one signal over time
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """One drive. Tables have the time in their first column and are empty where the bag has nothing."""
+
+    name: str
+    seconds: float  # [s] of the whole bag
+    odometry: Samples  # (k, 4) x, y [m], yaw [rad, unwrapped], from the pose at time 0
+    truth: Samples  # (k, 4) likewise, of a simulation
+    command: Samples  # (k, 4) vx, vy [m/s], wz [rad/s]
+    velocity: Samples  # (k, 4) of the odometry
+    joint_names: tuple[str, ...]
+    joints: Samples  # (k, 1 + n) measured [rad]
+    targets: Samples  # (k, 1 + n) commanded [rad]
+
+
+def load_run(path: Path) -> RecordedRun:
+    """The drive in a bag. Raises BagError."""
+    with opened(path) as bag:
+        return _run(bag)
+
+
+def _run(bag: Bag) -> RecordedRun:
+    space = bag.namespace
+    kinds = {channel.topic: channel.kind for channel in bag.channels}
+    if f"{space}/odom" not in kinds and f"{space}/joint_states" not in kinds:
+        raise BagError(f"{bag.path}: has neither odom nor joint_states below {space or '/'}: nothing to compare")
+    stamped = kinds.get(f"{space}/cmd_vel", "").endswith("TwistStamped")
+    command = _table(bag, f"{space}/cmd_vel", 3, lambda m: _twist(m.twist if stamped else m))
+    moving = np.nonzero(np.abs(command[:, 1:]).max(axis=1, initial=0.0))[0]
+    zero = float(command[moving[0], 0]) if len(moving) else 0.0
+    names: list[str] = []
+
+    def row(message: Any) -> list[float]:
+        if not names:
+            names.extend(message.name)
+        places = {name: k for k, name in enumerate(message.name)}
+        return [float(message.position[places[name]]) if name in places else math.nan for name in names]
+
+    joints = _table(bag, f"{space}/joint_states", 0, row)
+    targets = _table(bag, f"{space}/joint_targets", 0, row)
+    truth = _table(bag, f"{space}/simulator/floating_base_state", 3, _pose)
+    odometry = _table(bag, f"{space}/odom", 3, _pose)
+    velocity = _table(bag, f"{space}/odom", 3, lambda m: _twist(m.twist.twist))
+    for table in (command, joints, targets, truth, odometry, velocity):
+        table[:, 0] -= zero
+    return RecordedRun(
+        bag.path.name,
+        bag.seconds,
+        _from_zero(odometry),
+        _from_zero(truth),
+        command,
+        velocity,
+        tuple(names),
+        joints,
+        targets,
+    )
+
+
+def _table(bag: Bag, topic: str, width: int, row: Callable[[Any], list[float]]) -> Samples:
+    rows = [[at, *row(message)] for at, message in bag.messages(topic)]
+    return np.array(rows) if rows else np.zeros((0, 1 + width))
+
+
+def _twist(message: Any) -> list[float]:
+    return [message.linear.x, message.linear.y, message.angular.z]
+
+
+def _pose(message: Any) -> list[float]:
+    place, turn = message.pose.pose.position, message.pose.pose.orientation
+    yaw = quaternion_angles(turn.x, turn.y, turn.z, turn.w)[2]
+    return [place.x, place.y, yaw]
+
+
+def _from_zero(path: Samples) -> Samples:
+    """The path seen from its pose at time 0."""
+    if not len(path):
+        return path
+    path[:, 3] = np.unwrap(path[:, 3])
+    x, y, yaw = at(path, np.array([0.0]))[0]
+    c, s = math.cos(yaw), math.sin(yaw)
+    moved = path.copy()
+    moved[:, 1] = c * (path[:, 1] - x) + s * (path[:, 2] - y)
+    moved[:, 2] = -s * (path[:, 1] - x) + c * (path[:, 2] - y)
+    moved[:, 3] -= yaw
+    return moved
+
+
+def at(table: Samples, times: Samples) -> Samples:
+    """Rows (k, n) of a table at times (k,) [s], between its samples; its ends go on."""
+    return np.stack([np.interp(times, table[:, 0], column) for column in table[:, 1:].T], axis=1)
+
+
+def held(table: Samples, times: Samples, hold: float) -> Samples:
+    """Rows (k, n) of a table at times (k,) [s]: the newest one, zero if it is older than `hold` [s]."""
+    found = np.zeros((len(times), table.shape[1] - 1))
+    if len(table):
+        index = np.searchsorted(table[:, 0], times, side="right") - 1
+        fresh = (index >= 0) & (times - table[np.maximum(index, 0), 0] <= hold)
+        found[fresh] = table[index[fresh], 1:]
+    return found

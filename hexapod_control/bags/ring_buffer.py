@@ -1,0 +1,64 @@
+"""The newest messages of all topics, as bytes, bounded in time and in size."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+MOST_BYTES = 256 * 1024 * 1024
+OVERHEAD = 200  # [B] a message takes beside its bytes
+
+
+class RecordedMessage(NamedTuple):
+    """One message as it came."""
+
+    at: int  # [ns] of the steady clock
+    topic: str
+    data: bytes  # CDR
+
+
+class RingBuffer:
+    """Messages of the last seconds; older ones leave, except the last one of each topic that is latched."""
+
+    def __init__(self, seconds: float, most_bytes: int = MOST_BYTES) -> None:
+        """Keeps at most so long [s] and so much [B]."""
+        self._window = round(seconds * 1e9)
+        self._most = most_bytes
+        self._messages: deque[RecordedMessage] = deque()
+        self._left: dict[str, RecordedMessage] = {}  # the last that left, of each latched topic
+        self._latched: set[str] = set()
+        self.size = 0  # [B]
+
+    def latch(self, topic: str) -> None:
+        """Says that the last message of a topic holds until the next one."""
+        self._latched.add(topic)
+
+    def add(self, message: RecordedMessage) -> None:
+        """Appends a message, which is the newest."""
+        self._messages.append(message)
+        self.size += len(message.data) + OVERHEAD
+        self.expire(message.at)
+
+    def expire(self, now: int) -> None:
+        """Lets go of what is too old at a time [ns], or too much."""
+        while self._messages and (now - self._messages[0].at > self._window or self.size > self._most):
+            old = self._messages.popleft()
+            self.size -= len(old.data) + OVERHEAD
+            if old.topic in self._latched:
+                self._left[old.topic] = old
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    @property
+    def seconds(self) -> float:
+        """Time [s] from the oldest to the newest message."""
+        return 1e-9 * (self._messages[-1].at - self._messages[0].at) if self._messages else 0.0
+
+    def snapshot(self) -> Sequence[RecordedMessage]:
+        """All messages, oldest first; what was latched before stands at the beginning."""
+        if not self._messages:
+            return [*self._left.values()]
+        begin = self._messages[0].at
+        return [*(message._replace(at=begin) for message in self._left.values()), *self._messages]

@@ -1,0 +1,222 @@
+"""The processes of Nav2 for one robot: what launch/nav2.launch.py starts, with which parameters and remaps.
+
+Velocity: controller_server and behavior_server -> cmd_vel_nav -> velocity_smoother -> cmd_vel_smoothed ->
+collision_monitor -> cmd_vel. Topics are relative, so a namespace moves them all; /tf is one for all robots, whose
+frames differ by a prefix. The frame `map` of a saved map is common to all robots; one that is being made is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from hexapod_control.bringup.node_graph import (
+    ARGUMENTS,
+    TEXT,
+    TRUTH,
+    Argument,
+    GraphError,
+    ParameterValue,
+)
+from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.shipped_files import share
+
+FRAME_KEYS = frozenset(
+    {
+        *("base_frame", "base_frame_id", "base_link_frame", "robot_base_frame"),
+        *("odom_frame", "odom_frame_id", "local_frame", "world_frame"),
+        *("map_frame", "global_frame", "global_frame_id", "frame_id"),
+    }
+)
+MAP_FRAME = "map"
+STAMPED = ("controller_server", "behavior_server", "velocity_smoother", "collision_monitor")
+ODOMETRY = ("controller_server", "velocity_smoother", "bt_navigator")  # they subscribe to odom
+COSTMAPS = (("local_costmap", "local_costmap"), ("global_costmap", "global_costmap"))
+
+
+@dataclass(frozen=True, slots=True)
+class NavigationProcess:
+    """One node of the stack."""
+
+    package: str
+    executable: str
+    name: str
+    remaps: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NavigationGraph:
+    """What is started: processes in one namespace, and the parameter file that all of them read."""
+
+    processes: tuple[NavigationProcess, ...]
+    parameters: Mapping[str, Mapping[str, Any]]  # by full node name: {"ros__parameters": {...}}
+    namespace: str  # without slashes at its ends; empty: none
+
+
+_TO_SMOOTHER = {"cmd_vel": "cmd_vel_nav"}
+SERVERS = (
+    NavigationProcess("nav2_controller", "controller_server", "controller_server", _TO_SMOOTHER),
+    NavigationProcess("nav2_smoother", "smoother_server", "smoother_server"),
+    NavigationProcess("nav2_planner", "planner_server", "planner_server"),
+    NavigationProcess("nav2_behaviors", "behavior_server", "behavior_server", _TO_SMOOTHER),
+    NavigationProcess("nav2_velocity_smoother", "velocity_smoother", "velocity_smoother", _TO_SMOOTHER),
+    NavigationProcess("nav2_collision_monitor", "collision_monitor", "collision_monitor"),
+    NavigationProcess("nav2_bt_navigator", "bt_navigator", "bt_navigator"),
+    NavigationProcess("nav2_waypoint_follower", "waypoint_follower", "waypoint_follower"),
+)
+SAVED_MAP = (
+    NavigationProcess("nav2_map_server", "map_server", "map_server"),
+    NavigationProcess("nav2_amcl", "amcl", "amcl"),
+)
+SLAM = (NavigationProcess("slam_toolbox", "async_slam_toolbox_node", "slam_toolbox"),)
+EKF = NavigationProcess("robot_localization", "ekf_node", "ekf_filter_node")
+
+
+def arguments() -> tuple[Argument, ...]:
+    """The arguments of nav2.launch.py."""
+    own = (
+        Argument("map", TEXT, "saved map, a .yaml of map_saver_cli"),
+        Argument("slam", TRUTH, "make the map while walking, with SLAM Toolbox, instead of a saved one", "false"),
+        Argument("ekf", TRUTH, "odometry of robot_localization; start the robot with enable_odom_tf:=false", "false"),
+        Argument("params_file", TEXT, "own Nav2 parameters, not filled in; empty: config/nav2.yaml for this robot"),
+    )
+    shared = ("robot", "gait", "namespace", "tf_frame_prefix", "use_sim_time", "enable_stamped_cmd_vel", "cmd_vel")
+    return (*(ARGUMENTS[name] for name in shared), *own)
+
+
+def plan(given: Mapping[str, object] | None = None) -> NavigationGraph:
+    """What to start for these arguments, texts or values. Raises GraphError, RobotFileError."""
+    known = {argument.name: argument for argument in arguments()}
+    unknown = [name for name in given or {} if name not in known]
+    if unknown:
+        raise GraphError(f"{unknown[0]}: unknown argument of nav2, known are {', '.join(known)}")
+    texts = {name: str((given or {}).get(name) or argument.default) for name, argument in known.items()}
+    values = {name: known[name].value(text) for name, text in texts.items() if text}
+    map_file = _map(values)
+    localization = SLAM if values["slam"] else SAVED_MAP
+    namespace = str(values.get("namespace", "")).strip("/")
+    managers = {"lifecycle_manager_localization": localization, "lifecycle_manager_navigation": SERVERS}
+    document = _document(values)
+    for name, managed in managers.items():
+        document[(name,)] = {"autostart": True, "node_names": [process.name for process in managed]}
+    if map_file:
+        document.setdefault(("map_server",), {}).setdefault("yaml_filename", map_file)
+    _complete(document, values)
+    _adapt(document, values, namespace)
+    full = f"/{namespace}" if namespace else ""
+    processes = [*localization, *SERVERS, *([EKF] if values["ekf"] else [])]
+    processes += [NavigationProcess("nav2_lifecycle_manager", "lifecycle_manager", name) for name in managers]
+    started = {process.name for process in processes} | {name for path in COSTMAPS for name in path}
+    return NavigationGraph(
+        tuple(_remapped(process, values) for process in processes),
+        {
+            f"{full}/{'/'.join(path)}": {"ros__parameters": section}
+            for path, section in document.items()
+            if path[-1] in started or "*" in path[-1]
+        },
+        namespace,
+    )
+
+
+def _map(values: Mapping[str, ParameterValue]) -> str:
+    """Absolute path of the saved map; empty with SLAM."""
+    name = str(values.get("map", ""))
+    if bool(name) == bool(values["slam"]):
+        raise GraphError("map, slam: give one of the two, map:=FILE.yaml for a saved map or slam:=true to make one")
+    path = Path(name).expanduser().absolute()
+    if name and not path.is_file():
+        raise GraphError(f"map: there is no {path}; save one with ros2 run nav2_map_server map_saver_cli -f NAME")
+    return str(path) if name else ""
+
+
+def _document(values: Mapping[str, ParameterValue]) -> dict[tuple[str, ...], dict[str, Any]]:
+    """Parameters by the path of the node's name: the Nav2 file, then for nodes that it leaves out the other files."""
+    own = str(values.get("params_file", ""))
+    source = Path(own).expanduser() if own else share("config", "nav2.yaml")
+    try:
+        text = source.read_text(encoding="utf-8")
+    except OSError as error:
+        raise GraphError(f"params_file: {source} cannot be read: {error.strerror}") from None
+    if not own:
+        robot = load(str(values["robot"]))
+        try:
+            text = fill(text, describe(robot.robot, str(values.get("gait", ""))))
+        except (Nav2FileError, ValueError) as error:
+            raise GraphError(f"{robot.path}: {error}") from None
+    document = dict(_nodes(_parsed(text, source)))
+    for wanted, name in ((values["slam"], "slam_toolbox"), (values["ekf"], "robot_localization")):
+        if wanted:
+            file = share("config", f"{name}.yaml")
+            document = dict(_nodes(_parsed(file.read_text(encoding="utf-8"), file))) | document
+    return document
+
+
+def _parsed(text: str, source: Path) -> dict[str, Any]:
+    try:
+        document = YAML(typ="safe", pure=True).load(text)
+    except YAMLError as error:
+        raise GraphError(f"{source}: is not valid YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(document, dict):
+        raise GraphError(f"{source}: must be a mapping of node names")
+    return document
+
+
+def _nodes(document: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """(path of the name, parameters) of every node of a parameter file."""
+    for name, section in document.items():
+        if name == "ros__parameters":
+            yield path, dict(section or {})
+        elif isinstance(section, Mapping):
+            yield from _nodes(section, (*path, *str(name).strip("/").split("/")))
+
+
+def _complete(document: dict[tuple[str, ...], dict[str, Any]], values: Mapping[str, ParameterValue]) -> None:
+    """Adds what the launch arguments say where the files say nothing."""
+    for name in STAMPED:
+        section = document.setdefault((name,), {})
+        section.setdefault("enable_stamped_cmd_vel", values["enable_stamped_cmd_vel"])
+    for process in (*SERVERS, *SAVED_MAP):
+        document.setdefault((process.name,), {})
+    for path in COSTMAPS:
+        document.setdefault(path, {})
+    for section in document.values():
+        section.setdefault("use_sim_time", values["use_sim_time"])
+
+
+def _adapt(
+    document: dict[tuple[str, ...], dict[str, Any]], values: Mapping[str, ParameterValue], namespace: str
+) -> None:
+    """Puts prefix and namespace where a relative name would not do: frames, and topics of the costmaps' sources."""
+    prefix = str(values.get("tf_frame_prefix", ""))
+    for path, section in document.items():
+        for owner, key in _leaves(section):
+            text = owner[key]
+            if not isinstance(text, str) or not text:
+                continue
+            if key in FRAME_KEYS and (text != MAP_FRAME or values["slam"]):
+                owner[key] = prefix + text
+            elif key == "topic" and path in COSTMAPS and text.startswith("/") and namespace:
+                owner[key] = f"/{namespace}{text}"
+
+
+def _leaves(section: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    for key, value in list(section.items()):
+        if isinstance(value, dict):
+            yield from _leaves(value)
+        else:
+            yield section, key
+
+
+def _remapped(process: NavigationProcess, values: Mapping[str, ParameterValue]) -> NavigationProcess:
+    remaps = dict(process.remaps)
+    if values["ekf"] and process.name in ODOMETRY:
+        remaps["odom"] = "odometry/filtered"
+    if process.name == "collision_monitor" and values["cmd_vel"] != "cmd_vel":
+        remaps["cmd_vel"] = str(values["cmd_vel"])
+    return replace(process, remaps=remaps)

@@ -1,0 +1,277 @@
+"""The table of nodes: what runs, with which parameters and remaps. Launch files and `hexapod sim` read it here.
+
+A graph is a tuple of rows, an argument is a word of a launch file's `name:=value`. An argument whose default is
+empty is passed on only if somebody gives it a value: defaults stand once, where the node declares them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hexapod_control.ros.distribution import stamped_by_default
+
+PACKAGE = "hexapod_control"
+TEXT, NUMBER, INTEGER, TRUTH = "text", "number", "whole number", "truth"
+ParameterValue = str | float | int | bool
+
+
+class GraphError(ValueError):
+    """An argument that no graph has, or a value that it cannot take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a launch file: `default` as typed by a user, empty = what the node's parameter defaults to."""
+
+    name: str
+    kind: str
+    description: str
+    default: str = ""
+
+    def value(self, text: str) -> ParameterValue:
+        """The typed value of a text. Raises GraphError."""
+        if self.kind == TRUTH:
+            if text.lower() not in ("true", "false"):
+                raise GraphError(f"{self.name}: must be true or false, is {text!r}")
+            return text.lower() == "true"
+        if self.kind == TEXT:
+            return text
+        try:
+            return int(text) if self.kind == INTEGER else float(text)
+        except ValueError:
+            raise GraphError(f"{self.name}: must be a {self.kind}, is {text!r}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """One process of a graph, ready to be started."""
+
+    executable: str
+    package: str = PACKAGE
+    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
+    remaps: Mapping[str, str] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()  # words of the command line before --ros-args
+    namespace: str = ""
+    params_file: str = ""  # absolute
+    needs: tuple[str, ...] = ()  # executables that must outlive this one
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """One row of the table; both mappings lead to names of arguments."""
+
+    executable: str
+    package: str = PACKAGE
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    remaps: Mapping[str, str] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    wanted: str = ""  # argument that says whether it is started; empty: always
+    fixed: Mapping[str, ParameterValue] = field(default_factory=dict)  # parameters that nobody is asked about
+
+
+def _same(*names: str) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+ARGUMENTS = {
+    argument.name: argument
+    for argument in (
+        Argument("robot", TEXT, "name of a robot that comes with the package, or a robot file", "phantomx"),
+        Argument("namespace", TEXT, "namespace of all nodes and topics"),
+        Argument("use_sim_time", TRUTH, "run on the time of /clock", "false"),
+        Argument("params_file", TEXT, "ROS parameter file for all nodes; what it says wins over the other arguments"),
+        Argument("gait", TEXT, "gait to start with; empty: the robot file's"),
+        Argument("cmd_vel", TEXT, "topic of the velocity command", "cmd_vel"),
+        Argument(
+            "enable_stamped_cmd_vel",
+            TRUTH,
+            "cmd_vel is TwistStamped, not Twist",
+            str(stamped_by_default()).lower(),
+        ),
+        Argument("stand_on_start", TRUTH, "stand up as soon as the pose is known"),
+        Argument("sit_on_exit", TRUTH, "asked to end, the robot sits down before its torque goes", "true"),
+        Argument("adaptive_touch_down", TRUTH, "feet come down until they touch the ground"),
+        Argument("imu_levelling", TRUTH, "keep the body level by the IMU"),
+        Argument("enable_odom_tf", TRUTH, "odometry broadcasts odom -> base_footprint (false with robot_localization)"),
+        Argument("odometry_mode", TEXT, "commanded, legs or legs_imu; empty: legs"),
+        Argument("tf_frame_prefix", TEXT, "put before every frame id, for several robots in one tf tree"),
+        Argument("world", TEXT, "ground of the simulation: flat, slope, blocks, bumps, obstacles"),
+        Argument("seed", INTEGER, "seed of the simulated ground"),
+        Argument("slope_deg", NUMBER, "angle of the simulated slope [deg], + is uphill"),
+        Argument("block_height", NUMBER, "simulated blocks are up to this much higher or lower [m]"),
+        Argument("bump_height", NUMBER, "simulated bumps are up to this much higher or lower [m]"),
+        Argument("friction", NUMBER, "coefficient of friction of the simulated ground"),
+        Argument("payload", NUMBER, "load on the simulated body [kg]"),
+        Argument("servo_model", TEXT, "servo of the simulated joints; empty: the robot file's"),
+        Argument("bus", TEXT, "servo bus between planner and simulation, a protocol; empty: none"),
+        Argument("servo_protocol", TEXT, "servo bus; empty: the robot file's"),
+        Argument("servo_port", TEXT, "serial port of the servos; empty: the robot file's"),
+        Argument("arm_on_start", TRUTH, "hold the joints from the start, where the servos can tell where they are"),
+        Argument("wait_for_port", TRUTH, "start without the servos' port, and hold the joints when it comes"),
+        Argument("web", TRUTH, "start the page for the browser"),
+        Argument("web_lan", TRUTH, "open the page to the network, with invitations by QR code"),
+        Argument("web_bind", TEXT, "address on which the page is served"),
+        Argument("web_port", INTEGER, "port of the page, 0 takes a free one"),
+        Argument("device_id", INTEGER, "number of the gamepad, if there are several"),
+        Argument("device_name", TEXT, "name of the gamepad, or a part of it"),
+        Argument("fixed_frame", TEXT, "fixed frame of RViz, without the prefix", "odom"),
+    )
+}
+
+_PLANNER = NodeRow(
+    "gait_planner",
+    parameters=_same(
+        *("robot", "use_sim_time", "gait", "enable_stamped_cmd_vel", "stand_on_start", "tf_frame_prefix"),
+        *("adaptive_touch_down", "imu_levelling"),
+    ),
+    remaps=_same("cmd_vel"),
+    needs=("inverse_kinematics",),
+)
+_REAL_PLANNER = replace(_PLANNER, parameters={**_PLANNER.parameters, "sit_on_exit": "sit_on_exit"})
+_WEB = NodeRow(
+    "web",
+    parameters={
+        **_same("robot", "use_sim_time", "enable_stamped_cmd_vel"),
+        **{"lan": "web_lan", "bind": "web_bind", "port": "web_port"},
+    },
+    remaps=_same("cmd_vel"),
+    needs=("gait_planner",),
+    wanted="web",
+)
+_TELEOP = NodeRow("teleop", parameters=_same("use_sim_time", "enable_stamped_cmd_vel"), remaps=_same("cmd_vel"))
+_ODOMETRY = {**_same("robot", "use_sim_time", "enable_odom_tf", "tf_frame_prefix"), "mode": "odometry_mode"}
+_GROUND = _same("world", "seed", "slope_deg", "block_height", "bump_height", "friction")
+_SIMULATOR = {**_GROUND, **_same("robot", "payload", "servo_model", "bus", "tf_frame_prefix")}
+_PUBLISHER = {"robot_description": "robot", "frame_prefix": "tf_frame_prefix", "use_sim_time": "use_sim_time"}
+
+
+# Behind an emulated bus the simulator has the truth, the driver has joints, feet and torque.
+_SIMULATED_SERVOS = NodeRow(
+    "servo_driver",
+    parameters={**_same("robot"), **{"protocol": "bus", "port": "servo_port"}},
+    needs=("mujoco_sim",),
+    wanted="bus",
+    fixed={"wait_for_port": True, "assume_lying": True, "reply_margin": 0.2},
+)
+_SERVOS = {
+    **_same("robot", "use_sim_time", "arm_on_start", "wait_for_port"),
+    **{"protocol": "servo_protocol", "port": "servo_port"},
+}
+
+
+def _walking(*hardware: NodeRow, planner: NodeRow = _PLANNER) -> tuple[NodeRow, ...]:
+    needs = tuple(row.executable for row in hardware)
+    kinematics = NodeRow("inverse_kinematics", parameters=_same("robot", "use_sim_time"), needs=needs)
+    return (*hardware, kinematics, NodeRow("odometry", parameters=_ODOMETRY, needs=needs), planner, _WEB)
+
+
+GRAPHS: Mapping[str, tuple[NodeRow, ...]] = {
+    # The simulator makes the time, so its own timers run on the machine's clock.
+    "sim": _walking(
+        NodeRow("mujoco_sim", parameters={**_SIMULATOR, "publish_clock": "use_sim_time", "bus_port": "servo_port"}),
+        _SIMULATED_SERVOS,
+    ),
+    "bringup": _walking(NodeRow("servo_driver", parameters=_SERVOS), planner=_REAL_PLANNER),
+    "teleop": (NodeRow("game_controller_node", "joy", _same("use_sim_time", "device_id", "device_name")), _TELEOP),
+    "gamepad": (NodeRow("gamepad", parameters=_same("device_name")), _TELEOP),
+    "display": (
+        NodeRow("robot_state_publisher", "robot_state_publisher", _PUBLISHER),
+        NodeRow("rviz2", "rviz2", _same("use_sim_time")),
+    ),
+}
+WITH_PAGE = ("sim",)  # graphs that have the page unless told otherwise
+
+
+def arguments(graph: str) -> tuple[Argument, ...]:
+    """The arguments of a graph, in the order of ARGUMENTS."""
+    rows = GRAPHS[graph]
+    used = {"namespace", "params_file"} | {
+        name for row in rows for name in (*row.parameters.values(), *row.remaps.values(), row.wanted) if name
+    }
+    if graph == "display":
+        used |= {"fixed_frame", "tf_frame_prefix"}
+    return tuple(argument for name, argument in ARGUMENTS.items() if name in used)
+
+
+def specs(graph: str, given: Mapping[str, object] | None = None) -> tuple[NodeSpec, ...]:
+    """The processes of a graph for these arguments, texts or values. Raises GraphError or RobotFileError."""
+    texts = {name: str(value) for name, value in (given or {}).items() if value is not None}
+    known = {argument.name: argument for argument in arguments(graph)}
+    for name in texts:
+        if name not in known:
+            raise GraphError(f"{name}: unknown argument of {graph}, known are {', '.join(known)}")
+    texts = {name: texts.get(name) or argument.default for name, argument in known.items()}
+    values = {name: known[name].value(text) for name, text in texts.items() if text}
+    if "bus" in values:
+        values.setdefault("servo_port", str(Path(tempfile.gettempdir(), f"hexapod_bus_{os.getpid()}")))
+    rows = (row for row in GRAPHS[graph] if not row.wanted or values.get(row.wanted, _by_default(row, graph)))
+    return tuple(_spec(row, values) for row in rows)
+
+
+def _by_default(row: NodeRow, graph: str) -> bool:
+    return row.wanted == "web" and graph in WITH_PAGE
+
+
+def _spec(row: NodeRow, values: Mapping[str, ParameterValue]) -> NodeSpec:
+    namespace = str(values.get("namespace", "")).strip("/")
+    parameters = {name: source for name, source in row.parameters.items() if source in values}
+    return NodeSpec(
+        executable=row.executable,
+        package=row.package,
+        parameters={**{name: _parameter(name, values[source]) for name, source in parameters.items()}, **row.fixed},
+        remaps={topic: str(values[source]) for topic, source in row.remaps.items() if values[source] != topic},
+        arguments=_rviz_arguments(values) if row.executable == "rviz2" else (),
+        namespace=f"/{namespace}" if namespace else "",
+        params_file=_absolute(str(values["params_file"])) if "params_file" in values else "",
+        needs=row.needs,
+    )
+
+
+def _parameter(name: str, value: ParameterValue) -> ParameterValue:
+    if name == "robot":
+        return _robot(str(value))
+    if name == "robot_description":
+        from hexapod_control.config.robots import robot_file, urdf
+
+        return urdf.urdf(robot_file.load(str(value)))
+    return value
+
+
+def _robot(text: str) -> str:
+    """A robot's file as absolute path, for nodes that run elsewhere; a name stays a name."""
+    return _absolute(text) if "/" in text or text.endswith((".yaml", ".yml")) else text
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).expanduser().absolute())
+
+
+def _rviz_arguments(values: Mapping[str, ParameterValue]) -> tuple[str, ...]:
+    from hexapod_control.config.shipped_files import share
+
+    frame = f"{values.get('tf_frame_prefix', '')}{values['fixed_frame']}"
+    return ("-d", str(share("config", "rviz", "hexapod.rviz")), "-f", frame)
+
+
+def command_line(spec: NodeSpec) -> list[str]:
+    """The words that start one of this package's nodes with the Python that runs now, whatever the working folder."""
+    words = [
+        sys.executable,
+        "-P",
+        "-m",
+        f"{PACKAGE}.nodes.{spec.executable}.{spec.executable}",
+        *spec.arguments,
+        "--ros-args",
+    ]
+    for name, value in spec.parameters.items():
+        words += ["-p", f"{name}:={json.dumps(value)}"]  # JSON is YAML: a text stays a text
+    for source, target in spec.remaps.items():
+        words += ["-r", f"{source}:={target}"]
+    words += ["--params-file", spec.params_file] if spec.params_file else []
+    return [*words, "-r", f"__ns:={spec.namespace}"] if spec.namespace else words

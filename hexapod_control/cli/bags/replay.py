@@ -1,0 +1,107 @@
+"""`hexapod replay`: a bag on page and RViz again, or two runs held side by side."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from hexapod_control.bringup import node_graph
+from hexapod_control.bringup.process_supervisor import StopSignal
+from hexapod_control.cli.errors import InputError
+
+SPEEDS = (0.05, 20.0)
+PAGE = 15.0  # [s] for the page to start
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    parser.add_argument("bag", type=Path, metavar="BAG", help="bag, its folder or its .mcap file")
+    parser.add_argument("other", type=Path, nargs="?", metavar="OTHER", help="another one, for --compare")
+    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="times real time (default: 1)")
+    parser.add_argument("--loop", action="store_true", help="begin again at the end")
+    parser.add_argument("--namespace", help="publish there instead of in the bag's namespace")
+    parser.add_argument("--clock", action="store_true", help="publish the bag's time on /clock, too")
+    parser.add_argument("--commands", action="store_true", help="publish what the robot was told, too")
+    page = parser.add_argument_group("page in the browser")
+    page.add_argument("--page", action="store_true", help="start the page; it stays until Ctrl-C")
+    page.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help="the robot it shows (%(default)s)")
+    page.add_argument("--port", type=int, default=0, metavar="N", help="its port (default: a free one)")
+    compare = parser.add_argument_group("comparison")
+    compare.add_argument("--compare", action="store_true", help="print how two runs differ, without ROS")
+    compare.add_argument(
+        "--plot", type=Path, default=Path("compare.png"), metavar="PNG", help="picture of it (default: %(default)s)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play or compare: 0 done or ended by Ctrl-C, 1 it cannot be done, 2 bad input."""
+    if not SPEEDS[0] <= args.speed <= SPEEDS[1]:
+        raise InputError(f"--speed: must be in [{SPEEDS[0]:g}, {SPEEDS[1]:g}], is {args.speed:g}")
+    if args.compare != (args.other is not None):
+        raise InputError("--compare takes two bags: hexapod replay BAG OTHER --compare")
+    from hexapod_control.bags.bag_file import BagError
+
+    try:
+        return _compare(args) if args.compare else _play(args)
+    except BagError as error:
+        raise InputError(str(error)) from None
+
+
+def _compare(args: argparse.Namespace) -> int:
+    from hexapod_control.bags.comparison_plot import plot
+    from hexapod_control.bags.recorded_run import load_run
+    from hexapod_control.bags.run_comparison import compared
+
+    one, other = load_run(args.bag), load_run(args.other)
+    found = compared(one, other)
+    print(*found.table(), sep="\n")
+    plot(found, args.plot)
+    print(args.plot)
+    return 0
+
+
+def _play(args: argparse.Namespace) -> int:
+    from contextlib import nullcontext
+
+    from hexapod_control.bags.bag_file import opened
+    from hexapod_control.bringup.process_supervisor import Supervisor, stop_requests
+    from hexapod_control.nodes.recorder.bag_player import BagPlayer
+
+    os.environ.setdefault("AMENT_PREFIX_PATH", sys.prefix)  # nothing else sets it in a venv
+    yes = {True: "yes", False: ""}
+    with opened(args.bag) as bag, stop_requests() as asked:
+        specs = _page(args, bag.namespace) if args.page else ()
+        with (
+            Supervisor(specs, lambda line: print(line, flush=True)) if specs else nullcontext(),
+            BagPlayer(bag, args.namespace, yes[args.commands], yes[args.clock]) as player,
+        ):
+            player.meet()
+            for topic in player.left_out:
+                print(f"hexapod: {topic} is not played: its package is not installed", file=sys.stderr)
+            if specs:
+                _wait_for_page(player, asked)
+            while not asked.is_set():
+                count = player.play(args.speed, asked.is_set)
+                print(f"{args.bag}: {count} messages, {bag.seconds:.1f} s", flush=True)
+                if not args.loop:
+                    break
+            while specs and not asked.is_set():
+                player.meet(0.1)
+    return 0
+
+
+def _page(args: argparse.Namespace, namespace: str) -> tuple[node_graph.NodeSpec, ...]:
+    """The page alone, in the namespace in which the bag is played."""
+    given = {"robot": args.robot, "web": "true", "web_port": args.port}
+    given["namespace"] = namespace if args.namespace is None else args.namespace
+    return tuple(spec for spec in node_graph.specs("sim", given) if spec.executable == "web")
+
+
+def _wait_for_page(player: object, asked: StopSignal) -> None:
+    import time
+
+    deadline = time.monotonic() + PAGE
+    while not player.seen() and not asked.is_set() and time.monotonic() < deadline:  # type: ignore[attr-defined]
+        player.meet(0.1)  # type: ignore[attr-defined]

@@ -1,0 +1,25 @@
+"""`hexapod gamepad`: drive a robot that runs already with a gamepad of this machine, without ROS's joy package."""
+
+from __future__ import annotations
+
+import argparse
+
+from hexapod_control.bringup import node_graph
+from hexapod_control.bringup.process_supervisor import run as supervise
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand: those of the graph `gamepad`."""
+    for argument in node_graph.arguments("gamepad"):
+        parser.add_argument(
+            f"--{argument.name.replace('_', '-')}",
+            default=argument.default or None,
+            metavar={node_graph.TRUTH: "true|false"}.get(argument.kind, argument.kind.upper()),
+            help=argument.description,
+        )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run both nodes until Ctrl-C or SIGTERM (0) or until one dies (1)."""
+    given = {argument.name: getattr(args, argument.name) for argument in node_graph.arguments("gamepad")}
+    return supervise(node_graph.specs("gamepad", given))

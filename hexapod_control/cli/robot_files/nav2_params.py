@@ -1,0 +1,46 @@
+"""`hexapod nav2-params`: a parameter file of Nav2 with the limits and the footprint of a robot."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from hexapod_control.cli.errors import InputError
+from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.shipped_files import share
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    parser.add_argument(
+        "--robot",
+        default="phantomx",
+        metavar="NAME|FILE",
+        help="a robot that comes with the package, or the path of a robot file (default: %(default)s)",
+    )
+    parser.add_argument("--gait", default="", help="gait to walk in (default: the robot file's)")
+    parser.add_argument(
+        "--params", metavar="FILE", help="Nav2 parameters to fill in (default: config/nav2.yaml of this package)"
+    )
+    parser.add_argument("--out", metavar="FILE", help="where to write; may be the file of --params (default: stdout)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the filled-in file; comments and all other values stay."""
+    source = Path(args.params) if args.params else share("config", "nav2.yaml")
+    robot = load(args.robot)
+    try:
+        text = fill(source.read_text(encoding="utf-8"), describe(robot.robot, args.gait))
+    except Nav2FileError as error:
+        raise InputError(f"{source}: {error}") from None
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise InputError(f"{robot.path}: {error}") from None
+    if args.out is None:
+        sys.stdout.write(text)
+    else:
+        Path(args.out).write_text(text, encoding="utf-8")
+    return 0

@@ -1,0 +1,104 @@
+"""The servos of a robot file, for commands that speak to them without a driver: found, opened, in raw units."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from hexapod_control.cli.errors import InputError
+from hexapod_control.config.robots.robot_file import RobotFile
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.posture import stand_up
+from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
+from hexapod_control.servos.bus.id_addressing import TRIES
+from hexapod_control.servos.bus.serial_port import SerialPort
+from hexapod_control.servos.bus.transaction import ReplyTiming
+from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
+
+MARGIN = 0.01  # [s] a reply may be late: nobody walks meanwhile
+PACES = (0.1, 50.0)
+
+
+@runtime_checkable
+class FoundServos(Protocol):
+    """A bus whose servos have ids of their own."""
+
+    def scan(self, ids: Iterable[int], tries: int) -> dict[int, str]:
+        """Models of these ids, as far as they answer."""
+
+    def ping(self, servo: int) -> str | None:
+        """The model of a servo."""
+
+    def set_id(self, old: int, new: int) -> None:
+        """Writes a new id into a servo."""
+
+
+def add_arguments(parser: argparse.ArgumentParser, default: str | None) -> None:
+    """What leads to the wire."""
+    parser.add_argument(
+        "--robot", default=default, required=default is None, metavar="NAME|FILE" if default else "FILE", help="robot"
+    )
+    parser.add_argument("--protocol", default="", metavar="P", help="servo bus (default: the robot file's)")
+    parser.add_argument("--port", default="", metavar="PATH", help="serial port (default: the robot file's)")
+    parser.add_argument("--baud", type=int, default=0, metavar="B", help="baud (default: the robot file's, or usual)")
+    parser.add_argument(
+        "--pace", type=float, default=1.0, metavar="X", help="moves X times as fast as usual (default: %(default)g)"
+    )
+
+
+def settings(args: argparse.Namespace, file: RobotFile) -> ServoSettings:
+    """The settings that the arguments lead to. Raises RobotFileError or InputError."""
+    if not PACES[0] <= args.pace <= PACES[1]:
+        raise InputError(f"--pace: must be in [{PACES[0]:g}, {PACES[1]:g}], is {args.pace:g}")
+    found = servo_settings(file, args.protocol, args.port)
+    if found.protocol == LOOPBACK:
+        known = ", ".join(name for name in PROTOCOLS if name != LOOPBACK)
+        raise InputError(f"--protocol: must be given, {file.path} has no servos with a wire; known: {known}")
+    return dataclasses.replace(found, baud=args.baud or found.baud)
+
+
+@contextlib.contextmanager
+def opened(found: ServoSettings, ids: Iterable[int] | None = None) -> Iterator[Bus]:
+    """The open bus; a bus that cannot be worked with is bad input, one that goes later a failure."""
+    row = PROTOCOLS[found.protocol]
+    options: dict[str, Any] = dict(found.options)
+    if "wait" in row.options:
+        options["wait"] = ReplyTiming(margin=MARGIN)
+    try:
+        bus = row.open(SerialPort(found.port, found.baud), tuple(found.ids if ids is None else ids), **options)
+    except (PortGone, BusError, ValueError) as error:
+        raise InputError(str(error)) from None
+    try:
+        yield bus
+    except BusError as error:
+        raise InputError(str(error)) from None
+    finally:
+        bus.close()
+
+
+def scanned(bus: Bus, ids: Iterable[int]) -> dict[int, str]:
+    """Who is there; those of the robot file are asked again. Raises BusError if nobody is."""
+    if not isinstance(bus, FoundServos):
+        return dict(bus.identify())
+    wanted = tuple(ids)
+    found = bus.scan(wanted, 1)
+    found |= bus.scan([i for i in bus.ids if i in wanted and i not in found], TRIES)
+    if not found:
+        bus.identify()  # says why nobody answers
+    return found
+
+
+def manual(bus: Bus, found: ServoSettings, file: RobotFile, pace: float) -> HandPositioning:
+    """The servos in somebody's hands; those that cannot tell are taken to lie with the robot on its belly."""
+    home = [leg.foothold for leg in file.robot.legs]
+    row = np.ravel(np.array(joints_at_offset(file.robot, home, stand_up.lying_offset(file.robot, home)))).tolist()
+    return HandPositioning(
+        bus, {joint.id: joint.raw(angle) for joint, angle in zip(found.joints, row, strict=True)}, pace
+    )

@@ -1,0 +1,93 @@
+"""`hexapod calibrate`: the guided calibration in the terminal, saved into the robot file at the end or not at all."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import select
+import sys
+from collections.abc import Callable
+
+from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.servos import bus_access
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.section_writer import own_file
+from hexapod_control.servos.bus.bus_interface import Bus
+from hexapod_control.servos.calibration.dialog import Abandoned
+from hexapod_control.servos.calibration.guide import STEPS
+from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges, chosen
+from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.settings.servo_section import ServoSettings
+
+POLL = 0.05  # [s]
+FIRST_IDS = 33  # are looked at before all others
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    bus_access.add_arguments(parser, None)
+    parser.add_argument(
+        "--steps", default=",".join(STEPS), metavar="S,S", help="steps to take (default: %(default)s), after a scan"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 saved, 1 not saved, 2 bad input."""
+    path = own_file(args.robot)
+    try:
+        steps = chosen(args.steps)
+    except ValueError as error:
+        raise InputError(f"--steps: {error}") from None
+    file = load(path)
+    found = bus_access.settings(args, file)
+    try:
+        check_ranges(found)
+    except ValueError as error:
+        raise InputError(f"--robot: {error}") from None
+    try:
+        with bus_access.opened(found) as bus:
+            CalibrationSession(bus, _scanned(bus, found), found, file, TerminalDialog(), args.pace).run(steps)
+    except (Abandoned, KeyboardInterrupt):
+        print("\nnothing was saved", flush=True)
+        return 1
+    return 0
+
+
+def _scanned(bus: Bus, found: ServoSettings) -> dict[int, str]:
+    """Ids and models of all servos. Raises InputError if those of a robot are not among them."""
+    known = PROTOCOLS[found.protocol].ids
+    usual = [i for i in known if i < FIRST_IDS or i in found.ids]
+    there = bus_access.scanned(bus, usual)
+    if len(there) < len(found.joints):
+        there |= bus_access.scanned(bus, [i for i in known if i not in usual])
+    if len(there) < len(found.joints):
+        missing = ", ".join(str(i) for i in found.ids if i not in there)
+        raise InputError(f"{len(found.joints)} servos are needed; no answer from ids {missing}: check cables and power")
+    return there
+
+
+class TerminalDialog:
+    """Talks in lines: whatever gives lines can answer."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def say(self, text: str) -> None:
+        """Prints."""
+        print(text, flush=True)
+
+    def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
+        """A line. Raises Abandoned at their end."""
+        print(question, end="", flush=True)
+        while b"\n" not in self._rest:
+            if select.select([sys.stdin], [], [], POLL if meanwhile else None)[0]:
+                data = os.read(sys.stdin.fileno(), 4096)
+                if not data:
+                    raise Abandoned
+                self._rest += data
+            elif meanwhile:
+                meanwhile()
+        line, _, self._rest = self._rest.partition(b"\n")
+        if not sys.stdin.isatty():
+            print(flush=True)
+        return line.decode(errors="replace").strip()

@@ -1,0 +1,140 @@
+"""`hexapod emulate`: a robot's servos behind a pseudo terminal, with faults to switch on while it runs."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import select
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from hexapod_control.bringup.process_supervisor import StopSignal, stop_requests
+from hexapod_control.cli.errors import InputError
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.servos.bus.bus_interface import BusError
+from hexapod_control.servos.emulator import fault_injection
+from hexapod_control.servos.emulator.fault_injection import Emulation, FaultCommand
+from hexapod_control.servos.emulator.robot_emulator import emulate
+from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings
+
+POLL = 0.05  # [s]
+BAUDS = (1200, 4_500_000)
+SWITCH = 0.0005  # [s] after which the thread of the wire gets its turn
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    known = ", ".join(name for name in PROTOCOLS if name != LOOPBACK)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help="robot (default: %(default)s)")
+    parser.add_argument("--protocol", default="", metavar="P", help=f"{known} (default: the robot file's)")
+    parser.add_argument("--link", type=Path, required=True, metavar="PATH", help="link to make to the terminal")
+    parser.add_argument("--baud", type=int, metavar="B", help="of the wire (default: the robot file's, or the usual)")
+    parser.add_argument("--fault", action="append", default=[], metavar="F", help="see below; may be given many times")
+    rows = [(f"{name}={kind.value}" if kind.value else name, kind.help) for name, kind in fault_injection.KINDS.items()]
+    lines = [f"  {name:15s} {text}" for name, text in rows]
+    parser.epilog = "\n".join(
+        ["faults, each with @SECONDS after it if it comes later; the same words are taken on standard input:", *lines]
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Emulates until Ctrl-C: 0; 2 for bad input."""
+    link = Path(os.path.abspath(args.link))
+    if args.baud is not None and not BAUDS[0] <= args.baud <= BAUDS[1]:
+        raise InputError(f"--baud: must be in [{BAUDS[0]}, {BAUDS[1]}], is {args.baud}")
+    if link.exists() and not link.is_symlink():
+        raise InputError(f"--link: {link}: there is something already that is not a link")
+    if not os.access(link.parent, os.W_OK):
+        raise InputError(f"--link: {link}: its folder does not exist or cannot be written to")
+    orders = [_order(text) for text in args.fault]
+    file = load(args.robot)
+    settings = servo_settings(file, args.protocol, str(link))
+    if settings.protocol == LOOPBACK:
+        raise InputError("--protocol: must be given, this robot file has no servos with a wire")
+    settings = dataclasses.replace(settings, baud=args.baud or settings.baud)
+    sys.setswitchinterval(SWITCH)
+    with stop_requests() as asked:
+        try:
+            emulation = emulate(file.robot, settings, link)
+        except BusError as error:
+            raise InputError(f"--protocol: {error}") from None
+        try:
+            late = _begin(emulation, orders)
+            _tell(_welcome(args.robot, settings.protocol, settings.baud, link))
+            _serve(emulation, late, asked)
+        finally:
+            emulation.pty.close()
+    return 0
+
+
+def _order(text: str) -> FaultCommand:
+    try:
+        return fault_injection.parse_fault(text)
+    except ValueError as error:
+        raise InputError(f"--fault: {error}") from None
+
+
+def _begin(emulation: Emulation, orders: Sequence[FaultCommand]) -> list[FaultCommand]:
+    """Switches on what is wrong from the start. Returns the rest."""
+    for order in orders:
+        if not order.after:
+            try:
+                order.act(emulation)
+            except ValueError as error:
+                raise InputError(f"--fault: {order.name}: {error}") from None
+    return sorted((order for order in orders if order.after), key=lambda order: order.after)
+
+
+def _welcome(robot: str, protocol: str, baud: int, link: Path) -> str:
+    name, port = shlex.quote(robot), shlex.quote(str(link))
+    launch = f"robot:={name} servo_protocol:={protocol} servo_port:={port}"
+    return "\n".join(
+        (
+            f"{protocol} servos of {robot} at {baud} baud on {link}; Ctrl-C ends them. Point a driver at them:",
+            f"  ros2 launch hexapod_control bringup.launch.py {launch}",
+            f"  hexapod servos --robot {name} --protocol {protocol} --port {port} scan",
+        )
+    )
+
+
+def _serve(emulation: Emulation, late: list[FaultCommand], asked: StopSignal) -> None:
+    """Waits for the end, while faults come from the clock and from standard input."""
+    start, listening = time.monotonic(), sys.stdin is not None
+    while not asked.is_set():
+        while late and time.monotonic() - start >= late[0].after:
+            _act(emulation, late.pop(0))
+        if not listening:
+            asked.wait(POLL)
+        elif select.select([sys.stdin], [], [], POLL)[0]:
+            listening = _listen(emulation)
+
+
+def _listen(emulation: Emulation) -> bool:
+    """Obeys what was typed; whether there may be more."""
+    data = os.read(sys.stdin.fileno(), 4096)
+    for line in data.decode(errors="replace").splitlines():
+        if line.strip():
+            try:
+                _act(emulation, dataclasses.replace(fault_injection.parse_fault(line), after=0.0))
+            except ValueError as error:
+                _tell(str(error))
+    return bool(data)
+
+
+def _act(emulation: Emulation, order: FaultCommand) -> None:
+    try:
+        order.act(emulation)
+    except ValueError as error:
+        _tell(f"{order.name}: {error}")
+    else:
+        _tell(f"{order.name}{f'={order.value}' if order.value else ''}")
+
+
+def _tell(text: str) -> None:
+    print(text, flush=True)

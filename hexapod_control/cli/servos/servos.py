@@ -1,0 +1,211 @@
+"""`hexapod servos`: who is on the bus, what they tell, another id, one joint moved. Nothing here needs ROS."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Iterable, Sequence
+
+from hexapod_control.bringup.process_supervisor import stop_requests
+from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.servos import bus_access
+from hexapod_control.config.robots.robot_file import RobotFile, load
+from hexapod_control.core.names import JOINTS, joint_name
+from hexapod_control.servos.bus.bus_interface import Bus, ServoFault, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.id_addressing import duplicate_ids
+from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+from hexapod_control.servos.settings.servo_section import ServoSettings
+
+REFRESH = 0.2  # [s]
+EVERYTHING = ~ServoQuantity.NONE
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    bus_access.add_arguments(parser, "phantomx")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    scan = actions.add_parser("scan", help="look for servos: ids, models, joints")
+    scan.add_argument("--ids", default="", metavar="A-B", help="look at these only, e.g. 1-30 (default: all)")
+    ping = actions.add_parser("ping", help="ask servos whether they are there")
+    ping.add_argument("ids", nargs="*", type=int, metavar="ID", help="default: those of the robot file")
+    watch = actions.add_parser("watch", help="live table of what the servos tell, until Ctrl-C; no torque is touched")
+    watch.add_argument("--count", type=int, default=0, metavar="N", help="end after N tables")
+    change = actions.add_parser("set-id", help="write another id into the only servo on the bus")
+    change.add_argument("old", type=int)
+    change.add_argument("new", type=int)
+    move = actions.add_parser("move", help="move one joint slowly to an angle, then let it go")
+    move.add_argument("leg", metavar="LEG")
+    move.add_argument("joint", choices=JOINTS)
+    move.add_argument("degrees", type=float)
+    move.add_argument("--hold", action="store_true", help="leave the torque on")
+    actions.add_parser("off", help="take the torque of all servos")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 done, 1 something is missing, 2 bad input."""
+    file = load(args.robot)
+    found = bus_access.settings(args, file)
+    with stop_requests() as asked, bus_access.opened(found) as bus:
+        if args.action == "scan":
+            return _scan(bus, found, _range(args.ids, PROTOCOLS[found.protocol].ids))
+        if args.action == "ping":
+            return _ping(bus, found, args.ids or found.ids)
+        if args.action == "set-id":
+            return _set_id(bus, found, args.old, args.new)
+        if args.action == "watch":
+            bus.identify()
+            screen = TelemetryScreen()
+            while not asked.is_set():
+                screen.show(table(bus, found))
+                if args.count and screen.shown >= args.count:
+                    break
+                asked.wait(REFRESH)
+            return 0
+        if args.action == "off":
+            bus.relax()
+            print("torque is off")
+            return 0
+        return _move(args, bus, found, file)
+
+
+def _range(text: str, all_ids: range) -> range:
+    if not text:
+        return all_ids
+    first, dash, last = text.partition("-")
+    if not (first.isdigit() and (last.isdigit() or not dash)):
+        raise InputError(f"--ids: must be like 1-30, is {text!r}")
+    ids = range(int(first), int(last or first) + 1)
+    if not ids or ids[0] not in all_ids or ids[-1] not in all_ids:
+        raise InputError(f"--ids: must be within {all_ids[0]}-{all_ids[-1]} with this protocol, is {text!r}")
+    return ids
+
+
+def _names(found: ServoSettings) -> dict[int, str]:
+    return {joint.id: joint.joint.removesuffix("_joint") for joint in found.joints}
+
+
+def _scan(bus: Bus, found: ServoSettings, ids: range) -> int:
+    there = bus_access.scanned(bus, ids)
+    names = _names(found)
+    for servo, model in sorted(there.items()):
+        print(f"{servo:4d}  {model:28s} {names.get(servo, 'not in the robot file')}")
+    away = [i for i in found.ids if i not in there and i in ids]
+    double = duplicate_ids(bus, away)
+    missing = [f"{names[i]} (id {i})" for i in away if i not in double]
+    garbled = [f"{names[i]} (id {i})" for i in double]
+    parts = [f"{len(there)} servos"]
+    if missing:
+        parts.append(f"missing: {', '.join(missing)}")
+    if garbled:
+        parts.append(f"garbled, likely two servos have this id: {', '.join(garbled)}; connect one alone and set its id")
+    print("; ".join(parts))
+    return int(bool(away))
+
+
+def _ping(bus: Bus, found: ServoSettings, ids: Sequence[int]) -> int:
+    if not isinstance(bus, bus_access.FoundServos):
+        print("the board answers; servos on it cannot" if bus.identify() else "no answer")
+        return 0
+    silent, names = 0, _names(found)
+    for servo in ids:
+        begin = time.monotonic()
+        model = bus.ping(servo)
+        silent += model is None
+        took = f"{1000.0 * (time.monotonic() - begin):6.1f} ms  {model}" if model else "no answer"
+        print(f"{servo:4d}  {names.get(servo, ''):22s} {took}")
+    return int(bool(silent))
+
+
+def _set_id(bus: Bus, found: ServoSettings, old: int, new: int) -> int:
+    if not isinstance(bus, bus_access.FoundServos):
+        raise InputError(f"set-id: servos of {found.protocol} are channels of a board: plug the servo in elsewhere")
+    known = PROTOCOLS[found.protocol].ids
+    if new not in known or old == new:
+        raise InputError(f"set-id: NEW must be another id from {known[0]} to {known[-1]}, is {new}")
+    there = bus_access.scanned(bus, known)
+    if list(there) != [old]:
+        ids = ", ".join(map(str, sorted(there)))
+        raise InputError(f"set-id: connect only the servo with id {old}, these answer: {ids}")
+    bus.set_id(old, new)
+    print(f"{there[old]}: id {old} is id {new} now, in its memory")
+    return 0
+
+
+def _move(args: argparse.Namespace, bus: Bus, found: ServoSettings, file: RobotFile) -> int:
+    if args.leg not in file.robot.leg_names:
+        raise InputError(f"LEG: must be one of {', '.join(file.robot.leg_names)}, is {args.leg!r}")
+    joint = next(j for j in found.joints if j.joint == joint_name(args.leg, args.joint))
+    lower, upper = math.degrees(joint.lower), math.degrees(joint.upper)
+    if not lower <= args.degrees <= upper:
+        raise InputError(f"DEGREES: must be in [{lower:g}, {upper:g}], the joint's limits, is {args.degrees:g}")
+    bus.identify()
+    hands = bus_access.manual(bus, found, file, args.pace)
+    if not hands.reads:
+        print("these servos cannot tell where they are: the robot is taken to lie on its belly", file=sys.stderr)
+    try:
+        hands.go({joint.id: min(max(joint.raw(math.radians(args.degrees)), joint.low), joint.high)})
+        hands.settle()
+        place = hands.positions([joint.id])[joint.id]
+        words = "is at" if hands.reads else "was told to go to"
+        print(f"{joint.joint} (id {joint.id}) {words} {math.degrees(joint.angle(place)):.1f} deg")
+    finally:
+        if not args.hold:
+            hands.release(found.ids)
+    return 0
+
+
+class TelemetryScreen:
+    """Where tables are shown one over the other, or one after the other if it is no terminal."""
+
+    def __init__(self) -> None:
+        self.shown = 0
+
+    def show(self, lines: Sequence[str]) -> None:
+        """Shows a table."""
+        over = self.shown and sys.stdout.isatty()
+        print((f"\x1b[{len(lines)}A" if over else "") + "\n".join(f"{line}\x1b[K" if over else line for line in lines))
+        sys.stdout.flush()
+        self.shown += 1
+
+
+def table(bus: Bus, found: ServoSettings) -> list[str]:
+    """What the servos tell now."""
+    answers = bus.read(found.ids, bus.can_read & EVERYTHING if bus.can_read else ServoQuantity.POSITION)
+    head = f"{'joint':22s} {'id':>3s} {'raw':>6s} {'deg':>7s} {'load':>5s} {'V':>5s} {'degC':>4s}  faults"
+    volts, amperes = bus.supply()
+    rows = [line(joint, answers.get(joint.id)) for joint in found.joints]
+    counters = bus.counters
+    foot = [f"{len(answers)} of {len(rows)} answer", f"{counters.bad} bad frames", f"{counters.timeouts} timeouts"]
+    if volts is not None:
+        foot.append(f"board {volts:.1f} V" + (f" {amperes:.2f} A" if amperes is not None else ""))
+    if not bus.can_read & ServoQuantity.POSITION:
+        foot.append("raw is what was sent, not where they are")
+    return [head, *rows, ", ".join(foot)]
+
+
+def line(joint: JointCalibration, reading: ServoReading | None) -> str:
+    """One servo's row."""
+    name = joint.joint.removesuffix("_joint")
+    if reading is None:
+        return f"{name:22s} {joint.id:3d}      -"
+    raw = reading.position
+    cells = (
+        _cell("6d", raw),
+        _cell("7.1f", None if raw is None else math.degrees(joint.angle(raw))),
+        _cell("5.2f", reading.load),
+        _cell("5.1f", reading.voltage),
+        _cell("4.0f", reading.temperature),
+    )
+    return f"{name:22s} {joint.id:3d} {' '.join(cells)}  {_faults(reading.fault)}".rstrip()
+
+
+def _cell(form: str, value: float | None) -> str:
+    return "-".rjust(int(form.split(".")[0].rstrip("d"))) if value is None else format(value, form)
+
+
+def _faults(fault: ServoFault) -> str:
+    names: Iterable[str] = (item.name.lower() for item in ServoFault if item in fault and item.name)
+    return " ".join(names)

@@ -1,0 +1,193 @@
+"""One run of `hexapod sim`: nodes and operator up, the drive, everything down, then the table and the film."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import socket
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from hexapod_control.bringup import node_graph
+from hexapod_control.bringup.process_supervisor import NodeDied, Supervisor, stop_requests
+from hexapod_control.cli.sim import scripted_drive
+from hexapod_control.cli.sim.run_film import render
+from hexapod_control.cli.sim.simulation_session import EndRequested, RobotDidNot, SimulationSession
+from hexapod_control.clients.connection_options import ConnectionOptions
+from hexapod_control.clients.keyboard_map import HELP
+from hexapod_control.clients.robot_client import SimulationClient
+from hexapod_control.clients.terminal import Terminal
+from hexapod_control.config.robots.robot_file import RobotFile
+from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.ros.distribution import stamped_by_default
+from hexapod_control.ros.parameters import WebSettings
+from hexapod_control.sim.rendering.film import NoGraphics
+from hexapod_control.sim.world_settings import WorldSettings
+
+SIMULATOR = "mujoco_sim"
+
+
+def _tell(sentence: object) -> None:
+    print(f"hexapod: {sentence}", file=sys.stderr, flush=True)
+
+
+class SimulationRun:
+    """One run of the command."""
+
+    def __init__(
+        self,
+        args: argparse.Namespace,
+        robot_file: RobotFile,
+        gait: Gait,
+        world: WorldSettings,
+        given: Mapping[str, object],
+    ) -> None:
+        """Everything is checked; `given` are the settings of the world that were asked for."""
+        self._args, self._robot_file, self._gait, self._world, self._given = args, robot_file, gait, world, given
+        self._interactive = sys.stdin.isatty() and not args.demo
+        self._output: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
+
+    def run(self) -> int:
+        """Returns the exit code."""
+        with tempfile.TemporaryDirectory(prefix="hexapod_") as folder:
+            recording = Path(folder, "run.npz")
+            try:
+                code, session = self._live(recording)
+            except NodeDied as death:
+                _tell(death)
+                return 1
+            return max(code, self._report(session), self._film(session, recording))
+
+    def _live(self, recording: Path) -> tuple[int, SimulationSession]:
+        """The part of the run with the nodes. Returns an exit code and what was seen."""
+        args, code = self._args, 0
+        with (
+            stop_requests() as asked,
+            self._terminal() as terminal,
+            Supervisor(self._specs(recording), lambda line: self._output(line)) as supervisor,
+            SimulationClient(
+                ConnectionOptions(args.namespace, stamped_by_default())
+            ) as operator,  # second: rclpy brings threads
+        ):
+            session = SimulationSession(operator, supervisor, asked)
+            try:
+                self._drive(session, terminal)
+            except EndRequested:
+                _leave(session)
+            except RobotDidNot as failure:
+                _tell(failure)
+                code = 1
+                _leave(session)
+        return code, session
+
+    def _specs(self, recording: Path) -> tuple[node_graph.NodeSpec, ...]:
+        """The graph `sim`, with what only this command knows of."""
+        args = self._args
+        given = {**self._given, "robot": args.robot, "gait": args.gait, "namespace": args.namespace}
+        given |= {"bus": args.bus} if args.bus else {}
+        given |= {"odometry_mode": args.odometry} if args.odometry else {}
+        given |= {name: True for name in ("adaptive_touch_down", "imu_levelling") if getattr(args, name)}
+        given |= {"tf_frame_prefix": _prefix(args.namespace)}
+        given |= {"web": not args.no_web, "web_lan": args.lan, "web_port": _port(args)}
+        more: dict[str, node_graph.ParameterValue] = {}
+        if args.speed != 1.0:
+            given["use_sim_time"] = "true"
+            more["sim_speed_factor"] = args.speed
+        if args.record:
+            more["record"] = str(recording)
+        known = {argument.name for argument in node_graph.arguments("sim")}
+        more |= {name: value for name, value in given.items() if name not in known}
+        return tuple(
+            dataclasses.replace(spec, parameters={**spec.parameters, **more}) if spec.executable == SIMULATOR else spec
+            for spec in node_graph.specs("sim", {name: value for name, value in given.items() if name in known})
+        )
+
+    def _terminal(self) -> contextlib.AbstractContextManager[Terminal | None]:
+        if not self._interactive:
+            return contextlib.nullcontext()
+        print(*HELP, sep="\n", file=sys.stderr)
+        terminal = Terminal()
+        self._output = terminal.line
+        return terminal
+
+    def _drive(self, session: SimulationSession, terminal: Terminal | None) -> None:
+        if terminal is not None:
+            session.ready()
+            session.play(terminal)
+            return
+        script = scripted_drive.script_for(self._robot_file.robot, self._gait)  # while the nodes start
+        session.ready()
+        session.demonstrate(script, self._args.segment or scripted_drive.usual_seconds(self._cycle))
+
+    @property
+    def _cycle(self) -> float:
+        """Cycle time of the gait [s]."""
+        return self._robot_file.robot.walk.swing_time * self._gait.cycle
+
+    def _report(self, session: SimulationSession) -> int:
+        """The table. 1 if a scripted drive on flat ground went badly wrong."""
+        truth, cycle = session.operator.truth, self._cycle
+        results = [
+            scripted_drive.DriveResult(span.segment, scripted_drive.achieved(truth, span, cycle))
+            for span in session.spans
+        ]
+        if not results:
+            return 0
+        print(*scripted_drive.table(results), sep="\n")
+        print(*scripted_drive.odometry_lines(truth, session.operator.odometry, *session.moving), sep="\n", flush=True)
+        bad = [result.segment.name for result in results if result.worst > scripted_drive.BAD]
+        if self._interactive or self._world.world != "flat" or not bad:
+            return 0
+        _tell(f"outside 0.9-1.1 of the command: {', '.join(bad)}; is this machine too busy for real time?")
+        return 1
+
+    def _film(self, session: SimulationSession, recording: Path) -> int:
+        """Draws the film. 1 if that was asked for and cannot be done."""
+        film = self._args.record
+        if film is None:
+            return 0
+        if not recording.exists():
+            _tell(f"{film} was not made: nothing was recorded")
+            return 1
+        try:
+            frames = render(recording, self._robot_file, self._world, film, session.spans)
+        except (NoGraphics, OSError) as error:
+            _tell(error)
+            return 1
+        print(f"{film}: {frames} frames", flush=True)
+        return 0
+
+
+def _prefix(namespace: str) -> str:
+    """What comes before the frame ids of a robot in a namespace, as /tf is one for all robots."""
+    return f"{namespace.strip('/')}/" if namespace.strip("/") else ""
+
+
+def _port(args: argparse.Namespace) -> int:
+    """The port of the page: the one asked for, else the usual one, or a free one if that is taken.
+
+    With a namespace always a free one: several robots may start at the same time.
+    """
+    if args.port is not None or args.namespace:
+        return int(args.port or 0)
+    usual: int = WebSettings().port
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("" if args.lan else "127.0.0.1", usual))
+        except OSError:
+            return 0
+    return usual
+
+
+def _leave(session: SimulationSession) -> None:
+    """Feet down before the nodes go; asked once more, it does not wait for that."""
+    try:
+        session.rest()
+    except EndRequested:
+        pass
+    except RobotDidNot as failure:
+        _tell(failure)

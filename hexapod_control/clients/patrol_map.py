@@ -1,0 +1,78 @@
+"""The picture of a patrol, seen from above: the way by odometry and by ground truth, waypoints, and what was seen."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hexapod_control.core.kinematics.se2 import Pose
+from hexapod_control.core.steering.path_following import Waypoint
+
+CELL = 0.02  # [m] of the map of what was seen
+MOST = 200_000  # cells
+OFTEN = 5  # scans in which something was in a cell that is drawn; less often is noise
+ARROW = 0.25  # [m]
+
+
+@dataclass(slots=True)
+class PatrolResult:
+    """What is drawn; everything in odom."""
+
+    waypoints: tuple[Waypoint, ...]
+    tolerance: float  # [m]
+    radius: float  # [m] of the robot
+    odometry: list[Pose] = field(default_factory=list)
+    truth: list[Pose] = field(default_factory=list)  # empty on a real robot
+    arrivals: list[tuple[float, float]] = field(default_factory=list)  # [m] where waypoints were taken as reached
+    seen: Counter[tuple[int, int]] = field(default_factory=Counter)  # how often something was in a cell
+    headline: str = ""
+
+    def see(self, points: Sequence[Sequence[float]]) -> None:
+        """Adds the points (k, 2) [m] of a scan."""
+        if len(self.seen) < MOST:
+            self.seen.update((round(x / CELL), round(y / CELL)) for x, y in points)
+
+
+def draw(result: PatrolResult, path: Path) -> None:
+    """Writes the picture."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib.patches import Circle
+
+    figure, axes = plt.subplots(figsize=(7.5, 7.5))
+    if result.seen:
+        cells = [(x * CELL, y * CELL) for (x, y), times in result.seen.items() if times >= OFTEN]
+        axes.plot(
+            [x for x, _ in cells],
+            [y for _, y in cells],
+            ".",
+            color="#8a8f98",
+            markersize=1.2,
+            label="seen by the lidar",
+        )
+    for name, track, colour, style in (
+        ("odometry", result.odometry, "#1f77b4", "-"),
+        ("ground truth", result.truth, "#e4572e", "--"),
+    ):
+        if track:
+            axes.plot([p.x for p in track], [p.y for p in track], style, color=colour, linewidth=1.3, label=name)
+    start = result.odometry[0]
+    axes.add_patch(Circle(start[:2], result.radius, fill=False, color="#1f77b4", linewidth=0.6, label="robot"))
+    for number, goal in enumerate(dict.fromkeys(result.waypoints), start=1):
+        axes.add_patch(Circle((goal.x, goal.y), max(result.tolerance, 0.03), color="#2e8b57", alpha=0.8))
+        if goal.yaw is not None:
+            tip = (goal.x + ARROW * math.cos(goal.yaw), goal.y + ARROW * math.sin(goal.yaw))
+            axes.annotate("", tip, (goal.x, goal.y), arrowprops={"arrowstyle": "->", "color": "#2e8b57"})
+        axes.annotate(str(number), (goal.x, goal.y), xytext=(5, 5), textcoords="offset points", fontsize=9)
+    axes.set(aspect="equal", xlabel="x in odom [m]", ylabel="y in odom [m]")
+    axes.set_title(result.headline, fontsize=9)
+    axes.grid(alpha=0.2)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=4, frameon=False, fontsize=8, markerscale=6)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    plt.close(figure)

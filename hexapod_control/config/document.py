@@ -1,0 +1,127 @@
+"""A YAML file as a tree of entries that remember the key and the line they stand at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from hexapod_control.config.errors import FileError, RobotFileError
+
+DEEPEST = 24  # sections within sections; an alias of itself has no end
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentEntry:
+    """One key of the file. The value of a section is a dict of its entries, in file order."""
+
+    path: Path
+    key: str  # dotted, from the top of the file; "" is the file itself
+    line: int  # from 1
+    value: object
+    fault: type[FileError] = RobotFileError  # what is wrong with files of this kind
+
+    @property
+    def children(self) -> dict[str, DocumentEntry]:
+        """Entries of a section; empty for anything else."""
+        return self.value if isinstance(self.value, dict) else {}
+
+    @property
+    def is_section(self) -> bool:
+        """True for a mapping."""
+        return isinstance(self.value, dict)
+
+    @property
+    def items(self) -> tuple[DocumentEntry, ...]:
+        """Entries of a list, made anew by every call; empty for anything else."""
+        node = self.value
+        if not isinstance(node, CommentedSeq):
+            return ()
+        lines = [node.lc.data[i][0] + 1 if i in (node.lc.data or {}) else self.line for i in range(len(node))]
+        return tuple(_entry(self, f"{self.key}[{i}]", lines[i], child) for i, child in enumerate(node))
+
+    def error(self, *sentence: str, below: str = "") -> FileError:
+        """The error at this place, or at a key `below` it that does not stand in the file."""
+        return self.fault(self.path, self.line, join(self.key, below), *sentence)
+
+
+def join(key: str, below: str) -> str:
+    """Dotted key of something below a key."""
+    return ".".join(part for part in (key, below) if part)
+
+
+def read(path: Path, fault: type[FileError] = RobotFileError) -> DocumentEntry:
+    """The file as a section. Raises `fault` if it is unreadable, no YAML, or no mapping."""
+    yaml = YAML(typ="rt", pure=True)
+    yaml.preserve_quotes = True
+    text = _text(path, fault)
+    try:
+        document = yaml.load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else None
+        raise fault(path, line, "", f"is not valid YAML: {error.problem or error.context}") from error
+    except YAMLError as error:
+        raise fault(path, None, "", f"is not valid YAML: {str(error).splitlines()[0]}") from error
+    except (ValueError, TypeError, AttributeError, RecursionError, NotImplementedError) as error:  # it gives up so, too
+        raise fault(path, None, "", f"is not valid YAML: {error}") from error
+    if document is None:
+        raise fault(path, None, "", "is empty", f"copy {fault.example} and edit it")
+    root = _entry(DocumentEntry(path, "", 1, None, fault), "", 1, document)
+    if not root.is_section:
+        raise root.error("must be a mapping of keys at the top", f"copy {fault.example} and edit it")
+    return root
+
+
+def _text(path: Path, fault: type[FileError]) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise fault(path, None, "", "there is no such file") from None
+    except OSError as error:
+        raise fault(path, None, "", f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise fault(path, None, "", "is not text in UTF-8", f"a {fault.kind} file is YAML") from error
+    except ValueError as error:  # a path that no file can have
+        raise fault(path, None, "", f"cannot be read: {error}") from error
+
+
+def _entry(above: DocumentEntry, key: str, line: int, node: object, depth: int = 0) -> DocumentEntry:
+    if not isinstance(node, CommentedMap):
+        return DocumentEntry(above.path, key, line, node, above.fault)
+    if depth > DEEPEST:
+        raise above.error(f"has more than {DEEPEST} sections within each other", "does an alias name itself?")
+    children: dict[str, DocumentEntry] = {}
+    entry = DocumentEntry(above.path, key, line, children, above.fault)
+    for name, child in node.items():
+        place = node.lc.data.get(name)  # a key that comes from a merge (<<) has none
+        child_line = place[0] + 1 if place else line
+        children[str(name)] = _entry(entry, join(key, str(name)), child_line, child, depth + 1)
+    return entry
+
+
+def merge(common: DocumentEntry, own: DocumentEntry) -> DocumentEntry:
+    """`common` overridden by `own`, section by section; each entry keeps the place where it stands."""
+    if not (common.is_section and own.is_section):
+        return own
+    merged = dict(common.children)
+    for name, child in own.children.items():
+        merged[name] = merge(merged[name], child) if name in merged else child
+    return DocumentEntry(common.path, common.key, common.line, merged, common.fault)
+
+
+def plain(node: object) -> object:
+    """A section no code here interprets, as plain dicts, lists and scalars."""
+    if isinstance(node, DocumentEntry):
+        return plain(node.value)
+    if isinstance(node, dict):
+        return {str(key): plain(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [plain(value) for value in node]
+    for kind in (bool, int, float, str):  # ruamel's scalars are subclasses that remember their spelling
+        if isinstance(node, kind):
+            return kind(node)
+    return node

@@ -1,0 +1,204 @@
+"""From the entries of a motion file to the steps of core.motions, fitted to a robot."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ruamel.yaml.comments import CommentedSeq
+
+from hexapod_control.config import schema
+from hexapod_control.config.document import DocumentEntry
+from hexapod_control.config.motions.motion_keys import EVERY, FOR_HEIGHT, MotionKey, keys, names
+from hexapod_control.config.motions.step_resources import clash
+from hexapod_control.core.motions.motion_steps import (
+    KINDS,
+    Choreography,
+    JointsStep,
+    MotionError,
+    MotionStep,
+    RepeatStep,
+    TogetherStep,
+)
+from hexapod_control.core.names import JOINTS
+from hexapod_control.core.robot import Robot, Vector
+
+DEEPEST = 8  # steps within steps
+MOST_STEPS = 5000  # that a pass may come to, repetitions counted
+KEYS: Mapping[type[MotionStep], Mapping[str, MotionKey]] = {kind: keys(kind) for kind in KINDS.values()}
+HEAD = keys(Choreography)
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+def motion(root: DocumentEntry, robot: Robot) -> Choreography:
+    """The motion that a file says. Raises MotionFileError."""
+    schema.refuse_unknown(root, dict.fromkeys((*HEAD, FOR_HEIGHT.key)))
+    factor = 1.0
+    if FOR_HEIGHT.key in root.children:
+        factor = robot.walk.height / _number(schema.value(root.children[FOR_HEIGHT.key], FOR_HEIGHT))
+    head = {name: key for name, key in HEAD.items() if key.field != "steps"}
+    fields = _fields(root, head, robot)
+    if not NAME.fullmatch(fields["name"]):
+        raise root.children["name"].error(f'is "{fields["name"]}"', "must be a name of letters, digits and _")
+    entry = root.children.get("steps")
+    if entry is None:
+        raise root.error("is missing", "must be a list of steps", "e.g. - wait: {duration: 1.0}", below="steps")
+    return Choreography(steps=_StepReader(robot, factor).read(entry, 1, 1), **fields)
+
+
+class _StepReader:
+    """Reads lists of steps for one robot."""
+
+    def __init__(self, robot: Robot, factor: float) -> None:
+        self._robot = robot
+        self._factor = factor
+        self._count = 0  # of the steps of a pass
+
+    def read(self, entry: DocumentEntry, depth: int, times: int) -> tuple[MotionStep, ...]:
+        """The steps of a list that is done so many times."""
+        if not isinstance(entry.value, CommentedSeq) or not entry.value:
+            what = "is an empty list" if entry.value == [] else f"is {schema.spell(_said(entry))}"
+            raise entry.error(what, "must be a list of steps", "e.g. - wait: {duration: 1.0}")
+        if depth > DEEPEST:
+            raise entry.error(f"has more than {DEEPEST} steps within each other", "make a flat list of them")
+        self._count += times * len(entry.value)
+        if self._count > MOST_STEPS:
+            raise entry.error(
+                f"makes {self._count} steps of a pass",
+                f"must be at most {MOST_STEPS}",
+                "take loops for what goes on and on",
+            )
+        return tuple(self._step(item, depth, times) for item in entry.items)
+
+    def _step(self, entry: DocumentEntry, depth: int, times: int) -> MotionStep:
+        word, values = _single(entry)
+        kind = KINDS[word]
+        known = KEYS[kind]
+        schema.refuse_unknown(values, dict.fromkeys(known))
+        fields = _fields(values, {name: key for name, key in known.items() if key.field != "steps"}, self._robot)
+        if kind is JointsStep:
+            _refuse_beyond(values, fields["angles"], self._robot)
+        if "steps" in known:
+            inner = values.children.get("steps")
+            if inner is None:
+                raise values.error("is missing", "must be a list of steps", below="steps")
+            repeats = fields.get("times", RepeatStep.__dataclass_fields__["times"].default) if kind is RepeatStep else 1
+            fields["steps"] = self.read(inner, depth + 1, times * repeats)
+            if kind is TogetherStep:
+                _refuse_clash(inner, fields["steps"])
+        place = f"{entry.path}:{entry.line}"
+        if "steps" in known:  # what is in it is scaled already
+            return kind(**fields, place=place)
+        try:
+            return kind(**fields, place=place).scaled(self._factor)
+        except MotionError as error:
+            fitted = f"for this robot's size ({self._factor:.2f} of the file's)" if self._factor != 1.0 else ""
+            raise values.error(str(error), fitted) from None
+
+
+def _single(entry: DocumentEntry) -> tuple[str, DocumentEntry]:
+    """Kind of a step, and the section of its keys."""
+    if isinstance(entry.value, str):  # a step without keys
+        word, values = str(entry.value), DocumentEntry(entry.path, entry.key, entry.line, {}, entry.fault)
+    elif entry.is_section and len(entry.children) == 1:
+        ((word, found),) = entry.children.items()
+        values = DocumentEntry(
+            found.path, found.key, found.line, {} if found.value is None else found.value, found.fault
+        )
+    else:
+        what = f"has {len(entry.children)} keys" if entry.is_section else f"is {schema.spell(_said(entry))}"
+        raise entry.error(what, "must be one step", "e.g. - wait: {duration: 1.0}; indent the keys of a step below it")
+    if word not in KINDS:
+        hint = schema.did_you_mean(word, list(KINDS))
+        raise entry.error(f'is "{word}"', f"must be a step: {', '.join(KINDS)}", hint)
+    return word, values
+
+
+def _refuse_clash(entry: DocumentEntry, steps: tuple[MotionStep, ...]) -> None:
+    found = clash(steps)
+    if found is not None:
+        step, words = found
+        place = entry.items[steps.index(step)]
+        raise place.error(words, "must be steps that go together", "let one follow the other")
+
+
+def _refuse_beyond(values: DocumentEntry, rows: Mapping[str, Vector], robot: Robot) -> None:
+    """Raises MotionFileError for an angle that a joint cannot have."""
+    entry = values.children["angles_deg"]
+    for leg in robot.legs:
+        name = leg.name if leg.name in rows else EVERY
+        for part, joint, angle in zip(JOINTS, leg.joints, rows.get(name, ()), strict=False):
+            if not joint.lower <= angle <= joint.upper:
+                lower, upper = math.degrees(joint.lower), math.degrees(joint.upper)
+                what = f"has {math.degrees(angle):g} deg for the {part} of {leg.name}"
+                raise entry.children[name].error(what, f"its limits are {lower:g} and {upper:g} deg")
+
+
+def _fields(section: DocumentEntry, known: Mapping[str, MotionKey], robot: Robot) -> dict[str, Any]:
+    """The fields that a section gives. Raises MotionFileError for one that is wrong or missing."""
+    fields = {}
+    for name, key in known.items():
+        entry = section.children.get(name)
+        if entry is not None:
+            fields[key.field] = _value(entry, key, robot)
+        elif key.required:
+            raise section.error("is missing", _bound(key, robot), "there is no default for it", below=name)
+    return fields
+
+
+def _value(entry: DocumentEntry, key: MotionKey, robot: Robot) -> Any:
+    if key.columns:
+        return _rows(entry, key, robot)
+    if key.bounds is None:
+        return _text(entry, key, robot)
+    number = _number(schema.value(entry, key.number))
+    if not key.whole:
+        return number * key.factor
+    if not number.is_integer():
+        raise entry.error(f"is {number:g}", "must be a whole number")
+    return int(number)
+
+
+def _number(value: schema.YamlValue) -> float:
+    assert isinstance(value, float)
+    return value
+
+
+def _text(entry: DocumentEntry, key: MotionKey, robot: Robot) -> str:
+    known = names(key, robot)
+    text = entry.value
+    if not isinstance(text, str) or not text.strip() or (known and text not in known):
+        hint = schema.did_you_mean(text, known) if isinstance(text, str) else ""
+        raise entry.error(f"is {schema.spell(_said(entry))}", _bound(key, robot), hint)
+    return str(text)
+
+
+def _rows(entry: DocumentEntry, key: MotionKey, robot: Robot) -> dict[str, Vector]:
+    """Three numbers for each leg that is named."""
+    known = (*robot.leg_names, EVERY)
+    if not entry.is_section or not entry.children:
+        raise entry.error(f"is {schema.spell(_said(entry))}", _bound(key, robot))
+    schema.refuse_unknown(entry, dict.fromkeys(known))
+    rows = {}
+    for leg, child in entry.children.items():
+        values = schema.value(child, key.number)
+        assert isinstance(values, tuple)
+        a, b, c = (key.factor * value for value in values)
+        rows[leg] = (a, b, c)
+    return rows
+
+
+def _bound(key: MotionKey, robot: Robot) -> str:
+    if key.columns:
+        return f"must be a section with rows [{', '.join(key.columns)}] for {EVERY} or {', '.join(robot.leg_names)}"
+    if key.bounds is not None:
+        return schema.bound(key.number)
+    known = names(key, robot)
+    return f"must be one of {', '.join(known)}" if known else "must be a text"
+
+
+def _said(entry: DocumentEntry) -> object:
+    """The value, for `spell`."""
+    return {} if entry.is_section else entry.value

@@ -1,0 +1,108 @@
+"""The keys of a motion file, from the fields of core.motions: nothing about them stands here but their hints."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hexapod_control.config.schema import NumberRow
+from hexapod_control.core.gait.gait_table import gaits
+from hexapod_control.core.motions.motion_steps import Choreography, MotionStep
+from hexapod_control.core.robot import Robot
+
+FOR_HEIGHT = NumberRow("for_height", 1, 0.01, 2.0, "m", "metres, not millimetres?")
+FOR_HEIGHT_TOLD = (
+    f"`{FOR_HEIGHT.key}`",
+    f"{FOR_HEIGHT.lower:g} to {FOR_HEIGHT.upper:g} {FOR_HEIGHT.unit}",
+    "as they are",
+    "",
+    "`walk.height` of the robot that the lengths are for; they are scaled to others",
+)
+HINTS: Mapping[str, str] = {
+    "m": "metres, not millimetres?",
+    "m/s": "metres per second",
+    "s": "seconds, not milliseconds?",
+    "deg": "degrees",
+    "deg/s": "degrees per second",
+}
+EVERY = "all"  # legs of a row
+
+
+@dataclass(frozen=True, slots=True)
+class MotionKey:
+    """One key, as the file says it: degrees instead of radians."""
+
+    name: str  # in the file
+    field: str  # of the dataclass
+    description: str
+    unit: str
+    default: Any  # as the file says it
+    required: bool
+    whole: bool  # numbers only
+    scaled: bool  # with the size of the robot
+    bounds: tuple[float, float] | None  # of a number, or of each number of a row
+    choices: tuple[str, ...]  # of a text; empty: any
+    names: str  # whose names it takes: legs, gaits or nobody's
+    columns: tuple[str, ...]  # of a row per leg; empty for anything else
+    factor: float  # from the file's unit to the field's
+
+    @property
+    def number(self) -> NumberRow:
+        """The row that checks a number, or a list of them."""
+        assert self.bounds is not None
+        return NumberRow(self.name, len(self.columns) or 1, *self.bounds, self.unit, HINTS.get(self.unit, ""))
+
+    @property
+    def told(self) -> tuple[str, str, str, str, str]:
+        """Name, values, default, whether it is scaled, and what it is, in words."""
+        plain = f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
+        default = "required" if self.required else "without end" if plain == "inf" else plain
+        return f"`{self.name}`", self._values, default, "yes" if self.scaled else "", self.description
+
+    @property
+    def _values(self) -> str:
+        if self.columns:
+            return f"by leg, or `{EVERY}`: [{', '.join(self.columns)}] [{self.unit}]"
+        if self.bounds is None:
+            names = f"name of one of the robot's {self.names}" if self.names else "text"
+            return " or ".join(self.choices) or ("list of steps" if self.field == "steps" else names)
+        lower, upper = self.bounds
+        between = f"{lower:g} to {upper:g}" if math.isfinite(upper) else f"from {lower:g}"
+        return f"{'whole number, ' if self.whole else ''}{between} {self.unit}".strip()
+
+
+def keys(kind: type[MotionStep] | type[Choreography]) -> Mapping[str, MotionKey]:
+    """The keys of a kind of step, or of the file itself, by their names in the file."""
+    made = [_key(item) for item in dataclasses.fields(kind) if "description" in item.metadata]
+    return {key.name: key for key in made}
+
+
+def _key(item: dataclasses.Field[Any]) -> MotionKey:
+    told = item.metadata
+    factor = math.pi / 180.0 if told.get("degrees") else 1.0
+    bounds = told.get("each") or ((told["lower"], told["upper"]) if "lower" in told else None)
+    default = None if item.default is dataclasses.MISSING else item.default
+    return MotionKey(
+        name=item.name if factor == 1.0 else f"{item.name}_deg",
+        field=item.name,
+        description=told["description"],
+        unit=told["unit"] if factor == 1.0 else told["unit"].replace("rad", "deg"),
+        default=default / factor if isinstance(default, float) else default,
+        required=default in (None, "", ()),
+        whole=type(default) is int,
+        scaled=bool(told.get("length")),
+        bounds=(round(bounds[0] / factor, 9), round(bounds[1] / factor, 9)) if bounds else None,
+        choices=told.get("choices", ()),
+        names=told.get("names", ""),
+        columns=told.get("columns", ()),
+        factor=factor,
+    )
+
+
+def names(key: MotionKey, robot: Robot) -> tuple[str, ...]:
+    """What a text may be; empty: anything."""
+    known = {"legs": robot.leg_names, "gaits": tuple(gaits(robot.leg_names)), "": key.choices}
+    return known[key.names]

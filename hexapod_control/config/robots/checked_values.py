@@ -1,0 +1,54 @@
+"""Checked values of one section, by dotted key, that still know where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hexapod_control.config import schema
+from hexapod_control.config.document import DocumentEntry
+from hexapod_control.core.robot import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedValues:
+    """Entries and their values, both by the dotted key of their row."""
+
+    entries: dict[str, DocumentEntry]
+    values: dict[str, schema.YamlValue]
+
+    @classmethod
+    def checked(cls, section: DocumentEntry, rows: Sequence[schema.KeyRow]) -> CheckedValues:
+        """All rows read below a section. Raises RobotFileError for a missing or a wrong one."""
+        entries = {row.key: schema.require(section, row) for row in rows}
+        return cls(entries, {row.key: schema.value(entries[row.key], row) for row in rows})
+
+    def joined(self, other: CheckedValues) -> CheckedValues:
+        """The values of both."""
+        return CheckedValues({**self.entries, **other.entries}, {**self.values, **other.values})
+
+    def number(self, key: str) -> float:
+        """A number."""
+        value = self.values[key]
+        assert isinstance(value, float)
+        return value
+
+    def text(self, key: str) -> str:
+        """A text."""
+        value = self.values[key]
+        assert isinstance(value, str)
+        return value
+
+    def point(self, key: str) -> tuple[float, float]:
+        """Two numbers."""
+        value = self.values[key]
+        assert isinstance(value, tuple)
+        x, y = value
+        return x, y
+
+    def vector(self, key: str) -> Vector:
+        """Three numbers."""
+        value = self.values[key]
+        assert isinstance(value, tuple)
+        x, y, z = value
+        return x, y, z

@@ -1,0 +1,89 @@
+"""Values of a robot file that are each in bounds but impossible together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hexapod_control.config.robots.checked_values import CheckedValues
+from hexapod_control.config.schema import did_you_mean
+from hexapod_control.core.gait.gait_table import gaits
+from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, base_to_hip, leg_inverse
+from hexapod_control.core.names import JOINTS
+from hexapod_control.core.robot import Leg, Robot
+
+_SAME_PLACE = 0.001  # [m] hips nearer than this are one hip
+_ANY_ANGLE = {"lower": -math.pi, "upper": math.pi}  # [rad]
+
+
+def check(robot: Robot, whole: CheckedValues, legs: Sequence[CheckedValues]) -> None:
+    """Raise RobotFileError for the first impossible thing; `whole` and `legs` know the lines."""
+    _check_walk(robot, whole)
+    _check_hips(robot, legs)
+    for leg, values in zip(robot.legs, legs, strict=True):
+        _check_tibia(robot, leg, values)
+        _check_neutral(robot, leg, values)
+
+
+def _check_walk(robot: Robot, whole: CheckedValues) -> None:
+    walk, body = robot.walk, robot.body
+    names = tuple(gaits(robot.leg_names))
+    if walk.gait not in names:
+        raise whole.entries["walk.gait"].error(
+            f'is "{walk.gait}"', f"must be one of {', '.join(names)}", did_you_mean(walk.gait, names)
+        )
+    belly = body.size[2] / 2.0 - body.center[2]
+    if walk.height <= belly:
+        raise whole.entries["walk.height"].error(
+            f"is {walk.height:g}", f"must be above {belly:g} m", "else the underside of body.size is on the ground"
+        )
+    if walk.lift_height > walk.height:
+        raise whole.entries["walk.lift_height"].error(
+            f"is {walk.lift_height:g}", f"must be at most walk.height, {walk.height:g} m"
+        )
+
+
+def _check_hips(robot: Robot, legs: Sequence[CheckedValues]) -> None:
+    for i, leg in enumerate(robot.legs):
+        for other in robot.legs[:i]:
+            if math.dist(leg.hip, other.hip) < _SAME_PLACE:
+                hip = "[" + ", ".join(f"{c:g}" for c in leg.hip) + "]"
+                other_hip = f"must differ from legs.{other.name}.hip"
+                raise legs[i].entries["hip"].error(f"is {hip}", other_hip, "two legs cannot be mounted in one place")
+
+
+def _check_tibia(robot: Robot, leg: Leg, values: CheckedValues) -> None:
+    shortest = 2.0 * (robot.foot_radius + leg.tibia.radius)
+    if leg.tibia.length <= shortest:
+        raise values.entries["tibia.length"].error(
+            f"is {leg.tibia.length:g}", f"must be above {shortest:g} m", "it must hold twice tibia.radius + foot.radius"
+        )
+
+
+def _check_neutral(robot: Robot, leg: Leg, values: CheckedValues) -> None:
+    """The neutral foothold must be reached, knee up, at the height of the walk."""
+    x, y = leg.foothold
+    ball = (x, y, robot.foot_radius - robot.walk.height)
+    solution = leg_inverse(leg, base_to_hip(leg, ball), (0.0, 0.0, 0.0))
+    if solution.reason is None:
+        return
+    where = f"is [{x:g}, {y:g}]"
+    if solution.reason is UnreachableReason.JOINT_LIMIT:
+        raise values.entries["foothold"].error(where, *_limit(robot, leg, values))
+    bound = f"must be in reach of leg {leg.name} at walk.height {robot.walk.height:g} m"
+    hint = f"{solution.reason.value} ({solution.excess * 1000.0:.0f} mm)"
+    raise values.entries["foothold"].error(where, bound, f"it is {hint}: check hip, lengths and walk.height")
+
+
+def _limit(robot: Robot, leg: Leg, values: CheckedValues) -> tuple[str, str]:
+    """Bound and hint for a neutral stance outside the joint limits: which joint, and how far."""
+    free = replace(leg, **{f"{name}_joint": replace(getattr(leg, f"{name}_joint"), **_ANY_ANGLE) for name in JOINTS})
+    x, y = leg.foothold
+    angles = leg_inverse(free, base_to_hip(leg, (x, y, robot.foot_radius - robot.walk.height)), (0.0, 0.0, 0.0)).joints
+    for name, angle, joint in zip(JOINTS, angles, leg.joints, strict=True):
+        if not joint.lower <= angle <= joint.upper:
+            lower, upper = (values.number(f"joints.{name}.{side}_deg") for side in ("lower", "upper"))
+            need = f"needs joints.{name} at {math.degrees(angle):.1f} deg, must be within {lower:g} and {upper:g} deg"
+            return need, "check yaw_deg, foothold and the joint's limits"
+    raise AssertionError("a joint limit was reported but none is exceeded")

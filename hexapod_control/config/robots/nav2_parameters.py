@@ -1,0 +1,200 @@
+"""What Nav2 must know of a robot, filled into a parameter file of Nav2: limits, footprint, distances that follow.
+
+Limits are a share of what the gait can do, and what the planner takes to get there and back to rest, measured on it.
+Along two axes at once the robot does less than along each; the planner then scales the whole twist.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.kinematics.body_pose import NEUTRAL
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.robot import Point, Robot
+from hexapod_control.core.statics.static_stability import convex_hull
+from hexapod_control.core.walking.walk_controller import WalkController
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.stance_regions import IN_FLIGHT
+
+SHARE = 0.9  # of the greatest speeds: the rest is for the corrections of a controller along the other axes
+TICK = 0.02  # [s] of the walk that is measured
+LONGEST = 30.0  # [s] in which a robot gets to its speed
+CORNERS = 8  # of the polygon round one stance region
+EXTRA = 0.001  # [m] by which regions are taken larger: coordinates are rounded
+CLEARANCE = 0.2  # [m] by which costs reach beyond the footprint
+POINT = 0.025  # [m] between two points of a path: half a cell of the global costmap
+MOST_POINTS = 20  # Nav2's own offset, for robots with a horizon of more than a metre
+
+
+class Nav2FileError(ValueError):
+    """A parameter file of Nav2 that cannot be filled in: the key and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nav2Robot:
+    """A robot as Nav2 sees it."""
+
+    velocity: Twist  # [m/s, m/s, rad/s] greatest along each axis, the same both ways
+    acceleration: Twist  # [per s] from rest to that
+    deceleration: Twist  # [per s] and back to rest, positive
+    footprint: tuple[Point, ...]  # [m] in base_footprint, counter-clockwise
+
+    @property
+    def radius(self) -> float:
+        """Distance [m] of the farthest corner of the footprint."""
+        return max(math.hypot(*corner) for corner in self.footprint)
+
+
+def describe(robot: Robot, gait: str = "") -> Nav2Robot:
+    """The robot in a gait, else in that of its file. Raises ValueError if it cannot walk or has no such gait."""
+    capabilities = Capabilities.of(robot)
+    name = gait or robot.walk.gait
+    if name not in capabilities.gaits:
+        raise ValueError(f"unknown gait {name!r}; known: {', '.join(capabilities.gaits)}")
+    top = Twist(*(_floor(SHARE * v) for v in _walk(capabilities, capabilities.gaits[name]).maxima()))
+    axes = (Twist(top.vx, 0.0, 0.0), Twist(0.0, top.vy, 0.0), Twist(0.0, 0.0, top.wz))
+    up, down = zip(
+        *(_rates(_walk(capabilities, capabilities.gaits[name]), capabilities, goal) for goal in axes), strict=True
+    )
+    return Nav2Robot(top, Twist(*up), Twist(*down), footprint(capabilities))
+
+
+def _walk(capabilities: Capabilities, gait: Gait) -> WalkController:
+    return WalkController(
+        capabilities, capabilities.stances.at(capabilities.robot.walk.height).footholds, NEUTRAL, gait
+    )
+
+
+def _rates(walk: WalkController, capabilities: Capabilities, goal: Twist) -> tuple[float, float]:
+    """Mean acceleration to most of `goal`, a speed along one axis, and deceleration [per s] back to rest."""
+    row: Sequence[LegJoints] | None = joints_at_offset(
+        capabilities.robot, capabilities.stances.at(capabilities.robot.walk.height).footholds, 0.0
+    )
+    assert row is not None  # Capabilities.of has checked it
+    found = []
+    for wanted in (goal, ZERO):
+        walk.drive(wanted)
+        start, end = max(map(abs, walk.twist)), max(map(abs, wanted))
+        ticks = 0
+        while abs(max(map(abs, walk.twist)) - end) > (1.0 - SHARE) * max(map(abs, goal)) and ticks * TICK < LONGEST:
+            row = walk.advance(TICK, row).joints
+            ticks += 1
+        found.append(_floor(abs(max(map(abs, walk.twist)) - start) / (max(1, ticks) * TICK)))
+    return found[0], found[1]
+
+
+def _floor(value: float) -> float:
+    """Rounded down to three digits after the point: a limit never grows by rounding."""
+    return math.floor(value * 1000.0) / 1000.0
+
+
+def footprint(capabilities: Capabilities) -> tuple[Point, ...]:
+    """Polygon [m, base_footprint] round the stance regions with the swings over them, the knees and the body."""
+    robot = capabilities.robot
+    stance = capabilities.stances.at(robot.walk.height)
+    points = []
+    for leg, (x, y), region in zip(robot.legs, stance.footholds, stance.radii, strict=True):
+        reach = IN_FLIGHT * region + max(robot.foot_radius, leg.tibia.radius) + EXTRA
+        points += _round((x, y), reach)
+    joints = joints_at_offset(robot, stance.footholds, 0.0)
+    assert joints is not None
+    for leg, row in zip(robot.legs, joints, strict=True):
+        x, y, _ = hip_to_base(leg, leg_forward(leg, row)[0])
+        points += _round((x, y), leg.femur.radius + EXTRA)
+    (length, width, _), (x, y, _) = robot.body.size, robot.body.center
+    points += [(x + a * length / 2, y + b * width / 2) for a in (-1, 1) for b in (-1, 1)]
+    return tuple(convex_hull([(round(x, 3), round(y, 3)) for x, y in points]))
+
+
+def _round(center: Point, radius: float) -> list[Point]:
+    """Corners of a regular polygon that contains the disc."""
+    corner = radius / math.cos(math.pi / CORNERS)
+    angles = ((k + 0.5) * math.tau / CORNERS for k in range(CORNERS))
+    return [(center[0] + corner * math.cos(a), center[1] + corner * math.sin(a)) for a in angles]
+
+
+def values(robot: Nav2Robot, horizon: float) -> dict[str, object]:
+    """What is filled in, by dotted key; `horizon` [s] is that of the controller."""
+    (vx, vy, wz), (ax, ay, az), (bx, by, bz) = robot.velocity, robot.acceleration, robot.deceleration
+    ahead = round(vx * horizon, 2)  # [m]
+    polygon = "[" + ", ".join(f"[{x:g}, {y:g}]" for x, y in robot.footprint) + "]"
+    path = {"vx_max": vx, "vx_min": -vx, "vy_max": vy, "wz_max": wz}
+    path |= {"ax_max": ax, "ax_min": -bx, "ay_max": ay, "ay_min": -by, "az_max": min(az, bz)}
+    path |= {"vx_std": round(0.4 * vx, 3), "vy_std": round(0.4 * vy, 3), "wz_std": round(0.4 * wz, 3)}
+    critics = {
+        "GoalCritic.threshold_to_consider": ahead,
+        "PathAlignCritic.offset_from_furthest": min(MOST_POINTS, max(1, int(ahead / POINT / 2))),
+        "PathFollowCritic.threshold_to_consider": ahead,
+    }
+    smoother = {
+        "max_velocity": [vx, vy, wz],
+        "min_velocity": [-vx, -vy, -wz],
+        "max_accel": [ax, ay, az],
+        "max_decel": [-bx, -by, -bz],
+    }
+    spin = {"max_rotational_vel": wz, "min_rotational_vel": round(0.2 * wz, 3), "rotational_acc_lim": min(az, bz)}
+    costmap = {
+        "footprint": polygon,
+        "inflation_layer.inflation_radius": round(robot.radius + CLEARANCE, 2),
+    }
+    return {
+        **_under("controller_server.ros__parameters.FollowPath", {**path, "prune_distance": round(1.2 * ahead, 2)}),
+        **_under("controller_server.ros__parameters.FollowPath", critics),
+        **_under("velocity_smoother.ros__parameters", smoother),
+        **_under("behavior_server.ros__parameters", spin),
+        **_under("local_costmap.local_costmap.ros__parameters", costmap),
+        **_under("global_costmap.global_costmap.ros__parameters", costmap),
+    }
+
+
+def _under(prefix: str, entries: Mapping[str, object]) -> dict[str, object]:
+    return {f"{prefix}.{name}": value for name, value in entries.items()}
+
+
+def fill(text: str, robot: Nav2Robot) -> str:
+    """A parameter file of Nav2 with the robot's values in it; all else, comments too, stays. Raises Nav2FileError."""
+    yaml = YAML(typ="rt", pure=True)
+    yaml.preserve_quotes = True
+    yaml.width = 108
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    try:
+        document = yaml.load(text)
+    except YAMLError as error:
+        raise Nav2FileError(f"is not valid YAML: {' '.join(str(error).split())}") from error
+    horizon = 1.0
+    for name in ("model_dt", "time_steps"):
+        section, key = _place(document, f"controller_server.ros__parameters.FollowPath.{name}")
+        if not isinstance(section[key], int | float):
+            raise Nav2FileError(f"FollowPath.{name}: must be a number, is {section[key]!r}")
+        horizon *= float(section[key])
+    for name, value in values(robot, horizon).items():
+        section, key = _place(document, name)
+        if isinstance(value, list) and isinstance(section[key], list) and len(section[key]) == len(value):
+            section[key][:] = value
+        else:
+            section[key] = DoubleQuotedScalarString(value) if isinstance(value, str) else value
+    stream = io.StringIO()
+    yaml.dump(document, stream)
+    return stream.getvalue()
+
+
+def _place(document: object, name: str) -> tuple[CommentedMap, str]:
+    """The section in which a dotted key stands, and the key."""
+    *sections, key = name.split(".")
+    found = document
+    for section in (*sections, key):
+        if not isinstance(found, CommentedMap) or section not in found:
+            raise Nav2FileError(f"{name}: is missing; start from a copy of config/nav2.yaml")
+        parent, found = found, found[section]
+    return parent, key

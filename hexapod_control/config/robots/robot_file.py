@@ -1,0 +1,153 @@
+"""Robot files: a name or a path in, a validated robot out."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from hexapod_control.config import schema
+from hexapod_control.config.document import DocumentEntry, merge, plain, read
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots.checked_values import CheckedValues
+from hexapod_control.config.robots.consistency import check
+from hexapod_control.config.shipped_files import known, named
+from hexapod_control.core.robot import (
+    Body,
+    Joint,
+    Leg,
+    Robot,
+    Segment,
+    WalkDefaults,
+)
+
+__all__ = ["RobotFile", "RobotFileError", "known_robots", "load"]
+
+_PLACE = tuple(row.key for row in schema.PLACE)
+
+
+@dataclass(frozen=True, slots=True)
+class RobotFile:
+    """A validated robot file."""
+
+    path: Path  # absolute
+    robot: Robot
+    servo_model: str  # of the first leg
+    servo_source: str  # where the servo's figures come from
+    servos: object  # section `servos` as plain data, None if absent: the driver's
+    odometry_scale: object  # section `odometry_scale` as plain data, None if absent
+
+
+def known_robots() -> tuple[str, ...]:
+    """Names of the robots that come with the package."""
+    return known("robots")
+
+
+def resolve(name_or_path: str | Path) -> Path:
+    """Absolute path of a robot file: anything with a slash or ending in .yaml is a path, the rest a name."""
+    return named("robots", name_or_path, RobotFileError)
+
+
+def load(name_or_path: str | Path) -> RobotFile:
+    """The robot of a name that comes with the package, or of a file. Raises RobotFileError."""
+    path = resolve(name_or_path)
+    root = read(path)
+    _refuse_unknown(root)
+    whole = CheckedValues.checked(root, schema.ROBOT)
+    common = _section(root, "leg")
+    legs = [_leg_values(common, entry) for entry in _section(root, "legs").children.values()]
+    names = list(root.children["legs"].children)
+    robot = _robot(whole, tuple(_leg(name, values) for name, values in zip(names, legs, strict=True)))
+    check(robot, whole, legs)
+    raw = {name: plain(root.children[name]) if name in root.children else None for name in schema.RAW}
+    return RobotFile(path, robot, legs[0].text("servo.model"), legs[0].text("servo.source"), **raw)
+
+
+def _refuse_unknown(root: DocumentEntry) -> None:
+    top = schema.known_keys(row.key for row in schema.ROBOT)
+    leg = schema.known_keys(row.key for row in schema.COMMON)
+    schema.refuse_unknown(root, {**top, "leg": leg, "legs": None, **dict.fromkeys(schema.RAW)})
+    legs = _section(root, "legs")
+    for name, entry in legs.children.items():
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+            raise entry.error("is no name for a leg", "must be small letters, digits and _", "e.g. left_front")
+        schema.refuse_unknown(entry, {**dict.fromkeys(_PLACE), **leg})
+    if len(legs.children) < 4:
+        raise legs.error(f"has {len(legs.children)} legs", "must have at least 4", "three must stand while one swings")
+
+
+def _section(root: DocumentEntry, name: str) -> DocumentEntry:
+    entry = root.children.get(name)
+    if entry is None:
+        raise root.error("is missing", "must be a section", "every key is required", below=name)
+    if not entry.is_section:
+        raise entry.error(f"is {schema.spell(entry.value)}", "must be a section")
+    return entry
+
+
+def _leg_values(common: DocumentEntry, own: DocumentEntry) -> CheckedValues:
+    """One leg's values: its place and the common ones with its own overrides."""
+    place = CheckedValues.checked(own, schema.PLACE)
+    overrides = {name: child for name, child in own.children.items() if name not in _PLACE}
+    merged = merge(common, DocumentEntry(own.path, own.key, own.line, overrides))
+    return place.joined(CheckedValues.checked(merged, schema.COMMON))
+
+
+def _leg(name: str, values: CheckedValues) -> Leg:
+    return Leg(
+        name=name,
+        hip=values.vector("hip"),
+        hip_yaw=math.radians(values.number("yaw_deg")),
+        coxa=_segment(values, "coxa"),
+        femur=_segment(values, "femur"),
+        tibia=_segment(values, "tibia"),
+        femur_lateral=values.number("femur.lateral_offset"),
+        femur_vertical=values.number("femur.vertical_offset"),
+        coxa_joint=_joint(values, "coxa"),
+        femur_joint=_joint(values, "femur"),
+        tibia_joint=_joint(values, "tibia"),
+        foothold=values.point("foothold"),
+    )
+
+
+def _segment(values: CheckedValues, name: str) -> Segment:
+    return Segment(*(values.number(f"{name}.{key}") for key in ("length", "mass", "radius")))
+
+
+def _joint(values: CheckedValues, name: str) -> Joint:
+    lower, upper = (f"joints.{name}.{side}_deg" for side in ("lower", "upper"))
+    if values.number(lower) >= values.number(upper):
+        entry = values.entries[lower]
+        what = f"is {values.number(lower):g}, upper_deg is {values.number(upper):g}"
+        raise entry.error(what, "must be below upper_deg", "are the two swapped?")
+    if values.number(upper) - values.number(lower) < 10.0:
+        what = f"is {values.number(lower):g}, upper_deg is {values.number(upper):g}"
+        raise values.entries[lower].error(what, "must leave the joint at least 10 deg", "degrees, not radians?")
+    return Joint(
+        math.radians(values.number(lower)),
+        math.radians(values.number(upper)),
+        *(values.number(f"servo.{key}") for key in ("no_load_speed", "stall_torque", "stiffness")),
+    )
+
+
+def _robot(values: CheckedValues, legs: tuple[Leg, ...]) -> Robot:
+    return Robot(
+        name=values.text("name"),
+        body=Body(
+            size=values.vector("body.size"),
+            center=values.vector("body.center"),
+            mass=values.number("body.mass"),
+            center_of_mass=values.vector("body.center_of_mass"),
+        ),
+        legs=legs,
+        foot_radius=values.number("foot.radius"),
+        imu=values.vector("imu.position"),
+        walk=WalkDefaults(
+            gait=values.text("walk.gait"),
+            height=values.number("walk.height"),
+            swing_time=values.number("walk.swing_time"),
+            lift_height=values.number("walk.lift_height"),
+            preload=values.number("walk.preload"),
+        ),
+    )

@@ -1,0 +1,138 @@
+"""One section written into a robot file: all other lines stay as they are, within it comments and order do."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots.robot_file import load, resolve
+from hexapod_control.config.schema import RAW
+
+
+def own_file(name_or_path: str | Path) -> Path:
+    """The file to write to. Raises RobotFileError for a robot that comes with the package, or a missing file."""
+    text, path = str(name_or_path), resolve(name_or_path)
+    if "/" not in text and not text.endswith((".yaml", ".yml")):
+        copy = f"cp {path} ./my_{text}.yaml"
+        raise RobotFileError(
+            Path(text), None, "", "comes with the package", "is not written to", f"copy it first: {copy}"
+        )
+    load(path)
+    if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
+        raise RobotFileError(path, None, "", "cannot be written to", "it or its folder is read-only", "copy it first")
+    return path
+
+
+def save_section(path: Path, name: str, data: Mapping[str, Any]) -> Path:
+    """Writes the section `name` (servos or odometry_scale) of a robot file; returns the dated copy of what it was.
+
+    The new file is complete before it takes the place of the old one. Raises RobotFileError, and OSError if the disk
+    is full: the old file is then still there.
+    """
+    if name not in RAW:
+        raise ValueError(f"{name} is no section that is written, those are {', '.join(RAW)}")
+    path = path.expanduser().resolve()  # the file, not a link to it
+    with path.open(encoding="utf-8", newline="") as file:
+        old = file.read()
+    new = with_section(old, name, data)
+    with tempfile.NamedTemporaryFile(
+        "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8", newline=""
+    ) as file:
+        try:
+            file.write(new)
+            file.flush()
+            os.fsync(file.fileno())
+            load(file.name)
+            shutil.copymode(path, file.name)
+            backup = _backup(path)
+            os.replace(file.name, path)
+        except RobotFileError as error:
+            os.unlink(file.name)
+            raise RobotFileError(path, None, name, f"was not written: {error}") from None
+        except BaseException:
+            os.unlink(file.name)
+            raise
+    return backup
+
+
+def _backup(path: Path) -> Path:
+    """A copy beside the file, named after the time."""
+    stem = f"{path.name}.{time.strftime('%Y-%m-%d_%H-%M-%S')}"
+    copy = next(c for c in (path.with_name(f"{stem}{n}.bak") for n in ("", *range(2, 1000))) if not c.exists())
+    shutil.copy2(path, copy)
+    return copy
+
+
+def with_section(text: str, name: str, data: Mapping[str, Any]) -> str:
+    """The text of a YAML file with a section replaced, or put at its end."""
+    end = "\r\n" if "\r\n" in text else "\n"
+    yaml = YAML(typ="rt", pure=True)
+    yaml.preserve_quotes = True
+    yaml.width = 4096
+    document = yaml.load(text)
+    lines = text.splitlines(keepends=True)
+    if name in document:
+        first = document.lc.data[name][0]
+        after = min((place[0] for place in document.lc.data.values() if place[0] > first), default=len(lines))
+        last = first + len(_trimmed(lines[first:after]))
+    else:
+        if lines and not lines[-1].endswith("\n"):
+            lines[-1] += end
+        lines.append(end)
+        first = last = len(lines)
+    old = document.get(name)
+    section = _updated(old, data) if isinstance(old, CommentedMap) else _nested(data, 0)
+    fresh = CommentedMap({name: section})
+    if isinstance(old, CommentedMap):
+        fresh.ca.items.update({name: document.ca.items[name]} if name in document.ca.items else {})
+    written = io.StringIO()
+    yaml.dump(fresh, written)
+    own = _trimmed(written.getvalue().splitlines(keepends=True))
+    begin = next(k for k, line in enumerate(own) if line.startswith((name, f"'{name}", f'"{name}')))
+    own = [line.rstrip("\r\n") + end for line in own[begin:]]
+    return "".join([*lines[:first], *own, *lines[last:]])
+
+
+def _trimmed(lines: list[str]) -> list[str]:
+    """Without the empty lines and comments at the end that belong to what follows."""
+    count = len(lines)
+    while count and (not lines[count - 1].strip() or lines[count - 1].startswith("#")):
+        count -= 1
+    return lines[:count]
+
+
+def _updated(old: CommentedMap, data: Mapping[str, Any]) -> CommentedMap:
+    """The old section with the values of the new one: what has not changed keeps its spelling and comments."""
+    for key in [key for key in old if str(key) not in data]:
+        del old[key]
+    for key, value in data.items():
+        if isinstance(value, Mapping) and isinstance(old.get(key), CommentedMap):
+            _updated(old[key], value)
+        elif key not in old or old[key] != value:
+            old[key] = _nested(value, 1)
+    return old
+
+
+def _nested(value: Any, depth: int) -> Any:
+    """Plain data as ruamel's; the innermost mappings and lists stand in one line."""
+    if isinstance(value, Mapping):
+        found = CommentedMap({key: _nested(item, depth + 1) for key, item in value.items()})
+        if depth and not any(isinstance(item, Mapping | list | tuple) for item in value.values()):
+            found.fa.set_flow_style()
+        return found
+    if isinstance(value, list | tuple):
+        items = CommentedSeq(_nested(item, depth + 1) for item in value)
+        if not any(isinstance(item, Mapping) for item in value):
+            items.fa.set_flow_style()
+        return items
+    return value

@@ -1,0 +1,95 @@
+"""When each leg lifts off: the clock of the gait, and a planned change to another gait.
+
+Times are in units of the swing time, so that the swing time may vary without touching the schedule. A leg
+holds a countdown to its next lift-off; lifting off it is set forward by one cycle. A change of gait is a plan:
+leave the old gait in `leave` from now, enter the new one at a phase. It is known ahead, so that a landing
+foot can be aimed for the stance it will really have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hexapod_control.core.gait.gait_table import Gait
+
+SHORTEST = 0.1  # [swing times] of a stance: a leg due sooner after its touch-down lifts off in its next turn
+
+
+@dataclass(frozen=True, slots=True)
+class GaitChange:
+    """A planned change of gait."""
+
+    gait: Gait  # to enter
+    phase: float  # at which it is entered
+    leave: float  # time from now [swing times]
+
+
+class GaitClock:
+    """Lift-off times of all legs."""
+
+    def __init__(self, gait: Gait) -> None:
+        """Starts at phase 0 of the gait."""
+        self.gait = gait
+        self.change: GaitChange | None = None
+        self.phase = 0.0
+        self.until: list[float] = []  # per leg: time to its next lift-off in this gait [swing times]
+        self.enter(gait, 0.0)
+
+    def copy(self) -> GaitClock:
+        """An independent schedule in the same state."""
+        other = GaitClock.__new__(GaitClock)
+        other.gait, other.change, other.phase, other.until = self.gait, self.change, self.phase, self.until[:]
+        return other
+
+    def enter(self, gait: Gait, phase: float) -> None:
+        """Goes to a phase of a gait at once."""
+        self.gait, self.phase, self.change = gait, phase, None
+        self.until = [gait.until_lift_off(leg, phase) for leg in range(len(gait.lift_off))]
+
+    def advance(self, step: float, flight: list[float]) -> list[tuple[int, float]]:
+        """Moves the clock on by `step` and tells who lifted off: (leg, time since its lift-off), in leg order.
+
+        `flight` is the time each leg still needs to its touch-down at the start of the step, 0 if planted.
+        All times in swing times. A leg due while it is still in flight, or nearly, lifts off in its next turn.
+        """
+        if self.change is not None and self.change.leave <= step:
+            change = self.change
+            lifted = self._run(change.leave, flight)
+            left = [max(0.0, f - change.leave) for f in flight]
+            for leg, since in lifted:
+                left[leg] = 1.0 - since
+            self.enter(change.gait, change.phase)
+            rest = step - change.leave
+            return [(leg, since + rest) for leg, since in lifted] + self._run(rest, left)
+        lifted = self._run(step, flight)
+        if self.change is not None:
+            self.change = GaitChange(self.change.gait, self.change.phase, self.change.leave - step)
+        return lifted
+
+    def _run(self, step: float, flight: list[float]) -> list[tuple[int, float]]:
+        lifted = []
+        cycle = self.gait.cycle
+        until = self.until
+        for leg in range(len(until)):
+            left = until[leg] - step
+            if left <= 0.0:
+                if flight[leg] == 0.0 or flight[leg] + SHORTEST <= until[leg]:
+                    lifted.append((leg, -left))
+                left += cycle
+            until[leg] = left
+        self.phase = (self.phase + step / cycle) % 1.0
+        return lifted
+
+    def stance(self, leg: int, flight: float) -> float:
+        """Time a leg stands from its touch-down, in `flight` from now, or from now if 0, as planned [swing times]."""
+        cycle = self.gait.cycle
+        change = self.change
+        earliest = flight + SHORTEST if flight > 0.0 else 0.0
+        lift_off = self.until[leg]
+        if lift_off < earliest:
+            lift_off += cycle
+        if change is not None and lift_off >= change.leave:
+            lift_off = change.leave + change.gait.until_lift_off(leg, change.phase)
+            if lift_off < earliest:
+                lift_off += change.gait.cycle
+        return lift_off - flight

@@ -1,0 +1,15 @@
+"""Arrays of floats, as every part of the package passes them around."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def read_only(values: object) -> Array:
+    """A float64 copy that cannot be written to."""
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,184 @@
+"""How near neighbouring legs come to each other: the gap between their femurs and tibias.
+
+Every femur and tibia is a capsule: a segment (femur axis to knee, knee to the centre of the foot's ball) with the
+radius of the robot file; a tibia is as thick as its ball where that is thicker, so the capsules contain the bars and
+balls of the URDF. Each leg is held against the next one round the body. Everything is in base_link.
+
+A leg stands in a vertical plane, so from above it is a line. Its extent along a fixed axis of each pair takes few
+operations and gives a lower bound of the gap: in ordinary walking that is all there is to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from math import atan2, cos, dist, hypot, sin, sqrt
+from typing import NamedTuple
+
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints
+from hexapod_control.core.robot import Leg, Robot, Vector
+
+ENOUGH = 0.05  # [m] a gap as wide as this is not measured: no leg comes that much nearer within a tick
+
+
+class LegClearance(NamedTuple):
+    """The narrowest place between two neighbouring legs."""
+
+    distance: float  # [m] from surface to surface, negative where they overlap; at most what was enough
+    legs: tuple[int, int] | None  # rows of the two legs; None if all are as far apart as is enough
+
+
+class LegCapsule(NamedTuple):
+    """All points within a radius of a segment."""
+
+    start: Vector  # [m]
+    end: Vector  # [m]
+    radius: float  # [m]
+
+
+class LegSpan(NamedTuple):
+    """What the view of a leg from above needs, and its axis towards the next leg and from the one before."""
+
+    row: int
+    hip: tuple[float, float]  # [m]
+    yaw: float  # [rad]
+    lengths: tuple[float, float, float, float]  # [m] coxa, femur, tibia, lateral offset
+    ahead: tuple[float, float]  # unit vector towards the next leg
+    behind: tuple[float, float]  # unit vector from the leg before to this one
+    thickness: float  # [m] of this leg and the next: the sum of their greatest radii
+
+
+@dataclass(frozen=True, slots=True)
+class LegNeighbours:
+    """The legs of one robot in their order round the body, each the neighbour of the next, the last of the first."""
+
+    robot: Robot
+    spans: tuple[LegSpan, ...]
+
+    @classmethod
+    @lru_cache(maxsize=8)
+    def of(cls, robot: Robot) -> LegNeighbours:
+        """Computed once per robot; keep it, as to look it up takes longer than a gap (a robot's hash is deep)."""
+        middles = [(leg.hip[0] + leg.foothold[0], leg.hip[1] + leg.foothold[1]) for leg in robot.legs]
+        x, y = (sum(column) / len(middles) for column in zip(*middles, strict=True))
+        order = sorted(range(len(middles)), key=lambda row: atan2(middles[row][1] - y, middles[row][0] - x))
+        after = [*order[1:], order[0]]
+        # From middle to middle the legs of a pair are far apart all along: their neutral directions spread about it.
+        axes = [_unit(middles[a], middles[b]) for a, b in zip(order, after, strict=True)]
+        thick = [max(radii(leg, robot)) for leg in robot.legs]
+        spans = tuple(
+            _span(robot, a, ahead, behind, thick[a] + thick[b])
+            for a, b, ahead, behind in zip(order, after, axes, [axes[-1], *axes[:-1]], strict=True)
+        )
+        return cls(robot, spans)
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """Rows of the legs that are neighbours."""
+        rows = [span.row for span in self.spans]
+        return tuple(zip(rows, [*rows[1:], rows[0]], strict=True))
+
+    def gap(self, joints: Sequence[LegJoints], enough: float = ENOUGH) -> LegClearance:
+        """The narrowest gap for joints (n, 3) [rad]; one wider than `enough` [m] is said to be just that."""
+        best = LegClearance(enough, None)
+        fronts, backs = self._extents(joints)
+        for number, (span, front) in enumerate(zip(self.spans, fronts, strict=True), 1 - len(fronts)):
+            if backs[number] - front - span.thickness < best.distance:
+                pair = span.row, self.spans[number].row
+                first, second = (capsules(self.robot, row, joints[row]) for row in pair)
+                distance = between(first, second, best.distance)
+                if distance < best.distance:
+                    best = LegClearance(distance, pair)
+        return best
+
+    def _extents(self, joints: Sequence[LegJoints]) -> tuple[list[float], list[float]]:
+        """How far [m] each leg's segments reach along the axis ahead, and where they begin along the one behind."""
+        fronts, backs = [], []
+        for row, (hip_x, hip_y), yaw, (coxa, femur, tibia, lateral), ahead, behind, _ in self.spans:
+            turn, lift, bend = joints[row]
+            heading = yaw + turn
+            c, s = cos(heading), sin(heading)
+            knee = coxa + femur * cos(lift)
+            foot = knee + tibia * cos(lift + bend)
+            far = knee if knee > foot else foot
+            near = foot if foot < knee else knee
+            if coxa > far:
+                far = coxa
+            elif coxa < near:
+                near = coxa
+            x, y = hip_x - lateral * s, hip_y + lateral * c
+            ux, uy = ahead
+            along = ux * c + uy * s
+            fronts.append(ux * x + uy * y + along * (far if along > 0.0 else near))
+            ux, uy = behind
+            along = ux * c + uy * s
+            backs.append(ux * x + uy * y + along * (near if along > 0.0 else far))
+        return fronts, backs
+
+
+def radii(leg: Leg, robot: Robot) -> tuple[float, float]:
+    """Radius [m] of a leg's femur and of its tibia with the ball of the foot."""
+    return leg.femur.radius, max(leg.tibia.radius, robot.foot_radius)
+
+
+def capsules(robot: Robot, row: int, joints: LegJoints) -> tuple[LegCapsule, LegCapsule]:
+    """Tibia and femur of the leg in a row, in base_link, for its joints [rad]."""
+    leg = robot.legs[row]
+    coxa, lift, bend = joints
+    c, s = cos(leg.hip_yaw + coxa), sin(leg.hip_yaw + coxa)
+    x, y, z = leg.hip[0] - leg.femur_lateral * s, leg.hip[1] + leg.femur_lateral * c, leg.hip[2] + leg.femur_vertical
+    r = leg.coxa.length
+    axis = x + r * c, y + r * s, z
+    r, z = r + leg.femur.length * cos(lift), z + leg.femur.length * sin(lift)
+    knee = x + r * c, y + r * s, z
+    r, z = r + leg.tibia.length * cos(lift + bend), z + leg.tibia.length * sin(lift + bend)
+    femur, tibia = radii(leg, robot)
+    return LegCapsule(knee, (x + r * c, y + r * s, z), tibia), LegCapsule(axis, knee, femur)
+
+
+def between(first: Sequence[LegCapsule], second: Sequence[LegCapsule], enough: float) -> float:
+    """Least distance [m] of any capsule of one leg from any of another, from surface to surface, at most `enough`."""
+    best = enough
+    for (p, q, r), (a, b, t) in product(first, second):
+        # A segment lies in the ball about its middle. Twice the distance of the middles is that of the ends' sums.
+        x, y, z = p[0] + q[0] - a[0] - b[0], p[1] + q[1] - a[1] - b[1], p[2] + q[2] - a[2] - b[2]
+        apart = 2.0 * (best + r + t) + dist(p, q) + dist(a, b)
+        if x * x + y * y + z * z < apart * apart:
+            best = min(best, segments_apart(p, q, a, b) - r - t)
+    return best
+
+
+def segments_apart(p: Vector, q: Vector, a: Vector, b: Vector) -> float:
+    """Distance [m] of the segment p q from the segment a b, neither of them a point [m].
+
+    Source: C. Ericson, Real-Time Collision Detection, section 5.1.9.
+    """
+    ux, uy, uz = q[0] - p[0], q[1] - p[1], q[2] - p[2]
+    vx, vy, vz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+    wx, wy, wz = p[0] - a[0], p[1] - a[1], p[2] - a[2]
+    uu, vv, uv = ux * ux + uy * uy + uz * uz, vx * vx + vy * vy + vz * vz, ux * vx + uy * vy + uz * vz
+    uw, vw = ux * wx + uy * wy + uz * wz, vx * wx + vy * wy + vz * wz
+    determinant = uu * vv - uv * uv
+    # Parallel segments: any place along the first will do, the end of the second then decides.
+    s = min(max((uv * vw - uw * vv) / determinant, 0.0), 1.0) if determinant > 1e-15 * uu * vv else 0.0
+    t = (uv * s + vw) / vv
+    if t < 0.0:
+        s, t = min(max(-uw / uu, 0.0), 1.0), 0.0
+    elif t > 1.0:
+        s, t = min(max((uv - uw) / uu, 0.0), 1.0), 1.0
+    x, y, z = wx + s * ux - t * vx, wy + s * uy - t * vy, wz + s * uz - t * vz
+    return sqrt(x * x + y * y + z * z)
+
+
+def _unit(start: tuple[float, float], end: tuple[float, float]) -> tuple[float, float]:
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    length = hypot(dx, dy)
+    return (dx / length, dy / length) if length > 0.0 else (1.0, 0.0)
+
+
+def _span(robot: Robot, row: int, ahead: tuple[float, float], behind: tuple[float, float], thickness: float) -> LegSpan:
+    leg = robot.legs[row]
+    lengths = leg.coxa.length, leg.femur.length, leg.tibia.length, leg.femur_lateral
+    return LegSpan(row, leg.hip[:2], leg.hip_yaw, lengths, ahead, behind, thickness)

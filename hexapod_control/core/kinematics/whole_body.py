@@ -1,0 +1,89 @@
+"""What a motion says in one tick, and what every kind of motion can do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, Self
+
+from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
+from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG, LegJoints, UnreachableReason
+from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints
+from hexapod_control.core.robot import Point, Robot, Vector
+
+ROLLING_ITERATIONS = 3  # of the fixed point of joints and rolling shift, from BENT_LEG
+
+
+class UnreachableFoot(NamedTuple):
+    """A foot that cannot be where it was asked to be."""
+
+    leg: str
+    reason: UnreachableReason
+    excess: float  # [m], or [rad] beyond a joint limit
+
+
+class WholeBodyPose(NamedTuple):
+    """A complete row: joints of all legs, and feet where the row is Cartesian."""
+
+    joints: list[LegJoints]  # [rad]
+    centres: list[Vector] | None  # [m] ball centres in base_link; None for a motion in joint space
+    contacts: list[tuple[float, float]]  # [m] contact points in base_footprint
+    planted: list[bool]
+    placement: Placement
+    unreached: UnreachableFoot | None
+
+
+class BodyMotion(Protocol):
+    """Something that moves the robot tick by tick."""
+
+    @property
+    def done(self) -> bool:
+        """True once the motion has reached its end."""
+
+    @property
+    def progress(self) -> float:
+        """Share (0 to 1) of it that is done; 0 where there is no end to count to."""
+
+    def copy(self) -> Self:
+        """An independent motion in the same state."""
+
+    def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
+        """Moves on by `dt` [s]; `previous` are the joints [rad] of the tick before."""
+
+
+def whole_body_pose(
+    robot: Robot,
+    placement: Placement,
+    contacts: list[tuple[float, float]],
+    lifts: Sequence[float],
+    planted: list[bool],
+    previous: Sequence[LegJoints],
+) -> WholeBodyPose:
+    """The row with all feet at their contact points [m, base_footprint], `lifts` [m] above where they stand."""
+    joints, centres, unreached = [], [], None
+    preload, radius = robot.walk.preload, robot.foot_radius
+    for leg, contact, lift, row in zip(robot.legs, contacts, lifts, previous, strict=True):
+        centre, (found, reason, excess) = ball_centre_and_joints(leg, contact, lift - preload, placement, radius, row)
+        centres.append(centre)
+        joints.append(found)
+        if reason is not None and unreached is None:
+            unreached = UnreachableFoot(leg.name, reason, excess)
+    return WholeBodyPose(joints, centres, contacts, planted, placement, unreached)
+
+
+def joints_in_pose(robot: Robot, contacts: Sequence[Point], pose: BodyPose) -> tuple[LegJoints, ...] | None:
+    """Joint angles (n, 3) [rad] of a robot that stands at given contact points in a body pose.
+
+    `contacts` (n, 2) [m] are in base_footprint. None if a foot is out of reach.
+    """
+    placement = Placement(pose, robot.walk.height)
+    count = len(robot.legs)
+    joints: list[LegJoints] = [BENT_LEG] * count
+    for _ in range(ROLLING_ITERATIONS):
+        found = whole_body_pose(robot, placement, list(contacts), [0.0] * count, [True] * count, joints)
+        joints = found.joints
+    return None if found.unreached else tuple(joints)
+
+
+def joints_at_offset(robot: Robot, contacts: Sequence[Point], offset: float) -> tuple[LegJoints, ...] | None:
+    """As `joints_in_pose` with a level body, `offset` [m] above the walk height."""
+    return joints_in_pose(robot, contacts, BodyPose(z=offset))

@@ -1,0 +1,295 @@
+"""Motions as data: what a choreography file says, step by step.
+
+One frozen class per kind of step; a field's metadata gives its unit, bounds and description, and `degrees` where the
+file says it in degrees. Lengths and speeds are those of the robot a motion was made for; `scaled` fits them to others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from hexapod_control.core.robot import Vector
+
+LONGEST = 600.0  # [s]
+
+
+class MotionError(ValueError):
+    """A step that says something impossible; the text names the key, the value, the bounds and the cure."""
+
+
+def quantity(default: Any, unit: str, lower: float, upper: float, description: str, **more: Any) -> Any:
+    """A field for a number in [lower, upper]; `length=True` marks what is scaled with the size of the robot."""
+    metadata = {"unit": unit, "lower": lower, "upper": upper, "description": description, **more}
+    return field(default=default, metadata=metadata)
+
+
+def text(default: Any, description: str, **more: Any) -> Any:
+    """A field for a text."""
+    return field(default=default, metadata={"unit": "", "description": description, **more})
+
+
+def degrees(default: Any, lower_deg: float, upper_deg: float, description: str, unit: str = "rad") -> Any:
+    """A field in radians that a file says in degrees."""
+    bounds = math.radians(lower_deg), math.radians(upper_deg)
+    return quantity(default, unit, *bounds, description, degrees=True)
+
+
+def time(default: float, description: str) -> Any:
+    """A field for a duration."""
+    return quantity(default, "s", 0.0, LONGEST, description)
+
+
+@dataclass(frozen=True, slots=True)
+class MotionStep:
+    """What every kind of step is: checked fields, and a size that can be scaled."""
+
+    place: str = field(default="", kw_only=True, compare=False, repr=False)  # file:line, for messages
+
+    def __post_init__(self) -> None:
+        for item in dataclasses.fields(self):
+            if "lower" in item.metadata:
+                _check(item, getattr(self, item.name))
+
+    def scaled(self, factor: float) -> Self:
+        """The step for a robot `factor` times as large."""
+        lengths = {
+            item.name: getattr(self, item.name) * factor
+            for item in dataclasses.fields(self)
+            if item.metadata.get("length")
+        }
+        return dataclasses.replace(self, **lengths) if lengths else self
+
+
+def _check(item: dataclasses.Field[Any], value: float) -> None:
+    lower, upper = item.metadata["lower"], item.metadata["upper"]
+    if not lower <= value <= upper:
+        turn = 180.0 / math.pi if item.metadata.get("degrees") else 1.0
+        unit = item.metadata["unit"].replace("rad", "deg") if turn != 1.0 else item.metadata["unit"]
+        key = f"{item.name}_deg" if turn != 1.0 else item.name
+        raise MotionError(f"{key} must be in [{turn * lower:g}, {turn * upper:g}] {unit}, is {turn * value:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class WalkStep(MotionStep):
+    """Walks with a constant twist for a time, a way or an angle; all zero: steps on the spot."""
+
+    x: float = quantity(0.0, "m/s", -2.0, 2.0, "speed forward", length=True)
+    y: float = quantity(0.0, "m/s", -2.0, 2.0, "speed to the left", length=True)
+    yaw: float = degrees(0.0, -360.0, 360.0, "rate of turn, + to the left", "rad/s")
+    lift: float = quantity(1.0, "", 0.1, 1.0, "height of the steps, as a share of the robot's")
+    tempo: float = quantity(1.0, "", 0.8, 2.0, "swing time, as a share of the robot's")
+    duration: float = time(0.0, "for so long")
+    distance: float = quantity(0.0, "m", 0.0, 100.0, "or so far", length=True)
+    angle: float = degrees(0.0, 0.0, 3600.0, "or until it has turned so far")
+
+    def __post_init__(self) -> None:
+        MotionStep.__post_init__(self)
+        if sum(1 for end in (self.duration, self.distance, self.angle) if end > 0.0) != 1:
+            raise MotionError("needs exactly one of duration, distance, angle_deg")
+        if self.distance and not (self.x or self.y):
+            raise MotionError("distance needs a speed: give x or y")
+        if self.angle and not self.yaw:
+            raise MotionError("angle_deg needs a rate of turn: give yaw_deg")
+
+
+@dataclass(frozen=True, slots=True)
+class ArcStep(MotionStep):
+    """Walks on an arc given by the travel of the outermost foot per stance and the curvature."""
+
+    travel: float = quantity(0.03, "m", -0.5, 0.5, "of the outermost foot per stance; < 0 goes backwards", length=True)
+    curvature: float = quantity(0.0, "", -1.999, 1.999, "0 is straight on, 1.999 turns on the spot, + to the right")
+    duration: float = time(2.0, "for so long")
+
+
+@dataclass(frozen=True, slots=True)
+class RotateStep(MotionStep):
+    """Turns about an axis through the middle of the body: z walks round, x and y rock the body."""
+
+    axis: str = text("z", "x, y or z", choices=("x", "y", "z"))
+    angle: float = degrees(math.pi / 2, -3600.0, 3600.0, "to turn; for x and y how far it rocks to either side")
+    rate: float = degrees(math.radians(20.0), 1.0, 180.0, "of the turn", "rad/s")
+    times: int = quantity(1, "", 1, 100, "how often it rocks to and fro")
+
+
+@dataclass(frozen=True, slots=True)
+class PoseStep(MotionStep):
+    """Takes a body pose relative to the neutral stance."""
+
+    x: float = quantity(0.0, "m", -0.3, 0.3, "forward", length=True)
+    y: float = quantity(0.0, "m", -0.3, 0.3, "to the left", length=True)
+    z: float = quantity(0.0, "m", -0.3, 0.3, "up", length=True)
+    roll: float = degrees(0.0, -60.0, 60.0, "+ left side up")
+    pitch: float = degrees(0.0, -60.0, 60.0, "+ nose down")
+    yaw: float = degrees(0.0, -60.0, 60.0, "+ to the left")
+    duration: float = time(0.0, "for the way; 0 is as fast as is calm")
+
+
+@dataclass(frozen=True, slots=True)
+class HeightStep(MotionStep):
+    """Takes a height of the body relative to the neutral stance; the rest of the pose stays."""
+
+    z: float = quantity(0.0, "m", -0.3, 0.3, "up", length=True)
+    duration: float = time(0.0, "for the way; 0 is as fast as is calm")
+
+
+@dataclass(frozen=True, slots=True)
+class SwayStep(MotionStep):
+    """Lets the body go round an ellipse in its pose: cosine and sine parts of every coordinate."""
+
+    x: float = quantity(0.0, "m", -0.3, 0.3, "forward, cosine part", length=True)
+    y: float = quantity(0.0, "m", -0.3, 0.3, "to the left, sine part", length=True)
+    z: float = quantity(0.0, "m", -0.3, 0.3, "up, cosine part", length=True)
+    roll: float = degrees(0.0, -60.0, 60.0, "sine part")
+    pitch: float = degrees(0.0, -60.0, 60.0, "cosine part")
+    yaw: float = degrees(0.0, -60.0, 60.0, "sine part")
+    period: float = quantity(2.0, "s", 0.2, 60.0, "of one round")
+    rounds: float = quantity(1.0, "", 0.25, 1000.0, "how many")
+
+
+@dataclass(frozen=True, slots=True)
+class GaitStep(MotionStep):
+    """Changes to another gait."""
+
+    name: str = text("", "a gait of the robot", names="gaits")
+
+
+@dataclass(frozen=True, slots=True)
+class StandStep(MotionStep):
+    """Stands up, and puts down what is in the air."""
+
+
+@dataclass(frozen=True, slots=True)
+class SitStep(MotionStep):
+    """Sits down."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackStep(MotionStep):
+    """Sits down and folds the legs for transport."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnpackStep(MotionStep):
+    """Unfolds the legs to the pose from which the robot stands up."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitStep(MotionStep):
+    """Waits."""
+
+    duration: float = time(1.0, "for so long")
+
+
+@dataclass(frozen=True, slots=True)
+class LegStep(MotionStep):
+    """Leads one foot to a point relative to its neutral foothold while the others hold the robot; z 0 sets it down."""
+
+    name: str = text("", "of the leg", names="legs")
+    x: float = quantity(0.0, "m", -0.5, 0.5, "forward", length=True)
+    out: float = quantity(0.0, "m", -0.5, 0.5, "away from the body", length=True)
+    z: float = quantity(0.0, "m", 0.0, 0.5, "above the ground", length=True)
+
+
+@dataclass(frozen=True, slots=True)
+class FeetStep(MotionStep):
+    """Moves all feet straight, each by an offset from its neutral place below the body."""
+
+    offsets: Mapping[str, Vector] = field(
+        default_factory=dict,
+        metadata={
+            "unit": "m",
+            "description": "where each foot goes, from its neutral place",
+            "columns": ("forward", "to the left", "up"),
+            "each": (-0.5, 0.5),
+            "length": True,
+        },
+    )
+    duration: float = time(0.0, "for the way; 0 is as fast as is calm")
+
+    def scaled(self, factor: float) -> FeetStep:
+        """The step for a robot `factor` times as large."""
+        offsets = {leg: (factor * x, factor * y, factor * z) for leg, (x, y, z) in self.offsets.items()}
+        return dataclasses.replace(self, offsets=offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class JointsStep(MotionStep):
+    """Moves all joints straight to angles; a leg that is not named keeps its own."""
+
+    angles: Mapping[str, Vector] = field(
+        default_factory=dict,
+        metadata={
+            "unit": "rad",
+            "degrees": True,
+            "description": "of the legs that are named",
+            "columns": ("coxa", "femur", "tibia"),
+            "each": (-math.pi, math.pi),
+        },
+    )
+    duration: float = time(0.0, "for the way; 0 is as fast as is calm")
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatStep(MotionStep):
+    """Does steps several times."""
+
+    times: int = quantity(2, "", 1, 1000, "how often")
+    steps: tuple[MotionStep, ...] = field(default=(), metadata={"unit": "", "description": "what to do"})
+
+    def scaled(self, factor: float) -> RepeatStep:
+        """The step for a robot `factor` times as large."""
+        return dataclasses.replace(self, steps=tuple(step.scaled(factor) for step in self.steps))
+
+
+@dataclass(frozen=True, slots=True)
+class TogetherStep(MotionStep):
+    """Does steps at the same time: one that walks, one that moves the body, legs."""
+
+    steps: tuple[MotionStep, ...] = field(default=(), metadata={"unit": "", "description": "what to do"})
+
+    def scaled(self, factor: float) -> TogetherStep:
+        """The step for a robot `factor` times as large."""
+        return dataclasses.replace(self, steps=tuple(step.scaled(factor) for step in self.steps))
+
+
+KINDS: Mapping[str, type[MotionStep]] = {
+    "walk": WalkStep,
+    "arc": ArcStep,
+    "rotate": RotateStep,
+    "pose": PoseStep,
+    "height": HeightStep,
+    "sway": SwayStep,
+    "gait": GaitStep,
+    "stand": StandStep,
+    "sit": SitStep,
+    "pack": PackStep,
+    "unpack": UnpackStep,
+    "wait": WaitStep,
+    "leg": LegStep,
+    "feet": FeetStep,
+    "joints": JointsStep,
+    "repeat": RepeatStep,
+    "together": TogetherStep,
+}
+NAMES = {kind: name for name, kind in KINDS.items()}
+STARTS = ("standing", "sitting")
+
+
+@dataclass(frozen=True, slots=True)
+class Choreography:
+    """A sequence of steps with a name."""
+
+    name: str = text("", "letters, digits and _; that of the file")
+    description: str = text("", "what it looks like, in a sentence")
+    steps: tuple[MotionStep, ...] = field(default=(), metadata={"unit": "", "description": "what to do"})
+    start: str = text("standing", "what the robot does before", choices=STARTS)
+    loops: int = quantity(1, "", 0, 1000, "passes through the steps; 0: until it is stopped")
+    total_time: float = quantity(math.inf, "s", 0.0, math.inf, "after which no new pass begins")
+
+    def scaled(self, factor: float) -> Choreography:
+        """The motion for a robot `factor` times as large."""
+        return dataclasses.replace(self, steps=tuple(step.scaled(factor) for step in self.steps))

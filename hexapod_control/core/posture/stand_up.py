@@ -1,0 +1,80 @@
+"""Getting up and lying down: a joint-space motion to the knee-up branch, then the body rises over planted feet.
+
+Standing up starts wherever the joints were measured. Nothing is known of the branch that pose is on, so the
+first part is in joint space, to the feet just above the ground at their neutral footholds with the body on its
+belly; the second part is Cartesian: the feet stay and the body rises. Lying down is the second part backwards.
+Both parts follow a quintic, at rest at both ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hexapod_control.core.gait.swing_trajectory import PEAK_SHARE_SPEED, share
+from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints
+from hexapod_control.core.kinematics.support_detection import belly_height
+from hexapod_control.core.kinematics.whole_body import WholeBodyPose, joints_at_offset, whole_body_pose
+from hexapod_control.core.posture.straight_moves import SHORTEST
+from hexapod_control.core.robot import Point, Robot
+
+CLEAR = 0.015  # [m] the feet stay above the ground while the joints find their place
+RISE_SPEED = 0.08  # [m/s] of the body, at the peak
+STEP = 0.002  # [m] between the heights tried on the way down
+
+
+@dataclass(slots=True)
+class BodyLift:
+    """The body goes straight up or down over feet that stay."""
+
+    robot: Robot
+    contacts: tuple[Point, ...]  # [m] of the feet in base_footprint
+    start: float  # [m] offset from the walk height
+    goal: float  # [m]
+    duration: float  # [s]
+    elapsed: float = 0.0  # [s]
+
+    @classmethod
+    def between(cls, robot: Robot, contacts: Sequence[Point], start: float, goal: float) -> BodyLift:
+        """The rise (or the descent) from one offset [m] to another at a calm speed."""
+        duration = max(SHORTEST, PEAK_SHARE_SPEED * abs(goal - start) / RISE_SPEED)
+        return cls(robot, tuple(contacts), start, goal, duration)
+
+    @property
+    def done(self) -> bool:
+        """True at the goal."""
+        return self.elapsed >= self.duration
+
+    @property
+    def offset(self) -> float:
+        """Present offset from the walk height [m]."""
+        return self.start + share(self.elapsed / self.duration) * (self.goal - self.start)
+
+    @property
+    def progress(self) -> float:
+        """Share of the time that has passed."""
+        return min(1.0, self.elapsed / self.duration)
+
+    def copy(self) -> BodyLift:
+        """An independent rise in the same state."""
+        return replace(self)
+
+    def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
+        """The row one tick later."""
+        self.elapsed += dt
+        placement = Placement(BodyPose(z=self.offset), self.robot.walk.height)
+        count = len(self.contacts)
+        return whole_body_pose(self.robot, placement, list(self.contacts), [0.0] * count, [True] * count, previous)
+
+
+def lying_offset(robot: Robot, contacts: Sequence[Point]) -> float:
+    """Offset [m] from the walk height at which the body lies and the feet at `contacts` are clear of the ground.
+
+    Where the legs cannot fold that far it is the lowest the feet can follow.
+    """
+    floor = belly_height(robot) - CLEAR - robot.walk.height
+    offset = 0.0
+    while offset - STEP > floor and joints_at_offset(robot, contacts, offset - STEP) is not None:
+        offset -= STEP
+    return offset

@@ -1,0 +1,255 @@
+"""Where the robot is, from its joints: a rigid fit of the standing feet between two samples.
+
+base_footprint lies on the support plane below base_link, level, with its heading. The plane through the standing
+feet gives roll, pitch and height; seen in the level frame, feet that stand in both samples have moved against the
+body by the inverse of its motion, and their balls have rolled. The least-squares rotation and translation of those
+points, weighted with the loads (Kabsch in the plane), is the step; what it leaves over says how much the feet slipped.
+A foot that moves against all others slips and is left out. A turn measured by an IMU takes the place of the fitted one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
+from hexapod_control.core.kinematics.rolling_contact import rolling_displacement, rolling_shift
+from hexapod_control.core.kinematics.se2 import ZERO, Pose, exp, log
+from hexapod_control.core.robot import Point, Robot, Vector
+
+MOMENT = 0.03  # [s] between two samples in which all feet may change: longer, and they have moved in the air
+LOST = 0.002  # [m] taken as the residual of a step without feet to go by
+BRIDGE = 0.1  # [s] for which the body is then taken to go on as it went
+LEAST_SLIP = 0.0005  # [m] between two samples: a foot off by more may slip, and is left out of the fit if ...
+SLIPPING = 2.5  # ... the residual without it is so many times smaller
+# Growth of the variance with the way, and with what the fit leaves over: from drives in physics, see sim.drift.
+WAY = 1e-6  # [m^2/m]
+WAY_TURN = 1e-5  # [rad^2/m] without an IMU; a turn on the spot counts with the way of the feet
+TURN_NOISE = 6.4e-7  # [rad^2/s] of an IMU's heading
+REST = 2.0  # of the squared residual of a step, per foot: what slips goes on slipping, so errors add up
+
+Pair = tuple[float, Point, Point]
+"""Weight of a foot, and where it was [m] in base_footprint then and now."""
+
+
+@dataclass(frozen=True, slots=True)
+class FootSupport:
+    """The body over its support plane and the feet on it, from one sample of the joints."""
+
+    attitude: BodyPose  # base_link over base_footprint; z is its height [m], x = y = yaw = 0
+    contacts: tuple[Point, ...]  # [m] of all feet in base_footprint
+    loads: tuple[float, ...]  # [N] 0: the foot is in the air
+    rows: tuple[LegJoints, ...] = ()  # [rad] joints
+    centres: tuple[Point, ...] = ()  # [m] of the balls in base_footprint
+    rolled: tuple[Point, ...] = ()  # [m] of the centres over the ground since the last sample, without slip
+
+
+@dataclass(frozen=True, slots=True)
+class OdometryStep:
+    """Motion of base_footprint between two samples."""
+
+    motion: Pose
+    residual: float  # [m] root mean square of what the rigid fit leaves over
+    feet: int  # that stood in both samples
+
+
+def _plane(points: Sequence[Vector]) -> tuple[float, float, float] | None:
+    """(a, b, c) of the least-squares plane z = a x + b y + c through points [m]; None for fewer than three."""
+    if len(points) < 3:
+        return None
+    data = np.array(points)
+    matrix = np.column_stack((data[:, :2], np.ones(len(data))))
+    solution, _, rank, _ = np.linalg.lstsq(matrix, data[:, 2], rcond=None)
+    if rank < 3:
+        return None
+    a, b, c = solution.tolist()
+    return a, b, c
+
+
+def observe(robot: Robot, joints: Array, loads: Sequence[float], last: FootSupport | None) -> FootSupport:
+    """The support plane and all contact points for joints (n, 3) [rad] and loads (n,) [N].
+
+    With fewer than three standing feet the last attitude stays.
+    """
+    rows: list[LegJoints] = [(a, b, c) for a, b, c in np.asarray(joints, dtype=float).tolist()]
+    centres = [hip_to_base(leg, leg_forward(leg, row)[1]) for leg, row in zip(robot.legs, rows, strict=True)]
+    plane = _plane([c for c, load in zip(centres, loads, strict=True) if load > 0.0])
+    if plane is not None:
+        a, b, c = plane
+        # The ground's normal in base_link is the last row of the rotation base_link -> base_footprint.
+        length = math.sqrt(a * a + b * b + 1.0)
+        nx, ny, nz = -a / length, -b / length, 1.0 / length
+        attitude = BodyPose(z=robot.foot_radius - c * nz, roll=math.atan2(ny, nz), pitch=math.asin(-nx))
+    elif last is not None:
+        attitude = last.attitude
+    else:
+        attitude = BodyPose(z=robot.walk.height)
+    placement = Placement(attitude, 0.0)
+    contacts, balls = [], []
+    for leg, row, centre in zip(robot.legs, rows, centres, strict=True):
+        shift_x, shift_y = rolling_shift(leg, row, placement, robot.foot_radius)
+        x, y, _ = placement.to_footprint(*centre)
+        contacts.append((x - shift_x, y - shift_y))
+        balls.append((x, y))
+    now = FootSupport(attitude, tuple(contacts), tuple(loads), tuple(rows), tuple(balls))
+    return replace(now, rolled=_rolled(robot, last, now, placement)) if last and last.rows else now
+
+
+def _rolled(robot: Robot, last: FootSupport, now: FootSupport, placement: Placement) -> tuple[Point, ...]:
+    tilt = now.attitude.roll - last.attitude.roll, now.attitude.pitch - last.attitude.pitch
+    return tuple(
+        rolling_displacement(leg, before, after, placement, tilt, robot.foot_radius)
+        for leg, before, after in zip(robot.legs, last.rows, now.rows, strict=True)
+    )
+
+
+def fit(before: FootSupport, after: FootSupport, turn: float | None = None) -> OdometryStep | None:
+    """Motion of base_footprint from the feet that stand in both samples; None for fewer than two.
+
+    `turn` [rad] is the change of heading if something better than the feet has measured it.
+    """
+    pairs = [(min(was, still), p, q) for was, still, p, q in _feet(before, after) if was > 0.0 and still > 0.0]
+    return _robust(pairs, turn) if len(pairs) >= 2 else None
+
+
+def fit_change(before: FootSupport, after: FootSupport, turn: float | None = None) -> OdometryStep | None:
+    """As `fit`, where a tripod has changed feet between the samples.
+
+    Feet lift off and touch down at rest on the ground, so all take part that stand in one of the two: for a moment
+    only. None if less than two stand in either.
+    """
+    if min(sum(load > 0.0 for load in support.loads) for support in (before, after)) < 2:
+        return None
+    pairs = [(max(was, still), p, q) for was, still, p, q in _feet(before, after) if was > 0.0 or still > 0.0]
+    return _robust(pairs, turn)
+
+
+def _feet(before: FootSupport, after: FootSupport) -> Iterator[tuple[float, float, Point, Point]]:
+    """Loads [N] and places [m] of every foot in both samples, as far as they have rolled in the first."""
+    starts, ends = before.contacts, after.contacts
+    if after.rolled:
+        starts = tuple((x + dx, y + dy) for (x, y), (dx, dy) in zip(before.centres, after.rolled, strict=True))
+        ends = after.centres
+    return zip(before.loads, after.loads, starts, ends, strict=True)
+
+
+def _robust(pairs: list[Pair], turn: float | None) -> OdometryStep:
+    """The fit without the feet that slip: those without which the others agree far better."""
+    step, worst = _fitted(pairs, turn)
+    while worst > LEAST_SLIP and len(pairs) > 2:
+        fewer = [pairs[:k] + pairs[k + 1 :] for k in range(len(pairs))]
+        best, left = min(((_fitted(some, turn), some) for some in fewer), key=lambda found: found[0][0].residual)
+        if best[0].residual * SLIPPING > step.residual:
+            break
+        (step, worst), pairs = best, left
+    return step
+
+
+def _fitted(pairs: Sequence[Pair], turn: float | None) -> tuple[OdometryStep, float]:
+    """The rigid fit of all pairs, and the greatest distance [m] it leaves over."""
+    motion = _rigid(pairs, turn)
+    rest = [math.dist(motion.apply(*q), p) for _, p, q in pairs]
+    return OdometryStep(motion, math.sqrt(sum(r * r for r in rest) / len(rest)), len(pairs)), max(rest)
+
+
+def _rigid(pairs: Sequence[Pair], turn: float | None) -> Pose:
+    """The motion that takes the second points onto the first [m], least squares with the weights in front."""
+    total = sum(w for w, _, _ in pairs)
+    px, py = (sum(w * p[k] for w, p, _ in pairs) / total for k in (0, 1))
+    qx, qy = (sum(w * q[k] for w, _, q in pairs) / total for k in (0, 1))
+    yaw = turn
+    if yaw is None:
+        dot = cross = 0.0
+        for w, (x0, y0), (x1, y1) in pairs:
+            x0, y0, x1, y1 = x0 - px, y0 - py, x1 - qx, y1 - qy
+            dot += w * (x1 * x0 + y1 * y0)
+            cross += w * (x1 * y0 - y1 * x0)
+        yaw = math.atan2(cross, dot)
+    turned = Pose(0.0, 0.0, yaw).apply(qx, qy)
+    return Pose(px - turned[0], py - turned[1], yaw)
+
+
+class Odometry:
+    """Dead reckoning of base_footprint in the odom frame."""
+
+    def __init__(self, robot: Robot, scale: tuple[float, float] = (1.0, 1.0)) -> None:
+        """Starts at the origin. `scale` multiplies (distances, turns by the feet), from a calibration."""
+        self._robot = robot
+        self._scale = scale
+        self._reach = sum(math.hypot(*leg.foothold) for leg in robot.legs) / len(robot.legs)
+        self._last: FootSupport | None = None
+        self.reset()
+
+    def reset(self) -> None:
+        """Puts the origin of odom where the robot is now."""
+        self.pose = Pose(0.0, 0.0, 0.0)
+        self.twist = ZERO
+        self._bridged = 0.0  # [s] since two feet stood from one sample to the next
+        self.residual = 0.0  # [m] of the last fit
+        self.fitted_turn = 0.0  # [rad] of the last step by the feet alone
+        self.covariance: Array = np.zeros((3, 3))  # of (x, y, yaw) in odom [m^2, rad^2]
+        self.twist_covariance: Array = np.zeros((3, 3))  # of the twist [(m/s)^2, (rad/s)^2]
+
+    @property
+    def attitude(self) -> BodyPose:
+        """base_link over base_footprint: height z [m], roll and pitch [rad]; x = y = yaw = 0."""
+        return self._last.attitude if self._last else BodyPose(z=self._robot.walk.height)
+
+    def update(self, joints: Array, loads: Sequence[float], dt: float, turn: float | None = None) -> FootSupport:
+        """Takes joints (n, 3) [rad] measured `dt` [s] after the last ones, and the loads (n,) [N] of the feet.
+
+        `turn` [rad] is the change of heading an IMU saw since then.
+        """
+        now = observe(self._robot, joints, loads, self._last)
+        last, self._last = self._last, now
+        step = self._fit(last, now, dt, turn)
+        alone = step if turn is None else self._fit(last, now, dt, None)
+        self.fitted_turn = alone.motion.yaw if alone else 0.0
+        if step is None:
+            # Samples that are far apart or say no feet: for a while the body goes on as it went.
+            go_on = last is not None and self._bridged < BRIDGE
+            x, y, yaw = exp(self.twist, dt) if go_on else Pose(0.0, 0.0, 0.0)
+            step = OdometryStep(Pose(x, y, yaw if turn is None else turn), LOST, 1)
+            self._bridged += dt
+        else:
+            self._bridged = 0.0
+            step = self._scaled(step, turn)
+        self._add(step, dt, turn)
+        return now
+
+    @staticmethod
+    def _fit(last: FootSupport | None, now: FootSupport, dt: float, turn: float | None) -> OdometryStep | None:
+        if last is None:
+            return None
+        return fit(last, now, turn) or (fit_change(last, now, turn) if dt <= MOMENT else None)
+
+    def _scaled(self, step: OdometryStep, turn: float | None) -> OdometryStep:
+        x, y, yaw = step.motion
+        far, round_ = self._scale
+        motion = Pose(far * x, far * y, yaw * round_ if turn is None else yaw)
+        return OdometryStep(motion, step.residual, step.feet)
+
+    def _add(self, step: OdometryStep, dt: float, turn: float | None) -> None:
+        x, y, yaw = step.motion
+        way = math.hypot(x, y) + self._reach * abs(yaw)
+        spread = REST * step.residual**2 / step.feet if way > 0.0 else 0.0
+        variance = WAY * way + spread
+        heading = WAY_TURN * way + spread / self._reach**2 if turn is None else TURN_NOISE * dt
+        self._propagate(step.motion, variance, heading)
+        self.pose = self.pose @ step.motion
+        self.residual = step.residual
+        if dt > 0.0:
+            self.twist = log(step.motion, dt)
+            self.twist_covariance = np.diag([variance, variance, heading]) / dt**2
+
+    def _propagate(self, motion: Pose, variance: float, heading: float) -> None:
+        """First-order growth of the pose's covariance by one step with its own noise."""
+        c, s = math.cos(self.pose.yaw), math.sin(self.pose.yaw)
+        dx, dy = c * motion.x - s * motion.y, s * motion.x + c * motion.y
+        moved = np.array([[1.0, 0.0, -dy], [0.0, 1.0, dx], [0.0, 0.0, 1.0]])
+        self.covariance = moved @ self.covariance @ moved.T + np.diag([variance, variance, heading])

@@ -1,0 +1,106 @@
+"""What the planner senses: which feet touch and how the body is tilted, and whether that can be believed.
+
+A source that falls silent, says what is no number or says exactly the same while the robot moves is lost. The
+core has no clock: samples age by the time steps of the planner.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.statics.static_stability import GRAVITY
+
+SILENT = 0.15  # [s] without a new sample
+FROZEN = 0.15  # [s] of the same sample while joints move
+TOUCHES = 0.12  # of an even share of the weight: a foot that carries more touches the ground ...
+LEAVES = 0.06  # ... until it carries less than this
+
+
+class SensorSource:
+    """Samples of one kind and their age."""
+
+    def __init__(self) -> None:
+        """Nothing has come yet."""
+        self.sample: tuple[float, ...] | None = None
+        self._age = math.inf  # [s]
+        self._same = 0.0  # [s] of the same sample while joints moved
+
+    def take(self, sample: Sequence[float]) -> None:
+        """A new sample; one that is not finite does not count."""
+        values = tuple(sample)
+        if not all(map(math.isfinite, values)):
+            return
+        if values != self.sample:
+            self._same = 0.0
+        self.sample, self._age = values, 0.0
+
+    def step(self, dt: float, moving: bool) -> None:
+        """Lets `dt` [s] pass, in which joints moved or did not."""
+        self._age += dt
+        if moving:
+            self._same += dt
+
+    @property
+    def trouble(self) -> str:
+        """Why the source is not believed: `silent` or `frozen`; empty if it is."""
+        if self._age > SILENT:
+            return "silent"
+        return "frozen" if self._same > FROZEN else ""
+
+
+class Contacts(SensorSource):
+    """Which feet touch the ground, from their measured loads, with hysteresis."""
+
+    def __init__(self, robot: Robot) -> None:
+        """For one robot: its weight sets the thresholds."""
+        super().__init__()
+        even = robot.mass * GRAVITY / len(robot.legs)
+        self._touches, self._leaves = TOUCHES * even, LEAVES * even
+        self.feet: tuple[bool, ...] = (False,) * len(robot.legs)
+
+    def take(self, sample: Sequence[float]) -> None:
+        """Loads (n,) [N] of all feet."""
+        super().take(sample)
+        if self.sample is not None:
+            pairs = zip(self.sample, self.feet, strict=True)
+            self.feet = tuple(load > (self._leaves if touched else self._touches) for load, touched in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptation:
+    """What the walk makes of its senses."""
+
+    touch_down: bool = False  # feet follow the ground by contact
+    levelling: bool = False  # the body is kept level by an IMU
+
+
+class SensorInputs:
+    """The sources of one robot, and what is made of them."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Nothing is made of anything."""
+        self.contacts = Contacts(robot)
+        self.tilt = (
+            SensorSource()
+        )  # roll, pitch [rad] of base_link in the world, then whatever else tells an IMU is alive
+        self.adaptation = Adaptation()
+
+    def step(self, dt: float, moving: bool) -> None:
+        """Lets `dt` [s] pass, in which joints moved or did not."""
+        self.contacts.step(dt, moving)
+        self.tilt.step(dt, moving)
+
+    @property
+    def touching(self) -> tuple[bool, ...] | None:
+        """Which feet touch; None: not known, or of no interest."""
+        return self.contacts.feet if self.adaptation.touch_down and not self.contacts.trouble else None
+
+    @property
+    def lean(self) -> tuple[float, float] | None:
+        """Roll and pitch [rad] of the body; None: not known, or of no interest."""
+        if not self.adaptation.levelling or self.tilt.trouble or self.tilt.sample is None:
+            return None
+        return self.tilt.sample[0], self.tilt.sample[1]

@@ -1,0 +1,118 @@
+"""On what a robot with given joints rests when it is put on flat ground: feet, belly, or both.
+
+Nothing but the joints is needed, so it tells the pose of a robot that has just been switched on. What can touch the
+ground are the balls of the feet and the lower corners of the body's box. A plane below all of them that touches three
+is a face of their lower hull; the robot rests on one over which its centre of mass stands. Where there are several,
+it is the one nearest to the body's own level: the robot was set down upright.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
+from hexapod_control.core.kinematics.support_detection import SAME_GROUND
+from hexapod_control.core.robot import Robot, Vector
+from hexapod_control.core.statics.static_stability import center_of_mass, static_margin
+
+TOUCHES = 1e-6  # [m] rounding of points in the plane of three others
+ON_EDGE = 1e-12  # [m^2] twice the area of a triangle that rounding may make of a point on a line
+IN_LINE = 1e-5  # [m^2] three points that span no more than this give no plane: 1 mm off a line 1 cm long
+
+
+@dataclass(frozen=True, slots=True)
+class RestingPose:
+    """How a robot rests on flat ground."""
+
+    up: Vector  # unit normal of the ground in base_link
+    height: float  # [m] of base_link's origin above the ground
+    roll: float  # [rad] of the body over the ground, as in core.body.BodyPose
+    pitch: float  # [rad]
+    feet: tuple[bool, ...]  # True where a foot is on the ground, or as good as on it
+    on_belly: bool  # a corner of the body's box is on the ground
+    margin: float  # [m] of the centre of mass from the edge of what touches the ground
+
+
+def resting(robot: Robot, joints: Sequence[LegJoints]) -> RestingPose | None:
+    """How the robot rests with joints (n, 3) [rad]; None if it cannot lie or stand with its top upwards.
+
+    The ground is hard and the joints do not give way; knees are taken to be higher than feet or belly.
+    """
+    points, radii = _points(robot, joints)
+    center = center_of_mass(robot, joints)
+    face = _face(np.array(points), np.array(radii), np.array(center))
+    if face is None:
+        return None
+    up, height = face
+    x, y, z = up
+    roll, pitch = math.atan2(y, z), -math.asin(max(-1.0, min(1.0, x)))
+    placement = Placement(BodyPose(roll=roll, pitch=pitch), height)
+    seen = [placement.to_footprint(*point) for point in points]
+    count = len(robot.legs)
+    above = [point[2] - radius for point, radius in zip(seen, radii, strict=True)]
+    touching = [gap <= (SAME_GROUND if row < count else TOUCHES) for row, gap in enumerate(above)]
+    ground = [point[:2] for point, touches in zip(seen, touching, strict=True) if touches]
+    over = placement.to_footprint(*center)[:2]
+    return RestingPose(
+        up, height, roll, pitch, tuple(touching[:count]), any(touching[count:]), static_margin(ground, over)
+    )
+
+
+def _points(robot: Robot, joints: Sequence[LegJoints]) -> tuple[list[Vector], list[float]]:
+    """Centres [m] in base_link and radii [m] of what can touch the ground: feet, then the body's corners."""
+    balls = [hip_to_base(leg, leg_forward(leg, row)[1]) for leg, row in zip(robot.legs, joints, strict=True)]
+    (x, y, z), (length, width, depth) = robot.body.center, robot.body.size
+    corners = [(x + a * length, y + b * width, z - depth / 2) for a, b in product((-0.5, 0.5), repeat=2)]
+    return balls + corners, [robot.foot_radius] * len(balls) + [0.0] * len(corners)
+
+
+@lru_cache(maxsize=8)
+def _triples(count: int) -> tuple[NDArray[np.intp], ...]:
+    """Rows of the first, second and third of every three points."""
+    return tuple(np.array(column) for column in zip(*combinations(range(count), 3), strict=True))
+
+
+def _face(points: Array, radii: Array, center: Array) -> tuple[Vector, float] | None:
+    """(unit normal, height of the origin [m]) of the plane on which balls rest with their common centre of mass.
+
+    A plane n.p + h = 0 touches the balls i, j, k from below if n.(p_j - p_i) = r_j - r_i, likewise for k, and n is
+    a unit vector: n is a combination of the two edges that gives these products, and the rest is along their normal.
+    """
+    i, j, k = _triples(len(points))
+    (ax, ay, az), (bx, by, bz) = (points[j] - points[i]).T, (points[k] - points[i]).T
+    normal = np.array((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx))
+    normal *= np.where(normal[2] < 0.0, -1.0, 1.0)
+    area = (normal * normal).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        aa, bb, ab = ax * ax + ay * ay + az * az, bx * bx + by * by + bz * bz, ax * bx + ay * by + az * bz
+        da, db = radii[j] - radii[i], radii[k] - radii[i]
+        lean = (da * bb - db * ab) / area * np.array((ax, ay, az)) + (db * aa - da * ab) / area * np.array((bx, by, bz))
+        up = lean + normal * np.sqrt((1.0 - (lean * lean).sum(axis=0)) / area)
+        height = radii[i] - (up * points[i].T).sum(axis=0)
+        clear = (up.T @ points.T + height[:, None] - radii).min(axis=1) >= -TOUCHES
+    candidates = np.flatnonzero(clear & (area > IN_LINE**2) & (up[2] > 0.0))
+    for row in candidates[np.argsort(-up[2, candidates], kind="stable")]:
+        if _stands(points[[i[row], j[row], k[row]]], up[:, row], center):
+            x, y, z = up[:, row].tolist()
+            return (x, y, z), float(height[row])
+    return None
+
+
+def _stands(corners: Array, up: Array, center: Array) -> bool:
+    """True if the centre of mass is over the triangle of three corners (3, 3) [m], seen along the normal."""
+    p, q, r = corners - center
+    x, y, z = up
+    sides = [
+        x * (a[1] * b[2] - a[2] * b[1]) + y * (a[2] * b[0] - a[0] * b[2]) + z * (a[0] * b[1] - a[1] * b[0])
+        for a, b in ((p, q), (q, r), (r, p))
+    ]
+    return min(sides) >= -ON_EDGE or max(sides) <= ON_EDGE

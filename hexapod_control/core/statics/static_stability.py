@@ -1,0 +1,124 @@
+"""Static stability: the support polygon, the centre of mass over it, and what each foot carries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from math import cos, hypot, sin
+
+from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints
+from hexapod_control.core.robot import Point, Robot, Vector
+
+GRAVITY = 9.81  # [m/s^2]
+
+
+def convex_hull(points: Sequence[Point]) -> list[Point]:
+    """Corners of the convex hull of points [m], counter-clockwise (Andrew's monotone chain)."""
+    ordered = sorted(set(points))
+    if len(ordered) < 3:
+        return ordered
+
+    def chain(sequence: Sequence[Point]) -> list[Point]:
+        corners: list[Point] = []
+        for x, y in sequence:
+            while len(corners) > 1:
+                (x1, y1), (x0, y0) = corners[-1], corners[-2]
+                if (x1 - x0) * (y - y0) > (y1 - y0) * (x - x0):
+                    break
+                corners.pop()
+            corners.append((x, y))
+        return corners[:-1]
+
+    return chain(ordered) + chain(ordered[::-1])
+
+
+def static_margin(feet: Sequence[Point], center: Point) -> float:
+    """Distance [m] of the centre of mass from the edge of the support polygon, negative outside.
+
+    Fewer than three feet (or feet in a line) support nothing: minus infinity.
+    """
+    corners = convex_hull(feet)
+    if len(corners) < 3:
+        return -math.inf
+    cx, cy = center
+    x0, y0 = corners[-1]
+    best = math.inf
+    for x1, y1 in corners:
+        dx, dy = x1 - x0, y1 - y0
+        best = min(best, (dx * (cy - y0) - dy * (cx - x0)) / hypot(dx, dy))
+        x0, y0 = x1, y1
+    return best
+
+
+def direction_inwards(feet: Sequence[Point], center: Point) -> Point:
+    """Unit vector into the support polygon across the edge nearest to the centre of mass; (0, 0) if there is none."""
+    corners = convex_hull(feet)
+    best, direction = math.inf, (0.0, 0.0)
+    for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
+        dx, dy = x1 - x0, y1 - y0
+        length = hypot(dx, dy)
+        gap = (dx * (center[1] - y0) - dy * (center[0] - x0)) / length if length > 0.0 else math.inf
+        if gap < best:
+            best, direction = gap, (-dy / length, dx / length)
+    return direction
+
+
+def center_of_mass(robot: Robot, joints: Sequence[LegJoints]) -> Vector:
+    """Centre of mass [m] in base_link, legs included, for joints (n, 3) [rad]."""
+    mass = robot.body.mass
+    x, y, z = (mass * c for c in robot.body.center_of_mass)
+    for leg, (coxa, femur, tibia) in zip(robot.legs, joints, strict=True):
+        m, along, across, up, of_femur, of_tibia = leg.moments
+        heading, angle = leg.hip_yaw + coxa, femur + tibia
+        c, s = cos(heading), sin(heading)
+        r = along + of_femur * cos(femur) + of_tibia * cos(angle)
+        hip_x, hip_y, hip_z = leg.hip
+        x += m * hip_x + r * c - across * s
+        y += m * hip_y + r * s + across * c
+        z += m * hip_z + up + of_femur * sin(femur) + of_tibia * sin(angle)
+        mass += m
+    return x / mass, y / mass, z / mass
+
+
+def center_of_mass_in_footprint(robot: Robot, joints: Sequence[LegJoints], pose: BodyPose) -> Point:
+    """Centre of mass (x, y) [m] in base_footprint for joints (n, 3) [rad] and a body pose."""
+    x, y, _ = Placement(pose, robot.walk.height).to_footprint(*center_of_mass(robot, joints))
+    return x, y
+
+
+def margins_by_legs_in_swing(footholds: Sequence[Point], center: Point) -> tuple[float, ...]:
+    """Static margin [m] for every set of legs in swing, all others planted at their footholds [m].
+
+    The index is a bit mask: bit k is set if leg k is in swing. `center` is the centre of mass (x, y) [m].
+    """
+    count = len(footholds)
+    return tuple(
+        static_margin([p for i, p in enumerate(footholds) if not mask >> i & 1], center) for mask in range(1 << count)
+    )
+
+
+def foot_loads(feet: Sequence[Point], planted: Sequence[bool], center: Point, weight: float) -> list[float]:
+    """Load of each foot [N], 0 in swing: the least-squares loads that carry `weight` [N] at the centre [m].
+
+    A load is never negative: where the balance would ask a foot to pull, it carries nothing.
+    """
+    count = sum(planted)
+    if count == 0:
+        return [0.0] * len(feet)
+    cx, cy = center
+    sx = sy = sxx = sxy = syy = 0.0
+    for (x, y), down in zip(feet, planted, strict=True):
+        if down:
+            x, y = x - cx, y - cy
+            sx, sy, sxx, sxy, syy = sx + x, sy + y, sxx + x * x, sxy + x * y, syy + y * y
+    # Least-norm loads are f = a + b x + c y with sum f = weight and zero moments about the centre.
+    determinant = count * (sxx * syy - sxy * sxy) - sx * (sx * syy - sxy * sy) + sy * (sx * sxy - sxx * sy)
+    if abs(determinant) < 1e-15:
+        return [weight / count if down else 0.0 for down in planted]
+    a = weight * (sxx * syy - sxy * sxy) / determinant
+    b = weight * (sxy * sy - sx * syy) / determinant
+    c = weight * (sx * sxy - sxx * sy) / determinant
+    return [
+        max(0.0, a + b * (x - cx) + c * (y - cy)) if down else 0.0 for (x, y), down in zip(feet, planted, strict=True)
+    ]

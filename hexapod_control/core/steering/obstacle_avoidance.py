@@ -1,0 +1,90 @@
+"""Ways round what a planar range scan sees, for a robot taken as a disc that can walk in every direction.
+
+Points are in base_footprint, x forward, y left [m]; directions are angles [rad] from x, counter-clockwise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.se2 import Pose, wrap
+
+DIRECTIONS = np.linspace(-math.pi, math.pi, 120, endpoint=False)
+HORIZON = 1.2  # [m] a way that is free so far is a free way
+SHORT = 3.0  # cost of every metre that a way is blocked before the horizon
+FICKLE = 0.15  # [m/rad] cost of another direction than the last one: obstacles are passed on one side
+INSIDE = 0.005  # [m] by which a point inside the disc is taken as outside it: the robot may walk along it
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A planar scan as its message tells it."""
+
+    ranges: Array  # (k,) [m]
+    start: float  # [rad] direction of the first ray in the sensor's frame
+    increment: float  # [rad]
+    shortest: float  # [m]
+    longest: float  # [m]
+
+
+def points(scan: Scan, sensor: Pose) -> Array:
+    """What the scan has met (k, 2) [m], for the sensor's pose in base_footprint.
+
+    Ranges that are no measurement are left out: not a number, infinite, shorter or longer than the sensor can.
+    """
+    ranges = np.asarray(scan.ranges, dtype=float)
+    with np.errstate(invalid="ignore"):
+        met = np.isfinite(ranges) & (ranges >= scan.shortest) & (ranges <= scan.longest)
+    angles = (scan.start + scan.increment * np.arange(len(ranges)))[met]
+    return moved(np.column_stack((np.cos(angles), np.sin(angles))) * ranges[met, None], sensor)
+
+
+def moved(places: Array, pose: Pose) -> Array:
+    """Points (k, 2) [m] of a frame with this pose, in its parent."""
+    c, s = math.cos(pose.yaw), math.sin(pose.yaw)
+    turned: Array = places @ np.array(((c, s), (-s, c))) + np.array(pose[:2])
+    return turned
+
+
+def free_ways(obstacles: Array, directions: Array, radius: float) -> Array:
+    """How far [m] a disc round the origin can go in each direction (d,) before it meets a point (k, 2); inf: for ever.
+
+    A point that is inside the disc already forbids only to come nearer to it.
+    """
+    if not len(obstacles):
+        return np.full(len(directions), math.inf)
+    along = np.cos(directions)[:, None] * obstacles[:, 0] + np.sin(directions)[:, None] * obstacles[:, 1]
+    square = (obstacles * obstacles).sum(axis=1)
+    radii = np.minimum(radius, np.maximum(np.sqrt(square) - INSIDE, 0.0))
+    chord = radii * radii - (square - along * along)  # square of half the way that the point is inside the disc
+    ahead = (along > 0.0) & (chord > 0.0)
+    ways = np.where(ahead, along - np.sqrt(np.maximum(chord, 0.0)), math.inf)
+    least: Array = np.maximum(ways.min(axis=1), 0.0)
+    return least
+
+
+def free_way(obstacles: Array, direction: float, radius: float) -> float:
+    """`free_ways` of one direction."""
+    return float(free_ways(obstacles, np.array([direction]), radius)[0])
+
+
+def detour(goal: tuple[float, float], obstacles: Array, radius: float, last: float | None) -> tuple[float, float]:
+    """The direction [rad] to take for a goal (x, y) [m] that cannot be reached straight, and how far it is free [m].
+
+    Of all directions the one with the shortest way over the end of its free part to the goal; ways that end at an
+    obstacle cost more, and so do ways away from the last direction [rad], if there is one.
+    """
+    distance = math.hypot(*goal)
+    reach = min(HORIZON, distance)
+    free = free_ways(obstacles, DIRECTIONS, radius)
+    way = np.minimum(free, reach)
+    rest = np.hypot(goal[0] - way * np.cos(DIRECTIONS), goal[1] - way * np.sin(DIRECTIONS))
+    cost = way + rest + SHORT * (reach - way)
+    if last is not None:
+        cost += FICKLE * np.abs([wrap(angle - last) for angle in DIRECTIONS.tolist()])
+    best = int(np.argmin(cost))
+    return float(DIRECTIONS[best]), float(free[best])

@@ -1,0 +1,186 @@
+"""Walking from waypoint to waypoint: pure pursuit in the plane for a robot that can walk in every direction.
+
+Poses and waypoints are in one frame, odom; twists are in base_footprint. The line to a waypoint begins where the robot
+was when it turned to it, and is followed by aiming at the point a lookahead farther on. Where the scan shows something
+in the way, the robot goes round it, and then on a new line; where nothing is free, it stands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, wrap
+from hexapod_control.core.steering.obstacle_avoidance import HORIZON, detour, free_way, moved
+
+FACED = 0.3  # [m] before the waypoint the robot turns to the heading it wants there
+
+
+class PursuitHeading(Enum):
+    """What the robot faces on the way to a waypoint."""
+
+    ALIGNED = "aligned"  # where it walks
+    FREE = "free"  # the waypoint's heading; without one, whatever it faced
+
+
+class PursuitPhase(Enum):
+    """What is going on."""
+
+    WALKING = "walking"
+    DETOUR = "detour"
+    BLOCKED = "blocked"  # nothing is free, the robot stands
+    HELD = "held"  # the robot cannot walk now
+    STUCK = "stuck"  # given up
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Waypoint:
+    """A place to reach."""
+
+    x: float  # [m]
+    y: float  # [m]
+    yaw: float | None = None  # [rad]
+    heading: PursuitHeading = PursuitHeading.ALIGNED
+
+    def __post_init__(self) -> None:
+        if not all(map(math.isfinite, (self.x, self.y, self.yaw or 0.0))):
+            raise ValueError(f"a waypoint must be finite, is {self.x}, {self.y}, {self.yaw}")
+
+
+@dataclass(frozen=True, slots=True)
+class PursuitSettings:
+    """How to follow waypoints."""
+
+    tolerance: float = 0.02  # [m] from a waypoint within which it is reached
+    heading_tolerance: float = math.radians(3.0)  # [rad]
+    radius: float = 0.0  # [m] of the robot with its feet
+    clearance: float = 0.04  # [m] that obstacles are kept away from that
+    stop: float = 0.03  # [m] of free way below which the robot stands
+    lookahead: float = 0.4  # [m]
+    share: float = 0.9  # of the greatest speeds
+    gain: float = 1.0  # [1/s] speed per distance to the waypoint, and per free way
+    slowest: float = 0.15  # of the greatest speeds, on the last centimetres
+    turn_gain: float = 1.5  # [1/s] turn per error of the heading
+    patience: float = 60.0  # [s] without coming nearer to the waypoint
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            value = getattr(self, name)
+            least = name in ("radius", "clearance")
+            if not (math.isfinite(value) and (value >= 0.0 if least else value > 0.0)):
+                raise ValueError(f"{name} must be finite and {'>=' if least else '>'} 0, is {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class PursuitCommand:
+    """What to do now."""
+
+    twist: Twist
+    phase: PursuitPhase
+    reached: int  # waypoints reached so far
+    distance: float  # [m] to the waypoint
+
+
+class Pursuit:
+    """Follows waypoints; `step` once per command."""
+
+    def __init__(self, waypoints: Sequence[Waypoint], settings: PursuitSettings | None = None) -> None:
+        self.waypoints = tuple(waypoints)
+        self.settings = settings or PursuitSettings()
+        self._reached = 0
+        self._start: tuple[float, float] | None = None  # [m] of the line
+        self._last: float | None = None  # [rad] direction of the detour, in odom
+        self._nearest, self._idle = math.inf, 0.0  # [m], [s]
+
+    def step(self, pose: Pose, limits: Twist, obstacles: Array, dt: float) -> PursuitCommand:
+        """The command for a pose, the greatest speeds now and obstacles (k, 2) [m] in odom, `dt` [s] after the last."""
+        while self._reached < len(self.waypoints) and self._is_reached(pose):
+            self._reached += 1
+            self._start = self._last = None
+            self._nearest, self._idle = math.inf, 0.0
+        if self._reached == len(self.waypoints):
+            return PursuitCommand(ZERO, PursuitPhase.DONE, self._reached, 0.0)
+        goal = self.waypoints[self._reached]
+        distance = math.dist((goal.x, goal.y), pose[:2])
+        order = PursuitCommand(ZERO, PursuitPhase.HELD, self._reached, distance)
+        if min(limits) <= 0.0 or not all(map(math.isfinite, (*pose, *limits))):
+            return order
+        if self._gives_up(pose, distance, dt):
+            return replace(order, phase=PursuitPhase.STUCK)
+        direction, free, phase = self._way(pose, goal, moved(obstacles, pose.inverse()))
+        return replace(order, twist=self._twist(pose, direction, min(free, distance), limits), phase=phase)
+
+    def _is_reached(self, pose: Pose) -> bool:
+        goal = self.waypoints[self._reached]
+        near = math.dist((goal.x, goal.y), pose[:2]) <= self.settings.tolerance
+        return near and (goal.yaw is None or abs(wrap(goal.yaw - pose.yaw)) <= self.settings.heading_tolerance)
+
+    def _gives_up(self, pose: Pose, distance: float, dt: float) -> bool:
+        """True after too long a time without progress, in distance or, at the place, in heading."""
+        goal = self.waypoints[self._reached]
+        error = abs(wrap(goal.yaw - pose.yaw)) if goal.yaw is not None and distance < FACED else math.pi
+        left = distance + self.settings.tolerance * error  # both in one figure
+        if left < self._nearest - self.settings.tolerance / 5.0:
+            self._nearest, self._idle = left, 0.0
+        else:
+            self._idle += dt
+        return self._idle > self.settings.patience
+
+    def _way(self, pose: Pose, goal: Waypoint, obstacles: Array) -> tuple[float, float, PursuitPhase]:
+        """Direction [rad] in base_footprint, how far it is free [m], and the phase."""
+        settings, disc = self.settings, self.settings.radius + self.settings.clearance
+        self._start = self._start or pose[:2]
+        back = pose.inverse()
+        target = back.apply(goal.x, goal.y)
+        for x, y in (back.apply(*self._carrot(pose, goal)), target):
+            direction, far = math.atan2(y, x), math.hypot(x, y)
+            free = free_way(obstacles, direction, disc)
+            if free >= min(HORIZON, math.hypot(*target)) and far > 0.0:
+                self._last = None
+                return direction, free, PursuitPhase.WALKING
+        self._start = pose[:2]
+        last = None if self._last is None else wrap(self._last - pose.yaw)
+        direction, free = detour(target, obstacles, disc, last)
+        if free < settings.stop:
+            return direction, 0.0, PursuitPhase.BLOCKED
+        self._last = direction + pose.yaw
+        return direction, free, PursuitPhase.DETOUR
+
+    def _carrot(self, pose: Pose, goal: Waypoint) -> tuple[float, float]:
+        """The point [m] of the line that is a lookahead beyond the one nearest to the robot."""
+        assert self._start is not None
+        x, y = self._start
+        dx, dy = goal.x - x, goal.y - y
+        length = math.hypot(dx, dy)
+        if length < self.settings.tolerance:
+            return goal.x, goal.y
+        passed = ((pose.x - x) * dx + (pose.y - y) * dy) / length
+        part = min(1.0, (max(0.0, passed) + self.settings.lookahead) / length)
+        return x + part * dx, y + part * dy
+
+    def _twist(self, pose: Pose, direction: float, way: float, limits: Twist) -> Twist:
+        """A walk in a direction [rad] that could stop within a way [m], within the limits."""
+        settings, goal = self.settings, self.waypoints[self._reached]
+        c, s = math.cos(direction), math.sin(direction)
+        top = settings.share / math.hypot(c / limits.vx, s / limits.vy)
+        speed = min(top, max(settings.gain * way, settings.slowest * top)) if way > 0.0 else 0.0
+        distance = math.dist((goal.x, goal.y), pose[:2])
+        turn = self._turn(pose, goal, direction, distance) if speed or distance < FACED else 0.0
+        wz = max(-settings.share * limits.wz, min(settings.share * limits.wz, turn))
+        if distance < settings.tolerance / 2.0:
+            speed = 0.0  # only the heading is left
+        wanted = Twist(speed * c, speed * s, wz)
+        used = math.hypot(wanted.vx / limits.vx, wanted.vy / limits.vy) + abs(wz) / limits.wz
+        return wanted.scaled(min(1.0, settings.share / used)) if used else ZERO
+
+    def _turn(self, pose: Pose, goal: Waypoint, direction: float, distance: float) -> float:
+        """The turn [rad/s]."""
+        if goal.heading is PursuitHeading.ALIGNED and (distance > FACED or goal.yaw is None):
+            error = direction if distance > FACED else 0.0
+        else:
+            error = wrap(goal.yaw - pose.yaw) if goal.yaw is not None else 0.0
+        return self.settings.turn_gain * error

@@ -1,0 +1,127 @@
+"""Keeping the body level: a tilt on top of the body's pose that grows until an IMU says what was asked for.
+
+The tilt is the integral of the error, with bounded rate and acceleration, at most LARGEST, and only as far as the legs
+reach: before it grows, room for it is made in the stance regions, as for a pose. Without an IMU it goes to zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from hexapod_control.core.kinematics.body_pose import BodyPose
+
+LARGEST = math.radians(10.0)  # [rad] of roll and pitch together
+GAIN = 2.0  # [1/s] rate per error
+RATE = 0.35  # [rad/s]
+ACCELERATION = 2.0  # [rad/s^2]
+FADE_RATE, FADE_ACCELERATION = 1.2, 10.0  # likewise on the way to zero: 10 deg in 0.3 s
+GRID = math.radians(1.0)  # of the tilts for which the room is looked up
+ROOM_RATE = 0.5  # [1/s] at which the room may change: strides get shorter first
+LEAST_ROOM = 0.6
+
+Tilt = tuple[float, float]
+"""Roll and pitch [rad]."""
+
+LEVEL: Tilt = (0.0, 0.0)
+
+
+class BodyLevelling:
+    """The tilt and how it moves."""
+
+    def __init__(self) -> None:
+        """No tilt, nothing is measured."""
+        self.measured: Tilt | None = None  # [rad] of the body in the world; None: not known
+        self.tilt = LEVEL
+        self._rates = LEVEL  # [rad/s]
+        self.room = 1.0  # share of the stance regions the tilt leaves
+
+    def copy(self) -> BodyLevelling:
+        """An independent one in the same state."""
+        other = BodyLevelling()
+        other.measured, other.tilt, other._rates, other.room = self.measured, self.tilt, self._rates, self.room
+        return other
+
+    @property
+    def over(self) -> bool:
+        """True if nothing is measured and nothing left of the tilt."""
+        return self.measured is None and self.tilt == LEVEL
+
+    def slope(self, pose: BodyPose) -> Tilt:
+        """Roll and pitch [rad] of the ground under a body in this pose; level while nothing is measured."""
+        if self.measured is None:
+            return LEVEL
+        return self.measured[0] - pose.roll - self.tilt[0], self.measured[1] - pose.pitch - self.tilt[1]
+
+    def on(self, pose: BodyPose) -> BodyPose:
+        """A pose with the tilt on top."""
+        return _on(pose, self.tilt)
+
+    def step(
+        self, dt: float, pose: BodyPose, room: Callable[[BodyPose], float], holds: Callable[[BodyPose], bool]
+    ) -> None:
+        """Moves the tilt on by `dt` [s] on top of a pose.
+
+        `room` gives the share of the stance regions that a whole pose leaves, 0 if it is out of reach; `holds` tells
+        whether all feet are in reach in one.
+        """
+        if self.measured is None:
+            self._fade(dt)
+            return
+        (roll, pitch), (told_roll, told_pitch) = self.tilt, self.measured
+        goal = (roll + pose.roll - told_roll, pitch + pose.pitch - told_pitch)
+        size = math.hypot(*goal)
+        factor = LARGEST / size if size > LARGEST else 1.0
+        wanted = [_within(GAIN * (factor * end - now), RATE) for now, end in zip(self.tilt, goal, strict=True)]
+        rates = _near(self._rates, wanted, ACCELERATION * dt)
+        rest = _at_rest(self.tilt, rates, dt)
+        share = room(_on(pose, _on_grid(rest)))
+        if share >= LEAST_ROOM:
+            self.room += _within(share - self.room, ROOM_RATE * dt)
+        if share < LEAST_ROOM or not holds(_on(pose, rest)):
+            rates = _near(self._rates, LEVEL, ACCELERATION * dt)
+        self._move(rates, dt)
+
+    def _move(self, rates: Tilt, dt: float) -> None:
+        self.tilt, self._rates = (self.tilt[0] + dt * rates[0], self.tilt[1] + dt * rates[1]), rates
+
+    def _fade(self, dt: float) -> None:
+        wanted = [
+            -math.copysign(min(FADE_RATE, math.sqrt(2.0 * FADE_ACCELERATION * abs(t)), abs(t) / dt), t)
+            for t in self.tilt
+        ]
+        self._move(_near(self._rates, wanted, FADE_ACCELERATION * dt), dt)
+        slow = FADE_ACCELERATION * dt
+        if max(map(abs, self.tilt)) < 1e-5 and max(map(abs, self._rates)) <= slow:
+            self.tilt, self._rates, self.room = LEVEL, LEVEL, 1.0
+
+    def retreat(self, dt: float) -> None:
+        """Goes straight towards no tilt."""
+        size = math.hypot(*self.tilt)
+        share = max(0.0, 1.0 - RATE * dt / size) if size else 0.0
+        self.tilt, self._rates = (share * self.tilt[0], share * self.tilt[1]), LEVEL
+
+
+def _on(pose: BodyPose, tilt: Tilt) -> BodyPose:
+    return pose._replace(roll=pose.roll + tilt[0], pitch=pose.pitch + tilt[1])
+
+
+def _within(value: float, most: float) -> float:
+    return min(max(value, -most), most)
+
+
+def _near(now: Tilt, wanted: Sequence[float], most: float) -> Tilt:
+    """Rates that come as near to those wanted as a change of `most` allows."""
+    return now[0] + _within(wanted[0] - now[0], most), now[1] + _within(wanted[1] - now[1], most)
+
+
+def _at_rest(tilt: Tilt, rates: Tilt, dt: float) -> Tilt:
+    """The tilt at which it can come to rest after a tick at these rates."""
+    roll, pitch = (t + r * (dt + abs(r) / (2.0 * ACCELERATION)) for t, r in zip(tilt, rates, strict=True))
+    return roll, pitch
+
+
+def _on_grid(tilt: Tilt) -> Tilt:
+    """The nearest tilt of the grid: a body that is as good as level needs no room."""
+    roll, pitch = (round(t / GRID) * GRID for t in tilt)
+    return roll, pitch

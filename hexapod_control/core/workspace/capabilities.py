@@ -1,0 +1,53 @@
+"""What a robot can do, computed once from its description."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hexapod_control.core.gait.gait_table import Gait, gaits
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.statics.static_stability import center_of_mass, margins_by_legs_in_swing
+from hexapod_control.core.workspace.speed_envelope import SpeedEnvelope
+from hexapod_control.core.workspace.stance_regions import StanceRegionTable
+
+FAR = 100.0  # times a direction: faster than any robot
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a robot can do, computed once from its description: tables only."""
+
+    robot: Robot
+    gaits: Mapping[str, Gait]
+    stances: StanceRegionTable
+    envelope: SpeedEnvelope
+    margins: tuple[float, ...]  # [m] by the set of feet in the air
+
+    @classmethod
+    @lru_cache(maxsize=8)
+    def of(cls, robot: Robot) -> Capabilities:
+        """Computes the tables (about a second, once per robot). Raises ValueError if it cannot walk as described."""
+        rows = gaits(robot.leg_names)
+        if robot.walk.gait not in rows:
+            raise ValueError(f"unknown gait {robot.walk.gait!r}; known: {', '.join(rows)}")
+        stances = StanceRegionTable(robot)
+        footholds = stances.at(robot.walk.height).footholds
+        joints = joints_at_offset(robot, footholds, 0.0)
+        if joints is None:
+            raise ValueError("the neutral stance is out of reach")
+        margins = margins_by_legs_in_swing(footholds, center_of_mass(robot, joints)[:2])
+        return cls(robot, rows, stances, SpeedEnvelope(robot, stances, rows), margins)
+
+    def fastest(self, direction: Twist, gaits: Iterable[str]) -> Twist:
+        """The highest speed in the direction of a twist that all these gaits allow, at the walk's height."""
+        far, height = direction.scaled(FAR), self.robot.walk.height
+        return min((self.envelope.limit(self.gaits[name], height, 1.0, far).twist for name in gaits), key=_size)
+
+
+def _size(twist: Twist) -> float:
+    return math.dist(twist, ZERO)

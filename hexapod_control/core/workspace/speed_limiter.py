@@ -1,0 +1,67 @@
+"""How fast a walk may go and how quickly it may change its speed, by what legs, servos and its style allow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.speed_envelope import SpeedLimit
+from hexapod_control.core.workspace.twist_limits import TwistLimits, clamp_to_limits
+
+
+class SpeedConditions(NamedTuple):
+    """What the speed of a walk depends on, besides the command."""
+
+    gait: Gait
+    height: float  # [m] of base_link above the ground
+    room: float  # share (0 to 1) of the stance regions that the body leaves for walking
+
+
+class SpeedLimiter:
+    """What one robot's tables say, looked up when something has changed."""
+
+    def __init__(self, capabilities: Capabilities) -> None:
+        """Nothing has been asked for yet."""
+        self._capabilities = capabilities
+        self._limit: tuple[object, SpeedLimit] | None = None
+        self._most: tuple[SpeedConditions, Twist] | None = None
+
+    def limit(
+        self, command: Twist, under: SpeedConditions, coming: Sequence[Gait], limits: TwistLimits, tempo: float
+    ) -> SpeedLimit:
+        """What is possible of a command in the gait and those to come; `tempo` is a share of the robot's."""
+        key = (command, under, tuple(coming), limits, tempo)
+        if self._limit is None or self._limit[0] != key:
+            self._limit = (
+                key,
+                self._capabilities.envelope.limit(*under, clamp_to_limits(command, limits), tempo, coming),
+            )
+        return self._limit[1]
+
+    def maxima(self, under: SpeedConditions) -> Twist:
+        """Greatest speed along each axis alone, whatever the style allows."""
+        if self._most is None or self._most[0] != under:
+            self._most = (under, self._capabilities.envelope.maxima(*under))
+        return self._most[1]
+
+    def accelerations(
+        self, under: SpeedConditions, swing_time: float, limits: TwistLimits, haste: float
+    ) -> tuple[Twist, Twist]:
+        """(acceleration, deceleration) per axis: as the style says, else by the robot.
+
+        Deceleration: from full speed in one swing. Acceleration: from rest such that the leg which lifts off last
+        is then no farther from neutral than at the end of a full stride, half a stance at full speed; `haste` times
+        that for feet that stand for full strides already.
+        """
+        gait = under.gait
+        last = max(gait.until_lift_off(leg, 0.0) for leg in range(len(gait.lift_off)))
+        time = max(gait.stance, last * last / gait.stance) * swing_time / haste
+        up, down = [], []
+        for v, axis in zip(self.maxima(under), limits.axes, strict=True):
+            up.append(v / time if math.isnan(axis.max_acceleration) else axis.max_acceleration)
+            down.append(v / swing_time if math.isnan(axis.max_deceleration) else axis.max_deceleration)
+        return Twist(*up), Twist(*down)

@@ -1,0 +1,220 @@
+"""Where the feet belong: neutral footholds and stance regions over the body's height, from the workspace.
+
+A stance region is a disc about the neutral foothold, in base_footprint, that a planted foot never leaves. Its
+radius is what the leg can reach in every direction, on the ground and at the top of a swing, and what keeps
+it clear of its neighbours. At other heights the neutral foothold moves along the line through the coxa axis
+to where the disc stays large.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
+from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG
+from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints
+from hexapod_control.core.robot import Leg, Point, Robot
+
+DIRECTIONS = tuple((math.cos(k * math.tau / 12), math.sin(k * math.tau / 12)) for k in range(12))
+IN_FLIGHT = 1.13  # feet in flight reach this much beyond the stance region (measured over random commands)
+KEEP_CLEAR = 0.0112  # [m] kept between the tibias of neighbouring legs at the edges of their regions
+HEIGHTS = 13  # rows of the table over height
+SMALLEST = 0.4  # of the nominal radius: a height is of use as long as the regions stay this large
+RESOLUTION = 0.001  # [m] of radii in the table
+
+
+@dataclass(frozen=True, slots=True)
+class StanceRegions:
+    """Footholds and regions at one height."""
+
+    height: float  # [m] of base_link above the ground
+    footholds: tuple[Point, ...]  # [m] in base_footprint, contact points
+    radii: tuple[float, ...]  # [m] of each foot's stance region
+
+
+def reaches(leg: Leg, robot: Robot, contact: Point, lift: float, placement: Placement) -> bool:
+    """True if the leg can put its foot at a contact point (x, y) [m, base_footprint] lifted by `lift` [m]."""
+    return ball_centre_and_joints(leg, contact, lift, placement, robot.foot_radius, BENT_LEG)[1][1] is None
+
+
+def _around(leg: Leg, foothold: Point) -> list[Point]:
+    """Unit vectors all round, beginning away from the hip: there, and opposite, is where reach ends first."""
+    away = math.atan2(foothold[1] - leg.hip[1], foothold[0] - leg.hip[0])
+    c, s = math.cos(away), math.sin(away)
+    return [(c * x - s * y, s * x + c * y) for x, y in DIRECTIONS]
+
+
+def radius_about(leg: Leg, robot: Robot, foothold: Point, height: float, most: float) -> float:
+    """Largest radius [m] up to `most` about a foothold within which the leg reaches the ground and its lift.
+
+    The body is level, at a height [m]: where a leg is mounted, and in which direction, makes no difference.
+    """
+    c, s = leg.turn
+    x, y = foothold[0] - leg.hip[0], foothold[1] - leg.hip[1]
+    seen = (round(c * x + s * y, 9), round(c * y - s * x, 9))
+    alike = replace(leg, name="", hip=(0.0, 0.0, leg.hip[2]), hip_yaw=0.0, foothold=seen)
+    return _radius(alike, robot.foot_radius, height, robot.walk.lift_height, most)
+
+
+@lru_cache(maxsize=4096)
+def _radius(leg: Leg, ball: float, height: float, lift: float, most: float) -> float:
+    """As radius_about, about the leg's own foothold; `ball` is the radius of the foot [m]."""
+    placement, (x, y), around = Placement(NEUTRAL, height), leg.foothold, _around(leg, leg.foothold)
+
+    def inside(radius: float) -> bool:
+        return all(
+            ball_centre_and_joints(leg, (x + r * dx, y + r * dy), z, placement, ball, BENT_LEG)[1][1] is None
+            for r, z in ((IN_FLIGHT * radius, 0.0), (radius, lift))
+            for dx, dy in around
+        )
+
+    if inside(most):
+        return most
+    if not inside(0.0):
+        return 0.0
+    low, high = 0.0, most
+    while high - low > RESOLUTION:
+        radius = (low + high) / 2
+        low, high = (radius, high) if inside(radius) else (low, radius)
+    return low
+
+
+def clearance(robot: Robot) -> tuple[float, ...]:
+    """Radius [m] per leg at which its region comes as near to a neighbour's as the legs may."""
+    best = []
+    for leg in robot.legs:
+        gaps = [
+            math.dist(leg.foothold, other.foothold) - leg.tibia.radius - other.tibia.radius - KEEP_CLEAR
+            for other in robot.legs
+            if other is not leg
+        ]
+        best.append(max(0.0, min(gaps) / 2))
+    return tuple(best)
+
+
+def _moved(leg: Leg, distance: float) -> Point:
+    """The leg's foothold moved along the line through its coxa axis by `distance` [m]."""
+    dx, dy = leg.foothold[0] - leg.hip[0], leg.foothold[1] - leg.hip[1]
+    factor = 1.0 + distance / math.hypot(dx, dy)
+    return leg.hip[0] + factor * dx, leg.hip[1] + factor * dy
+
+
+def _shift(leg: Leg, robot: Robot, height: float, wanted: float, near: float) -> float:
+    """Displacement [m] of the foothold nearest to `near` whose region has the radius wanted [m], or the largest."""
+    span = 0.4 * math.dist(leg.foothold, leg.hip[:2])
+    choices = sorted((near + span * k / 12 for k in range(-12, 13)), key=lambda d: abs(d - near))
+    best, best_radius = near, 0.0
+    for d in choices:
+        radius = radius_about(leg, robot, _moved(leg, d), height, wanted)
+        if radius >= wanted - 2 * RESOLUTION:
+            return d
+        if radius > best_radius:
+            best, best_radius = d, radius
+    return best
+
+
+class StanceRegionTable:
+    """Stances over the heights at which the robot can walk."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Tabulates the workspace. Raises ValueError if the robot cannot stand at its nominal height."""
+        self._robot = robot
+        self._most = clearance(robot)
+        nominal = self._at(robot.walk.height, [0.0] * len(robot.legs))
+        if min(nominal.radii) < 2 * RESOLUTION:
+            worst = robot.legs[nominal.radii.index(min(nominal.radii))].name
+            raise ValueError(
+                f"leg {worst} cannot step about its foothold at height {robot.walk.height} m with a lift of "
+                f"{robot.walk.lift_height} m; lower the lift, or move the foothold or the height"
+            )
+        step = robot.walk.height / (HEIGHTS - 1)
+        lower = self._walk_out(nominal, -step)
+        upper = self._walk_out(nominal, step)
+        self._rows = (*reversed(lower), nominal, *upper)
+        self._heights = tuple(row.height for row in self._rows)
+
+    def _at(self, height: float, shifts: Sequence[float]) -> StanceRegions:
+        legs = self._robot.legs
+        footholds = tuple(_moved(leg, d) for leg, d in zip(legs, shifts, strict=True))
+        radii = tuple(
+            radius_about(leg, self._robot, point, height, most)
+            for leg, point, most in zip(legs, footholds, self._most, strict=True)
+        )
+        return StanceRegions(height, footholds, radii)
+
+    def _walk_out(self, nominal: StanceRegions, step: float) -> list[StanceRegions]:
+        """Rows away from the nominal height, as long as every region stays of use."""
+        rows: list[StanceRegions] = []
+        shifts = [0.0] * len(self._robot.legs)
+        belly = self._robot.body.size[2] / 2 - self._robot.body.center[2]
+        for k in range(1, HEIGHTS):
+            height = nominal.height + k * step
+            if height <= belly:
+                break
+            shifts = [
+                _shift(leg, self._robot, height, wanted, near)
+                for leg, wanted, near in zip(self._robot.legs, nominal.radii, shifts, strict=True)
+            ]
+            row = self._at(height, shifts)
+            if any(r < SMALLEST * r0 for r, r0 in zip(row.radii, nominal.radii, strict=True)):
+                break
+            rows.append(row)
+        return rows
+
+    @property
+    def lowest(self) -> float:
+        """Lowest height [m] at which the robot can walk."""
+        return self._heights[0]
+
+    @property
+    def highest(self) -> float:
+        """Greatest height [m] at which the robot can walk."""
+        return self._heights[-1]
+
+    @property
+    def rows(self) -> tuple[StanceRegions, ...]:
+        """The table, by height."""
+        return self._rows
+
+    def at(self, height: float) -> StanceRegions:
+        """The stance at a height [m], linear between the rows and clamped to the table."""
+        low, share = self.between(height)
+        if share == 0.0:
+            return self._rows[low]
+        a, b = self._rows[low], self._rows[low + 1]
+
+        def mix(p: float, q: float) -> float:
+            return p + share * (q - p)
+
+        return StanceRegions(
+            mix(a.height, b.height),
+            tuple((mix(p[0], q[0]), mix(p[1], q[1])) for p, q in zip(a.footholds, b.footholds, strict=True)),
+            tuple(mix(p, q) for p, q in zip(a.radii, b.radii, strict=True)),
+        )
+
+    def between(self, height: float) -> tuple[int, float]:
+        """(row below, share of the way to the next row) for a height [m]."""
+        if height <= self._heights[0] or len(self._heights) == 1:
+            return 0, 0.0
+        if height >= self._heights[-1]:
+            return len(self._heights) - 1, 0.0
+        low = bisect_right(self._heights, height) - 1
+        return low, (height - self._heights[low]) / (self._heights[low + 1] - self._heights[low])
+
+    def fits(self, pose: BodyPose, share: float, lift: float) -> bool:
+        """True if in a body pose all feet reach this share (0 to 1) of their regions, on the ground and lifted [m]."""
+        robot = self._robot
+        stance = self.at(robot.walk.height + pose.z)
+        placement = Placement(pose, robot.walk.height)
+        every = 2 if share > 0.0 else len(DIRECTIONS)
+        levels = ((IN_FLIGHT * share, 0.0), (share, lift)) if lift > 0.0 else ((share, 0.0),)
+        return all(
+            reaches(leg, robot, (x + r * radius * dx, y + r * radius * dy), z, placement)
+            for leg, (x, y), radius in zip(robot.legs, stance.footholds, stance.radii, strict=True)
+            for dx, dy in _around(leg, (x, y))[::every]
+            for r, z in levels
+        )

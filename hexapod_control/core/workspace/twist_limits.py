@@ -1,0 +1,62 @@
+"""Velocity and acceleration limits per axis, applied so that the direction of the motion is kept."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from hexapod_control.core.kinematics.se2 import Twist
+
+
+@dataclass(frozen=True, slots=True)
+class AxisLimits:
+    """Limits of one axis, [m/s, m/s^2] or [rad/s, rad/s^2]; not a number: what the robot can do."""
+
+    max_velocity: float = math.nan
+    min_velocity: float = math.nan  # not a number: -max_velocity
+    max_acceleration: float = math.nan
+    max_deceleration: float = math.nan
+
+    def __post_init__(self) -> None:
+        for name in ("max_velocity", "max_acceleration", "max_deceleration"):
+            if getattr(self, name) < 0.0 or math.isinf(getattr(self, name)):
+                raise ValueError(f"{name} must be finite and >= 0 (or not a number), is {getattr(self, name)}")
+        if self.min_velocity > 0.0 or math.isinf(self.min_velocity):
+            raise ValueError(f"min_velocity must be finite and <= 0 (or not a number), is {self.min_velocity}")
+
+
+@dataclass(frozen=True, slots=True)
+class TwistLimits:
+    """Limits of all three axes."""
+
+    linear_x: AxisLimits = field(default_factory=AxisLimits)
+    linear_y: AxisLimits = field(default_factory=AxisLimits)
+    angular_z: AxisLimits = field(default_factory=AxisLimits)
+
+    @property
+    def axes(self) -> tuple[AxisLimits, AxisLimits, AxisLimits]:
+        """Limits in the order of a twist."""
+        return (self.linear_x, self.linear_y, self.angular_z)
+
+
+def clamp_to_limits(twist: Twist, limits: TwistLimits) -> Twist:
+    """The twist, scaled as a whole until every axis is within its velocity limits."""
+    factor = 1.0
+    for value, axis in zip(twist, limits.axes, strict=True):
+        bound = axis.max_velocity if value > 0.0 or math.isnan(axis.min_velocity) else -axis.min_velocity
+        if abs(value) > bound:  # False where there is no bound
+            factor = min(factor, bound / abs(value))
+    return twist if factor == 1.0 else twist.scaled(factor)
+
+
+def ramp_towards(now: Twist, goal: Twist, acceleration: Twist, deceleration: Twist, dt: float) -> Twist:
+    """The twist one tick later: straight towards the goal, no axis faster than its limit [per s]."""
+    factor = 1.0
+    for a, b, speed_up, slow_down in zip(now, goal, acceleration, deceleration, strict=True):
+        change = abs(b - a)
+        most = (slow_down if abs(b) < abs(a) or a * b < 0.0 else speed_up) * dt
+        if change > most:
+            factor = min(factor, most / change)
+    if factor == 1.0:
+        return goal
+    return Twist(*(a + factor * (b - a) for a, b in zip(now, goal, strict=True)))

@@ -1,0 +1,184 @@
+"""The loop of the driver over every servo bus: write 18 goals, read 18 positions, against emulated servos.
+
+The servos are a process of their own, their bytes as slow as on a wire. The limit is what these bytes and the
+turnarounds of the line take, nothing else. Both processes have real-time priority where this user may have it: an
+emulated servo that waits for a processor would be slower than a real one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from hexapod_control.config.robots.robot_file import RobotFile
+from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone, ServoQuantity
+from hexapod_control.servos.bus.bus_timing import TURNAROUND
+from hexapod_control.servos.bus.serial_port import SerialPort
+from hexapod_control.servos.bus.transaction import ReplyTiming
+from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
+
+SPAN = 2.0  # [s] that a protocol is measured
+LEAST = 10  # loops
+READY = 20.0  # [s] until the servos answer
+LATE = 0.05  # [s] a reply may be, on a busy machine
+REAL_TIME = 10  # priority, of 1 to 99
+WANTED = 1.15  # times the limit, for the median
+FASTER = {"dynamixel2": 1_000_000}  # bauds beside the usual one
+
+
+def measure(file: RobotFile, robot: str, progress: Callable[[str], None]) -> dict[str, object]:
+    """`bus`: by protocol and baud, limit and median of a loop [ms], their ratio, and the CPU time of a loop [ms].
+
+    `bus_walk`: the figures of the walk in physics over feetech_st, in lock step, against twice their margins.
+    """
+    return {"bus": wires(file, robot, progress), "bus_walk": walks(file, progress)}
+
+
+def walks(file: RobotFile, progress: Callable[[str], None]) -> list[dict[str, object]] | dict[str, object]:
+    """Walks in physics behind real bytes."""
+    try:
+        from hexapod_control.evaluation.performance.bus import bus_replay
+        from hexapod_control.evaluation.quality import flat_ground
+    except ModuleNotFoundError as error:
+        return {"skipped": f"{error.name} is missing: pip install 'hexapod_control[sim]'"}
+    found: list[dict[str, object]] = []
+    for case, quality in bus_replay.rows(file):
+        progress(f"bus walk: {flat_ground.line(case, quality)}")
+        entry: dict[str, object] = {"gait": case.course.gait, "twist": list(case.course.twist)}
+        if isinstance(quality, Exception):
+            found.append(entry | {"failed": str(quality)})
+            continue
+        broken = list(case.limits.broken_by(quality))
+        entry |= {"ratios": list(quality.ratios), "slip": quality.slip, "roll_deg": quality.roll}
+        entry |= {"pitch_deg": quality.pitch, "height_m": quality.height_variation, "ripple": quality.ripple}
+        found.append(entry | {"limits_kept": not broken, "limits_broken": broken})
+    return found
+
+
+def wires(file: RobotFile, robot: str, progress: Callable[[str], None]) -> dict[str, object]:
+    """Loops over every bus."""
+    found: dict[str, object] = {}
+    for name, row in PROTOCOLS.items():
+        for baud in (row.baud, FASTER.get(name)) if name != LOOPBACK else ():
+            if baud is None:
+                continue
+            try:
+                with real_time() as priority:  # which the servos inherit
+                    entry = _measured(file, robot, name, baud) | {"real_time": priority}
+            except BusError as error:  # a codec that is not installed
+                entry = {"skipped": str(error)}
+            found[f"{name} {baud}"] = entry
+            progress(f"bus: {name:10s} {baud:8d} baud: {_told(entry)}")
+    return found
+
+
+def _told(entry: dict[str, Any]) -> str:
+    if "skipped" in entry:
+        return str(entry["skipped"])
+    return (
+        f"limit {entry['limit_ms']:5.2f} ms, median {entry['median_ms']:5.2f} ms "
+        f"({entry['quickest_ms']:.2f} to {entry['slowest_ms']:.2f}), {entry['ratio']:.2f} times, "
+        f"CPU {entry['cpu_ms']:.2f} ms, {entry['lost']} lost"
+    )
+
+
+def _measured(file: RobotFile, robot: str, name: str, baud: int) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="hexapod_") as folder:
+        link = str(Path(folder, "bus"))
+        settings = servo_settings(file, name, link)
+        with emulated(robot, name, link, baud):
+            row = PROTOCOLS[name]
+            options: dict[str, Any] = {"wait": ReplyTiming(margin=LATE)} if "wait" in row.options else {}
+            bus = row.open(SerialPort(link, baud), settings.ids, **options)
+            try:
+                bus.identify()
+                return loops(bus, settings)
+            finally:
+                bus.close()
+
+
+def loops(bus: Bus, settings: ServoSettings) -> dict[str, Any]:
+    """Figures of some seconds of loops."""
+    timing = bus.timing(len(settings.ids))
+    limit = timing.write + timing.read + timing.turnarounds * TURNAROUND
+    goals = {joint.id: round(joint.center) for joint in settings.joints}
+    bus.write_goals(goals, 0.0)
+    bus.torque(settings.ids, True)
+    spans: list[float] = []
+    begin, cpu, lost = time.monotonic(), time.thread_time(), bus.counters.timeouts
+    while len(spans) < LEAST or time.monotonic() < begin + SPAN:
+        start = time.monotonic()
+        bus.write_goals(goals, 0.02)
+        if bus.can_read & ServoQuantity.POSITION:
+            bus.read(settings.ids, ServoQuantity.POSITION)
+        elif timing.turnarounds and settings.protocol == "servo2040":
+            bus.supply()  # all that this board tells
+        else:
+            bus.read(settings.ids, ServoQuantity.POSITION)
+        spans.append(time.monotonic() - start)
+    used = (time.thread_time() - cpu) / len(spans)
+    bus.relax()
+    median = statistics.median(spans)
+    return {
+        "limit_ms": round(1000.0 * limit, 3),
+        "median_ms": round(1000.0 * median, 3),
+        "quickest_ms": round(1000.0 * sorted(spans)[len(spans) // 20], 3),  # a twentieth of all is quicker
+        "slowest_ms": round(1000.0 * sorted(spans)[-1 - len(spans) // 20], 3),  # a twentieth of all is slower
+        "ratio": round(median / limit, 3),
+        "kept": median <= WANTED * limit,
+        "cpu_ms": round(1000.0 * used, 3),
+        "turnarounds": timing.turnarounds,
+        "loops": len(spans),
+        "lost": bus.counters.timeouts - lost,
+    }
+
+
+@contextlib.contextmanager
+def real_time() -> Iterator[bool]:
+    """Real-time priority for what is done and started here, and whether this user may have it."""
+    before, usual = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REAL_TIME))
+    except PermissionError:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        os.sched_setscheduler(0, before, usual)
+
+
+@contextlib.contextmanager
+def emulated(robot: str, protocol: str, link: str, baud: int) -> Iterator[None]:
+    """The servos of a robot behind a link, in a process of their own. Raises BusError, PortGone if they do not come."""
+    words = ["--robot", robot, "--protocol", protocol, "--link", link, "--baud", str(baud)]
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "hexapod_control.cli.main", "emulate", *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None and process.stderr is not None
+        if not process.stdout.readline():
+            raise BusError(process.stderr.read().strip() or "the emulated servos did not come")
+        if not Path(link).exists():
+            raise PortGone(f"{link}: the emulated servos made no link")
+        yield
+    finally:
+        process.terminate()
+        try:
+            process.communicate(timeout=READY)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()

@@ -1,0 +1,144 @@
+"""The walk in physics behind real bytes, in lock step: planner, kinematics, driver, codec, emulated servos, MuJoCo.
+
+Time passes by the bytes on the wire and from tick to tick, not by a clock: every run gives the same figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_control.config.robots.robot_file import RobotFile
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.evaluation.quality.flat_ground import SLOW_GAIT, TWISTS, WalkCase, WalkLimits
+from hexapod_control.evaluation.quality.flat_ground import TRIPOD as USUAL
+from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD, Course, Lockstep, WalkError, walk
+from hexapod_control.evaluation.quality.walk_quality import WalkQuality
+from hexapod_control.servos.driver.driver_thread import Driver
+from hexapod_control.servos.driver.setpoint_generator import SetpointGenerator
+from hexapod_control.servos.emulator.device import EmulatedDevice
+from hexapod_control.servos.emulator.physics_world import PhysicsWorld
+from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.settings.servo_section import ServoSettings, servo_settings
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.world_settings import WorldSettings
+
+TURNAROUND = 0.001  # [s] of the USB line before a reply
+
+
+def _twice(limits: WalkLimits) -> WalkLimits:
+    """Twice the margins."""
+    return WalkLimits(
+        least_ratio=1.0 - 2.0 * (1.0 - limits.least_ratio),
+        most_ratio=1.0 + 2.0 * (limits.most_ratio - 1.0),
+        slip=2.0 * limits.slip,
+        worst_slip=2.0 * limits.worst_slip,
+        tilt=2.0 * limits.tilt,
+        height_variation=2.0 * limits.height_variation,
+        ripple=2.0 * limits.ripple,
+        saturation=2.0 * limits.saturation,
+    )
+
+
+TRIPOD, SLOW = _twice(USUAL), _twice(SLOW_GAIT)
+CASES = (
+    *(WalkCase(Course("tripod", twist), TRIPOD) for twist in TWISTS),
+    WalkCase(Course("ripple", TWISTS[0].__class__(0.06, 0.0, 0.0)), SLOW),
+)
+
+
+class ReplayTime:
+    """What everybody takes for the time [s]."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        """Now."""
+        return self.now
+
+
+class ReplayWire:
+    """A port whose bytes take the time that they take at its baud."""
+
+    def __init__(self, baud: int, device: EmulatedDevice, time: ReplayTime) -> None:
+        self.baud, self._device, self._time = baud, device, time
+        self._heard = b""
+
+    def write(self, data: bytes) -> None:
+        """The device has it when its last byte is through."""
+        self._time.now += 10.0 * len(data) / self.baud
+        for k, (delay, reply) in enumerate(self._device.receive(data, self._time.now)):
+            self._time.now += delay + (0.0 if k else TURNAROUND) + 10.0 * len(reply) / self.baud
+            self._heard += reply
+
+    def read(self, count: int, deadline: float) -> bytes:
+        """What has come."""
+        data, self._heard = self._heard[:count], self._heard[count:]
+        return data
+
+    def clear(self) -> None:
+        """Forgets it."""
+        self._heard = b""
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+class BusLockstep(Lockstep):
+    """A planner that drives a simulated robot over a servo bus."""
+
+    def __init__(self, settings: ServoSettings, simulation: Simulation, planner: Planner) -> None:
+        """Connects and arms where the robot is."""
+        super().__init__(simulation, planner)
+        self._time = ReplayTime()
+        self._physics = 0.0  # [s] time of the physics
+        self._observe: Callable[[Simulation], None] | None = None
+        row = PROTOCOLS[settings.protocol]
+        self._world = PhysicsWorld(settings.joints, row.scale, lambda: simulation, self._advance)
+        self._world.engage()
+        wire = ReplayWire(settings.baud, row.device(self._world, settings.ids), self._time)
+        setpoints = SetpointGenerator(simulation.robot, simulation.joints)
+        start = simulation.joints
+        self.driver = Driver(
+            simulation.robot, settings, setpoints, lambda: row.open(wire, settings.ids), start, self._time
+        )
+        self.driver.connect()
+        refusal = self.driver.arm()
+        if refusal:
+            raise WalkError(refusal)
+        self._due = self._time.now
+
+    def _advance(self, now: float) -> None:
+        dt = max(0.0, now - self._physics)
+        self._physics += dt
+        self.simulation.step(self._world.reference(dt), dt, self._observe)
+
+    def follow(self, targets: NDArray[np.float64], observe: Callable[[Simulation], None] | None) -> None:
+        """One cycle of the driver, and what is left of the period."""
+        self._observe = observe
+        self.driver.take(targets, None, self._time.now)
+        self.driver.cycle()
+        self._due += CONTROL_PERIOD
+        while self._physics < self._due - 1e-9:
+            self._advance(min(self._due, self._physics + CONTROL_PERIOD / 8))
+        self._time.now = max(self._time.now, self._due)
+
+
+def measure(file: RobotFile, protocol: str, case: WalkCase) -> WalkQuality:
+    """Walk one case on flat ground over a bus. Raises WalkError."""
+    settings = servo_settings(file, protocol, "the wire")
+    simulation = Simulation(file.robot, urdf(file), WorldSettings(between_targets="linear"))
+    return walk(simulation, case.course, lambda body, planner: BusLockstep(settings, body, planner))
+
+
+def rows(file: RobotFile, protocol: str = "feetech_st") -> Iterator[tuple[WalkCase, WalkQuality | WalkError]]:
+    """Every case with its figures, or with why there are none."""
+    for case in CASES:
+        try:
+            yield case, measure(file, protocol, case)
+        except WalkError as error:
+            yield case, error

@@ -1,0 +1,181 @@
+"""The cost of the graph: how old joint_targets are when they arrive, and the CPU time, beside bare relays.
+
+Both graphs live in namespaces of one private ROS domain on this machine. While one is measured the other is paused,
+and they take turns, so that whatever else the machine does meets both.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from statistics import median, quantiles
+
+import numpy as np
+
+from hexapod_control.bringup import node_graph
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.workspace.stance_regions import StanceRegionTable
+
+TURNS = 5  # of each graph, taken alternately
+LATENCY_WINDOW, CPU_WINDOW = 3.0, 4.0  # [s] measured in one turn
+SETTLE = 1.0  # [s] before it
+READY = 40.0  # [s] for all processes to start and the robot to walk
+REAL, BARE = "/bench_real", "/bench_bare"
+COUNTERPARTS = {
+    "gait_planner": "source",
+    "inverse_kinematics": "converter",
+    "mujoco_sim": "hardware",
+    "odometry": "reckoning",
+}
+TRANSPORT = "UDPv4"  # processes that are killed leave no shared memory behind
+ProgressReport = Callable[[str], None]
+
+
+class NotReadyError(RuntimeError):
+    """A graph that does not come to walk."""
+
+
+@contextmanager
+def private_domain() -> Iterator[None]:
+    """A ROS domain of our own, restricted to this machine."""
+    domain = random.SystemRandom().randrange(1, 100)
+    ours = {
+        "ROS_DOMAIN_ID": str(domain),
+        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+        "FASTDDS_BUILTIN_TRANSPORTS": TRANSPORT,
+    }
+    before = {name: os.environ.get(name) for name in ours}
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+
+
+def measure(robot: Robot, name: str, progress: ProgressReport, turns: int = TURNS) -> dict[str, object]:
+    """`graph_latency` and `graph_cpu` of the robot with this name or file. Raises NotReadyError, NodeDied."""
+    with private_domain():
+        latency = _latency(robot, name, progress, turns)
+        return {"graph_latency": latency, "graph_cpu": _cpu(robot, name, progress, turns)}
+
+
+def _latency(robot: Robot, name: str, progress: ProgressReport, turns: int) -> dict[str, object]:
+    """From the beginning of the planner's tick to the receiver of joint_targets."""
+    from hexapod_control.evaluation.performance.graph.process_group import group, relay
+    from hexapod_control.evaluation.performance.graph.topic_receiver import FORWARD, TopicReceiver
+
+    text = _path(name)
+    real = (
+        relay("timed_planner", REAL, robot=text, enable_stamped_cmd_vel=False),
+        node_graph.NodeSpec("inverse_kinematics", parameters={"robot": text}, namespace=REAL),
+    )
+    bare = (relay("source", BARE), relay("converter", BARE))
+    ages: dict[str, list[float]] = {REAL: [], BARE: []}
+    with (
+        group(real, progress) as ours,
+        group(bare, progress) as relays,
+        TopicReceiver(robot, _standing(robot)) as receiver,
+    ):
+        sides = {space: receiver.side(space, echo=True) for space in (REAL, BARE)}
+        groups = {REAL: ours, BARE: relays}
+        sides[REAL].twist = FORWARD
+        progress("graph: waiting for the robot to walk")
+        if not receiver.spin(READY, sides[REAL], lambda: sides[REAL].state == "walking"):
+            raise NotReadyError(f"the robot does not walk (gait_state: {sides[REAL].state or 'none'})")
+        if not receiver.spin(READY, sides[BARE], lambda: sides[BARE].heard > 0):
+            raise NotReadyError("the bare relays do not talk")
+        for turn in range(turns):
+            progress(f"graph: latency {turn + 1}/{turns}")
+            for space in (REAL, BARE):
+                groups[BARE if space == REAL else REAL].pause()
+                groups[space].go_on()
+                side = sides[space]
+                receiver.spin(SETTLE, side)
+                side.ages = ages[space]
+                receiver.spin(LATENCY_WINDOW, side)
+                side.ages = None
+    return _ages(ages[REAL], ages[BARE], sides[REAL].planning)
+
+
+def _ages(real: list[float], bare: list[float], planning: list[float]) -> dict[str, object]:
+    """`ratio` counts from the beginning of the tick, `ratio_from_row` from when the row is planned."""
+    ours, floor, plan = (1e6 * median(values) for values in (real, bare, planning))
+    return {
+        "planning_us": round(plan, 1),
+        "ratio_from_row": round((ours - plan) / floor, 3),
+        "transport": TRANSPORT,
+        "graph_us": round(ours, 1),
+        "bare_us": round(floor, 1),
+        "ratio": round(ours / floor, 3),
+        "graph_p95_us": round(1e6 * quantiles(real, n=20)[-1], 1),
+        "bare_p95_us": round(1e6 * quantiles(bare, n=20)[-1], 1),
+        "samples": [len(real), len(bare)],
+    }
+
+
+def _cpu(robot: Robot, name: str, progress: ProgressReport, turns: int) -> dict[str, object]:
+    """CPU time of the whole graph of the simulation while the robot walks, 50 Hz, without an operator's tools."""
+    from std_srvs.srv import Trigger
+
+    from hexapod_control.evaluation.performance.graph.process_group import group, relay
+    from hexapod_control.evaluation.performance.graph.topic_receiver import FORWARD, TopicReceiver
+
+    given = {"robot": name, "namespace": REAL, "enable_stamped_cmd_vel": "false"}
+    real = tuple(spec for spec in node_graph.specs("sim", given) if spec.executable in COUNTERPARTS)
+    bare = tuple(relay(role, BARE) for role in COUNTERPARTS.values())
+    used: dict[str, list[float]] = {role: [] for pair in COUNTERPARTS.items() for role in pair}
+    with (
+        group(real, progress) as ours,
+        group(bare, progress) as relays,
+        TopicReceiver(robot, _standing(robot)) as receiver,
+    ):
+        sides = {space: receiver.side(space, echo=False) for space in (REAL, BARE)}
+        groups = {REAL: ours, BARE: relays}
+        progress("graph: waiting for the simulated robot to walk")
+        side = sides[REAL]
+        receiver.spin(READY, side, lambda: side.state == "sitting")
+        receiver.call(Trigger, f"{REAL}/stand", READY)
+        receiver.spin(READY, side, lambda: side.state == "standing")
+        side.twist = FORWARD
+        if not receiver.spin(READY, side, lambda: side.state == "walking"):
+            raise NotReadyError(f"the simulated robot does not walk (gait_state: {side.state or 'none'})")
+        for turn in range(turns):
+            progress(f"graph: CPU {turn + 1}/{turns}")
+            for space in (REAL, BARE):
+                groups[BARE if space == REAL else REAL].pause()
+                groups[space].go_on()
+                receiver.spin(SETTLE, sides[space])
+                before = groups[space].cpu()
+                receiver.spin(CPU_WINDOW, sides[space])
+                for role, seconds in groups[space].cpu().items():
+                    used[role].append((seconds - before[role]) / CPU_WINDOW)
+    return _shares(used)
+
+
+def _shares(used: Mapping[str, list[float]]) -> dict[str, object]:
+    """Percent of one CPU, means of the turns."""
+    percent = {role: 100.0 * float(np.mean(values)) for role, values in used.items()}
+
+    def beside(real: float, bare: float) -> dict[str, float]:
+        return {"bare_percent": round(bare, 2), "graph_percent": round(real, 2), "ratio": round(real / bare, 2)}
+
+    found: dict[str, object] = {role: beside(percent[role], percent[other]) for role, other in COUNTERPARTS.items()}
+    without = [role for role in COUNTERPARTS if role != "mujoco_sim"]
+    for title, roles in (("total", list(COUNTERPARTS)), ("total_without_physics", without)):
+        found[title] = beside(sum(percent[r] for r in roles), sum(percent[COUNTERPARTS[r]] for r in roles))
+    return found
+
+
+def _path(name: str) -> str:
+    return os.path.abspath(name) if "/" in name or name.endswith((".yaml", ".yml")) else name
+
+
+def _standing(robot: Robot) -> np.ndarray:
+    row = joints_at_offset(robot, StanceRegionTable(robot).at(robot.walk.height).footholds, 0.0)
+    return np.array(row)

@@ -1,0 +1,83 @@
+"""Two graphs side by side, of which only one runs at a time: processes that are paused and measured."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from hexapod_control.bringup import node_graph
+from hexapod_control.bringup.process_supervisor import Supervisor
+
+TICKS = os.sysconf("SC_CLK_TCK")  # [1/s] in which the kernel counts
+
+
+def cpu_seconds(pid: int) -> float:
+    """Time [s] a process has used, user and system."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+class ProcessGroup:
+    """The processes of one graph."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self._supervisor = supervisor
+
+    def pause(self) -> None:
+        """Stops all of them where they are."""
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Lets them go on."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        self._supervisor.check()
+        for pid in self._supervisor.pids.values():
+            os.kill(pid, number)
+
+    def check(self) -> None:
+        """Raises NodeDied if one has ended."""
+        self._supervisor.check()
+
+    def cpu(self) -> Mapping[str, float]:
+        """Time [s] used so far, by executable."""
+        return {name: cpu_seconds(pid) for name, pid in self._supervisor.pids.items()}
+
+
+def _command(spec: node_graph.NodeSpec) -> list[str]:
+    if spec.package == node_graph.PACKAGE:
+        return node_graph.command_line(spec)
+    words = [
+        sys.executable,
+        "-P",
+        "-m",
+        f"{node_graph.PACKAGE}.evaluation.performance.graph.minimal_relays",
+        spec.executable,
+        "--ros-args",
+    ]
+    for name, value in spec.parameters.items():
+        words += ["-p", f"{name}:={value}"]
+    return [*words, "-r", f"__ns:={spec.namespace}"]
+
+
+def relay(role: str, namespace: str, **parameters: node_graph.ParameterValue) -> node_graph.NodeSpec:
+    """A process of evaluation/performance/graph/minimal_relays.py."""
+    return node_graph.NodeSpec(role, package="", namespace=namespace, parameters=parameters)
+
+
+@contextmanager
+def group(specs: Sequence[node_graph.NodeSpec], progress: Callable[[str], None]) -> Iterator[ProcessGroup]:
+    """Runs the processes of a graph; they are let go on before they are stopped."""
+    with Supervisor(specs, progress, _command) as supervisor:
+        found = ProcessGroup(supervisor)
+        try:
+            yield found
+        finally:
+            for pid in supervisor.pids.values():
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)

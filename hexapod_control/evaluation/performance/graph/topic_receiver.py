@@ -1,0 +1,107 @@
+"""The end of both graphs: takes joint_targets, measures how old they are, and stands in for driver and operator."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from geometry_msgs.msg import Twist as TwistMessage
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64, String
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.robot import Robot
+from hexapod_control.ros import messages
+from hexapod_control.ros.client_node import ClientNode
+from hexapod_control.ros.qos import COMMAND, LATCHED
+
+PERIOD = 0.1  # [s] between commands
+
+
+class ReceiverSide:
+    """One namespace: listens to its joint_targets, answers with joint_states, sends its cmd_vel."""
+
+    def __init__(self, node: Any, namespace: str, robot: Robot, start: Array, echo: bool) -> None:
+        """`start` (n, 3) [rad]: the joints at first; without `echo` somebody else publishes joint_states."""
+        self._node = node
+        self._layout = messages.JointLayout(robot)
+        self._start = start
+        self._echo = echo
+        self.twist = ZERO
+        self.state = ""
+        self.heard = 0
+        self.ages: list[float] | None = None  # [s] of the targets, while somebody wants to know
+        self.planning: list[float] = []  # [s] times it took to plan a row
+        self._states = node.create_publisher(JointState, f"{namespace}/joint_states", COMMAND) if echo else None
+        self._cmd_vel = node.create_publisher(TwistMessage, f"{namespace}/cmd_vel", COMMAND)
+        node.create_subscription(JointState, f"{namespace}/joint_targets", self._take, COMMAND)
+        node.create_subscription(Float64, f"{namespace}/planning_time", self._take_time, COMMAND)
+        node.create_subscription(String, f"{namespace}/gait_state", self._take_state, LATCHED)
+
+    def _take(self, message: Any) -> None:
+        age = 1e-9 * (time.time_ns() - messages.nanoseconds(message.header.stamp))
+        self.heard += 1
+        if self.ages is not None:
+            self.ages.append(age)
+        if self._states is not None:
+            message.header.stamp = self._node.get_clock().now().to_msg()
+            self._states.publish(message)
+
+    def _take_time(self, message: Any) -> None:
+        if self.ages is not None:
+            self.planning.append(message.data)
+
+    def _take_state(self, message: Any) -> None:
+        self.state = message.data
+
+    def send(self) -> None:
+        """The command, and as long as no targets have come where the joints are."""
+        self._cmd_vel.publish(messages.twist_message(self.twist))
+        if self._states is not None and not self.heard:
+            self._states.publish(self._layout.message(self._start, None, self._node.get_clock().now().to_msg()))
+
+
+class TopicReceiver(ClientNode):
+    """Context manager: one node that is the end of several graphs."""
+
+    def __init__(self, robot: Robot, start: Array) -> None:
+        self._robot, self._start = robot, start
+        super().__init__("receiver")
+        self._sides: dict[str, ReceiverSide] = {}
+        self._sent = 0.0
+
+    def side(self, namespace: str, echo: bool) -> ReceiverSide:
+        """The end of the graph in a namespace."""
+        self._sides[namespace] = ReceiverSide(self._node, namespace, self._robot, self._start, echo)
+        return self._sides[namespace]
+
+    def call(self, kind: Any, service: str, seconds: float) -> None:
+        """Calls a service as soon as it is there, at most so much later [s], without waiting for the answer."""
+        client = self._node.create_client(kind, service)
+        client.wait_for_service(timeout_sec=seconds)
+        client.call_async(kind.Request())
+
+    def spin(
+        self,
+        seconds: float,
+        side: ReceiverSide,
+        until: Callable[[], bool] = lambda: False,
+        also: Sequence[ReceiverSide] = (),
+    ) -> bool:
+        """Drives one side, and others, for so long [s], or until something is so. Returns whether it is."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if until():
+                return True
+            if time.monotonic() - self._sent >= PERIOD:
+                self._sent = time.monotonic()
+                for one in also or (side,):
+                    one.send()
+            self._executor.spin_once(timeout_sec=PERIOD / 2)
+        return until()
+
+
+FORWARD = Twist(0.08, 0.0, 0.2)
+"""What the robot is told while it is measured."""

@@ -1,0 +1,160 @@
+"""Figures of the page of a running robot: frames, the way of a drag, what spectators cost, what a deaf one does."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import socket
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import aiohttp
+
+from hexapod_control.evaluation.performance.page.chromium import Browser, BrowserPage
+from hexapod_control.web.page_files import STATIC, pages
+from hexapod_control.web.protocol import VERSION
+
+WINDOW = 5.0  # [s] of every figure
+SPECTATORS = 5
+DRAGS = 40
+LOADED = 20.0  # [s] for the page to be drawn
+PATIENCE = 1.0  # [s] for a drag to come back
+TICKS = os.sysconf("SC_CLK_TCK")  # [1/s] in which the kernel counts
+DRAG = """(async () => {
+  const canvas = document.querySelector("#view-top"), box = canvas.getBoundingClientRect();
+  const event = (name, y, buttons) => canvas.dispatchEvent(new PointerEvent(name, {bubbles: true, pointerId: 1, buttons,
+    clientX: box.left + box.width / 2, clientY: box.top + y * box.height}));
+  const next = (moves) => new Promise((done) => {
+    const give = () => {
+      clearTimeout(timer); hexapod.link.removeEventListener("state", look); done(performance.now());
+    };
+    const look = ({detail}) => (detail.commanded[0] !== 0) === moves && give();
+    const timer = setTimeout(give, %d);
+    hexapod.link.addEventListener("state", look);
+  });
+  const start = performance.now();
+  event("pointerdown", 0.2, 1);
+  const seen = await next(true);
+  event("pointerup", 0.2, 0);
+  await next(false);
+  await new Promise((done) => setTimeout(done, 20 + 60 * Math.random()));
+  return seen - start;
+})()"""
+
+
+def measure(url: str, pid: int, progress: Callable[[str], None]) -> dict[str, object]:
+    """Figures of the page at `url` (with its token), served by process `pid`, while nobody else looks.
+
+    The robot stands; it takes a few steps. Raises NoBrowserError or TimeoutError.
+    """
+    progress("the server with five spectators")
+    spectators = asyncio.run(_spectators(url, pid))
+    progress("the page in Chromium")
+    with tempfile.TemporaryDirectory(prefix="hexapod_", ignore_cleanup_errors=True) as folder:
+        browser = Browser(Path(folder, "profile"))
+        try:
+            page = _open(browser, url)
+            frames = _frames(page)
+            drags = [float(page.js(DRAG % (1000 * PATIENCE))) for _ in range(DRAGS)]
+        finally:
+            browser.close()
+    return {
+        **spectators,
+        "page_bytes": sum(path.stat().st_size for path in STATIC.rglob("*") if path.is_file()),
+        "page_bytes_sent": sum(len(page.packed) for path, page in pages().items() if path != "/"),
+        "frames_per_s": round(frames, 1),
+        "drag_to_cmd_vel_and_back_ms": {
+            "p50": round(median(drags), 1),
+            "p95": round(quantiles(drags, n=20)[-1], 1),
+        },
+    }
+
+
+def _open(browser: Browser, url: str) -> BrowserPage:
+    page = browser.page(url, 1280, 800)
+    deadline = time.monotonic() + LOADED
+    while not page.js("(globalThis.hexapod?.views.frames ?? 0) > 30"):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"the page draws nothing: {page.complaints}")
+        time.sleep(0.1)
+    return page
+
+
+def _frames(page: BrowserPage) -> float:
+    """Frames of the four views per second, while states come."""
+    count = "[hexapod.views.frames, performance.now()]"
+    before = page.js(count)
+    time.sleep(WINDOW)
+    after = page.js(count)
+    return float(1000.0 * (after[0] - before[0]) / (after[1] - before[1]))
+
+
+# --- spectators -------------------------------------------------------------------------------------------------
+
+
+async def _spectators(url: str, pid: int) -> dict[str, object]:
+    """What five spectators cost, and what they get beside one that does not read."""
+    parts = urlsplit(url)
+    hello = json.dumps({"v": VERSION, "n": 1, "t": "hello", "token": unquote(parts.fragment)})
+    async with aiohttp.ClientSession() as session:
+        alone = await _share(pid)
+        counts = [0] * SPECTATORS
+        tasks = [asyncio.ensure_future(_spectator(session, parts.netloc, hello, counts, i)) for i in range(SPECTATORS)]
+        await asyncio.sleep(1.0)
+        counts[:] = [0] * SPECTATORS
+        with_them = await _share(pid)
+        rate = min(counts) / WINDOW
+        deaf = _deaf(parts.netloc, hello)
+        counts[:] = [0] * SPECTATORS
+        await asyncio.sleep(WINDOW)
+        beside = min(counts) / WINDOW
+        deaf.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    return {
+        "server_cpu_percent": {"nobody": round(100.0 * alone, 2), "five": round(100.0 * with_them, 2)},
+        "states_per_s": {"five": round(rate, 1), "beside a deaf one": round(beside, 1)},
+    }
+
+
+async def _share(pid: int) -> float:
+    """Share of a core that a process uses."""
+    before, start = _cpu_seconds(pid), time.monotonic()
+    await asyncio.sleep(WINDOW)
+    return (_cpu_seconds(pid) - before) / (time.monotonic() - start)
+
+
+async def _spectator(session: aiohttp.ClientSession, host: str, hello: str, counts: list[int], row: int) -> None:
+    async with session.ws_connect(f"http://{host}/socket", origin=f"http://{host}", max_msg_size=0) as connection:
+        await connection.send_str(hello)
+        async for message in connection:
+            counts[row] += '"t":"state"' in str(message.data)[:60]
+
+
+def _deaf(host: str, hello: str) -> Any:
+    """A connection that says hello and never reads."""
+    name, _, port = host.rpartition(":")
+    raw = socket.socket()
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    raw.connect((name, int(port)))
+    key = base64.b64encode(os.urandom(16)).decode()
+    raw.sendall(
+        f"GET /socket HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nUpgrade: websocket\r\n"
+        f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
+    )
+    raw.recv(1024)
+    raw.sendall(bytes([0x81, 0x80 | len(hello)]) + bytes(4) + hello.encode())
+    return raw
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS

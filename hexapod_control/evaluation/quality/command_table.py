@@ -1,0 +1,163 @@
+"""What follows from a command, whatever the robot is doing: found out by trying it on the player and the planner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.motions.motion_player import MotionPlayer, RehearsedMotion
+from hexapod_control.core.motions.motion_steps import Choreography, FeetStep, MotionStep, PoseStep
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.robot import Robot
+
+TICK = 0.04  # [s]
+HALFWAY = 0.9  # [s] into a posture or a motion
+LONGEST = 20.0  # [s] a transition may take
+CALM = 1.2  # [s] without a change: that was the last state
+FORWARD = Twist(0.04, 0.0, 0.0)  # [m/s]
+LEANING = BodyPose(pitch=0.05)
+LIFT = 0.03  # [m]
+
+
+def _run(player: MotionPlayer, seconds: float) -> None:
+    for _ in range(round(seconds / TICK)):
+        player.step(TICK)
+
+
+def _stand_up(player: MotionPlayer) -> None:
+    player.planner.measured(player.planner.lying_row)
+    player.planner.stand()
+    for _ in range(round(LONGEST / TICK)):
+        if player.step(TICK).state is RobotState.STANDING:
+            return
+
+
+def _lie(player: MotionPlayer) -> None:
+    player.planner.measured(player.planner.lying_row)
+    _run(player, TICK)
+
+
+def _rising(player: MotionPlayer) -> None:
+    _lie(player)
+    player.planner.stand()
+    _run(player, HALFWAY)
+
+
+def _standing_then(command: Callable[[MotionPlayer], str], seconds: float) -> Callable[[MotionPlayer], None]:
+    def prepare(player: MotionPlayer) -> None:
+        _stand_up(player)
+        command(player)
+        _run(player, seconds)
+
+    return prepare
+
+
+def _play(*steps: MotionStep) -> Callable[[MotionPlayer], str]:
+    def play(player: MotionPlayer) -> str:
+        player.execute(RehearsedMotion(Choreography("motion", "", steps), 1.0))
+        return ""
+
+    return play
+
+
+def _posture(begin: Callable[[Planner], str]) -> Callable[[MotionPlayer], str]:
+    """A posture ends a motion first, as the node does it."""
+
+    def command(player: MotionPlayer) -> str:
+        player.cancel()
+        for _ in range(round(LONGEST / TICK)):
+            if not player.planner.row_moves:
+                break
+            player.step(TICK)
+        return begin(player.planner)
+
+    return command
+
+
+def _wish(begin: Callable[[MotionPlayer], str]) -> Callable[[MotionPlayer], str]:
+    """A wish ends a motion too, and counts only if it is possible in that moment."""
+
+    def command(player: MotionPlayer) -> str:
+        player.cancel()
+        return begin(player)
+
+    return command
+
+
+def _twist(player: MotionPlayer) -> str:
+    player.command(FORWARD)
+    return ""
+
+
+def _halt(player: MotionPlayer) -> str:
+    player.cancel()
+    player.planner.halt()
+    player.planner.command(ZERO)
+    return ""
+
+
+def _lift(player: MotionPlayer) -> str:
+    x, y = player.planner.neutral_footholds()[0]
+    return player.planner.reach_ground(player.planner.robot.leg_names[0], (x, y, LIFT))
+
+
+SITUATIONS: Mapping[str, Callable[[MotionPlayer], None]] = {
+    "unknown": lambda player: None,
+    "sitting": _lie,
+    "rising": _rising,
+    "standing": _stand_up,
+    "walking": _standing_then(_twist, HALFWAY),
+    "moving (a leg by hand)": _standing_then(_lift, HALFWAY),
+    "moving (a motion)": _standing_then(_play(FeetStep({"all": (0.0, 0.0, 0.01)}, 3.0)), HALFWAY),
+    "sinking": _standing_then(_posture(Planner.sit), HALFWAY),
+}
+COMMANDS: Mapping[str, Callable[[MotionPlayer], str]] = {
+    "`stand`": _posture(Planner.stand),
+    "`sit`": _posture(Planner.sit),
+    "`stop`": _halt,
+    "`cmd_vel`": _twist,
+    "`body_pose`": _wish(lambda player: player.planner.pose(LEANING)),
+    "`foot_command`": _wish(_lift),
+    "`motion`": _play(PoseStep(pitch=0.05, duration=1.0)),
+}
+
+
+REPEATED = ("`cmd_vel`",)  # by whoever drives, all the time
+
+
+def transitions(robot: Robot) -> Iterator[tuple[str, str, str]]:
+    """Rows of what the robot does, what it is told, and the states (gait_state) that follow."""
+    planner = Planner(robot)
+    for situation, prepare in SITUATIONS.items():
+        player = MotionPlayer(planner.copy())
+        prepare(player)
+        if player.gait_state.value != situation.split(" ")[0]:
+            raise AssertionError(f"the robot is {player.gait_state.value}, not {situation}")
+        for command, give in COMMANDS.items():
+            player = MotionPlayer(planner.copy())
+            prepare(player)
+            yield situation, command, _outcome(player, give, give if command in REPEATED else None)
+
+
+def _outcome(
+    player: MotionPlayer, give: Callable[[MotionPlayer], str], again: Callable[[MotionPlayer], str] | None
+) -> str:
+    """States after a command, or why it is refused; `again` is given in every tick."""
+    before = player.gait_state
+    refusal = give(player)
+    seen, calm = [before], 0.0
+    for _ in range(round(LONGEST / TICK)):
+        player.step(TICK)
+        if again:
+            again(player)
+        calm = calm + TICK if player.gait_state is seen[-1] else 0.0
+        if calm == 0.0:
+            seen.append(player.gait_state)
+        if calm >= CALM and not player.name and player.planner.progress in (0.0, 1.0):
+            break
+    refusal = refusal or player.refusal
+    went = " → ".join(state.value for state in seen[1:])
+    refused = f"refused: {refusal}" if refusal else ""
+    return "; ".join(part for part in (went, refused) if part) or "stays"

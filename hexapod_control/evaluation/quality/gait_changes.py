@@ -1,0 +1,149 @@
+"""Changes of the gait in physics, against their limits: `python -m hexapod_control.evaluation.quality.gait_changes`.
+
+The core in lock step with the physics. A robot that walks steadily is told another gait, at phases spread over its
+cycle, and back again. Speeds are means over the longer of the two cycles: of the body's way over the ground, and of its
+turning, taken as the speed of a foot on the neutral stance's circle.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import random
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hexapod_control.config.robots.robot_file import RobotFileError, load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.kinematics.se2 import Pose, Twist, log
+from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD, Lockstep
+from hexapod_control.evaluation.quality.odometry_drift import standing
+from hexapod_control.evaluation.quality.walk_quality import planar_pose
+from hexapod_control.sim.world_settings import WorldSettings
+
+SHARE = 0.8  # of the highest speed that both gaits allow
+STEADY = 2  # cycles walked before a change
+WITHIN = 2.5  # [s] in which the new gait is reached
+OFF = 0.10  # of the commanded speed
+OFF_LEAST = 0.006  # [m/s] or this, whichever is more
+DIRECTIONS = {
+    "forwards": Twist(1.0, 0.0, 0.0),
+    "strafing": Twist(0.0, 1.0, 0.0),
+    "on an arc": Twist(1.0, 0.0, 4.0),
+    "turning": Twist(0.0, 0.0, 1.0),
+}
+
+
+@dataclass(slots=True)
+class GaitChanges:
+    """What was seen over all changes between two gaits in one direction."""
+
+    count: int = 0
+    time: float = 0.0  # [s] the longest until the new gait was in force
+    off: float = 0.0  # [m/s] the greatest of a one-cycle mean from the command
+    allowed: float = 0.0  # [m/s]
+    margin: float = math.inf  # [m] the least
+    unreachable: int = 0
+
+    @property
+    def kept(self) -> bool:
+        """True if all limits are kept."""
+        return self.time <= WITHIN and self.off <= self.allowed and self.margin > 0.0 and self.unreachable == 0
+
+
+def changes(lockstep: Lockstep, pair: tuple[str, str], direction: Twist, phases: int, seed: int = 0) -> GaitChanges:
+    """Changes from one gait to another, and back, at random phases, by a robot that stands or walks."""
+    planner = lockstep.planner
+    planner.gait(pair[0])
+    command = planner.capabilities.fastest(direction, pair).scaled(SHARE)
+    cycle = max(planner.capabilities.gaits[name].cycle for name in pair) * planner.robot.walk.swing_time
+    radius = max(math.hypot(x, y) for x, y in planner.neutral_footholds())
+    size = max(math.hypot(command.vx, command.vy), radius * abs(command.wz))
+    found = GaitChanges(allowed=max(OFF * size, OFF_LEAST))
+    walk = _SteadyWalk(lockstep, command, found, round(cycle / CONTROL_PERIOD), radius)
+    rng = random.Random(seed)
+    for _ in range(phases):
+        for name in reversed(pair):
+            walk.steadily(rng.random() * cycle)
+            walk.change(name)
+    return found
+
+
+class _SteadyWalk:
+    """A robot that walks by one command, and what is seen of it."""
+
+    def __init__(self, lockstep: Lockstep, command: Twist, found: GaitChanges, cycle: int, radius: float) -> None:
+        self._lockstep, self._command, self._found = lockstep, command, found
+        self._cycle, self._radius = cycle, radius  # [ticks], [m]
+        self._poses: list[Pose] = []
+        lockstep.reach(command)
+        self.steadily(STEADY * cycle * CONTROL_PERIOD)
+
+    def steadily(self, seconds: float) -> None:
+        for _ in range(round(seconds / CONTROL_PERIOD)):
+            self._tick()
+
+    def change(self, name: str) -> None:
+        """Asks for a gait and walks until two cycles after the time in which it must be there."""
+        found, planner = self._found, self._lockstep.planner
+        planner.gait(name)
+        found.count += 1
+        taken = math.inf
+        for tick in range(round(WITHIN / CONTROL_PERIOD) + STEADY * self._cycle):
+            self._tick()
+            if planner.gait_active == name:
+                taken = min(taken, tick * CONTROL_PERIOD)
+        found.time = max(found.time, taken)
+
+    def _tick(self) -> None:
+        lockstep, found = self._lockstep, self._found
+        lockstep.planner.command(self._command)
+        found.margin = min(found.margin, lockstep.tick().margin)
+        found.unreachable = lockstep.unreachable
+        self._poses.append(planar_pose(lockstep.simulation))
+        if len(self._poses) > self._cycle:
+            self._see(log(self._poses.pop(0).inverse() @ self._poses[-1], self._cycle * CONTROL_PERIOD))
+
+    def _see(self, mean: Twist) -> None:
+        off = self._command
+        ahead = math.hypot(mean.vx - off.vx, mean.vy - off.vy)
+        self._found.off = max(self._found.off, ahead, self._radius * abs(mean.wz - off.wz))
+
+
+def table(lockstep: Lockstep, phases: int) -> Iterator[tuple[str, str, str, GaitChanges]]:
+    """(gait, other gait, direction, what was seen) of all pairs and directions."""
+    for pair in itertools.combinations(lockstep.planner.capabilities.gaits, 2):
+        for name, direction in DIRECTIONS.items():
+            yield *pair, name, changes(lockstep, pair, direction, phases)
+
+
+HEAD = f"{'gaits':20s} {'direction':10s} {'changes':>7s} {'s':>5s} {'off m/s':>8s} {'limit':>7s} {'margin m':>8s}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints the table. Exit code 0 if every limit is kept, 1 if not, 2 for a bad robot file."""
+    parser = argparse.ArgumentParser(
+        prog="python -m hexapod_control.evaluation.quality.gait_changes", description=__doc__
+    )
+    parser.add_argument("--robot", default="phantomx", help="name or robot file (default: %(default)s)")
+    parser.add_argument("--phases", type=int, default=4, help="of changes there and back (default: %(default)s)")
+    args = parser.parse_args(arguments)
+    try:
+        robot_file = load(args.robot)
+    except RobotFileError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{robot_file.robot.name}: at {SHARE:.0%} of the highest speed both gaits allow\n{HEAD}")
+    good = True
+    for old, new, direction, seen in table(standing(robot_file.robot, urdf(robot_file), WorldSettings()), args.phases):
+        good = good and seen.kept
+        figures = f"{seen.time:5.2f} {seen.off:8.4f} {seen.allowed:7.4f} {seen.margin:8.3f}"
+        verdict = "" if seen.kept else "  BROKEN"
+        print(f"{f'{old}, {new}':20s} {direction:10s} {seen.count:7d} {figures}{verdict}", flush=True)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

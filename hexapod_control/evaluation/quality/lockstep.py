@@ -1,0 +1,123 @@
+"""The core and the physics in lock step: no ROS, no clock, the same figures every time.
+
+One tick is what the nodes do together: plan, inverse kinematics, then the physics for one control period.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_control.core.kinematics.leg_kinematics import inverse
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.evaluation.quality.walk_quality import QualityRecorder, WalkQuality
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.start_poses import sitting
+
+CONTROL_PERIOD = 0.02  # [s]
+SETTLE = 2  # cycles at the full twist before the measurement
+PATIENCE = 20.0  # [s] for standing up, and for a change of the gait
+FULL = 0.999  # share of the commanded twist that counts as reached
+
+
+class WalkError(RuntimeError):
+    """The robot did not do what the measurement needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """One walk to measure."""
+
+    gait: str
+    twist: Twist
+    cycles: int = 4
+
+
+class Lockstep:
+    """A planner that drives a simulated robot tick by tick."""
+
+    def __init__(self, simulation: Simulation, planner: Planner) -> None:
+        self.simulation = simulation
+        self.planner = planner
+        self.unreachable = 0
+        self._targets: NDArray[np.float64] = simulation.joints
+
+    def tick(self, observe: Callable[[Simulation], None] | None = None) -> TickPlan:
+        """One control period; `observe` is called after every physics step."""
+        plan = self.plan()
+        if plan.feet is not None:
+            solution = inverse(self.simulation.robot, plan.feet, self._targets)
+            if solution.reached:
+                self._targets = solution.joints
+            else:
+                self.unreachable += 1
+        elif plan.joints is not None:
+            self._targets = plan.joints
+        self.follow(self._targets, observe)
+        return plan
+
+    def plan(self) -> TickPlan:
+        """What there is to do in this tick."""
+        return self.planner.step(CONTROL_PERIOD)
+
+    def follow(self, targets: NDArray[np.float64], observe: Callable[[Simulation], None] | None) -> None:
+        """One control period in which the servos have these targets (n, 3) [rad]."""
+        self.simulation.step(targets, CONTROL_PERIOD, observe)
+
+    def stand(self) -> None:
+        """From wherever the joints are to standing. Raises WalkError if that takes too long."""
+        self.planner.measured(self.simulation.joints)
+        refusal = self.planner.stand()
+        if refusal:
+            raise WalkError(f"standing up is refused: {refusal}")
+        self._until(lambda plan: plan.state is RobotState.STANDING, "stand")
+
+    def reach(self, twist: Twist) -> None:
+        """Walk until the executed twist is the commanded one."""
+        self.planner.command(twist)
+        goal = np.array(twist)
+        self._until(
+            lambda plan: np.abs(np.array(plan.twist) - goal).max() <= (1.0 - FULL) * np.abs(goal).max(),
+            f"reach the twist {tuple(twist)}",
+        )
+
+    def _until(self, reached: Callable[[TickPlan], bool], what: str) -> None:
+        for _ in range(round(PATIENCE / CONTROL_PERIOD)):
+            if reached(self.tick()):
+                return
+        raise WalkError(f"the robot did not {what} within {PATIENCE:g} s, it is {self.planner.state.value}")
+
+
+def walk(
+    simulation: Simulation, course: Course, drive: Callable[[Simulation, Planner], Lockstep] = Lockstep
+) -> WalkQuality:
+    """Sit, stand up, walk, and measure whole cycles at the full twist; `drive` takes the simulation sitting.
+
+    Raises WalkError if the robot does not stand up or does not reach the commanded twist.
+    """
+    simulation.reset(sitting(simulation.robot))
+    run = drive(simulation, Planner(simulation.robot, course.gait))
+    run.stand()
+    run.reach(course.twist)
+    recorder: QualityRecorder | None = None
+    cycles = -SETTLE - 1
+    standing = True
+    for _ in range(round(PATIENCE * (course.cycles + SETTLE) / CONTROL_PERIOD)):
+        plan = run.tick(recorder.sample if recorder else None)
+        lifted = standing and not plan.planted[0]
+        standing = plan.planted[0]
+        if not lifted:
+            continue
+        cycles += 1
+        if recorder:
+            recorder.mark(simulation)
+        if cycles == 0:
+            recorder = QualityRecorder(simulation)
+        elif recorder and cycles == course.cycles:
+            return recorder.finish(course.twist, run.unreachable)
+    raise WalkError(f"the first foot did not lift {course.cycles + SETTLE} times")

@@ -1,0 +1,195 @@
+"""A patrol in the obstacle world: core, physics, odometry with IMU and lidar in lock step, no ROS.
+
+`python -m hexapod_control.evaluation.quality.patrols` sends the robot to random goals, one after the other, and prints how far
+from each of them it was by ground truth when it took it as reached, and how often it ran into something.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from hexapod_control.config.robots.nav2_parameters import describe
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.se2 import ZERO, Pose, wrap
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.steering.obstacle_avoidance import moved, points
+from hexapod_control.core.steering.path_following import (
+    Pursuit,
+    PursuitCommand,
+    PursuitHeading,
+    PursuitPhase,
+    PursuitSettings,
+    Waypoint,
+)
+from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD, Lockstep
+from hexapod_control.evaluation.quality.odometry_drift import WatchedDrive, standing
+from hexapod_control.evaluation.quality.walk_quality import planar_pose
+from hexapod_control.sim.collision_counter import CollisionCounter
+from hexapod_control.sim.lidar import Lidar
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.terrain import GROUP
+from hexapod_control.sim.world_settings import WorldSettings
+
+COMMAND = 3  # ticks from one command to the next
+ROOM = 0.1  # [m] that goals are farther from obstacles than the robot's radius
+NEAR, TURNED = 0.1, math.radians(10.0)  # [m], [rad] of the truth from a goal that is reached
+LONGEST = 1200.0  # [s]
+
+
+@dataclass(frozen=True, slots=True)
+class PatrolArrival:
+    """A goal and where the robot was when it took it as reached."""
+
+    goal: Waypoint
+    time: float  # [s]
+    position: float  # [m] from the goal, by ground truth
+    heading: float  # [rad]
+    drift: float  # [m] of the odometry
+
+    @property
+    def good(self) -> bool:
+        """True if the robot was there indeed."""
+        return self.position <= NEAR and self.heading <= TURNED
+
+
+@dataclass(frozen=True, slots=True)
+class Patrol:
+    """What came of a patrol."""
+
+    arrivals: tuple[PatrolArrival, ...]
+    order: PursuitCommand  # the last one
+    collisions: int
+    time: float  # [s]
+
+
+def distance_to_obstacles(simulation: Simulation, x: float, y: float) -> float:
+    """Distance [m] from a place of the world to the nearest wall, box or pillar, by rays; 0 inside of one."""
+    height, hit = 0.2, np.zeros(1, dtype=np.int32)
+    groups = np.arange(6) == GROUP
+    least = math.inf
+    for angle in np.linspace(0.0, math.tau, 180, endpoint=False):
+        ray = np.array([math.cos(angle), math.sin(angle), 0.0])
+        found = mujoco.mj_ray(
+            simulation.model, simulation.data, np.array([x, y, height]), ray, groups.astype(np.uint8), 1, -1, hit
+        )
+        least = min(least, found if found >= 0.0 else math.inf)
+    return 0.0 if simulation.ground_height(x, y) > height else least
+
+
+def random_goals(simulation: Simulation, radius: float, count: int, seed: int) -> tuple[Waypoint, ...]:
+    """Places in the room with space for the robot; headings and ways to face on the way are random, too."""
+    rng = np.random.default_rng(seed)
+    half = simulation.world.settings.room_size / 2.0
+    goals: list[Waypoint] = []
+    while len(goals) < count:
+        x, y = rng.uniform(-half, half, 2).tolist()
+        yaw = float(rng.uniform(-math.pi, math.pi))
+        heading = PursuitHeading.ALIGNED if rng.random() < 0.5 else PursuitHeading.FREE
+        if distance_to_obstacles(simulation, x, y) >= radius + ROOM:
+            goals.append(Waypoint(x, y, yaw, heading))
+    return tuple(goals)
+
+
+class PatrolSensors:
+    """Odometry and lidar of a robot in lock step. Its odometry begins where the world does."""
+
+    def __init__(self, lockstep: Lockstep, seed: int) -> None:
+        simulation = lockstep.simulation
+        self.odometry = WatchedDrive(simulation.robot, "legs_imu", seed)
+        self.odometry.odometry.pose = planar_pose(simulation)
+        self._lidar = Lidar(simulation.robot, seed=seed)
+        self._every = round(1.0 / (self._lidar.settings.scan_rate * CONTROL_PERIOD))  # ticks
+        self._ticks = 0
+        self.obstacles: Array = np.zeros((0, 2))  # [m] in odom, as of the last scan
+
+    @property
+    def pose(self) -> Pose:
+        """In odom."""
+        return self.odometry.odometry.pose
+
+    def update(self, lockstep: Lockstep, planned: Sequence[float]) -> None:
+        """After every tick."""
+        self.odometry.update(lockstep.simulation, planned)
+        self._ticks += 1
+        if self._ticks % self._every:
+            return
+        sensor = Pose(*self._lidar.position[:2], 0.0)
+        self.obstacles = moved(points(self._lidar.scan(lockstep.simulation), sensor), self.pose)
+
+
+def patrol(
+    lockstep: Lockstep,
+    pursuit: Pursuit,
+    seed: int = 0,
+    watch: Callable[[Pose, Pose, Array], None] | None = None,
+) -> Patrol:
+    """Lets a standing robot follow its waypoints; `watch` sees odometry, truth and obstacles with every command."""
+    senses, collisions = PatrolSensors(lockstep, seed), CollisionCounter()
+    arrivals: list[PatrolArrival] = []
+    start = lockstep.simulation.time
+    order, ticks = PursuitCommand(ZERO, PursuitPhase.HELD, 0, math.inf), 0
+    while order.phase not in (PursuitPhase.DONE, PursuitPhase.STUCK) and ticks * CONTROL_PERIOD < LONGEST:
+        plan = lockstep.tick(collisions.look)
+        senses.update(lockstep, plan.support.tolist())
+        ticks += 1
+        if ticks % COMMAND:
+            continue
+        truth, time = planar_pose(lockstep.simulation), lockstep.simulation.time - start
+        order = pursuit.step(senses.pose, lockstep.planner.maxima(), senses.obstacles, COMMAND * CONTROL_PERIOD)
+        lockstep.planner.command(order.twist)
+        for goal in pursuit.waypoints[len(arrivals) : order.reached]:
+            arrivals.append(_arrival(goal, time, senses.pose, truth))
+        if watch:
+            watch(senses.pose, truth, senses.obstacles)
+    return Patrol(tuple(arrivals), order, collisions.count, lockstep.simulation.time - start)
+
+
+def _arrival(goal: Waypoint, time: float, told: Pose, truth: Pose) -> PatrolArrival:
+    off = 0.0 if goal.yaw is None else abs(wrap(goal.yaw - truth.yaw))
+    return PatrolArrival(goal, time, math.dist((goal.x, goal.y), truth[:2]), off, math.dist(told[:2], truth[:2]))
+
+
+def prepared(robot: Robot, text: str, count: int, seed: int) -> tuple[Lockstep, Pursuit]:
+    """A robot that stands in the obstacle world of a seed, and its goals there; `text` is its URDF."""
+    lockstep = standing(robot, text, WorldSettings(world="obstacles", seed=seed))
+    radius = describe(robot).radius
+    goals = random_goals(lockstep.simulation, radius, count, seed)
+    return lockstep, Pursuit(goals, PursuitSettings(radius=radius))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints the table; 1 if a goal was missed or something was hit."""
+    parser = argparse.ArgumentParser(prog="python -m hexapod_control.evaluation.quality.patrols", description=__doc__)
+    parser.add_argument("--robot", default="phantomx", help="name or robot file (default: %(default)s)")
+    parser.add_argument("--goals", type=int, default=10, help="goals of a patrol (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="worlds (default: 0)")
+    parser.add_argument("--out", type=Path, help="picture of the last patrol, .png")
+    options = parser.parse_args(arguments)
+    robot_file = load(options.robot)
+    bad = 0
+    for seed in options.seeds:
+        lockstep, pursuit = prepared(robot_file.robot, urdf(robot_file), options.goals, seed)
+        done = patrol(lockstep, pursuit, seed)
+        for number, arrival in enumerate(done.arrivals, start=1):
+            print(
+                f"seed {seed} goal {number:2d} after {arrival.time:6.1f} s: {1e3 * arrival.position:5.1f} mm, "
+                f"{math.degrees(arrival.heading):4.1f} deg by ground truth, odometry {1e3 * arrival.drift:5.1f} mm off"
+            )
+        good = sum(arrival.good for arrival in done.arrivals)
+        print(f"seed {seed}: {good} of {options.goals} reached, {done.collisions} collisions, {done.order.phase.value}")
+        bad += options.goals - good + done.collisions
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,182 @@
+"""The figures of walking on rough ground, against their limits: `python -m hexapod_control.evaluation.quality.rough_ground`.
+
+The core in lock step with the physics, with what it senses or without, so every run prints the same. The way is
+measured from where the robot has left the flat start: forward over the ground, along the slope where there is one.
+Steps take 0.6 s and are as high as the ground asks for, whatever the robot's file says: the lower, the more room there
+is for strides, but blocks of 30 mm up and down are as high as 60 mm.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from hexapod_control.config.robots.robot_file import RobotFileError, load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.sensing.sensor_inputs import Adaptation
+from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD
+from hexapod_control.evaluation.quality.sensing_lockstep import SensingLockstep, ServoSensingLockstep, tilt
+from hexapod_control.evaluation.quality.walk_quality import planar_pose
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.start_poses import sitting
+from hexapod_control.sim.terrain import EXTENT, FLAT
+from hexapod_control.sim.world_settings import WorldSettings
+
+SPEED = 0.06  # [m/s] commanded
+SWING = 0.6  # [s]
+END = EXTENT - 0.7  # [m] where the field is left
+TIME = 45.0  # [s] the walk may take
+FALLEN = math.radians(35.0)  # [rad] of tilt
+BLIND = Adaptation()
+FEET = Adaptation(touch_down=True)
+LEVEL = Adaptation(levelling=True)
+BOTH = Adaptation(touch_down=True, levelling=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RoughGround:
+    """A ground and what is asked of the walk on it."""
+
+    name: str
+    world: WorldSettings
+    adaptation: Adaptation
+    least_ratio: float  # of the way, over the commanded one, mean of the seeds; 0: only printed
+    lift: float  # [m] of the steps
+    seeds: tuple[int, ...] = (1, 2, 3)
+    drive: type[SensingLockstep] = SensingLockstep  # how the feet feel
+
+
+def _blocks(height: float, between_targets: str = "hold") -> WorldSettings:
+    return WorldSettings(world="blocks", block_height=height, between_targets=between_targets)
+
+
+LOW, HIGH = 0.037, 0.046  # [m]
+MANY = (1, 2, 3, 4, 5, 6)
+SLOPE = WorldSettings(world="slope", slope_deg=15.0)
+GROUNDS = (
+    RoughGround("blocks 2 cm, blind", _blocks(0.02), BLIND, 0.0, LOW),
+    RoughGround("blocks 2 cm, feet feel", _blocks(0.02), FEET, 0.97, LOW, MANY),
+    # Servos that tell their load go evenly from target to target, all but the X series with its usual profile.
+    RoughGround("blocks 2 cm, servos feel", _blocks(0.02, "linear"), FEET, 0.97, LOW, MANY, ServoSensingLockstep),
+    RoughGround("blocks 2 cm, both", _blocks(0.02), BOTH, 0.0, LOW),
+    RoughGround("blocks 3 cm, blind", _blocks(0.03), BLIND, 0.0, HIGH),
+    RoughGround("blocks 3 cm, feet feel", _blocks(0.03), FEET, 0.92, HIGH, MANY),
+    RoughGround("blocks 3 cm, servos feel", _blocks(0.03, "linear"), FEET, 0.92, HIGH, MANY, ServoSensingLockstep),
+    RoughGround("blocks 3 cm, both", _blocks(0.03), BOTH, 0.0, HIGH),
+    RoughGround("slope 15 deg, blind", SLOPE, BLIND, 0.0, LOW, (1,)),
+    RoughGround("slope 15 deg, level", SLOPE, LEVEL, 0.97, LOW, (1,)),
+    RoughGround("slope 15 deg, both", SLOPE, BOTH, 0.0, LOW, (1,)),
+)
+
+
+@dataclass(slots=True)
+class RoughWalk:
+    """How a walk went."""
+
+    ratio: float = 0.0  # way over the commanded one
+    executed: float = 0.0  # likewise of the executed twist
+    tilts: list[float] = field(default_factory=list)  # [rad] of the body
+    fell: bool = False
+
+    @property
+    def tilt(self) -> float:
+        """[deg] RMS."""
+        return math.degrees(math.sqrt(sum(t * t for t in self.tilts) / max(1, len(self.tilts))))
+
+
+def stepping(robot: Robot, lift: float) -> Robot:
+    """The robot with steps so high [m], and as slow as in these figures."""
+    return replace(robot, walk=replace(robot.walk, lift_height=lift, swing_time=SWING))
+
+
+def started(robot: Robot, text: str, ground: RoughGround, seed: int = 1) -> SensingLockstep:
+    """A robot that has stood up on a ground; `text` is its URDF."""
+    simulation = Simulation(robot, text, replace(ground.world, seed=seed))
+    simulation.reset(sitting(robot))
+    run = ground.drive(simulation, Planner(robot), ground.adaptation, seed)
+    run.stand()
+    return run
+
+
+def walk(run: SensingLockstep, speed: float = SPEED) -> RoughWalk:
+    """Walks a robot that stands straight on until the end of the field or of the time, and measures."""
+    simulation, found = run.simulation, RoughWalk()
+    settings = simulation.world.settings
+    sloped = settings.world == "slope"
+    rise = math.cos(math.radians(settings.slope_deg)) if sloped else 1.0
+    begin = FLAT + (0.35 if sloped else 0.1)  # on a slope: all feet
+    way = executed = 0.0
+    last = None
+    for _ in range(round(TIME / CONTROL_PERIOD)):
+        run.planner.command(Twist(speed, 0.0, 0.0))
+        plan = run.tick()
+        here = planar_pose(simulation)
+        if last is not None:
+            way += (last.inverse() @ here).x / rise
+            executed += plan.twist.vx * CONTROL_PERIOD
+            found.tilts.append(math.hypot(*tilt(simulation)))
+            found.fell = found.fell or found.tilts[-1] > FALLEN
+        if last is not None or here.x > begin:
+            last = here
+        if here.x > END or found.fell:
+            break
+    told = max(1, len(found.tilts)) * CONTROL_PERIOD * speed
+    found.ratio, found.executed = way / told, executed / told
+    return found
+
+
+HEAD = f"{'ground':24s} {'seed':>4s} {'ratio':>6s} {'executed':>8s} {'tilt deg':>8s} {'most':>6s}"
+
+
+def line(ground: RoughGround, seed: int, found: RoughWalk) -> str:
+    """One row of the table."""
+    most = math.degrees(max(found.tilts, default=0.0))
+    figures = f"{found.ratio:6.3f} {found.executed:8.3f} {found.tilt:8.2f} {most:6.2f}"
+    return f"{ground.name:24s} {seed:4d} {figures}{'  FELL' if found.fell else ''}"
+
+
+def kept(ground: RoughGround, found: Sequence[RoughWalk]) -> bool:
+    """True if the walks of all seeds are as good as is asked for."""
+    return not ground.least_ratio or (not any(way.fell for way in found) and _mean(found) >= ground.least_ratio)
+
+
+def _mean(found: Sequence[RoughWalk]) -> float:
+    return sum(way.ratio for way in found) / len(found)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints the table. Exit code 0 if every limit is kept, 1 if not, 2 for a bad robot file."""
+    parser = argparse.ArgumentParser(
+        prog="python -m hexapod_control.evaluation.quality.rough_ground", description=__doc__
+    )
+    parser.add_argument("--robot", default="phantomx", help="name or robot file (default: %(default)s)")
+    try:
+        robot_file = load(parser.parse_args(arguments).robot)
+    except RobotFileError as error:
+        print(error, file=sys.stderr)
+        return 2
+    text, good = urdf(robot_file), True
+    print(
+        f"{robot_file.robot.name}: {SPEED:g} m/s, steps {1e3 * LOW:g} or {1e3 * HIGH:g} mm high in {SWING:g} s\n{HEAD}"
+    )
+    for ground in GROUNDS:
+        robot = stepping(robot_file.robot, ground.lift)
+        found = []
+        for seed in ground.seeds:
+            found.append(walk(started(robot, text, ground, seed)))
+            print(line(ground, seed, found[-1]), flush=True)
+        good = good and kept(ground, found)
+        if ground.least_ratio:
+            verdict = "kept" if kept(ground, found) else "BROKEN"
+            print(f"{ground.name:24s} mean {_mean(found):6.3f}  limit {ground.least_ratio:.2f} {verdict}")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

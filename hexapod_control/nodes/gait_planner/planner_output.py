@@ -1,0 +1,152 @@
+"""What gait_planner publishes: the row of a tick first, then what others want to know about it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import Pose, TwistStamped
+from geometry_msgs.msg import Twist as TwistMessage
+from rclpy.duration import Duration
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_msgs.msg import Float64, String
+from visualization_msgs.msg import MarkerArray
+
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.motions.motion_player import MotionPlayer
+from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.nodes.gait_planner.foot_markers import foot_markers
+from hexapod_control.ros import messages
+from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.parameters import PlannerSettings
+from hexapod_control.ros.qos import COMMAND, LATCHED
+
+DELIVERED = 0.5  # [s] a last word may take to everybody
+MARKERS = 10.0  # [Hz]
+LIMITS = 5.0  # [Hz] at which the velocity limits are looked at
+PERCENT = 10  # steps in which motion_state counts
+ROUND = 4  # decimals of the velocity limits
+MOTIONS = {
+    RobotState.RISING: "stand_up",
+    RobotState.SINKING: "sit_down",
+    RobotState.WALKING: "walk",
+    RobotState.MOVING: "move",
+}
+
+
+class LatchedText:
+    """A latched topic that is published when its value changes."""
+
+    def __init__(self, node: GuardedNode, kind: Any, topic: str) -> None:
+        self._publisher = node.create_publisher(kind, topic, LATCHED)
+        self._last: Any = None
+
+    def show(self, value: Any, message: Any) -> None:
+        """Publishes `message(value)` if the value is a new one."""
+        if value != self._last:
+            self._last = value
+            self._publisher.publish(message(value))
+
+
+class PlannerOutput:
+    """All publishers of gait_planner."""
+
+    def __init__(self, node: GuardedNode, player: MotionPlayer, settings: PlannerSettings) -> None:
+        """Shows the state at once."""
+        self._node = node
+        self._player = player
+        self._planner = planner = player.planner
+        self._settings = settings
+        self._feet = messages.FootLayout(planner.robot)
+        self._joints = messages.JointLayout(planner.robot)
+        self._foot_targets = node.create_publisher(MultiDOFJointState, "foot_targets", COMMAND)
+        self._joint_motion = node.create_publisher(JointState, "joint_motion", COMMAND)
+        self._margin = node.create_publisher(Float64, "stability_margin", COMMAND)
+        self._markers = node.create_publisher(MarkerArray, "foot_markers", COMMAND)
+        self._executed = None
+        if settings.publish_limited_velocity:
+            kind = TwistStamped if settings.enable_stamped_cmd_vel else TwistMessage
+            self._executed = node.create_publisher(kind, "cmd_vel_out", COMMAND)
+        self._pose = LatchedText(node, Pose, "body_pose_achieved")
+        self._state = LatchedText(node, String, "gait_state")
+        self._gait = LatchedText(node, String, "gait_active")
+        self._motion = LatchedText(node, String, "motion_state")
+        self._limits = LatchedText(node, TwistMessage, "velocity_limits")
+        self._gaits = LatchedText(node, String, "gaits")
+        self._gaits.show(",".join(planner.capabilities.gaits), messages.text)
+        self._ticks = 0
+        self.last: TickPlan | None = None
+        self.show_state(player.gait_state)
+
+    def row(self, plan: TickPlan, stamp: Any, moving: bool = True) -> None:
+        """Publishes the row of a plan, if it has one; at rest if not `moving`."""
+        still = np.zeros_like(plan.joint_velocity)
+        if plan.feet is not None:
+            velocity = plan.feet_velocity if moving else still
+            self._foot_targets.publish(self._feet.message(plan.feet, velocity, plan.support, stamp))
+        elif plan.joints is not None:
+            velocity = plan.joint_velocity if moving else still
+            self._joint_motion.publish(self._joints.message(plan.joints, velocity, stamp))
+
+    def publish(self, plan: TickPlan, stamp: Any, motion: str = "") -> None:
+        """Everything about one tick; `motion` is what there is to say of a motion."""
+        self.row(plan, stamp)
+        self.last = plan
+        if math.isfinite(plan.margin):
+            self._margin.publish(messages.number(plan.margin))
+        self.executed(plan.twist, stamp)
+        self._pose.show(plan.pose, messages.body_pose_message)
+        self.show_state(self._player.gait_state, motion)
+        self._complain(plan)
+        self._ticks += 1
+        if self._due(LIMITS):
+            limits = Twist(*(round(value, ROUND) for value in self._planner.maxima()))
+            self._limits.show(limits, messages.twist_message)
+        if self._due(MARKERS) and self._markers.get_subscription_count():
+            frame = f"{self._settings.tf_frame_prefix}base_link"
+            capabilities = self._planner.capabilities
+            self._markers.publish(foot_markers(capabilities.robot, capabilities.stances, plan, frame, stamp))
+
+    def _complain(self, plan: TickPlan) -> None:
+        """Says what keeps the robot from going on."""
+        if plan.unreached is not None:
+            leg, reason, excess = plan.unreached
+            text = f"foot of {leg}: the target is {reason.value} ({1000 * excess:.1f} mm or mrad beyond); "
+            cure = "the robot holds; command less, or a pose nearer to neutral"
+            self._node.report("unreached", ReportLevel.WARNING, text + cure)
+        if plan.blocked is not None and plan.blocked.legs is not None:
+            first, second = (self._planner.robot.leg_names[leg] for leg in plan.blocked.legs)
+            text = f"{first} and {second} are {1000 * plan.blocked.distance:.0f} mm apart and would touch; "
+            self._node.report(
+                "blocked", ReportLevel.WARNING, f"{text}the robot waits; command another way, or a smaller pose"
+            )
+
+    def _due(self, rate: float) -> bool:
+        return self._ticks % max(1, round(self._settings.control_rate / rate)) == 0
+
+    def executed(self, twist: Twist, stamp: Any) -> None:
+        """Publishes cmd_vel_out, if asked for."""
+        if self._executed is not None:
+            stamped = self._settings.enable_stamped_cmd_vel
+            convert = messages.twist_stamped_message(twist, stamp) if stamped else messages.twist_message(twist)
+            self._executed.publish(convert)
+
+    def show_state(self, state: RobotState, motion: str = "") -> None:
+        """Publishes what has changed of gait_state, gait_active and motion_state (empty: that of the state)."""
+        planner = self._planner
+        self._state.show(state.value, messages.text)
+        self._gait.show(planner.gait_active, messages.text)
+        share = planner.phase if state is RobotState.WALKING else planner.progress
+        percent = int(100 * share / PERCENT) * PERCENT
+        phase = planner.gait_active if state is RobotState.WALKING else state.value
+        self._motion.show(motion or f"{MOTIONS.get(state, 'none')} {phase} {percent}", messages.text)
+
+    def last_word(self, stamp: Any) -> None:
+        """A zero velocity and the last row at rest, delivered before the process ends."""
+        self.executed(ZERO, stamp)
+        if self.last is not None:
+            self.row(self.last, stamp, moving=False)
+        for publisher in (self._executed, self._foot_targets, self._joint_motion):
+            if publisher is not None:
+                publisher.wait_for_all_acked(Duration(seconds=DELIVERED))

@@ -1,0 +1,99 @@
+"""What is accepted as a velocity command, and for how long; no ROS in it.
+
+A command is good for a timeout after it was sent (its stamp) and after it arrived (steady time). Refused messages
+change nothing: a stream of them ends in the timeout like silence.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.robot import Vector
+
+FUTURE = 0.2  # [s] a stamp may be ahead of the clock
+LARGEST = 100.0  # [m/s, rad/s] larger commands are scaled to this: squares of the largest floats overflow
+FIELDS = ("linear.x", "linear.y", "angular.z", "linear.z", "angular.x", "angular.y")
+
+
+class CommandVerdict(NamedTuple):
+    """What became of a message."""
+
+    accepted: bool
+    kind: str = ""  # of what there is to say; empty: nothing
+    text: str = ""
+
+
+ACCEPTED = CommandVerdict(True)
+
+
+class VelocityFilter:
+    """The velocity command in force."""
+
+    def __init__(self, timeout: float) -> None:
+        """`timeout` [s]."""
+        self.timeout = timeout
+        self.twist = ZERO
+        self._until = -math.inf  # [s] steady time
+        self._heard = -math.inf  # [s] steady time of the last usable message
+        self._newest: float | None = None  # [s] stamp
+        self._blocked = False
+
+    def offer(self, twist: Twist, beside: Vector, stamp: float | None, now: float, steady: float) -> CommandVerdict:
+        """Takes a message or refuses it.
+
+        `beside` are the fields that a walking robot cannot follow, as in messages.beside_plane. `stamp` [s] is None
+        for a type without one, 0 if it was left empty; `now` [s] is on the same clock as the stamp, `steady` [s] is
+        when the message arrived.
+        """
+        for field, value in zip(FIELDS, (*twist, *beside), strict=True):
+            if not math.isfinite(value):
+                return CommandVerdict(False, "not finite", f"{field} is {value}: refused; send finite numbers")
+        age, verdict = 0.0, ACCEPTED
+        if stamp == 0.0:
+            verdict = CommandVerdict(
+                True, "no stamp", "the stamp is zero: accepted, but only its arrival is watched; set it"
+            )
+        elif stamp is not None:
+            age, verdict = now - stamp, self._timely(stamp, now)
+            if not verdict.accepted:
+                return verdict
+            self._newest = stamp
+        silent = steady - self._heard > self.timeout
+        self._heard = steady
+        if self._blocked and not twist.is_zero and not silent:
+            text = f"ignored after a stop: send a zero command, or nothing for {self.timeout:g} s, to go on"
+            return CommandVerdict(False, "stopped", text)
+        self._blocked = False
+        largest = max(map(abs, twist))
+        self.twist = twist.scaled(LARGEST / largest) if largest > LARGEST else twist
+        self._until = steady + self.timeout - max(age, 0.0)
+        return verdict
+
+    def _timely(self, stamp: float, now: float) -> CommandVerdict:
+        age = now - stamp
+        if age < -FUTURE:
+            text = f"the stamp is {-age:.3g} s in the future: refused; synchronise the clocks (use_sim_time on both?)"
+            return CommandVerdict(False, "future", text)
+        if age > self.timeout:
+            text = f"the stamp is {age:.3g} s old, more than cmd_vel_timeout {self.timeout:g} s: refused; stamp it anew"
+            return CommandVerdict(False, "stale", text)
+        if self._newest is not None and self._newest > now + FUTURE:
+            self._newest = None  # the clock was set back
+        if self._newest is not None and stamp < self._newest:
+            text = f"the stamp is {self._newest - stamp:.3g} s older than the newest: dropped; send in order"
+            return CommandVerdict(False, "out of order", text)
+        return ACCEPTED
+
+    def expired(self, steady: float) -> bool:
+        """True once when a command other than zero has run out; the command is then zero."""
+        if self.twist.is_zero or steady <= self._until:
+            return False
+        self.twist = ZERO
+        return True
+
+    def block(self) -> None:
+        """After a stop: a command other than zero counts again only after a zero or a silence."""
+        self.twist = ZERO
+        self._blocked = True

@@ -1,0 +1,146 @@
+"""Velocity commands: `cmd_vel` as Twist or TwistStamped and `arc`, what is refused, and who is on the other side."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+from geometry_msgs.msg import Twist as TwistMessage
+from geometry_msgs.msg import TwistStamped, Vector3
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.qos import ReliabilityPolicy
+
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.motions.motion_steps import ArcStep, MotionError
+from hexapod_control.core.robot import Vector
+from hexapod_control.nodes.gait_planner.velocity_filter import VelocityFilter
+from hexapod_control.ros import messages
+from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.qos import COMMAND
+
+WATCH = 0.05  # [s] between two looks at the timeout
+TOPIC, ARC = "cmd_vel", "arc"
+DRIVING = "driving"  # where well-behaved sources say that they are in use
+ONCE = ("no stamp", "beside")  # kinds of sentences that are said once
+
+
+class VelocityInput:
+    """Hands accepted twists to `follow`, and calls `ran_out` when a command other than zero has run out."""
+
+    def __init__(
+        self,
+        node: GuardedNode,
+        stamped: bool,
+        timeout: float,
+        follow: Callable[[Twist], None],
+        ran_out: Callable[[], None],
+        bend: Callable[[float, float], Twist],
+    ) -> None:
+        """`timeout` [s] of a command; `bend` gives the twist for a travel per stance [m] and a curvature."""
+        self.input = VelocityFilter(timeout)
+        self._node = node
+        self._follow = follow
+        self._ran_out = ran_out
+        self._bend = bend
+        self._topic = TOPIC  # of the command in force
+        self._stamped = stamped
+        self.last_refusal = ""
+        self._warned: set[str] = set()
+        self._type = "geometry_msgs/msg/TwistStamped" if stamped else "geometry_msgs/msg/Twist"
+        self._subscription = node.create_subscription(
+            TwistStamped if stamped else TwistMessage,
+            TOPIC,
+            self.on_cmd_vel,
+            COMMAND,
+            event_callbacks=SubscriptionEventCallbacks(incompatible_qos=node.guarded_event(self.check_publishers)),
+        )
+        self._arcs = node.create_subscription(Vector3, ARC, self.on_arc, COMMAND)
+        node.create_timer(WATCH, self.watch, clock=node.steady)
+
+    def on_cmd_vel(self, message: Any) -> None:
+        """A message of either type."""
+        stamp = None
+        if self._stamped:
+            stamp, message = messages.nanoseconds(message.header.stamp) * 1e-9, message.twist
+        beside = messages.beside_plane(message)
+        if self._offer(TOPIC, messages.twist(message), beside, stamp) and any(beside):
+            self._say(TOPIC, "beside", "linear.z, angular.x, angular.y are ignored; use body_pose to lean or rise")
+
+    def on_arc(self, message: Any) -> None:
+        """Travel of the outermost foot per stance [m] as x, curvature (core.arc) as y."""
+        travel, curvature, unused = messages.xyz(message)
+        try:
+            ArcStep(travel=travel, curvature=curvature)
+        except MotionError as error:
+            return self._say(ARC, "bounds", f"{error}: refused")
+        if unused != 0.0:
+            return self._say(ARC, "bounds", f"z must be 0, is {unused:g}: refused; x is the travel, y the curvature")
+        self._offer(ARC, self._bend(travel, curvature), (0.0, 0.0, 0.0), None)
+
+    def _offer(self, topic: str, twist: Twist, beside: Vector, stamp: float | None) -> bool:
+        """Follows a twist, or says why not."""
+        now = self._node.get_clock().now().nanoseconds * 1e-9 if stamp is not None else 0.0
+        verdict = self.input.offer(twist, beside, stamp, now, time.monotonic())
+        if verdict.text:
+            self._say(topic, verdict.kind, verdict.text)
+        if verdict.accepted:
+            self._topic = topic
+            self._follow(self.input.twist)
+        return verdict.accepted
+
+    def _say(self, topic: str, kind: str, text: str) -> None:
+        text = f"{topic}: {text}"
+        if kind in ONCE:
+            if kind in self._warned:
+                return
+            self._warned.add(kind)
+        else:
+            self.last_refusal = text
+        self._node.report(f"{topic} {kind}", ReportLevel.WARNING, text)
+
+    def watch(self) -> None:
+        """Looks whether the command has run out."""
+        if self.input.expired(time.monotonic()):
+            seconds, topic = self.input.timeout, self._topic
+            text = f"{topic}: nothing usable for {seconds:g} s while walking: stopping; is its sender alive?"
+            self._node.report(f"{topic} timeout", ReportLevel.WARNING, text)
+            self._ran_out()
+
+    # --- who sends ------------------------------------------------------------------------------------------
+
+    @property
+    def sources(self) -> list[str]:
+        """Nodes that publish the topic of the command in force."""
+        subscription = self._arcs if self._topic == ARC else self._subscription
+        return sorted({_node_name(info) for info in self._publishers(subscription)})
+
+    def _publishers(self, subscription: Any) -> list[Any]:
+        return list(self._node.get_publishers_info_by_topic(subscription.topic_name))
+
+    def check_publishers(self) -> None:
+        """Says which publisher cannot be heard, and why, and if there are several."""
+        heard = set()
+        for info in self._publishers(self._subscription):
+            name = _node_name(info)
+            if info.topic_type != self._type:
+                other = "false" if self._stamped else "true"
+                cure = f"start gait_planner with enable_stamped_cmd_vel:={other}, or change the sender"
+                text = f"{name} publishes {info.topic_type} on {TOPIC}, not {self._type}: it cannot be heard; {cure}"
+                self._node.report(f"type of {name}", ReportLevel.ERROR, text)
+            elif info.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT:
+                text = f"{name} publishes {TOPIC} with best-effort QoS: it cannot be heard; make the publisher reliable"
+                self._node.report(f"QoS of {name}", ReportLevel.WARNING, text)
+            else:
+                heard.add(name)
+        # Sources that say on `driving` when they are in use are silent otherwise: they do not disturb each other.
+        polite = {_node_name(info) for info in self._node.get_publishers_info_by_topic(DRIVING)}
+        if len(heard) > 1 and heard - polite:
+            names = " and ".join(sorted(heard))
+            text = f"{names} publish {TOPIC} at once: the newest message wins; put a twist_mux between"
+            self._node.report(f"publishers {names}", ReportLevel.WARNING, text, every=math.inf)
+
+
+def _node_name(info: Any) -> str:
+    return f"{info.node_namespace.rstrip('/')}/{info.node_name}"

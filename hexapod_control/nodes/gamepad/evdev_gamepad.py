@@ -1,0 +1,141 @@
+"""A gamepad of Linux's input layer (evdev) as a Pad in the order and with the signs of game_controller_node.
+
+Codes are those of linux/input-event-codes.h and its gamepad specification (Documentation/input/gamepad.rst).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from hexapod_control.core.steering.gamepad_map import GamepadState
+
+EV_SYN, EV_KEY, EV_ABS = 0, 1, 3
+SYN_DROPPED = 3
+BTN_SOUTH, BTN_EAST, BTN_NORTH, BTN_WEST = 0x130, 0x131, 0x133, 0x134
+BTN_TL2, BTN_TR2 = 0x138, 0x139
+BUTTONS = {  # code: number, A B X Y Back Guide Start, stick presses, L1 R1, D-pad
+    BTN_SOUTH: 0,
+    BTN_EAST: 1,
+    BTN_NORTH: 2,
+    BTN_WEST: 3,
+    0x13A: 4,
+    0x13C: 5,
+    0x13B: 6,
+    0x13D: 7,
+    0x13E: 8,
+    0x136: 9,
+    0x137: 10,
+    0x220: 11,
+    0x221: 12,
+    0x222: 13,
+    0x223: 14,
+}
+BY_PLACE = {BTN_NORTH: 3, BTN_WEST: 2}  # drivers of Sony and Nintendo mean the place, the others the letter X or Y
+VENDORS_BY_PLACE = (0x054C, 0x057E)
+COUNT_BUTTONS, COUNT_AXES = 21, 6
+ABS_X, ABS_Y, ABS_Z, ABS_RX, ABS_RY, ABS_RZ, ABS_GAS, ABS_BRAKE = 0, 1, 2, 3, 4, 5, 9, 10
+HAT = {0x10: (13, 14), 0x11: (11, 12)}  # D-pad as two axes: buttons at the negative and the positive end
+LEFT_TRIGGER, RIGHT_TRIGGER = 4, 5
+
+
+class GamepadLost(Exception):  # noqa: N818
+    """The gamepad is gone."""
+
+
+class EvdevDevice(Protocol):
+    """What is used of evdev.InputDevice."""
+
+    name: str
+    info: Any
+
+    def capabilities(self) -> Mapping[int, Sequence[Any]]: ...  # noqa: D102
+    def absinfo(self, axis: int) -> Any: ...  # noqa: D102
+    def active_keys(self) -> Sequence[int]: ...  # noqa: D102
+    def read(self) -> Any: ...  # noqa: D102
+    def close(self) -> None: ...  # noqa: D102
+
+
+class EvdevGamepad:
+    """The state of one device, read without waiting."""
+
+    def __init__(self, device: EvdevDevice, deadzone: float) -> None:
+        """`deadzone` is the share of a stick's way that counts as rest. Raises PadLost."""
+        self._device, self._deadzone = device, deadzone
+        self.name = device.name
+        capabilities = device.capabilities()
+        self._ranges = {code: (info.min, info.max) for code, info in capabilities.get(EV_ABS, ())}
+        keys = set(capabilities.get(EV_KEY, ()))
+        self._buttons = BUTTONS | (BY_PLACE if device.info.vendor in VENDORS_BY_PLACE else {})
+        self._sticks, self._triggers = _layout(set(self._ranges))
+        self._digital = {BTN_TL2: LEFT_TRIGGER, BTN_TR2: RIGHT_TRIGGER} if not self._triggers else {}
+        self.pad = GamepadState([0.0] * COUNT_AXES, [0] * COUNT_BUTTONS)
+        self.usable = {ABS_X, ABS_Y} <= set(self._ranges) and BTN_SOUTH in keys
+        self._resync()
+
+    def read(self) -> None:
+        """Takes in what has happened since the last call. Raises PadLost."""
+        try:
+            for event in self._device.read():
+                if event.type == EV_SYN and event.code == SYN_DROPPED:
+                    self._resync()
+                else:
+                    self._take(event.type, event.code, event.value)
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            raise GamepadLost(str(error)) from None
+
+    def close(self) -> None:
+        """Lets the device go."""
+        self._device.close()
+
+    def _resync(self) -> None:
+        try:
+            pressed = set(self._device.active_keys())
+            values = {code: self._device.absinfo(code).value for code in self._ranges}
+        except OSError as error:
+            raise GamepadLost(str(error)) from None
+        for code in (*self._buttons, *self._digital):
+            self._take(EV_KEY, code, int(code in pressed))
+        for code, value in values.items():  # last: a D-pad may be axes
+            self._take(EV_ABS, code, value)
+
+    def _take(self, kind: int, code: int, value: int) -> None:
+        axes, buttons = list(self.pad.axes), list(self.pad.buttons)
+        if kind == EV_KEY and code in self._buttons:
+            buttons[self._buttons[code]] = int(value != 0)
+        elif kind == EV_KEY and code in self._digital:
+            axes[self._digital[code]] = -float(value != 0)
+        elif kind == EV_ABS and code in self._sticks:
+            axes[self._sticks[code]] = self._stick(code, value)
+        elif kind == EV_ABS and code in self._triggers:
+            lower, upper = self._ranges[code]
+            axes[self._triggers[code]] = -_share(value, lower, upper)
+        elif kind == EV_ABS and code in HAT:
+            for button, pressed in zip(HAT[code], (value < 0, value > 0), strict=True):
+                buttons[button] = int(pressed)
+        self.pad = GamepadState(axes, buttons)
+
+    def _stick(self, code: int, value: int) -> float:
+        """In [-1, 1], + to the left and forward, growing from zero at the edge of the rest."""
+        lower, upper = self._ranges[code]
+        deflection = 1.0 - 2.0 * _share(value, lower, upper)
+        beyond = max(0.0, abs(deflection) - self._deadzone) / (1.0 - self._deadzone)
+        return beyond if deflection > 0.0 else -beyond
+
+
+def _layout(axes: set[int]) -> tuple[dict[int, int], dict[int, int]]:
+    """Codes of the sticks' and of the triggers' axes, with their numbers."""
+    if {ABS_RX, ABS_RY} <= axes:
+        right, triggers = (ABS_RX, ABS_RY), (ABS_Z, ABS_RZ)
+    else:
+        right, triggers = (ABS_Z, ABS_RZ), (ABS_BRAKE, ABS_GAS)
+    sticks = dict(zip((ABS_X, ABS_Y, *right), range(4), strict=True))
+    found = dict(zip(triggers, (LEFT_TRIGGER, RIGHT_TRIGGER), strict=True)) if set(triggers) <= axes else {}
+    return sticks, found
+
+
+def _share(value: int, lower: int, upper: int) -> float:
+    """Where a value lies between its ends, in [0, 1]; the middle for an axis without a way."""
+    return min(1.0, max(0.0, (value - lower) / (upper - lower))) if upper > lower else 0.5

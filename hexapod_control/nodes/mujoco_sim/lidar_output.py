@@ -1,0 +1,61 @@
+"""The lidar of mujoco_sim: `scan`, its frame on /tf_static, and how often the robot has run into something.
+
+The last is the truth, for whoever tries out navigation: `simulator/collisions` counts touches of walls and obstacles.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sensor_msgs.msg import LaserScan
+from std_msgs.msg import UInt32
+
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.robot import Robot
+from hexapod_control.ros import messages
+from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.qos import LATCHED, SCANS
+from hexapod_control.ros.tf2_shim.tf_message import TFMessage
+from hexapod_control.sim.collision_counter import CollisionCounter
+from hexapod_control.sim.lidar import Lidar
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.world_settings import LidarSettings
+
+EARLY = 0.5e-3  # [s] by which a scan may come before its time: half of a step
+
+
+class LidarOutput:
+    """Publishers of one simulated lidar."""
+
+    def __init__(self, node: GuardedNode, robot: Robot, prefix: str, settings: LidarSettings) -> None:
+        """`prefix` comes before the frame ids base_link and lidar_link."""
+        self._lidar, self._collisions = Lidar(robot, settings), CollisionCounter()
+        self._frame = f"{prefix}lidar_link"
+        self._period = 1.0 / settings.scan_rate
+        self._last = -math.inf  # [s] simulated time of the last scan
+        self._scan = node.create_publisher(LaserScan, "scan", SCANS)
+        self._count = node.create_publisher(UInt32, "simulator/collisions", LATCHED)
+        self._count.publish(UInt32(data=0))
+        x, y, z = self._lidar.position
+        stamp = node.get_clock().now().to_msg()
+        place = messages.transform_message(f"{prefix}base_link", self._frame, BodyPose(x=x, y=y, z=z), stamp)
+        self._tf = node.create_publisher(TFMessage, "/tf_static", LATCHED)
+        self._tf.publish(TFMessage(transforms=[place]))
+
+    @property
+    def collisions(self) -> int:
+        """Touches so far."""
+        return self._collisions.count
+
+    def look(self, simulation: Simulation, stamp: Any) -> None:
+        """Publishes what is due; call it after every step of the world."""
+        before = self._collisions.count
+        self._collisions.look(simulation)
+        if self._collisions.count != before:
+            self._count.publish(UInt32(data=self._collisions.count))
+        if 0.0 <= simulation.time - self._last < self._period - EARLY:
+            return
+        self._last = simulation.time
+        if self._scan.get_subscription_count():
+            self._scan.publish(messages.scan_message(self._lidar.scan(simulation), self._period, stamp, self._frame))

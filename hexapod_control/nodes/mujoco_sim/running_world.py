@@ -1,0 +1,158 @@
+"""The world of mujoco_sim: a robot in physics, what drives its servos, and the passing of its time.
+
+The world runs in real time (times a factor) and takes targets at the instant they come. If it makes the time, it goes
+in steps of equal length instead. A world that falls behind is not hurried: what is too much behind is dropped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from hexapod_control.config.robots.robot_file import RobotFile
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.nodes.mujoco_sim.simulated_bus import SimulatedBus
+from hexapod_control.nodes.mujoco_sim.time_pacing import ControllerLead, RealTimePacer
+from hexapod_control.ros.parameters import SimulatorSettings
+from hexapod_control.servos.driver.setpoint_generator import SetpointGenerator
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.start_poses import sitting
+from hexapod_control.sim.world_settings import WorldSettings
+
+SWITCH = 0.001  # [s] after which the thread of the bus gets its turn
+
+
+class RunningWorld:
+    """One simulated robot. Who calls has the lock, as the thread of the bus lets time pass, too."""
+
+    def __init__(self, robot_file: RobotFile, settings: SimulatorSettings, world: WorldSettings) -> None:
+        """Puts the robot sitting at the origin. Raises ParameterError or RobotFileError for a bus that cannot be."""
+        self.robot = robot_file.robot
+        self.makes_time = settings.publish_clock
+        self.period = 1.0 / settings.rate  # [s] of simulated time
+        # What happens between two targets is the driver's: here the physics is stepped more often than targets come.
+        # Servos on a bus aim at something else at every instant.
+        self._between = "linear" if settings.bus else "hold"
+        self._urdf = urdf(robot_file)
+        self.simulation = Simulation(self.robot, self._urdf, self._as_stepped(world))
+        self._start = sitting(self.robot)
+        self.simulation.reset(self._start)
+        self.lock = threading.RLock()
+        self.paused = False
+        self.heard = self._paused_at = time.monotonic()  # [s] steady time of the last targets
+        self._clock_offset = 0.0  # [s] of the published time at the last reset of the world
+        self._pace, self._lead = RealTimePacer(settings.sim_speed_factor, self.heard), ControllerLead()
+        self.bus: SimulatedBus | None = None
+        self.driver: SetpointGenerator | SimulatedBus = SetpointGenerator(
+            self.robot, self._start, world.between_targets
+        )
+        if settings.bus:
+            sys.setswitchinterval(SWITCH)
+            wire = (settings.bus, settings.bus_port)
+            self.driver = self.bus = SimulatedBus(robot_file, wire, self.lock, lambda: self.simulation, self._at_bytes)
+
+    def _as_stepped(self, world: WorldSettings) -> WorldSettings:
+        return dataclasses.replace(world, between_targets=self._between)
+
+    # --- time -----------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Time of the published clock [s]."""
+        return self._clock_offset + self.simulation.time
+
+    @property
+    def steady(self) -> float:
+        """The time [s] in which the driver's watchdog counts."""
+        return self.time if self.makes_time else time.monotonic()
+
+    @property
+    def dropped(self) -> int:
+        """Times that the world has fallen behind."""
+        return self._pace.dropped
+
+    def go_on(self) -> Iterator[None]:
+        """Lets pass what is due; stops after every step that is to be told."""
+        if not self.makes_time:
+            self.catch_up()
+            yield
+            return
+        self._pace.owe(time.monotonic())
+        while not self.paused and self._pace.take(self.period):
+            if self._lead.too_far(self.time, time.monotonic()):
+                self._pace.restart(time.monotonic())
+                return
+            self.step(self.period)
+            yield
+
+    def catch_up(self) -> None:
+        """Lets a world that does not make the time come to the present."""
+        if not self.paused and not self.makes_time:
+            self._pace.owe(time.monotonic())
+            self.step(self._pace.take_all())
+
+    def step(self, seconds: float) -> None:
+        """Lets so much time [s] pass."""
+        self.simulation.step(self.driver.step(seconds), seconds)
+
+    def followed(self, stamp: float) -> None:
+        """Targets of a time [s] of the published clock have come."""
+        self.heard = time.monotonic()
+        self._lead.heard(stamp, self.heard)
+        self.catch_up()
+
+    def _at_bytes(self, now: float) -> None:
+        self.heard = now
+        self.catch_up()
+
+    # --- what is done to it ---------------------------------------------------------------------------
+
+    def pause(self) -> None:
+        """Lets no more time pass."""
+        self.catch_up()
+        self.paused, self._paused_at = True, time.monotonic()
+
+    def resume(self) -> None:
+        """Goes on from here: the time that passed meanwhile never was."""
+        if not self.paused:
+            return
+        now = time.monotonic()
+        if not self.makes_time:
+            self.driver.extend_watchdog(now - self._paused_at)
+        self._pace.restart(now)
+        if np.abs(self.driver.target - self.driver.setpoint).max() > 0.1:
+            self.driver.restart(self.driver.setpoint)
+        self.paused = False
+
+    def reset(self) -> None:
+        """Puts the robot to the origin; the published time goes on."""
+        self._clock_offset = self.time
+        self.simulation.reset(self._at_origin)
+        self.driver.restart(self._start)
+        self._pace.restart(time.monotonic())
+
+    @property
+    def _at_origin(self) -> Array:
+        """Joints (n, 3) [rad] after a reset: servos on a bus stay where they are."""
+        return self.simulation.joints if self.bus else self._start
+
+    def change(self, settings: WorldSettings) -> None:
+        """Load and friction under the robot as it stands, another ground anew."""
+        simulation = self.simulation.changed(self._urdf, self._as_stepped(settings))
+        if simulation.ground == self.simulation.ground:
+            simulation.take_over(self.simulation)
+        else:
+            self._clock_offset = self.time
+            simulation.reset(self._at_origin)
+            self.driver.restart(self._start)
+        if not self.driver.armed:
+            simulation.release()
+        self.simulation = simulation
+        if self.bus:
+            self.bus.world.engage()

@@ -1,0 +1,62 @@
+"""What one can do to the world of mujoco_sim: pause it, step it, reset it, push the robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import Wrench
+from std_srvs.srv import SetBool, Trigger
+
+from hexapod_control.nodes.mujoco_sim.running_world import RunningWorld
+from hexapod_control.ros import messages
+from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.qos import COMMAND
+
+PUSH = 0.2  # [s] that a push lasts
+STRONGEST = 500.0  # [N] along each axis
+
+
+class WorldServices:
+    """Offers the services on a node; `tell` publishes everything."""
+
+    def __init__(self, node: GuardedNode, world: RunningWorld, tell: Callable[[], None]) -> None:
+        self._world, self._tell = world, tell
+        node.create_service(SetBool, "~/set_pause", self._set_pause)
+        node.create_service(Trigger, "~/reset_world", self._reset_world)
+        node.create_service(Trigger, "~/step_simulation", self._step_simulation)
+        node.create_subscription(Wrench, "~/push", self._push, COMMAND)
+
+    def _set_pause(self, request: Any, response: Any) -> Any:
+        with self._world.lock:
+            if request.data:
+                self._world.pause()
+            else:
+                self._world.resume()
+        response.success, response.message = True, "paused" if request.data else "running"
+        return response
+
+    def _step_simulation(self, request: Any, response: Any) -> Any:
+        with self._world.lock:
+            response.success = self._world.paused
+            if self._world.paused:
+                self._world.step(self._world.period)
+                self._tell()
+                response.message = f"simulated time is {self._world.time:.3f} s"
+            else:
+                response.message = "the simulation runs: call set_pause with true first"
+        return response
+
+    def _reset_world(self, request: Any, response: Any) -> Any:
+        with self._world.lock:
+            self._world.reset()
+        pose = "is, as its servos hold it," if self._world.bus else "sits"
+        response.success, response.message = True, f"the robot {pose} at the origin"
+        return response
+
+    def _push(self, message: Any) -> None:
+        """A push of PUSH seconds on the body, at its centre of mass, in the world's frame."""
+        force = np.array(messages.force(message))
+        with self._world.lock:
+            self._world.simulation.push(np.clip(force, -STRONGEST, STRONGEST), PUSH)

@@ -1,0 +1,34 @@
+"""The node of a program that is not one of the robot's nodes: a command, the end of a graph that is measured."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Self
+
+import rclpy
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from hexapod_control.ros.executor import Spinner
+
+
+class ClientNode:
+    """Context manager: one node in a context of its own; signals are left to the program. No threads."""
+
+    def __init__(self, name: str, namespace: str = "", **options: Any) -> None:
+        """`options` are those of rclpy's Node."""
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context, args=[], signal_handler_options=SignalHandlerOptions.NO)
+        self._node = Node(name, context=self._context, namespace=namespace, use_global_arguments=False, **options)
+        self._executor = Spinner(self._context)
+        self._executor.add_node(self._node)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._executor.shutdown(0.5)
+        self._node.destroy_node()
+        self._context.try_shutdown()

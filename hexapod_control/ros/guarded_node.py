@@ -1,0 +1,224 @@
+"""What every node of the package has: guarded callbacks, throttled sentences, diagnostics, a watch on the clock.
+
+An exception in a callback would end rclpy's spin and with it the robot's control: here it is said in one line, the
+node goes to its safe stop, and the next callbacks run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from enum import IntEnum
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+
+from hexapod_control.ros import messages
+from hexapod_control.ros.qos import EVENTS
+
+THROTTLE = 5.0  # [s] between two sentences of the same kind
+NO_CLOCK = 1.5  # [s] without /clock before it is an error
+HOUSEKEEPING = 0.5  # [s]
+
+
+class ReportLevel(IntEnum):
+    """How serious a sentence is; the numbers are those of DiagnosticStatus."""
+
+    OK = 0
+    WARNING = 1
+    ERROR = 2
+
+
+class SentReport(NamedTuple):
+    """A sentence."""
+
+    level: ReportLevel
+    text: str
+    when: float  # [s] steady time of the last occasion
+    logged: float  # [s] steady time at which it was last written to the log
+
+
+class GuardedNode(Node):
+    """A node whose callbacks cannot end the program."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        """Options are those of rclpy's Node."""
+        self._sent_reports: dict[str, SentReport] = {}
+        super().__init__(name, **options)
+        self.steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.started = time.monotonic()
+        self._beats = 0
+        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", EVENTS)
+        self.create_timer(HOUSEKEEPING, self._housekeeping, clock=self.steady)
+
+    # --- for the nodes themselves ----------------------------------------------------------------------
+
+    def safe_stop(self, callback: str) -> None:
+        """Called after a callback has failed: brings the robot to a safe stop."""
+
+    def status(self) -> Mapping[str, object]:
+        """Values for /diagnostics, asked for once a second."""
+        return {}
+
+    def every_second(self) -> None:
+        """Called once a second of steady time."""
+
+    def request_stop(self) -> None:
+        """Called once when the program is asked to end; callbacks go on until `stopped`."""
+
+    def stopped(self) -> bool:
+        """True when the node may go."""
+        return True
+
+    def publish_final_state(self) -> None:
+        """Called last, to send what has to be the last word."""
+
+    # --- sentences ----------------------------------------------------------------------------------------
+
+    def report(self, kind: str, level: ReportLevel, text: str, every: float = THROTTLE) -> None:
+        """Logs a sentence, each kind at most once in so many seconds; /diagnostics shows it as long as it is said."""
+        now = time.monotonic()
+        last = self._sent_reports.get(kind)
+        log = last is None or now - last.logged >= every
+        if log:
+            # rclpy ties a level to the line of the call
+            if level is ReportLevel.ERROR:
+                self.get_logger().error(text)
+            elif level is ReportLevel.WARNING:
+                self.get_logger().warning(text)
+            else:
+                self.get_logger().info(text)
+        self._sent_reports[kind] = SentReport(level, text, now, now if log else last.logged)
+
+    def recent_reports(self, level: ReportLevel = ReportLevel.WARNING, within: float = THROTTLE) -> list[str]:
+        """Sentences of at least a level from the last seconds, the most serious first."""
+        now = time.monotonic()
+        recent = [s for s in self._sent_reports.values() if s.level >= level and now - s.when <= within]
+        return [s.text for s in sorted(recent, key=lambda s: (-s.level, -s.when))]
+
+    @property
+    def sent_reports(self) -> Mapping[str, SentReport]:
+        """The last report of each kind."""
+        return MappingProxyType(self._sent_reports)
+
+    def last_report(self, kind: str) -> str:
+        """The last sentence of a kind, empty if there was none."""
+        return self._sent_reports[kind].text if kind in self._sent_reports else ""
+
+    def failed(self, callback: str, error: Exception) -> None:
+        """One sentence for an exception in a callback, and the safe stop."""
+        where = error.__traceback__
+        while where is not None and where.tb_next is not None:
+            where = where.tb_next
+        place = f" ({where.tb_frame.f_code.co_filename}:{where.tb_lineno})" if where else ""
+        name, kind = self.get_fully_qualified_name(), type(error).__name__
+        text = f"{name}: callback {callback} failed with {kind}: {error}{place}; stopped safely and going on, report it"
+        self.report(f"failed {callback}", ReportLevel.ERROR, text)
+        try:
+            self.safe_stop(callback)
+        except Exception as second:
+            self.report("failed safe_stop", ReportLevel.ERROR, f"{self.get_name()}: the safe stop failed too: {second}")
+
+    # --- guards -------------------------------------------------------------------------------------------
+
+    def create_subscription(self, msg_type: Any, topic: str, callback: Any, *args: Any, **options: Any) -> Any:
+        """As rclpy's, guarded; a message that raises MessageError is refused with a sentence."""
+        name = _name(callback)
+
+        def guarded(message: Any) -> None:
+            try:
+                callback(message)
+            except messages.MessageError as error:
+                self.report(f"refused {topic}", ReportLevel.WARNING, f"{topic} refused: {error}")
+            except Exception as error:
+                self.failed(name, error)
+
+        return super().create_subscription(msg_type, topic, guarded, *args, **options)
+
+    def create_timer(self, timer_period_sec: float, callback: Any, *args: Any, **options: Any) -> Any:
+        """As rclpy's, guarded."""
+        name = _name(callback)
+
+        def guarded() -> None:
+            try:
+                callback()
+            except Exception as error:
+                self.failed(name, error)
+
+        return super().create_timer(timer_period_sec, guarded, *args, **options)
+
+    def create_service(self, srv_type: Any, srv_name: str, callback: Any, **options: Any) -> Any:
+        """As rclpy's, guarded; after an exception the answer is `success: false` where there is such a field."""
+        name = _name(callback)
+
+        def guarded(request: Any, response: Any) -> Any:
+            try:
+                return callback(request, response)
+            except Exception as error:
+                self.failed(name, error)
+                if hasattr(response, "success"):
+                    response.success, response.message = False, f"{name} failed: {error}"
+                return response
+
+        return super().create_service(srv_type, srv_name, guarded, **options)
+
+    def run_in_executor(self, callback: Callable[[], None]) -> None:
+        """Has a callback run, guarded, by the executor that spins the node, if one does; from any thread."""
+        executor = self.executor  # read once: another thread may take it away
+        if executor is not None:
+            executor.create_task(self.guarded_event(callback), None)
+
+    def guarded_event(self, callback: Callable[[], None]) -> Callable[[Any], None]:
+        """A callback for an event of the middleware, guarded."""
+
+        def guarded(event: Any) -> None:
+            try:
+                callback()
+            except Exception as error:
+                self.failed(_name(callback), error)
+
+        return guarded
+
+    # --- housekeeping ---------------------------------------------------------------------------------------
+
+    @property
+    def simulated_time(self) -> bool:
+        """True if the node lives on /clock."""
+        return bool(self.get_parameter("use_sim_time").value)
+
+    @property
+    def control_clock(self) -> Clock:
+        """What a control timer runs on: /clock, else the steady clock, which no step of the wall clock disturbs."""
+        return self.get_clock() if self.simulated_time else self.steady
+
+    def _housekeeping(self) -> None:
+        self._beats += 1
+        no_time = self.simulated_time and self.get_clock().now().nanoseconds == 0
+        if no_time and time.monotonic() - self.started >= NO_CLOCK - HOUSEKEEPING / 2:
+            self.report(
+                "clock",
+                ReportLevel.ERROR,
+                "use_sim_time is true but /clock is silent, so nothing moves: start the simulation with its clock, "
+                "or set use_sim_time to false",
+            )
+        if self._beats % 2 == 0:
+            self.every_second()
+            self._publish_status()
+
+    def _publish_status(self) -> None:
+        worst = max(
+            (s.level for s in self._sent_reports.values() if time.monotonic() - s.when <= THROTTLE),
+            default=ReportLevel.OK,
+        )
+        summary = next(iter(self.recent_reports()), "ok")
+        name = self.get_fully_qualified_name()
+        stamp = self.get_clock().now().to_msg()
+        self._diagnostics.publish(messages.diagnostics(name, self.get_name(), worst, summary, self.status(), stamp))
+
+
+def _name(callback: Any) -> str:
+    return str(getattr(callback, "__name__", callback)).lstrip("_")

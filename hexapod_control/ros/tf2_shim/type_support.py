@@ -1,0 +1,190 @@
+"""The type support of tf2_msgs/msg/TFMessage for Fast DDS, put together with ctypes on the geometry_msgs wheel.
+
+A type support is a C struct of function pointers (rosidl_runtime_c/message_type_support_struct.h and
+rosidl_typesupport_fastrtps_cpp/message_type_support.h of Jazzy); here they lead to functions of this file.
+Nobody but these functions looks into a C message, so it is only a handle, and the message itself stays in
+Python as CDR bytes. No exception of C++ may cross Python: of Fast CDR only `jump` and the position are used,
+which never throw, and no exception of Python may cross C: every callback answers false instead.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from geometry_msgs.msg import TransformStamped
+
+from hexapod_control.ros.tf2_shim import cdr, type_description
+from hexapod_control.ros.tf2_shim.type_description import function, keep, library
+
+FAST_DDS = b"rosidl_typesupport_fastrtps_c"
+INTROSPECTION = b"rosidl_typesupport_introspection_c"
+EMPTY = cdr.encode(())
+
+
+class Callbacks(ctypes.Structure):
+    """message_type_support_callbacks_t."""
+
+    _fields_ = (
+        ("message_namespace", ctypes.c_char_p),
+        ("message_name", ctypes.c_char_p),
+        ("cdr_serialize", ctypes.c_void_p),
+        ("cdr_deserialize", ctypes.c_void_p),
+        ("get_serialized_size", ctypes.c_void_p),
+        ("max_serialized_size", ctypes.c_void_p),
+        ("key_callbacks", ctypes.c_void_p),
+    )
+
+
+class TypeSupport(ctypes.Structure):
+    """rosidl_message_type_support_t."""
+
+    _fields_ = (
+        ("identifier", ctypes.c_char_p),
+        ("data", ctypes.c_void_p),
+        ("handle_function", ctypes.c_void_p),
+        ("get_type_hash", ctypes.c_void_p),
+        ("get_description", ctypes.c_void_p),
+        ("get_sources", ctypes.c_void_p),
+    )
+
+
+def capsule(address: int) -> object:
+    """A PyCapsule without a name, as rclpy expects them on a message's metaclass."""
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    return new(address, None, None)
+
+
+class Cdr:
+    """The two functions of eprosima::fastcdr::Cdr that never throw."""
+
+    def __init__(self) -> None:
+        fastcdr = library("libfastcdr.so.2")
+        self._jump = fastcdr["_ZN8eprosima7fastcdr3Cdr4jumpEm"]
+        self._jump.restype, self._jump.argtypes = ctypes.c_bool, (ctypes.c_void_p, ctypes.c_size_t)
+        self._position = fastcdr["_ZN8eprosima7fastcdr3Cdr20get_current_positionEv"]
+        self._position.restype, self._position.argtypes = ctypes.c_void_p, (ctypes.c_void_p,)
+
+    def advance(self, cdr: int, size: int) -> int | None:
+        """Address of the next `size` bytes, stepped over; None if there are fewer."""
+        return self._position(cdr) - size if self._jump(cdr, size) else None
+
+
+def pointer_function(thing: ctypes.Structure) -> int:
+    """The C address of a function that answers with the address of the thing."""
+    address = ctypes.addressof(keep(thing))
+    return function(ctypes.c_void_p, ctypes.c_void_p)(lambda _: address)
+
+
+class Messages:
+    """The C side of the messages: a handle of 8 bytes each, and what it stands for."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, tuple[object, bytes]] = {}
+
+    def create(self) -> int:
+        """A handle that stands for a message without transforms."""
+        buffer = ctypes.create_string_buffer(8)
+        address = ctypes.addressof(buffer)
+        self._held[address] = (buffer, EMPTY)
+        return address
+
+    def destroy(self, handle: int) -> None:
+        """Forget the handle."""
+        self._held.pop(handle, None)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __getitem__(self, handle: int) -> bytes:
+        return self._held[handle][1]
+
+    def __setitem__(self, handle: int, data: bytes) -> None:
+        self._held[handle] = (self._held[handle][0], data)
+
+
+def wire_functions(messages: Messages, stream_functions: Cdr) -> Callbacks:
+    """What Fast DDS calls: bytes into the stream, bytes out of it, their number."""
+
+    @function(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p)
+    def serialize(handle: int, stream: int) -> bool:
+        data = messages[handle]
+        target = stream_functions.advance(stream, len(data))
+        if target is None:
+            return False
+        ctypes.memmove(target, data, len(data))
+        return True
+
+    @function(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p)
+    def deserialize(stream: int, handle: int) -> bool:
+        def take(size: int) -> bytes | None:
+            source = stream_functions.advance(stream, size)
+            return None if source is None else ctypes.string_at(source, size)
+
+        reader = cdr.Reader(take)
+        try:
+            reader.skip_transforms()
+        except cdr.MalformedError:
+            return False
+        messages[handle] = bytes(reader.data)
+        return True
+
+    @function(ctypes.c_uint32, ctypes.c_void_p)
+    def size(handle: int) -> int:
+        return len(messages[handle])
+
+    @function(ctypes.c_size_t, ctypes.POINTER(ctypes.c_char))
+    def maximum_size(bounds: Any) -> int:
+        bounds[0] = 0  # unbounded
+        return len(EMPTY)
+
+    return Callbacks(b"tf2_msgs::msg", b"TFMessage", serialize, deserialize, size, maximum_size, None)
+
+
+def type_support(callbacks: Callbacks) -> TypeSupport:
+    """The struct that rcl and rmw_fastrtps_cpp ask for."""
+    answers = [
+        pointer_function(type_description.type_hash()),
+        pointer_function(type_description.description()),
+        pointer_function(type_description.sources()),
+    ]
+    supports: dict[bytes, int] = {}
+
+    @function(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+    def find(_: int, identifier: bytes) -> int | None:
+        return supports.get(identifier)
+
+    for identifier, data in ((FAST_DDS, callbacks), (INTROSPECTION, type_description.members())):
+        support = keep(TypeSupport(identifier, ctypes.addressof(keep(data)), find, *answers))
+        supports[identifier] = ctypes.addressof(support)
+    return TypeSupport.from_address(supports[FAST_DDS])
+
+
+def capsules(create: Callable[[list[TransformStamped]], object]) -> dict[str, object]:
+    """The attributes that rclpy reads from a message's metaclass; `create` makes a message of transforms."""
+    messages = keep(Messages())
+
+    @function(ctypes.c_bool, ctypes.py_object, ctypes.c_void_p)
+    def from_python(message: Any, handle: int) -> bool:
+        try:
+            messages[handle] = cdr.encode(message.transforms)
+        except (AttributeError, TypeError, ValueError, struct.error):
+            return False
+        return True
+
+    @function(ctypes.py_object, ctypes.c_void_p)
+    def to_python(handle: int) -> object:
+        # cannot fail: deserialize has walked over these bytes
+        return create(cdr.decode(messages[handle]))
+
+    support = keep(type_support(wire_functions(messages, keep(Cdr()))))
+    return {
+        "_CREATE_ROS_MESSAGE": capsule(function(ctypes.c_void_p)(messages.create)),
+        "_DESTROY_ROS_MESSAGE": capsule(function(None, ctypes.c_void_p)(messages.destroy)),
+        "_CONVERT_FROM_PY": capsule(from_python),
+        "_CONVERT_TO_PY": capsule(to_python),
+        "_TYPE_SUPPORT": capsule(ctypes.addressof(support)),
+    }

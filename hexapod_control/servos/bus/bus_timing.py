@@ -1,0 +1,71 @@
+"""What the wire allows: how many servos can be read in a cycle, and how often there can be one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hexapod_control.servos.bus.bus_interface import BusError, BusTiming
+
+TURNAROUND = 0.001  # [s] of the line over USB
+MAX_LINE_SHARE = 0.85  # of a cycle that the wire may be busy
+MIN_RATE = 10.0  # [Hz] a robot cannot walk with less
+MIN_REFRESH = 4.0  # [Hz] every servo's position is to be read at least so often
+
+
+@dataclass(frozen=True, slots=True)
+class BusBudget:
+    """What a cycle does."""
+
+    rate: float  # [Hz]
+    reads: int  # servos per cycle; 0 where nothing can be read
+    sentence: str  # what had to be given up, empty if nothing
+
+
+def duration(timing: Callable[[int], BusTiming], count: int, reads: int) -> float:
+    """Time [s] the line is busy with goals of `count` servos and positions of `reads`."""
+    write = timing(count).write
+    if not reads:
+        return write
+    read = timing(reads)
+    return write + read.read + read.turnarounds * TURNAROUND
+
+
+def budget(timing: Callable[[int], BusTiming], count: int, rate: float, reads: bool) -> BusBudget:
+    """The best cycle for `count` servos at a wanted rate [Hz]. Raises BusError if the bus is too slow to walk."""
+    least = 1 if reads else 0
+    fastest = MAX_LINE_SHARE / max(duration(timing, count, least), 1e-6)
+    if fastest < MIN_RATE:
+        milliseconds = 1000.0 * duration(timing, count, least)
+        raise BusError(
+            f"one cycle takes {milliseconds:.0f} ms on this line, which is {fastest:.1f} Hz at most and too slow to "
+            f"walk ({MIN_RATE:g} Hz): set the servos to a higher baud"
+        )
+    slower = min(rate, fastest)
+    if not reads:
+        return BusBudget(slower, 0, _lowered(rate, slower))
+    most = _most(timing, count, slower)
+    while most * slower < count * MIN_REFRESH and slower > MIN_RATE:  # fewer goals, so that poses stay fresh
+        slower = max(MIN_RATE, 0.9 * slower)
+        most = _most(timing, count, slower)
+    sentence = _lowered(rate, slower)
+    if not sentence and most < count:
+        each = most * slower / count
+        sentence = f"the line is slow: {most} of {count} servos are read per cycle, each {each:.1f} times per second"
+    return BusBudget(slower, most, sentence)
+
+
+def _most(timing: Callable[[int], BusTiming], count: int, rate: float) -> int:
+    for reads in range(count, 1, -1):
+        if duration(timing, count, reads) * rate <= MAX_LINE_SHARE:
+            return reads
+    return 1
+
+
+def _lowered(rate: float, slower: float) -> str:
+    if slower >= rate * 0.999:
+        return ""
+    return (
+        f"the rate is lowered from {rate:g} to {slower:.1f} Hz, more does not go over the line: "
+        "set the servos to a higher baud, or servos.rate lower"
+    )

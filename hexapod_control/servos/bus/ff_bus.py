@@ -1,0 +1,192 @@
+"""The bus of all servos that speak `FF FF` frames; what differs between them is a Dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, Protocol
+
+from hexapod_control.servos.bus import ff_frames
+from hexapod_control.servos.bus.bus_interface import BusTiming, RawScale, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.id_addressing import RELAX_REPEATS, TRIES, change_id, checked_ids, clamp_goal
+from hexapod_control.servos.bus.serial_port import Port
+from hexapod_control.servos.bus.transaction import BITS_PER_BYTE, ReplyTiming, Transaction
+
+
+class FFDialect(Protocol):
+    """Registers of a kind of servo, and how goals and readings stand in them."""
+
+    scale: RawScale
+    can_read: ServoQuantity
+    byteorder: Literal["little", "big"]
+    models: Mapping[int, str]
+    model_address: int
+    id_address: int
+    torque_address: int
+    lock_address: int | None  # 0 there opens the EEPROM for writing
+    sync_read: bool
+
+    def block(self, what: ServoQuantity) -> tuple[int, int]:
+        """Address and length of the registers to read."""
+
+    def reading(self, error: int, data: bytes) -> ServoReading:
+        """What such a block says."""
+
+    def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:
+        """The frame that sends all goals; `travels` [raw] is how far each servo has to go, None if unknown."""
+
+    def recovery(self, servo: int) -> list[bytes]:
+        """The frames that clear a latched overload; the torque is off afterwards."""
+
+
+class FFTravel:
+    """How far servos have to go, from their last goal or position, whichever is farther."""
+
+    def __init__(self) -> None:
+        self._goals: dict[int, int] = {}
+        self._positions: dict[int, int] = {}
+
+    def measured(self, servo: int, position: int) -> None:
+        """A servo was here [raw]."""
+        self._positions[servo] = position
+
+    def to(self, goals: Mapping[int, int]) -> dict[int, int | None]:
+        """Distances [raw] to these goals, which are the last ones from now on; None if nothing is known."""
+        found: dict[int, int | None] = {}
+        for servo, goal in goals.items():
+            known = [place[servo] for place in (self._goals, self._positions) if servo in place]
+            found[servo] = max((abs(goal - place) for place in known), default=None)
+        self._goals.update(goals)
+        return found
+
+    def forget(self, servos: Iterable[int]) -> None:
+        """Their goals do not hold any more."""
+        for servo in servos:
+            self._goals.pop(servo, None)
+
+
+class FFBus:
+    """An open bus of servos that speak `FF FF` frames."""
+
+    def __init__(self, port: Port, ids: Sequence[int], dialect: FFDialect, wait: ReplyTiming | None = None) -> None:
+        """Talks to these ids over this port. Raises ValueError for ids no servo can have."""
+        self.ids = checked_ids(ids, ff_frames.LAST_ID)
+        self.dialect = dialect
+        self.scale = dialect.scale
+        self.can_read = dialect.can_read
+        self.exchange = Transaction(port, wait)
+        self.counters = self.exchange.counters
+        self._travel = FFTravel()
+
+    def identify(self) -> Mapping[int, str]:
+        """The models of those who answer. Raises BusError if nobody does."""
+        found = self.scan(self.ids)
+        if self.ids and not found:
+            raise self.exchange.nobody()
+        return found
+
+    def scan(self, ids: Iterable[int], tries: int = TRIES) -> dict[int, str]:
+        """Models of these ids, as far as they answer."""
+        models = {servo: self.ping(servo, tries) for servo in ids}
+        return {servo: model for servo, model in models.items() if model is not None}
+
+    def ping(self, servo: int, tries: int = TRIES) -> str | None:
+        """The model of a servo, None if it does not answer."""
+        for _ in range(tries):
+            if (data := self.registers(servo, self.dialect.model_address, 2)) is not None:
+                number = int.from_bytes(data, self.dialect.byteorder)
+                return self.dialect.models.get(number, f"model {number}")
+        return None
+
+    def registers(self, servo: int, address: int, length: int) -> bytes | None:
+        """Registers of a servo, None if it does not answer."""
+        answer = self._ask(ff_frames.read(servo, address, length), [servo], length).get(servo)
+        return answer.data if answer else None
+
+    def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
+        """Sends goals in one frame."""
+        if not goals:
+            return
+        safe = {servo: clamp_goal(raw, self.scale) for servo, raw in goals.items()}
+        self.exchange.send(self.dialect.goals(safe, self._travel.to(safe), duration))
+
+    def torque(self, ids: Sequence[int], on: bool) -> None:
+        """Switches torque in one frame."""
+        if ids:
+            rows = {servo: bytes((on,)) for servo in ids}
+            self.exchange.send(ff_frames.sync_write(self.dialect.torque_address, rows))
+            self._travel.forget(ids)
+
+    def relax(self) -> None:
+        """Takes the torque of all servos by broadcast."""
+        for _ in range(RELAX_REPEATS):
+            self.exchange.send(ff_frames.write(ff_frames.BROADCAST, self.dialect.torque_address, b"\x00"))
+        self._travel.forget(self.ids)
+
+    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+        """Reads one block of registers of each servo, in one transaction where the servos can."""
+        if not ids:
+            return {}
+        address, length = self.dialect.block(what)
+        if self.dialect.sync_read:
+            answers = self._ask(ff_frames.sync_read(address, length, ids), ids, length)
+        else:
+            answers = {}
+            for servo in ids:
+                answers.update(self._ask(ff_frames.read(servo, address, length), [servo], length))
+        readings = {servo: self.dialect.reading(packet.code, packet.data) for servo, packet in answers.items()}
+        for servo, reading in readings.items():
+            if reading.position is not None:
+                self._travel.measured(servo, reading.position)
+        return readings
+
+    def supply(self) -> tuple[float | None, float | None]:
+        """Nothing: there is no board; the servos tell their voltage themselves."""
+        return None, None
+
+    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+        """Wire time of `count` servos; the position alone is read unless said otherwise."""
+        servos = range(count)
+        goals = dict.fromkeys(servos, self.scale.center)
+        _, length = self.dialect.block(what)
+        read = count * (length + ff_frames.OVERHEAD)
+        if self.dialect.sync_read:
+            read += len(ff_frames.sync_read(0, length, servos))
+        else:
+            read += count * len(ff_frames.read(0, 0, length))
+        second = BITS_PER_BYTE / self.exchange.port.baud
+        return BusTiming(
+            write=len(self.dialect.goals(goals, dict.fromkeys(servos, 0), 0.02)) * second if count else 0.0,
+            read=read * second + count * self.exchange.wait.return_delay,
+            turnarounds=1 if self.dialect.sync_read else count,
+        )
+
+    def set_id(self, old: int, new: int) -> None:
+        """Writes a new id into the EEPROM of a servo, which should be alone on the line. Raises BusError."""
+        lock = self.dialect.lock_address
+
+        def write() -> None:
+            if lock is not None:
+                self._order(old, ff_frames.write(old, lock, b"\x00"))
+            self._order(old, ff_frames.write(old, self.dialect.id_address, bytes((new,))))
+            if lock is not None:
+                self._order(new, ff_frames.write(new, lock, b"\x01"))
+
+        change_id(self.ping, write, old, new, ff_frames.LAST_ID)
+
+    def recover(self, servo: int) -> None:
+        """Clears a latched overload; the torque of the servo is off afterwards."""
+        for frame in self.dialect.recovery(servo):
+            self._order(servo, frame)
+        self._travel.forget([servo])
+
+    def close(self) -> None:
+        """Closes the port."""
+        self.exchange.port.close()
+
+    def _order(self, servo: int, frame: bytes) -> None:
+        """Writes to one servo and lets its status pass, so that it meets no other frame on the line."""
+        self._ask(frame, [servo], 0)
+
+    def _ask(self, frame: bytes, ids: Sequence[int], length: int) -> dict[int, ff_frames.FFPacket]:
+        decoder = ff_frames.FFDecoder(ids, length, echo=frame)
+        return self.exchange.ask(frame, ids, length + ff_frames.OVERHEAD, decoder)

@@ -1,0 +1,147 @@
+"""What the boards that feed hobby servos share. Raw units are microseconds of pulse; 0 is no pulse, no torque.
+
+Such a servo tells nothing: what a board answers is the pulse it sends, never where the servo is.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+
+from hexapod_control.servos.bus.bus_interface import BusCounters, BusError, RawScale
+from hexapod_control.servos.bus.serial_port import Port
+
+SCALE = RawScale(unit="us", low=500, high=2500, center=1500, per_rad=2000.0 / math.pi)
+REPLY_TIMEOUT = 0.03  # [s] a board may take to answer, the USB turnaround included
+SETTLE_TIME = 0.1  # [s] of silence after which a reply that did not come in time is taken for lost
+FLUSH_BYTES = 4096  # bytes
+
+
+def clamp(pulse: float) -> int:
+    """The pulse [us] that is sent: a typo must not drive a servo into its stop. Raises ValueError if not finite."""
+    if not math.isfinite(pulse):
+        raise ValueError(f"a pulse must be a finite number of microseconds, is {pulse}")
+    return min(max(round(pulse), SCALE.low), SCALE.high)
+
+
+def checked(ids: Sequence[int], most: int, board: str) -> tuple[int, ...]:
+    """The channels. Raises ValueError if there are none, if one stands twice or is not on the board (0 to `most`)."""
+    wrong = sorted({i for i in ids if not 0 <= i <= most or list(ids).count(i) > 1})
+    if wrong or not ids:
+        raise ValueError(f"servo ids {wrong or 'missing'}: a {board} takes different channels from 0 to {most}")
+    return tuple(ids)
+
+
+def runs(pulses: Mapping[int, int]) -> list[tuple[int, list[int]]]:
+    """Neighbouring channels together: (first channel, pulses), for frames that say `first, count`."""
+    found: list[tuple[int, list[int]]] = []
+    for channel in sorted(pulses):
+        if found and channel == found[-1][0] + len(found[-1][1]):
+            found[-1][1].append(pulses[channel])
+        else:
+            found.append((channel, [pulses[channel]]))
+    return found
+
+
+class PulseStaging:
+    """Which servos have torque, and the last goals [us] of all: a servo gets its first pulse only when it is let."""
+
+    def __init__(self, ids: Sequence[int]) -> None:
+        self.ids = tuple(ids)
+        self.goals: dict[int, int] = {}
+        self.on: set[int] = set()
+
+    def stage(self, goals: Mapping[int, int]) -> dict[int, int]:
+        """Remembers goals, clamped. Raises ValueError for an unknown id."""
+        unknown = sorted(set(goals) - set(self.ids))
+        if unknown:
+            raise ValueError(f"servo ids {unknown} are not on this bus, which has {list(self.ids)}")
+        clamped = {i: clamp(goals[i]) for i in goals}
+        self.goals.update(clamped)
+        return clamped
+
+    def check(self, ids: Sequence[int]) -> None:
+        """Raises BusError if one of these has no goal: the board would throw it to any position."""
+        missing = sorted(set(ids) - set(self.goals))
+        if missing:
+            raise BusError(f"servos {missing} have no goal yet: write the goals of all servos, then switch torque on")
+
+    def clear(self) -> None:
+        """No torque, no goals: who wants torque must stage again."""
+        self.goals.clear()
+        self.on.clear()
+
+
+class WireTiming:
+    """A port and what went over it, with deadlines that know how long the bytes are under way."""
+
+    def __init__(self, port: Port) -> None:
+        self.port = port
+        self.counters = BusCounters()
+        self._busy_until = 0.0  # steady time [s]
+        self._quiet_at = 0.0  # [s] a late reply may come until then, 0 if none is missing
+
+    def seconds(self, count: int) -> float:
+        """Time [s] of so many bytes."""
+        return count * 10.0 / self.port.baud
+
+    def send(self, frame: bytes) -> None:
+        """Sends a frame in one write."""
+        self._busy_until = max(self._busy_until, time.monotonic()) + self.seconds(len(frame))
+        self.counters.sent += 1
+        self.port.write(frame)
+
+    def ask(self, request: bytes, count: int, patience: float = REPLY_TIMEOUT) -> bytes:
+        """Sends a request and waits for `count` bytes; fewer, counted as a timeout, if they do not come in time.
+
+        Replies do not tell what they answer: ask only when `settled`, or a late reply is taken for the next one.
+        """
+        self.port.clear()
+        self.send(request)
+        reply = self.port.read(count, self._busy_until + self.seconds(count) + patience)
+        if len(reply) < count:
+            self.counters.timeouts += 1
+            self._quiet_at = time.monotonic() + SETTLE_TIME
+        return reply
+
+    def settled(self) -> bool:
+        """Whether no reply to an earlier question can come any more; throws away what came too late."""
+        now = time.monotonic()
+        if now >= self._quiet_at and self._quiet_at and self.port.read(FLUSH_BYTES, now):
+            self._quiet_at = now + SETTLE_TIME
+        if now < self._quiet_at:
+            return False
+        self._quiet_at = 0.0
+        return True
+
+    def ignore_missing_reply(self) -> None:
+        """The bytes that did not come were only asked for to see that they do not."""
+        self.counters.timeouts -= 1
+        self._quiet_at = 0.0
+
+    def refusal(self, request: bytes, echoes: Sequence[bytes], otherwise: str) -> BusError:
+        """Why a board has not answered: the line echoes, if a request has one of these replies; else something else."""
+        self.drain()
+        if self.ask(request, max(map(len, echoes))) not in echoes:
+            return BusError(otherwise)
+        self.counters.echoes += 1
+        return BusError(
+            f"the line gives back what is sent at {self.port.baud} baud, which no board does: separate TX from RX, or "
+            "switch the local echo of the adapter off"
+        )
+
+    def drain(self) -> None:
+        """Throws away what is under way."""
+        self.port.read(FLUSH_BYTES, time.monotonic() + SETTLE_TIME)
+
+    def listen(self, seconds: float) -> None:
+        """Waits until the board says anything of its own, at most so long [s]."""
+        self.port.read(1, time.monotonic() + seconds)
+
+    def judge(self, ids: Sequence[int], good: bool) -> None:
+        """Counts a reply about these servos, or its lack."""
+        if good:
+            self.counters.received += 1
+        for i in ids:
+            self.counters.misses[i] = 0 if good else self.counters.misses.get(i, 0) + 1

@@ -1,0 +1,193 @@
+"""A serial port that fails in one way only."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import grp
+import os
+import select
+import termios
+import time
+from pathlib import Path
+from typing import Protocol
+
+import serial
+
+from hexapod_control.servos.bus.bus_interface import PortGone
+
+WRITE_TIMEOUT = 0.1  # [s]; a line that takes no bytes for so long is dead
+BY_ID = Path("/dev/serial/by-id")
+DEAD = (serial.SerialException, OSError, ValueError, termios.error, TypeError)
+"""What pyserial raises when a port is not there or not any more; a TypeError where it was closed under its feet."""
+BUSY = (errno.EAGAIN, errno.EBUSY)
+
+
+class Port(Protocol):
+    """Bytes out, bytes in, with deadlines. Every operation raises bus.PortGone if the port is gone, nothing else."""
+
+    baud: int
+
+    def write(self, data: bytes) -> None:
+        """Sends one frame in ONE write."""
+
+    def read(self, count: int, deadline: float) -> bytes:
+        """Up to `count` bytes; fewer if they have not come at `deadline` (time.monotonic() [s])."""
+
+    def clear(self) -> None:
+        """Forgets what has come in and was not read."""
+
+    def close(self) -> None:
+        """Closes; never raises."""
+
+
+class SerialPort:
+    """A serial port of this machine, for this process alone and with the least latency it offers.
+
+    pyserial opens and sets it; bytes go straight to and from its descriptor, which does not block: pyserial's own
+    `read` and `write` take as long as a short reply is on the wire.
+    """
+
+    def __init__(self, path: str, baud: int) -> None:
+        """Opens it. Raises PortGone, which says what to do."""
+        self.path, self.baud = path, baud
+        try:
+            self._serial = serial.Serial(path, baud, timeout=0, write_timeout=WRITE_TIMEOUT, exclusive=True)
+        except DEAD as error:
+            raise PortGone(reason(path, baud, error)) from error
+        with contextlib.suppress(*DEAD, NotImplementedError):
+            self._serial.set_low_latency_mode(True)
+        self.latency = latency(path)  # [s] an adapter holds bytes back, None if unknown
+
+    def write(self, data: bytes) -> None:
+        """Sends one frame in one write."""
+        try:
+            descriptor = self._serial.fileno()
+            sent = _put(descriptor, data)
+            deadline = time.monotonic() + WRITE_TIMEOUT
+            while sent < len(data):  # the line is full: rare, a frame is shorter than its buffer
+                if not select.select([], [descriptor], [], max(deadline - time.monotonic(), 0.0))[1]:
+                    raise PortGone(f"{self.path}: takes no bytes any more: check the adapter, plug it in again")
+                sent += _put(descriptor, data[sent:])
+        except PortGone:
+            raise
+        except DEAD as error:
+            raise self._gone("writing", error) from error
+
+    def read(self, count: int, deadline: float) -> bytes:
+        """Up to `count` bytes."""
+        data = b""
+        try:
+            descriptor = self._serial.fileno()
+            while len(data) < count:
+                left = max(deadline - time.monotonic(), 0.0)
+                if not select.select([descriptor], [], [], left)[0]:
+                    break
+                data += _taken(descriptor, count - len(data))
+        except DEAD as error:
+            raise self._gone("reading", error) from error
+        return data
+
+    def clear(self) -> None:
+        """Forgets what has come in."""
+        try:
+            termios.tcflush(self._serial.fileno(), termios.TCIFLUSH)
+        except DEAD as error:
+            raise self._gone("clearing", error) from error
+
+    def close(self) -> None:
+        """Closes."""
+        with contextlib.suppress(*DEAD):
+            self._serial.close()
+
+    def _gone(self, action: str, error: BaseException) -> PortGone:
+        cause = "it was closed" if not self._serial.is_open else "unplugged? check the cable and the adapter"
+        return PortGone(f"{self.path}: gone while {action} ({error}): {cause}")
+
+
+def _put(descriptor: int, data: bytes) -> int:
+    """How many of these bytes the line takes at once."""
+    try:
+        return os.write(descriptor, data)
+    except BlockingIOError:
+        return 0
+
+
+def _taken(descriptor: int, count: int) -> bytes:
+    """Bytes of a line that has some. Raises OSError if it has none after all: so a dead line looks."""
+    try:
+        data = os.read(descriptor, count)
+    except BlockingIOError:  # somebody was quicker
+        return b""
+    if not data:
+        raise OSError(errno.EIO, "it is readable and has no bytes")
+    return data
+
+
+def latency(path: str) -> float | None:
+    """How long [s] the adapter holds bytes back, None if it does not tell (only FTDI chips do)."""
+    timer = Path("/sys/class/tty") / Path(path).resolve().name / "device" / "latency_timer"
+    try:
+        return int(timer.read_text()) / 1000.0
+    except (OSError, ValueError):
+        return None
+
+
+def reason(path: str, baud: int, error: BaseException) -> str:
+    """Why a port cannot be opened, and the cure, in one line."""
+    file = Path(path)
+    if not file.exists():
+        return f"{path}: there is no such port: plug the adapter in and switch it on; {_present()}"
+    if not file.is_char_device():
+        return f"{path}: is not a serial port; {_present()}"
+    if not os.access(path, os.R_OK | os.W_OK):
+        return _no_right(file)
+    if isinstance(error, OSError) and error.errno in BUSY:
+        return f"{path}: is in use by {_holder(file) or 'another program'}: end that first"
+    if isinstance(error, ValueError):
+        return f"{path}: does not take {baud} baud: {error}"
+    return f"{path}: cannot be opened: {error}"
+
+
+def _present() -> str:
+    try:
+        found = sorted(str(entry) for entry in BY_ID.iterdir())
+    except OSError:
+        found = []
+    found += sorted(str(entry) for pattern in ("ttyUSB*", "ttyACM*") for entry in Path("/dev").glob(pattern))
+    return f"present: {', '.join(found)}" if found else "no USB serial port is present"
+
+
+def _no_right(file: Path) -> str:
+    group = "dialout"
+    with contextlib.suppress(OSError, KeyError):
+        group = grp.getgrgid(file.stat().st_gid).gr_name
+    if group == "root":  # of a port that no udev rule has touched; dialout is the usual group
+        group = "dialout"
+    return f"{file}: no permission: join its group with `sudo usermod -aG {group} $USER`, then log in again"
+
+
+def _holder(file: Path) -> str | None:
+    """The program that has locked the port; else one that has it open, as far as this user may see it."""
+    with contextlib.suppress(OSError):
+        stat = file.stat()
+        place = f"{os.major(stat.st_dev):02x}:{os.minor(stat.st_dev):02x}:{stat.st_ino}"
+        for line in Path("/proc/locks").read_text().splitlines():
+            fields = line.split()  # number, kind, mode, access, process, place, ...
+            if fields[1] == "FLOCK" and fields[5] == place and fields[4] != "0":  # 0: outside of this container
+                return _program(fields[4])
+    device = os.path.realpath(file)
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if any(os.readlink(link) == device for link in (entry / "fd").iterdir()):
+                return _program(entry.name)
+    return None
+
+
+def _program(process: str) -> str:
+    if process == str(os.getpid()):
+        return "this program itself"
+    try:
+        return f"{Path('/proc', process, 'comm').read_text().strip()} (process {process})"
+    except OSError:
+        return f"process {process}"

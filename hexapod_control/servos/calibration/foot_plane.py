@@ -1,0 +1,72 @@
+"""Feet that stand on one plane: how far each is from it, and the trims that bring it there.
+
+A single bad leg shall stand out, not tilt the plane: distances count by their size, not by its square. Points are
+(n, 3) [m].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.core.robot import Robot
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+
+ITERATIONS = 60
+MIN_DISTANCE = 1e-7  # [m] distance that still counts
+ANGLE_STEP = 1e-5  # [rad] of a difference quotient
+MAX_TRIM = 0.35  # [rad] a trim may be
+FEMUR = 1  # column
+
+
+def plane(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(a, b, c) of z = a x + b y + c, with the least sum of distances."""
+    design = np.column_stack((points[:, :2], np.ones(len(points))))
+    weights = np.ones(len(points))
+    found: NDArray[np.float64] = np.zeros(3)
+    for _ in range(ITERATIONS):
+        root = np.sqrt(weights)[:, None]
+        found = np.array(np.linalg.lstsq(design * root, points[:, 2] * root[:, 0], rcond=None)[0])
+        weights = 1.0 / np.maximum(np.abs(points[:, 2] - design @ found), MIN_DISTANCE)
+    return found
+
+
+def residuals(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How far (n,) [m] each foot is above the plane of all."""
+    a, b, c = plane(points)
+    distance: NDArray[np.float64] = (points[:, 2] - points[:, :2] @ np.array((a, b)) - c) / np.sqrt(1.0 + a * a + b * b)
+    return distance
+
+
+def trims(robot: Robot, joints: Array) -> NDArray[np.float64]:
+    """What to add to the femurs' angles (n,) [rad], as they are told, to put all feet on the plane they stand on."""
+    height = plane(forward(robot, joints))
+    found = np.zeros(len(robot.legs))
+    for _ in range(8):
+        off = _above(robot, joints, found, height)
+        slope = (_above(robot, joints, found + ANGLE_STEP, height) - off) / ANGLE_STEP
+        found = np.clip(
+            found - np.where(np.abs(slope) > 1e-3, off / np.where(slope == 0.0, 1.0, slope), 0.0), -MAX_TRIM, MAX_TRIM
+        )
+    return found
+
+
+def _above(robot: Robot, joints: Array, added: NDArray[np.float64], height: NDArray[np.float64]) -> NDArray[np.float64]:
+    row = np.array(joints)
+    row[:, FEMUR] += added
+    feet = forward(robot, row)
+    above: NDArray[np.float64] = feet[:, 2] - feet[:, :2] @ height[:2] - height[2]
+    return above
+
+
+def trimmed(joints: Sequence[JointCalibration], added: NDArray[np.float64]) -> list[JointCalibration]:
+    """Calibrations in row order whose femurs read so much more [rad]."""
+    return [
+        replace(joint, trim=joint.trim + float(added[row // 3])) if row % 3 == FEMUR else joint
+        for row, joint in enumerate(joints)
+    ]

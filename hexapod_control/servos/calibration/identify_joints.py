@@ -1,0 +1,83 @@
+"""The guided calibration's first step: which servo is which joint, and which way does it turn?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hexapod_control.core.names import JOINTS
+from hexapod_control.servos.bus.bus_interface import BusError
+from hexapod_control.servos.calibration.calibration_state import CalibrationState
+from hexapod_control.servos.calibration.dialog import initials
+
+WIGGLE_ANGLE = math.radians(5.0)
+INTRODUCTION = """
+Which servo is which joint? Hold the robot up, its legs free. Each servo turns a little one way, then
+back over the middle. Answer with leg, joint and the FIRST way, e.g. "lf coxa +":
+  coxa   + counter-clockwise seen from above
+  femur  + foot up
+  tibia  + foot up
+Enter takes what stands in brackets, r repeats, s leaves a servo out, b goes back."""
+
+
+def wiggle(work: CalibrationState, ids: Sequence[int]) -> None:
+    """Asks of every servo which joint it turns and which way. Raises BusError if a joint has none in the end."""
+    work.say(INTRODUCTION)
+    if not work.hands.reads:
+        work.say("These servos cannot tell where they are: at the first one all go to the middle, leg by leg.")
+    taken: dict[int, int] = {}  # servo -> row
+
+    def one(servo: int) -> None:
+        for later in ids[ids.index(servo) :]:  # somebody may have gone back to this one
+            taken.pop(later, None)
+        row, direction = _joint(work, servo, taken)
+        if row is not None:
+            taken[servo] = row
+            work.joints[row] = replace(work.joints[row], id=servo, direction=direction)
+        if work.hands.reads:
+            work.hands.release([servo])
+
+    work.each(ids, one)
+    missing = [joint.joint for row, joint in enumerate(work.joints) if row not in taken.values()]
+    if missing:
+        raise BusError(f"no servo was found for {', '.join(missing)}: check cables and ids, then begin again")
+
+
+def _joint(work: CalibrationState, servo: int, taken: dict[int, int]) -> tuple[int | None, int]:
+    """Row and direction of a servo, as a person sees it move; no row if it is left out."""
+    owners = {row: other for other, row in taken.items()}
+    suggested = next((r for r, j in enumerate(work.joints) if j.id == servo and r not in owners), None)
+    hint = f" [{_spelt(work, suggested)}]" if suggested is not None else ""
+    while True:
+        work.hands.wiggle(servo, WIGGLE_ANGLE)
+        answer = work.ask(f"servo {servo}: which joint, which way first?{hint} ")
+        if answer == "s":
+            return None, 1
+        if answer == "r":
+            continue
+        usual = None if suggested is None else (suggested, work.joints[suggested].direction)
+        found = _meant(work, answer) if answer else usual
+        if found is None:
+            work.say('  leg, joint and sign please, e.g. "lf coxa +" or "right_rear tibia -"')
+        elif found[0] in owners:
+            work.say(f"  that is servo {owners[found[0]]} already; b goes back if that was wrong")
+        else:
+            return found
+
+
+def _spelt(work: CalibrationState, row: int) -> str:
+    sign = "+" if work.joints[row].direction > 0 else "-"
+    return f"{work.robot.leg_names[row // 3]} {JOINTS[row % 3]} {sign}"
+
+
+def _meant(work: CalibrationState, answer: str) -> tuple[int, int] | None:
+    """Row and direction that an answer means."""
+    parts = answer.replace("+", " +").replace("-", " -").split()
+    if len(parts) != 3 or parts[2] not in ("+", "-"):
+        return None
+    legs = [k for k, name in enumerate(work.robot.leg_names) if parts[0] in (name, initials(name))]
+    columns = [k for k, name in enumerate(JOINTS) if name.startswith(parts[1])]
+    if len(legs) != 1 or len(columns) != 1:
+        return None
+    return 3 * legs[0] + columns[0], 1 if parts[2] == "+" else -1

@@ -1,0 +1,71 @@
+"""A person far away: what is asked stands there until somebody answers. One thread asks, others answer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hexapod_control.servos.calibration.dialog import Abandoned
+
+POLL = 0.02  # [s] between two looks while something is done until the answer comes
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """The present: an open question, or none; and what was said since the last answer."""
+
+    number: int = 0  # of questions so far
+    question: str = ""
+    said: tuple[str, ...] = ()
+
+
+class RemoteDialog:
+    """Talks by what it shows."""
+
+    def __init__(self) -> None:
+        self.asked = OpenQuestion()
+        self._changed = threading.Condition()
+        self._answer: str | None = None
+        self._cancelled = False
+
+    # --- the thread that asks -----------------------------------------------------------------------
+
+    def say(self, text: str) -> None:
+        """Shows a text."""
+        asked = self.asked
+        self.asked = OpenQuestion(asked.number, "", (*asked.said, text))
+
+    def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
+        """Shows a question until it is answered. Raises Abandoned if it is cancelled."""
+        with self._changed:
+            self._answer = None
+            self.asked = OpenQuestion(self.asked.number + 1, question.strip(), self.asked.said)
+        while True:
+            with self._changed:
+                if self._answer is None and not self._cancelled:
+                    self._changed.wait(POLL if meanwhile else None)
+                if self._cancelled:
+                    raise Abandoned
+                if self._answer is not None:
+                    self.asked = OpenQuestion(self.asked.number)
+                    return self._answer
+            if meanwhile:
+                meanwhile()
+
+    # --- others -------------------------------------------------------------------------------------
+
+    def answer(self, text: str) -> str:
+        """Answers the open question. Returns why not, or nothing."""
+        with self._changed:
+            if not self.asked.question or self._answer is not None:
+                return "no question is open"
+            self._answer = text.strip()
+            self._changed.notify()
+        return ""
+
+    def cancel(self) -> None:
+        """Ends everything that is or will be asked."""
+        with self._changed:
+            self._cancelled = True
+            self._changed.notify()

@@ -1,0 +1,133 @@
+"""The guided calibration's middle: units per radian by a second mark, limits, and what one leg has for the others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from hexapod_control.servos.calibration.calibration_state import LIMIT_CLEARANCE, CalibrationState
+from hexapod_control.servos.calibration.hand_positioning import reach
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+
+MARK_ANGLE = math.radians(45.0)  # from the rest pose
+MARK_GRID = math.radians(15.0)  # of marks that have less room
+LIMIT_MARGIN = math.radians(3.0)  # of what a joint can do that its goals leave free
+MAX_SCALE_ERROR = 0.3  # a measured scale is not more than this share from the maker's
+
+
+def measure(work: CalibrationState, steps: Sequence[str]) -> None:
+    """Scale and limits of one leg after the other, or copied from one that is done."""
+    work.each(range(len(work.robot.leg_names)), lambda leg: _leg(work, leg, steps))
+
+
+def _leg(work: CalibrationState, leg: int, steps: Sequence[str]) -> None:
+    name, source = work.robot.leg_names[leg], _source(work, leg)
+    if source is not None and work.agrees(f"copy scale and limits of {work.robot.leg_names[source]} to {name}?", True):
+        _copy(work, source, leg)
+        return
+    usual = not work.hands.reads  # the scale of smart servos is what the maker says
+    if "marks" in steps and work.agrees(f"measure the scale of {name}?", usual):
+        _marks(work, leg)
+    if "limits" in steps and work.agrees(f"measure the limits of {name}?", False):
+        work.each(range(3 * leg, 3 * leg + 3), lambda row: _limit(work, row))
+
+
+def _source(work: CalibrationState, leg: int) -> int | None:
+    """The leg to copy from: the mirrored one, else the last that is done."""
+    x, y, _ = work.robot.legs[leg].hip
+    mirrored = (k for k in range(leg) if math.dist(work.robot.legs[k].hip[:2], (x, -y)) < 1e-3)
+    return next(mirrored, leg - 1 if leg else None)
+
+
+def _copy(work: CalibrationState, source: int, leg: int) -> None:
+    """Units per radian as they are, limits by their angles: what differs is centre and direction."""
+    for column in range(3):
+        own, other = work.joints[3 * leg + column], work.joints[3 * source + column]
+        copied = replace(own, units_per_rad=other.units_per_rad, units_per_rad_neg=other.units_per_rad_neg)
+        ends = [copied.raw(angle) for angle in reach(other)]
+        if (other.low, other.high) != (work.scale.low, work.scale.high):
+            copied = _bounded(work, copied, ends)
+        work.joints[3 * leg + column] = copied
+        work.warn_of_reach(3 * leg + column)
+
+
+def _bounded(work: CalibrationState, joint: JointCalibration, ends: Iterable[float]) -> JointCalibration:
+    low, high = sorted(ends)
+    return replace(joint, low=max(math.ceil(low), work.scale.low), high=min(math.floor(high), work.scale.high))
+
+
+# --- second marks ------------------------------------------------------------------------------------
+
+
+def _marks(work: CalibrationState, leg: int) -> None:
+    if work.hands.reads:
+        work.hands.relax()
+    marks = [(row, side, _mark(work, row, side)) for row in range(3 * leg, 3 * leg + 3) for side in (1, -1)]
+    work.each([(row, side, mark) for row, side, mark in marks if mark is not None], lambda m: _scaled(work, *m))
+
+
+def _mark(work: CalibrationState, row: int, side: int) -> float | None:
+    """The angle of the second mark on one side; None if there is no room for one."""
+    joint, rest = work.joints[row], work.rest[row]
+    room = (joint.upper - rest if side > 0 else rest - joint.lower) - LIMIT_CLEARANCE
+    way = min(MARK_ANGLE, MARK_GRID * math.floor(room / MARK_GRID + 1e-9))
+    return rest + side * way if way > 0.0 else None
+
+
+def _scaled(work: CalibrationState, row: int, side: int, mark: float) -> None:
+    while True:
+        angles = [mark if k == row else work.rest[k] for k in range(len(work.joints))]
+        what = f"{work.label(row)} at {math.degrees(mark):+.0f} deg"
+        place = work.captured([row], what, angles)[row]
+        joint = work.joints[row]
+        units = joint.direction * (place - joint.center) / (mark - joint.q_center)
+        if abs(units / work.scale.per_rad - 1.0) <= MAX_SCALE_ERROR:
+            break
+        work.say(
+            f"  that makes {units:.0f} {work.scale.unit}s per rad where the maker has {work.scale.per_rad:.0f}: "
+            "is it the right joint, and the right way? Again, please"
+        )
+    alone = _mark(work, row, -side) is None  # no mark on the other side: it counts for both
+    work.joints[row] = replace(
+        joint,
+        units_per_rad=units if side > 0 or alone else joint.units_per_rad,
+        units_per_rad_neg=units if side < 0 or alone else joint.units_per_rad_neg,
+    )
+    work.say(f"  {units:.1f} {work.scale.unit}s per rad")
+
+
+# --- limits ------------------------------------------------------------------------------------------
+
+
+def _limit(work: CalibrationState, row: int) -> None:
+    ends = _swept(work, row) if work.hands.reads else _jogged_ends(work, row)
+    joint = work.joints[row]
+    margin = LIMIT_MARGIN * joint.units_per_rad
+    bounded = _bounded(work, joint, (min(ends) + margin, max(ends) - margin))
+    if not bounded.low < joint.center < bounded.high:
+        work.say("  the rest pose is not within that: left as it was")
+        return
+    work.joints[row] = bounded
+    work.warn_of_reach(row)
+
+
+def _swept(work: CalibrationState, row: int) -> list[float]:
+    servo, ends = work.joints[row].id, [math.inf, -math.inf]
+    work.hands.relax()
+
+    def look() -> None:
+        place = work.hands.positions([servo])[servo]
+        ends[:] = min(ends[0], place), max(ends[1], place)
+
+    look()
+    work.ask(f"  turn {work.label(row)} by hand from stop to stop, then Enter ", look)
+    look()
+    return ends
+
+
+def _jogged_ends(work: CalibrationState, row: int) -> list[float]:
+    begin = work.hands.positions([work.joints[row].id])[work.joints[row].id]
+    ends = [work.jogged(row, f"its {end} end") for end in ("one", "other")]
+    work.hands.go({work.joints[row].id: begin})
+    return ends

@@ -1,0 +1,60 @@
+"""What the driver tells the rest of the program: snapshots that never change, troubles as sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.servos.bus.bus_interface import BusCounters
+
+
+class TorqueState(Enum):
+    """Whether the servos hold."""
+
+    UNPLUGGED = "no port"
+    OFF = "off"
+    ARMING = "arming"
+    ON = "on"
+
+
+class PlannerRequest(Enum):
+    """What the planner ought to do."""
+
+    NOTHING = ""
+    STOP = "stop"
+    SIT = "sit"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Something that is wrong now: one sentence with what, where, value and cure."""
+
+    kind: str
+    serious: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The servos at one time. Rows are (n, 3), not a number where nothing is known."""
+
+    power: TorqueState = TorqueState.UNPLUGGED
+    time: float = 0.0  # [s] steady time
+    joints: Array | None = None  # [rad], None while the pose is unknown
+    velocities: Array | None = None  # [rad/s]
+    loads: Array | None = None  # share of full torque in the joint's direction, None where the bus cannot tell
+    times: Array | None = None  # [s] steady time of each answer, None unless torque tells of motion
+    measured: bool = False  # joints are measured, else the driver's own estimate
+    temperatures: Array | None = None  # [degC]
+    misses: tuple[int, ...] = ()  # in all, per joint
+    clamps: tuple[int, ...] = ()  # in all, per joint
+    voltage: float | None = None  # [V] filtered
+    current: float | None = None  # [A]
+    rate: float = 0.0  # [Hz] of the loop
+    overruns: int = 0
+    reconnections: int = 0
+    counters: BusCounters = field(default_factory=BusCounters)
+    diagnoses: tuple[Diagnosis, ...] = ()
+    planner_request: PlannerRequest = PlannerRequest.NOTHING
+    speed_share: float = 1.0  # of their speed that the servos should have, 0 to 1

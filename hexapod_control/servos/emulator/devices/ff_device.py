@@ -1,0 +1,161 @@
+"""Emulated servos that speak `FF FF` frames; what differs between them is a Table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from hexapod_control.servos.bus import ff_frames
+from hexapod_control.servos.bus.bus_interface import ServoFault
+from hexapod_control.servos.bus.ff_frames import FFDecoder, FFInstruction, FFPacket
+from hexapod_control.servos.bus.id_addressing import FaultBits
+from hexapod_control.servos.emulator.device import Reply, voice
+from hexapod_control.servos.emulator.servo_world import ServoWorld
+
+PAUSE = 0.05  # [s] of silence after which servos drop an unfinished frame
+DELAY_UNIT = 2e-6  # [s] of the return delay register
+
+
+class RegisterTable(Protocol):
+    """Registers of a kind of servo, and what they do."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the registers."""
+
+    @property
+    def id_address(self) -> int:
+        """Of a servo's own id."""
+
+    @property
+    def delay_address(self) -> int:
+        """Of the return delay."""
+
+    @property
+    def level_address(self) -> int:
+        """Of what is answered."""
+
+    @property
+    def quiet_level(self) -> int:
+        """Value of the level register with which only reads are answered."""
+
+    @property
+    def start(self) -> Mapping[int, bytes]:
+        """Registers after power-on."""
+
+    @property
+    def fault_bits(self) -> FaultBits:
+        """Of the error byte."""
+
+    @property
+    def sync_read(self) -> bool:
+        """Whether one frame can read many."""
+
+    def show(self, world: ServoWorld, index: int, memory: bytearray) -> None:
+        """Brings the registers that tell something up to date."""
+
+    def obey(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
+        """Does what a write to these addresses means."""
+
+
+def touched(written: range, address: int) -> bool:
+    """Whether a write reached this address."""
+    return address in written
+
+
+def error_bits(fault: ServoFault, bits: FaultBits) -> int:
+    """The error byte that says this."""
+    return sum(1 << bit for bit, name in bits.items() if name in fault and name is not ServoFault.OTHER)
+
+
+class FFDevice:
+    """All servos of a bus."""
+
+    def __init__(self, world: ServoWorld, ids: Sequence[int], table: RegisterTable) -> None:
+        """Servo `ids[i]` is number i of the world."""
+        self.world, self._table = world, table
+        self.memories = [bytearray(table.size) for _ in ids]  # registers, by index
+        self._waiting: dict[int, tuple[int, bytes]] = {}  # index -> address and data of a REG_WRITE
+        self._decoder = FFDecoder()
+        self._heard = 0.0
+        for servo, memory in zip(ids, self.memories, strict=True):
+            for address, data in table.start.items():
+                memory[address : address + len(data)] = data
+            memory[table.id_address] = servo
+
+    def receive(self, data: bytes, now: float) -> list[Reply]:
+        """Obeys every frame that is complete."""
+        self.world.step(now)
+        if now - self._heard > PAUSE:
+            self._decoder.forget()
+        self._heard = now
+        return [reply for packet in self._decoder.feed(data) for reply in self._obey(packet)]
+
+    def _named(self, servo: int) -> list[int]:
+        """Indices of the servos that a frame for this id reaches."""
+        everyone = range(len(self.memories))
+        if servo == ff_frames.BROADCAST:
+            return [i for i in everyone if self.world.answers(i)]
+        return [i for i in everyone if self.memories[i][self._table.id_address] == servo and self.world.answers(i)]
+
+    def _obey(self, packet: FFPacket) -> list[Reply]:
+        data = packet.data
+        if packet.code == FFInstruction.SYNC_WRITE:
+            self._sync_write(data)
+            return []
+        if packet.code == FFInstruction.SYNC_READ:
+            return self._sync_read(data) if self._table.sync_read and packet.id == ff_frames.BROADCAST else []
+        reached = self._named(packet.id)
+        if packet.code == FFInstruction.PING and not data:
+            return [self._status(i) for i in reached]
+        alone = reached if packet.id != ff_frames.BROADCAST else []
+        if packet.code == FFInstruction.READ and len(data) == 2:
+            return [self._status(i, self._registers(i, data[0], data[1])) for i in alone]
+        if not self._order(packet.code, reached, data):
+            return []
+        quiet = self._table.quiet_level
+        return [self._status(i) for i in alone if self.memories[i][self._table.level_address] > quiet]
+
+    def _order(self, instruction: int, reached: Iterable[int], data: bytes) -> bool:
+        """Obeys what changes something; False if it is nothing of the kind."""
+        if instruction not in (FFInstruction.WRITE, FFInstruction.REG_WRITE, FFInstruction.ACTION):
+            return False
+        if (instruction == FFInstruction.ACTION) == bool(data) or len(data) == 1:
+            return False
+        for index in reached:
+            if instruction == FFInstruction.WRITE:
+                self._write(index, data[0], data[1:])
+            elif instruction == FFInstruction.REG_WRITE:
+                self._waiting[index] = data[0], data[1:]
+            elif index in self._waiting:
+                self._write(index, *self._waiting.pop(index))
+        return True
+
+    def _sync_write(self, data: bytes) -> None:
+        if len(data) < 2 or not data[1] or (len(data) - 2) % (data[1] + 1):
+            return
+        address, size = data[0], data[1]
+        for at in range(2, len(data), size + 1):
+            for index in self._named(data[at]) if data[at] != ff_frames.BROADCAST else ():
+                self._write(index, address, data[at + 1 : at + 1 + size])
+
+    def _sync_read(self, data: bytes) -> list[Reply]:
+        if len(data) < 3:
+            return []
+        reached = [i for servo in data[2:] if servo != ff_frames.BROADCAST for i in self._named(servo)]
+        return [self._status(i, self._registers(i, data[0], data[1])) for i in reached]
+
+    def _write(self, index: int, address: int, data: bytes) -> None:
+        if address + len(data) <= self._table.size:
+            self.memories[index][address : address + len(data)] = data
+            self._table.obey(self.world, index, self.memories[index], range(address, address + len(data)))
+
+    def _registers(self, index: int, address: int, length: int) -> bytes:
+        self._table.show(self.world, index, self.memories[index])
+        return bytes(self.memories[index][address : address + length])
+
+    def _status(self, index: int, data: bytes = b"") -> Reply:
+        memory = self.memories[index]
+        error = error_bits(self.world.fault(index), self._table.fault_bits)
+        reply = ff_frames.build(memory[self._table.id_address], error, data[: ff_frames.MAX_LENGTH - 2])
+        return memory[self._table.delay_address] * DELAY_UNIT, voice(self.world, index, reply)

@@ -1,0 +1,55 @@
+"""What the emulated boards for hobby servos share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from hexapod_control.servos.emulator.device import Reply
+from hexapod_control.servos.emulator.servo_world import ServoWorld
+
+
+def in_turn(replies: Iterable[bytes], delay: float) -> list[Reply]:
+    """Replies of one board one after the other, the first after a delay [s]."""
+    said = [reply for reply in replies if reply]
+    return [(delay if i == 0 else 0.0, reply) for i, reply in enumerate(said)]
+
+
+class PulseChannels:
+    """Servos of a world by channel; nothing happens on a channel without one."""
+
+    def __init__(self, world: ServoWorld, ids: Sequence[int] | None) -> None:
+        """The servos are on the channels `ids`, in this order; None: on the first ones."""
+        self._world = world
+        self._index = {channel: i for i, channel in enumerate(range(world.count) if ids is None else ids)}
+
+    def drive(self, channel: int, pulse: float, duration: float = 0.0) -> None:
+        """Pulses [us] that go to `pulse` within `duration` [s]: a servo holds while it gets any."""
+        if channel in self._index:
+            self._world.goal(self._index[channel], pulse, duration)
+            self._world.torque(self._index[channel], True)
+
+    def release(self, channel: int) -> None:
+        """No pulses."""
+        if channel in self._index:
+            self._world.torque(self._index[channel], False)
+
+
+@dataclass(frozen=True, slots=True)
+class PulseRamp:
+    """The pulse [us] that goes from one width to another; 0 is no pulse."""
+
+    begin: float = 0.0
+    end: float = 0.0
+    start: float = 0.0  # [s]
+    duration: float = 0.0
+
+    def at(self, now: float) -> float:
+        """The pulse at a time [s]."""
+        if not self.moving(now):
+            return self.end
+        return self.begin + (self.end - self.begin) * max(now - self.start, 0.0) / self.duration
+
+    def moving(self, now: float) -> bool:
+        """Whether it is still on its way at a time [s]."""
+        return now < self.start + self.duration

@@ -1,0 +1,112 @@
+"""An emulated Servo2040 with the Chica firmware or its fork."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hexapod_control.servos.bus.pulse_board import SCALE, clamp
+from hexapod_control.servos.emulator.device import Reply
+from hexapod_control.servos.emulator.devices.pulse_channels import PulseChannels, in_turn
+from hexapod_control.servos.emulator.servo_world import ServoWorld
+from hexapod_control.servos.protocols.servo2040 import (
+    CURRENT,
+    LATCH,
+    RELAY,
+    SERVOS,
+    SET,
+    VALUE_BITS,
+    VOLTAGE,
+    Servo2040Decoder,
+    Servo2040Dialect,
+    Servo2040Frame,
+    reply,
+)
+
+REPLY = 0.0001  # [s] before a reply
+GARBAGE = b"\x00"  # what a short frame is filled up with
+
+
+class Servo2040Device:
+    """The board: goals, one relay for all servos, supply voltage and current."""
+
+    def __init__(
+        self,
+        world: ServoWorld,
+        ids: Sequence[int] | None = None,
+        *,
+        dialect: Servo2040Dialect = Servo2040Dialect.ORIGINAL,
+        byte_timeout: float = math.inf,
+        fuse: float = math.inf,
+    ) -> None:
+        """Servos are on the channels `ids` (default: the first ones).
+
+        `byte_timeout` [s] as the real board's 100e-6, infinite where a host's clock is not to be trusted.
+
+        Over `fuse` [A] the fork opens the relay and latches.
+        """
+        self.world, self.dialect = world, dialect
+        self._channels = PulseChannels(world, ids)
+        self.relay, self.latch = False, 0
+        self.goals: dict[int, int] = {}  # servos that were given one -> pulse [us]
+        self._decoder = Servo2040Decoder()
+        self._byte_timeout, self._fuse, self._heard = byte_timeout, fuse, math.inf
+
+    def receive(self, data: bytes, now: float) -> list[Reply]:
+        """Executes every frame that is complete, and a short one once its time is over."""
+        self.world.step(now)
+        if self.dialect is Servo2040Dialect.FORK and self.relay and self.world.current() > self._fuse:
+            self.latch = 1
+            self._switch(False)
+        frames = self._late() if now - self._heard > self._byte_timeout else []
+        frames += self._decoder.feed(data)
+        self._heard = now
+        return in_turn([self._execute(frame) for frame in frames], REPLY)
+
+    def _late(self) -> list[Servo2040Frame]:
+        frames: list[Servo2040Frame] = []
+        while self._decoder.pending and not frames:
+            frames = self._decoder.feed(GARBAGE)
+        return frames
+
+    def _execute(self, frame: Servo2040Frame) -> bytes:
+        if frame.start + frame.count > LATCH + self.dialect.checksum:  # only the fork has the last index
+            return b""
+        if frame.command != SET:
+            return reply(self.dialect, frame.start, [self._value(frame.start + i) for i in range(frame.count)])
+        for i, value in enumerate(frame.values, frame.start):
+            if i == RELAY:
+                self._switch(bool(value))
+            elif i < SERVOS:
+                self.goals[i] = clamp(value)
+                if self.relay:
+                    self._drive(i)
+        return b""
+
+    def _switch(self, on: bool) -> None:
+        self.relay = on and not self.latch
+        for i in range(SERVOS):
+            if self.relay:
+                self._drive(i)
+            else:
+                self._channels.release(i)
+
+    def _drive(self, index: int) -> None:
+        """A servo without a goal snaps to the middle, but the fork leaves it alone."""
+        if index in self.goals or self.dialect is Servo2040Dialect.ORIGINAL:
+            self._channels.drive(index, self.goals.get(index, SCALE.center))
+
+    def _value(self, index: int) -> int:
+        fork = self.dialect is Servo2040Dialect.FORK
+        value = 0.0
+        if index < SERVOS:
+            value = self.goals.get(index, SCALE.center)
+        elif index == VOLTAGE:
+            value = self.world.voltage(0) * (100.0 if fork else 310.3)
+        elif index == CURRENT:
+            value = self.world.current() * 100.0 if fork else self.world.current() / 0.0814 + 512.0
+        elif index == RELAY:
+            value = self.relay
+        elif index == LATCH:
+            value = self.latch
+        return min(max(round(value), 0), (1 << VALUE_BITS) - 1)

@@ -1,0 +1,223 @@
+"""An emulated SSC-32 with hobby servos on its first channels."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hexapod_control.servos.bus.pulse_board import clamp
+from hexapod_control.servos.emulator.device import Reply
+from hexapod_control.servos.emulator.devices.pulse_channels import PulseChannels, PulseRamp, in_turn
+from hexapod_control.servos.emulator.servo_world import ServoWorld
+from hexapod_control.servos.protocols.ssc32 import ESC, LAST_CHANNEL, MAX_MOVE_MS, VOLT
+
+REPLY = 0.0005  # [s] before a reply; the manual says 50 us to 5 ms
+
+
+class Ssc32Device:
+    """The board: moves in groups, knows only what it sent."""
+
+    def __init__(
+        self,
+        world: ServoWorld,
+        ids: Sequence[int] | None = None,
+        *,
+        count: int = LAST_CHANNEL + 1,
+        battery: str = "A",
+        divider: float = 3.0,
+    ) -> None:
+        """Servos are on the channels `ids` (default: the first ones) of a board with `count` channels.
+
+        Their voltage is on analog input `battery` behind a divider (1 / `divider`).
+        """
+        self.world = world
+        self._channels = PulseChannels(world, ids)
+        self._ramps = [PulseRamp()] * count
+        self._decoder = Ssc32LineDecoder(count - 1)
+        self._battery, self._divider = ord(battery) - ord("A"), divider
+        self._read: set[int] = set()  # analog inputs that were read before
+
+    def receive(self, data: bytes, now: float) -> list[Reply]:
+        """Executes every line that is complete."""
+        self.world.step(now)
+        replies = [self._execute(command, now) for command in self._decoder.feed(data)]
+        return in_turn(replies, REPLY)
+
+    def pulse(self, channel: int, now: float) -> int:
+        """The pulse that is sent [us], 0 for none."""
+        return round(self._ramps[channel].at(now))
+
+    def _execute(self, command: Ssc32Command, now: float) -> bytes:
+        match command:
+            case Ssc32Move():
+                self._move(command, now)
+            case Ssc32Off(channels):
+                for channel in channels:
+                    self._off(channel)
+            case Ssc32Stop(channel):
+                if halted := self.pulse(channel, now):
+                    self._ramps[channel] = PulseRamp(end=halted)
+                    self._channels.drive(channel, halted)
+            case Ssc32Query("QP", channels):
+                return bytes(self.pulse(channel, now) // 10 for channel in channels)
+            case Ssc32Query("V", inputs):
+                return bytes(self._analog(item) for item in inputs)
+            case _:
+                return b"+" if any(ramp.moving(now) for ramp in self._ramps) else b"."
+        return b""
+
+    def _move(self, command: Ssc32Move, now: float) -> None:
+        for channel, pulse, speed in command.goals:
+            if not pulse:
+                self._off(channel)
+                continue
+            begin = self._ramps[channel].at(now)
+            duration = command.time / 1000.0
+            if speed:
+                duration = max(duration, abs(pulse - begin) / speed)
+            if not begin:  # it cannot know where the servo is
+                duration = 0.0
+            self._ramps[channel] = PulseRamp(begin, pulse, now, duration)
+            self._channels.drive(channel, pulse, duration)
+
+    def _off(self, channel: int) -> None:
+        self._ramps[channel] = PulseRamp()
+        self._channels.release(channel)
+
+    def _analog(self, item: int) -> int:
+        first = item not in self._read
+        self._read.add(item)
+        if first or item != self._battery:
+            return 0  # the first reading is not valid
+        count = self.world.voltage(0) / self._divider / VOLT
+        return min(max(round(count), 0), 255) if math.isfinite(count) else 0
+
+
+LINE = 460  # bytes of the longest line that is taken: all channels with their own S
+
+
+@dataclass(frozen=True, slots=True)
+class Ssc32Move:
+    """A line of goals: (channel, pulse [us] of 500 to 2500 or 0 = off †, speed [us/s] or 0), and T [ms] or 0."""
+
+    goals: tuple[tuple[int, int, int], ...]
+    time: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ssc32Off:
+    """Channels that get no pulse."""
+
+    channels: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ssc32Stop:
+    """A channel that halts."""
+
+    channel: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ssc32Query:
+    """What is asked: `Q`, `QP` (items are channels) or `V` (items are inputs, 0 is A)."""
+
+    kind: str
+    items: tuple[int, ...] = ()
+
+
+Ssc32Command = Ssc32Move | Ssc32Off | Ssc32Stop | Ssc32Query
+
+_NUMBER = r"(\d{1,5})"
+_GOAL = re.compile(rf"#{_NUMBER}P{_NUMBER}(?:S{_NUMBER})?")
+_MOVE = re.compile(r"((?:#\d+P\d+(?:S\d+)?)+)(?:T(\d{1,5}))?")
+_OFF = re.compile(r"(?:#\d{1,5}L)+")
+_QP = re.compile(r"(?:QP\d{1,5})+")
+_ANALOG = re.compile(r"(?:V[A-H])+")
+_STOP = re.compile(r"STOP(\d{1,5})")
+
+
+def parse(line: bytes, last: int = LAST_CHANNEL) -> Ssc32Command | None:
+    """What a line without CR and spaces says; None for anything that is not entirely right: then nothing is done."""
+    command = _command(line.decode("ascii", "replace").upper())
+    match command:
+        case Ssc32Move(goals):
+            channels: tuple[int, ...] = tuple(goal[0] for goal in goals)
+        case Ssc32Off(channels) | Ssc32Query("QP", channels):
+            pass
+        case Ssc32Stop(channel):
+            channels = (channel,)
+        case _:
+            channels = ()
+    return command if max(channels, default=0) <= last else None
+
+
+def _command(text: str) -> Ssc32Command | None:
+    if found := _MOVE.fullmatch(text):
+        return _moved(found[1], found[2] or "0")
+    if _OFF.fullmatch(text):
+        return Ssc32Off(_numbers(text))
+    if _QP.fullmatch(text):
+        return Ssc32Query("QP", _numbers(text))
+    if _ANALOG.fullmatch(text):
+        return Ssc32Query("V", tuple(ord(letter) - ord("A") for letter in text[1::2]))
+    if found := _STOP.fullmatch(text):
+        return Ssc32Stop(int(found[1]))
+    return Ssc32Query("Q") if text == "Q" else None
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", text))
+
+
+def _moved(goals: str, time: str) -> Ssc32Move | None:
+    if _GOAL.sub("", goals):  # a number of more than five digits
+        return None
+    found = [(int(channel), int(pulse), int(speed or 0)) for channel, pulse, speed in _GOAL.findall(goals)]
+    if max(max(goal) for goal in found) > MAX_MOVE_MS or int(time) > MAX_MOVE_MS:
+        return None
+    return Ssc32Move(
+        tuple((channel, clamp(pulse) if pulse else 0, speed) for channel, pulse, speed in found), int(time)
+    )
+
+
+class Ssc32LineDecoder:
+    """Lines out of bytes that may be split anywhere, as the board hears them."""
+
+    def __init__(self, last: int = LAST_CHANNEL) -> None:
+        """A board whose last channel is `last`."""
+        self._last = last
+        self._new_line()
+
+    def _new_line(self) -> None:
+        self._line = bytearray()
+        self._spoilt = self._spaced = False
+
+    def feed(self, data: bytes) -> list[Ssc32Command]:
+        """Commands that are complete now; a line that is wrong or too long is left out."""
+        found: list[Ssc32Command] = []
+        for byte in data:
+            if byte == ESC[0]:
+                self._new_line()
+            elif byte == 0x0D:
+                command = None if self._spoilt else parse(bytes(self._line), self._last)
+                if command is not None:
+                    found.append(command)
+                self._new_line()
+            else:
+                self._keep(byte)
+        return found
+
+    def _keep(self, byte: int) -> None:
+        """Spaces may stand between words only; what cannot be in a line spoils it."""
+        if byte in b" \n":
+            self._spaced = True
+            return
+        torn = self._spaced and bytes(self._line[-1:]).isdigit() and bytes([byte]).isdigit()
+        self._spaced = False
+        if torn or not 0x20 < byte < 0x7F or len(self._line) >= LINE:
+            self._spoilt = True
+        else:
+            self._line.append(byte)

@@ -1,0 +1,150 @@
+"""What can go wrong with emulated servos, by name: `NAME`, `NAME=VALUE`, and `@SECONDS` after either for later.
+
+For example drop=0.05, echo, unplug=5, slow=20@10.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hexapod_control.servos.bus.bus_interface import ServoFault
+from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal, WireFaults
+from hexapod_control.servos.emulator.servo_world import LagWorld
+
+HOT_TEMPERATURE = 90.0  # [degC]
+
+
+@dataclass(frozen=True, slots=True)
+class Emulation:
+    """What the faults happen to."""
+
+    pty: PseudoTerminal
+    world: LagWorld
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FaultKind:
+    """One row of the table."""
+
+    value: str  # what the value is, "" if there is none
+    help: str
+    act: Callable[[Emulation, str], None]  # raises ValueError
+
+
+@dataclass(frozen=True, slots=True)
+class FaultCommand:
+    """A fault to switch on."""
+
+    name: str
+    value: str
+    after: float  # [s] from the start
+
+    def act(self, emulation: Emulation) -> None:
+        """Switches it on. Raises ValueError for a value that does not fit."""
+        KINDS[self.name].act(emulation, self.value)
+
+
+def _share(name: str) -> Callable[[Emulation, str], None]:
+    def act(emulation: Emulation, value: str) -> None:
+        share = float(value)
+        if not 0.0 <= share <= 1.0:
+            raise ValueError(f"must be in [0, 1], is {value}")
+        setattr(emulation.pty.faults, name, share)
+
+    return act
+
+
+def _switch(name: str) -> Callable[[Emulation, str], None]:
+    return lambda emulation, value: setattr(emulation.pty.faults, name, True)
+
+
+def _on_servo(act: Callable[[LagWorld, int], None]) -> Callable[[Emulation, str], None]:
+    def found(emulation: Emulation, value: str) -> None:
+        if not value.isdigit() or int(value) not in emulation.ids:
+            raise ValueError(f"must be the id of a servo, one of {_spelt(emulation.ids)}, is {value!r}")
+        act(emulation.world, emulation.ids.index(int(value)))
+
+    return found
+
+
+def _noise(emulation: Emulation, value: str) -> None:
+    emulation.pty.faults.noise = bytes.fromhex(value)
+
+
+def _slow(emulation: Emulation, value: str) -> None:
+    emulation.pty.faults.slow = _positive(value) / 1000.0
+
+
+def _power(emulation: Emulation, value: str) -> None:
+    emulation.world.power(_positive(value))
+
+
+def _hot(world: LagWorld, index: int) -> None:
+    world.temperatures[index] = HOT_TEMPERATURE
+    world.latch(index, ServoFault.HEAT)
+
+
+def _well(emulation: Emulation, value: str) -> None:
+    world, pty = emulation.world, emulation.pty
+    pty.faults = WireFaults()
+    world.power(11.1)
+    for index in range(world.count):
+        if world.answers(index) != 1:
+            world.plug(index)
+        world.reboot(index)
+    world.temperatures[:], world.loads[:] = 35.0, 0.0
+    pty.come_back()
+
+
+def _positive(value: str) -> float:
+    number = float(value)
+    if not (math.isfinite(number) and number >= 0.0):
+        raise ValueError(f"must be a number from 0 on, is {value}")
+    return number
+
+
+def _spelt(ids: Sequence[int]) -> str:
+    return f"{ids[0]} to {ids[-1]}" if list(ids) == list(range(ids[0], ids[-1] + 1)) else ", ".join(map(str, ids))
+
+
+KINDS: Mapping[str, FaultKind] = {
+    "drop": FaultKind("SHARE", "share of the replies that is lost", _share("drop")),
+    "flip": FaultKind("SHARE", "share of the replies with one bit wrong", _share("flip")),
+    "truncate": FaultKind("SHARE", "share of the replies that ends early", _share("truncate")),
+    "double": FaultKind("SHARE", "share of the replies that comes twice", _share("double")),
+    "glue": FaultKind("", "two replies come in one piece", _switch("glue")),
+    "split": FaultKind("", "replies come byte by byte", _switch("split")),
+    "echo": FaultKind("", "what the host sends comes back, as on a one-wire adapter", _switch("echo")),
+    "mute": FaultKind("", "nothing comes back", _switch("mute")),
+    "noise": FaultKind("HEX", "bytes before every reply", _noise),
+    "slow": FaultKind("MS", "every reply is so late [ms]", _slow),
+    "unplug": FaultKind("ID", "this servo is gone", _on_servo(lambda world, index: world.unplug(index))),
+    "plug": FaultKind("ID", "it is there again, freshly powered", _on_servo(lambda world, index: world.plug(index))),
+    "twin": FaultKind("ID", "a second servo has this id", _on_servo(lambda world, index: world.twin(index))),
+    "overload": FaultKind(
+        "ID", "this servo switches itself off", _on_servo(lambda world, index: world.latch(index, ServoFault.OVERLOAD))
+    ),
+    "heat": FaultKind("ID", f"this servo has {HOT_TEMPERATURE:g} degC and switches itself off", _on_servo(_hot)),
+    "power": FaultKind("VOLTS", "supply of all servos; below 6 V they are gone", _power),
+    "hangup": FaultKind("", "the cable is pulled", lambda emulation, value: emulation.pty.hang_up()),
+    "comeback": FaultKind("", "the cable is plugged in again", lambda emulation, value: emulation.pty.come_back()),
+    "well": FaultKind("", "everything is as it should be", _well),
+}
+
+
+def parse_fault(text: str) -> FaultCommand:
+    """The parse_fault that a text gives. Raises ValueError."""
+    what, _, after = text.strip().partition("@")
+    name, equals, value = what.partition("=")
+    if name not in KINDS:
+        raise ValueError(f"unknown fault {name!r}; known: {', '.join(KINDS)}")
+    kind = KINDS[name]
+    if bool(kind.value) != bool(equals):
+        raise ValueError(f"{name} {f'needs a value: {name}={kind.value}' if kind.value else 'takes no value'}")
+    try:
+        return FaultCommand(name, value, _positive(after) if after else 0.0)
+    except ValueError:
+        raise ValueError(f"{text}: after @ comes a number of seconds, not {after!r}") from None

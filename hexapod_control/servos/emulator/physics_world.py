@@ -1,0 +1,150 @@
+"""Emulated servos that are the joints of a simulated robot: bytes on one side, physics on the other.
+
+What lags is the physics; here is only the way a servo's own profile takes to a goal. Rows are joints (n, 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+
+
+class SimulatedRobot(Protocol):
+    """A simulated robot, as its servos feel it."""
+
+    @property
+    def joints(self) -> Array:
+        """Angles (n, 3) [rad]."""
+
+    @property
+    def joint_velocity(self) -> Array:
+        """Speeds (n, 3) [rad/s]."""
+
+    @property
+    def efforts(self) -> Array:
+        """Shares of the full torques (n, 3)."""
+
+    def hold(self, on: NDArray[np.bool_]) -> None:
+        """Gives servos (n, 3) their torque, or cuts it."""
+
+
+class PhysicsWorld:
+    """A ServoWorld whose servos are the joints of a body."""
+
+    def __init__(
+        self,
+        calibrations: Sequence[JointCalibration],
+        scale: RawScale,
+        body: Callable[[], SimulatedRobot],
+        advance: Callable[[float], None],
+        voltage: float = 11.1,
+    ) -> None:
+        """`body` is asked for anew each time; `advance` lets the physics come to a steady time [s]."""
+        self.scale, self.count = scale, len(calibrations)
+        self._joints = tuple(calibrations)
+        self._body, self._advance, self._voltage = body, advance, voltage
+        self.torques = np.zeros(self.count, dtype=bool)
+        self._references = np.ravel(body().joints)  # [rad] where the profiles are
+        self._goals = self._references.copy()  # [rad]
+        self._left = np.zeros(self.count)  # [s] to the goals
+        self._look()
+
+    def _look(self) -> None:
+        """Takes down what the body is like now: a bus asks every servo for everything."""
+        body = self._body()
+        self._angles: list[float] = np.ravel(body.joints).tolist()
+        self._speeds: list[float] = np.ravel(body.joint_velocity).tolist()
+        self._loads: list[float] = np.ravel(body.efforts).tolist()
+
+    # --- for the physics ----------------------------------------------------------------------------
+
+    @property
+    def references(self) -> Array:
+        """What the servos aim at now (n, 3) [rad]."""
+        row: Array = self._references.reshape(-1, 3).copy()
+        return row
+
+    def reference(self, dt: float) -> Array:
+        """What they aim at (n, 3) [rad] `dt` [s] later; a servo without torque goes where it is turned."""
+        part = np.where(self._left > dt, dt / np.maximum(self._left, 1e-9), 1.0)
+        moved = self._references + part * (self._goals - self._references)
+        self._left = np.maximum(self._left - dt, 0.0)
+        self._references = np.where(self.torques, moved, np.ravel(self._body().joints))
+        return self.references
+
+    def engage(self) -> None:
+        """Tells the body which servos hold: to be called when it is another one."""
+        self._body().hold(self.torques.reshape(-1, 3))
+
+    # --- for the device -----------------------------------------------------------------------------
+
+    def step(self, now: float) -> None:
+        """Moves time on."""
+        self._advance(now)
+        self._look()
+
+    def goal(self, index: int, raw: float, duration: float) -> None:
+        """Sets a goal."""
+        self._goals[index] = self._joints[index].angle(raw)
+        self._left[index] = duration
+
+    def torque(self, index: int, on: bool) -> None:
+        """Switches the torque; a servo begins where it is."""
+        if on == self.torques[index]:
+            return
+        self.torques[index] = on
+        self._references[index] = np.ravel(self._body().joints)[index]
+        self.engage()
+
+    def has_torque(self, index: int) -> bool:
+        """Whether it holds."""
+        return bool(self.torques[index])
+
+    def answers(self, index: int) -> int:
+        """All are there."""
+        return 1
+
+    def position(self, index: int) -> float:
+        """Where it is."""
+        return self._joints[index].raw(self._angles[index])
+
+    def target(self, index: int) -> float:
+        """Its goal."""
+        return self._joints[index].raw(float(self._goals[index]))
+
+    def speed(self, index: int) -> float:
+        """How fast it turns."""
+        joint, angle = self._joints[index], self._angles[index]
+        units = joint.units_per_rad if angle >= joint.q_center + joint.trim else joint.units_per_rad_neg
+        return joint.direction * units * self._speeds[index]
+
+    def load(self, index: int) -> float:
+        """Share of its full torque."""
+        return self._joints[index].direction * self._loads[index]
+
+    def voltage(self, index: int) -> float:
+        """What it is fed."""
+        return self._voltage
+
+    def current(self) -> float:
+        """0.05 A each, and 1 A at full load."""
+        return float(np.sum(np.where(self.torques, 0.05 + np.abs(self._loads), 0.0)))
+
+    def temperature(self, index: int) -> float:
+        """They stay cool."""
+        return 35.0
+
+    def fault(self, index: int) -> ServoFault:
+        """None."""
+        return ServoFault.NONE
+
+    def reboot(self, index: int) -> None:
+        """Nothing to clear; the torque is off."""
+        self.torque(index, False)

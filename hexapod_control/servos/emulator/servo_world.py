@@ -1,0 +1,204 @@
+"""The servos behind an emulated bus: where they are and what they feel, in raw units, by index (row of joints)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+
+from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault
+
+
+class ServoWorld(Protocol):
+    """Servos that a device moves and asks. Positions are raw units of `scale`."""
+
+    scale: RawScale
+    count: int
+
+    def step(self, now: float) -> None:
+        """Moves time on to a steady time [s]; earlier times are ignored."""
+
+    def goal(self, index: int, raw: float, duration: float) -> None:
+        """Sends a servo to a position within `duration` [s]; 0 is as fast as it can."""
+
+    def torque(self, index: int, on: bool) -> None:
+        """Switches the torque; a latched fault keeps it off."""
+
+    def has_torque(self, index: int) -> bool:
+        """Whether the servo holds."""
+
+    def answers(self, index: int) -> int:
+        """How many servos have this one's id: 0 it is unplugged or without power, 1, or 2."""
+
+    def position(self, index: int) -> float:
+        """Where it is [raw]."""
+
+    def target(self, index: int) -> float:
+        """Its last goal [raw]; where it is if there was none."""
+
+    def speed(self, index: int) -> float:
+        """How fast it turns [raw/s]."""
+
+    def load(self, index: int) -> float:
+        """Share of its full torque, -1 to 1, + towards growing positions."""
+
+    def voltage(self, index: int) -> float:
+        """What it is fed [V]."""
+
+    def current(self) -> float:
+        """What all servos take together [A]."""
+
+    def temperature(self, index: int) -> float:
+        """How hot it is [degC]."""
+
+    def fault(self, index: int) -> ServoFault:
+        """What it reports about itself."""
+
+    def reboot(self, index: int) -> None:
+        """Clears latched faults; the torque stays off."""
+
+
+class LagWorld:
+    """Servos with a first-order lag and a greatest speed, integrated exactly; everything else is set from outside."""
+
+    def __init__(
+        self,
+        scale: RawScale,
+        count: int = 18,
+        *,
+        positions: Iterable[float] | None = None,
+        lag: float = 0.02,
+        speed: float = 6.0,
+        voltage: float = 11.1,
+    ) -> None:
+        """Time constant `lag` [s], no-load `speed` [rad/s], positions [raw] (default: all centred), `voltage` [V]."""
+        self.scale, self.count = scale, count
+        self._lag = lag
+        self._fastest = speed * scale.per_rad
+        start = [float(scale.center)] * count if positions is None else list(positions)
+        self.positions = np.array(start, dtype=float)
+        self.goals = self.positions.copy()
+        self.limits = np.full(count, self._fastest)  # [raw/s]
+        self.speeds = np.zeros(count)
+        self.torques = np.zeros(count, dtype=bool)
+        self.voltages = np.full(count, voltage)
+        self.temperatures = np.full(count, 35.0)
+        self.loads = np.zeros(count)  # from outside, added to what the position error asks for
+        self.faults = [ServoFault.NONE] * count
+        self.plugs = [1] * count
+        self._now = math.nan
+
+    # --- what the device does -----------------------------------------------------------------------
+
+    def step(self, now: float) -> None:
+        """Moves time on."""
+        dt = now - self._now
+        if not dt > 0.0:
+            self._now = now if math.isnan(self._now) else self._now
+            return
+        self._now = now
+        error = np.where(self.torques, self.goals - self.positions, 0.0)
+        size, bend = np.abs(error), self.limits * self._lag  # beyond `bend` the speed limit rules
+        cruise = np.minimum(np.maximum(size - bend, 0.0) / np.maximum(self.limits, 1e-9), dt)
+        left = (size - cruise * self.limits) * np.exp(-(dt - cruise) / self._lag)
+        moved = np.sign(error) * (size - left)
+        self.positions += moved
+        self.speeds = np.sign(error) * np.minimum(left / self._lag, self.limits)
+
+    def goal(self, index: int, raw: float, duration: float) -> None:
+        """Sets a goal."""
+        if not self.plugs[index]:
+            return
+        self.goals[index] = raw
+        distance = abs(raw - self.positions[index])
+        self.limits[index] = min(self._fastest, distance / duration) if duration > 0.0 else self._fastest
+
+    def torque(self, index: int, on: bool) -> None:
+        """Switches the torque."""
+        if not self.plugs[index]:
+            return
+        if on and not self.torques[index] and math.isnan(self.goals[index]):
+            self.goals[index] = self.positions[index]
+        self.torques[index] = on and not self.faults[index] & (ServoFault.OVERLOAD | ServoFault.HEAT)
+
+    def has_torque(self, index: int) -> bool:
+        """Whether it holds."""
+        return bool(self.torques[index])
+
+    def answers(self, index: int) -> int:
+        """How many answer."""
+        return self.plugs[index]
+
+    def position(self, index: int) -> float:
+        """Where it is."""
+        return float(self.positions[index])
+
+    def target(self, index: int) -> float:
+        """Its goal."""
+        goal = float(self.goals[index])
+        return self.position(index) if math.isnan(goal) else goal
+
+    def speed(self, index: int) -> float:
+        """How fast it turns."""
+        return float(self.speeds[index])
+
+    def load(self, index: int) -> float:
+        """Position error over a twentieth of a radian, plus what was set."""
+        wanted = (self.target(index) - self.position(index)) / (0.05 * self.scale.per_rad) if self.torques[index] else 0
+        return float(np.clip(wanted + self.loads[index], -1.0, 1.0))
+
+    def voltage(self, index: int) -> float:
+        """What it is fed."""
+        return float(self.voltages[index])
+
+    def current(self) -> float:
+        """0.05 A each, and 1 A at full load."""
+        return sum(0.05 + abs(self.load(i)) for i in range(self.count) if self.torques[i])
+
+    def temperature(self, index: int) -> float:
+        """How hot it is."""
+        return float(self.temperatures[index])
+
+    def fault(self, index: int) -> ServoFault:
+        """Its faults."""
+        return self.faults[index]
+
+    def reboot(self, index: int) -> None:
+        """Clears its faults."""
+        if self.plugs[index]:
+            self.faults[index] = ServoFault.NONE
+            self.torques[index] = False
+
+    # --- what happens to the servos -----------------------------------------------------------------
+
+    def latch(self, index: int, fault: ServoFault) -> None:
+        """A servo switches itself off until it is rebooted."""
+        self.faults[index] |= fault
+        if fault & (ServoFault.OVERLOAD | ServoFault.HEAT):
+            self.torques[index] = False
+
+    def unplug(self, *indices: int) -> None:
+        """These servos are gone: silent and without torque."""
+        for i in indices:
+            self.plugs[i], self.torques[i] = 0, False
+
+    def plug(self, *indices: int) -> None:
+        """These servos are there, freshly powered: no torque, no goal, no fault."""
+        for i in indices:
+            self.plugs[i], self.torques[i], self.faults[i] = 1, False, ServoFault.NONE
+            self.goals[i] = self.positions[i]
+
+    def twin(self, index: int) -> None:
+        """A second servo has the id of this one."""
+        self.plugs[index] = 2
+
+    def power(self, volts: float, minimum: float = 6.0) -> None:
+        """Feeds all servos; below `minimum` [V] they are gone (brown-out)."""
+        self.voltages[:] = volts
+        for i in range(self.count):
+            if volts < minimum and self.plugs[i]:
+                self.unplug(i)
+            elif volts >= minimum and not self.plugs[i]:
+                self.plug(i)

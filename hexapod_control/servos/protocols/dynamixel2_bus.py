@@ -1,0 +1,222 @@
+"""The bus of servos that speak Dynamixel protocol 2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from hexapod_control.servos.bus.bus_interface import BusTiming, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.id_addressing import (
+    RELAX_REPEATS,
+    TRIES,
+    change_id,
+    checked_ids,
+    clamp_goal,
+    decode_faults,
+)
+from hexapod_control.servos.bus.serial_port import Port
+from hexapod_control.servos.bus.transaction import BITS_PER_BYTE, ReplyTiming, Transaction
+from hexapod_control.servos.protocols import dynamixel2_frames as codec
+from hexapod_control.servos.protocols.dynamixel2_frames import Dynamixel2Register
+
+RegisterRows = dict[int, bytes]
+"""Servo id -> error byte and registers."""
+
+MOTION = ServoQuantity.POSITION | ServoQuantity.SPEED | ServoQuantity.LOAD
+HEALTH = ServoQuantity.VOLTAGE | ServoQuantity.TEMPERATURE
+
+
+class Dynamixel2Bus:
+    """An open bus of X servos.
+
+    Their profile stays as it is. If it is time-based in all of them, the duration of goals is sent where it changes;
+    else they go to each goal as fast as their profile lets them, which suits goals that come often.
+    """
+
+    scale = codec.SCALE
+    can_read = ~ServoQuantity.NONE
+
+    def __init__(self, port: Port, ids: Sequence[int], wait: ReplyTiming | None = None, read: str = "sync") -> None:
+        """Talks to these ids over this port; `read` is "sync" or "fast" (recent firmware).
+
+        Raises ValueError for ids no servo can have, BusError without dynamixel-sdk.
+        """
+        if read not in ("sync", "fast"):
+            raise ValueError(f"read must be sync or fast, is {read}")
+        codec.crc(b"")
+        self.ids = checked_ids(ids, codec.LAST_ID)
+        self.exchange = Transaction(port, wait)
+        self.counters = self.exchange.counters
+        self._fast = read == "fast"
+        self._timed = False  # the profiles are time-based
+        self._duration = -1  # [ms] that was sent last
+
+    @property
+    def leaps(self) -> bool:
+        """True unless all profiles are time-based."""
+        return not self._timed
+
+    def identify(self) -> Mapping[int, str]:
+        """The models of those who answer. Raises BusError if nobody does."""
+        found = self.scan(self.ids)
+        if self.ids and not found:
+            raise self.exchange.nobody()
+        modes = self._sync(Dynamixel2Register.DRIVE_MODE, 1, list(found))
+        self._timed = bool(found) and all(i in modes and modes[i][1] & codec.TIME_BASED for i in found)
+        self._duration = -1
+        return found
+
+    def scan(self, ids: Iterable[int], tries: int = TRIES) -> dict[int, str]:
+        """Models of these ids, as far as they answer."""
+        models = {servo: self.ping(servo, tries) for servo in ids}
+        return {servo: model for servo, model in models.items() if model is not None}
+
+    def ping(self, servo: int, tries: int = TRIES) -> str | None:
+        """The model of a servo, None if it does not answer."""
+        for _ in range(tries):
+            rows = self._ask(codec.build(servo, codec.Dynamixel2Instruction.PING), [servo], 3)
+            if servo in rows:
+                number = int.from_bytes(rows[servo][1:3], "little")
+                return codec.MODELS.get(number, f"model {number}")
+        return None
+
+    def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
+        """Sends goals in one frame, and the duration before it where it matters and has changed."""
+        if not goals:
+            return
+        milliseconds = max(round(duration * 1000), 0)
+        if self._timed and milliseconds != self._duration:
+            profile = milliseconds.to_bytes(4, "little")
+            self.exchange.send(codec.write(codec.BROADCAST, Dynamixel2Register.PROFILE_VELOCITY, profile))
+            self._duration = milliseconds
+        rows = {servo: codec.goal_row(clamp_goal(raw, self.scale)) for servo, raw in goals.items()}
+        self.exchange.send(codec.sync_write(Dynamixel2Register.GOAL, rows))
+
+    def torque(self, ids: Sequence[int], on: bool) -> None:
+        """Switches torque in one frame."""
+        if ids:
+            self.exchange.send(codec.sync_write(Dynamixel2Register.TORQUE, {servo: bytes((on,)) for servo in ids}))
+
+    def relax(self) -> None:
+        """Takes the torque of all servos by broadcast."""
+        for _ in range(RELAX_REPEATS):
+            self.exchange.send(codec.write(codec.BROADCAST, Dynamixel2Register.TORQUE, b"\x00"))
+
+    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+        """One transaction for motion, one for voltage and heat, one for the decode_faults of those who have any."""
+        alert: set[int] = set() if what & (MOTION | HEALTH) else set(ids)
+        readings: dict[int, ServoReading] = {}
+        if what & MOTION:
+            address, length = _motion_block(what)
+            for servo, row in self._sync(address, length, ids).items():
+                readings[servo] = _motion(row[1:])
+                alert |= {servo} if row[0] & codec.ALERT else set()
+        if what & HEALTH:
+            for servo, row in self._sync(
+                Dynamixel2Register.VOLTAGE, 3, list(readings) if what & MOTION else ids
+            ).items():
+                volts = int.from_bytes(row[1:3], "little") * codec.VOLT
+                readings[servo] = replace(readings.get(servo, ServoReading()), voltage=volts, temperature=row[3])
+                alert |= {servo} if row[0] & codec.ALERT else set()
+        if what & ServoQuantity.FAULT:
+            for servo, row in self._sync(Dynamixel2Register.HARDWARE_ERROR, 1, sorted(alert)).items():
+                readings[servo] = replace(
+                    readings.get(servo, ServoReading()), fault=decode_faults(row[1], codec.FAULT_BITS)
+                )
+        return readings
+
+    def supply(self) -> tuple[float | None, float | None]:
+        """Nothing: there is no board; the servos tell their voltage themselves."""
+        return None, None
+
+    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+        """Wire time of `count` servos; the position alone is read unless said otherwise."""
+        blocks = [_motion_block(what)[1]] if what & MOTION else []
+        blocks += [3] if what & HEALTH else []
+        replies = [codec.fast_size(n, count) if self._fast else count * (codec.OVERHEAD + n) for n in blocks]
+        second = BITS_PER_BYTE / self.exchange.port.baud
+        return BusTiming(
+            write=(14 + 5 * count) * second,
+            read=(sum(replies) + (14 + count) * len(blocks)) * second
+            + count * len(blocks) * self.exchange.wait.return_delay,
+            turnarounds=len(blocks),
+        )
+
+    def watchdog(self, timeout: float) -> None:
+        """All servos stop when the bus is silent for so long [s]; 0 switches this off and clears it."""
+        units = min(max(round(timeout / codec.WATCHDOG_UNIT), 1 if timeout > 0.0 else 0), 127)
+        self.exchange.send(codec.write(codec.BROADCAST, Dynamixel2Register.WATCHDOG, bytes((units,))))
+
+    def set_id(self, old: int, new: int) -> None:
+        """Writes a new id into the EEPROM of a servo, which should be alone on the line. Raises BusError."""
+
+        def write() -> None:
+            self._ask(
+                codec.write(old, Dynamixel2Register.TORQUE, b"\x00"), [old], 0
+            )  # the EEPROM is locked under torque
+            self._ask(codec.write(old, Dynamixel2Register.ID, bytes((new,))), [old], 0)
+
+        change_id(self.ping, write, old, new, codec.LAST_ID)
+
+    def recover(self, servo: int) -> None:
+        """Reboots a servo, which clears a latched fault; its torque is off afterwards and its profile forgotten."""
+        self._ask(codec.build(servo, codec.Dynamixel2Instruction.REBOOT), [servo], 0)
+        self._duration = -1
+
+    def close(self) -> None:
+        """Closes the port."""
+        self.exchange.port.close()
+
+    def _sync(self, address: int, length: int, ids: Sequence[int]) -> RegisterRows:
+        if not ids:
+            return {}
+        if self._fast:
+            rows = self._fast_sync(address, length, ids)
+            if len(rows) == len(ids):
+                return rows
+            self._fast = False  # one missing servo breaks the common status: from now on each sends its own
+        return self._ask(codec.sync_read(address, length, ids), ids, length)
+
+    def _fast_sync(self, address: int, length: int, ids: Sequence[int]) -> RegisterRows:
+        size = codec.fast_size(length, len(ids))
+        decoder = codec.Dynamixel2Decoder([codec.BROADCAST], size - 10)
+        packet = self.exchange.ask_once(codec.fast_sync_read(address, length, ids), size, decoder)
+        rows = codec.fast_rows(packet.data, length) if packet else {}
+        return {servo: row for servo, row in rows.items() if servo in ids}
+
+    def _ask(self, frame: bytes, ids: Sequence[int], length: int) -> RegisterRows:
+        decoder = codec.Dynamixel2Decoder(ids, length + 1)
+        answers = self.exchange.ask(frame, ids, length + codec.OVERHEAD, decoder)
+        return {servo: packet.data for servo, packet in answers.items()}
+
+
+def _motion_block(what: ServoQuantity) -> tuple[int, int]:
+    """Address and length that hold position, velocity and load, as far as they are wanted."""
+    start = (
+        Dynamixel2Register.LOAD
+        if what & ServoQuantity.LOAD
+        else Dynamixel2Register.VELOCITY
+        if what & ServoQuantity.SPEED
+        else Dynamixel2Register.POSITION
+    )
+    return start, Dynamixel2Register.POSITION + 4 - start
+
+
+def _motion(data: bytes) -> ServoReading:
+    """What registers up to the position say."""
+
+    def number(register: Dynamixel2Register, size: int) -> int | None:
+        at = len(data) - 4 - (Dynamixel2Register.POSITION - register)
+        return int.from_bytes(data[at : at + size], "little", signed=True) if at >= 0 else None
+
+    load, velocity = number(Dynamixel2Register.LOAD, 2), number(Dynamixel2Register.VELOCITY, 4)
+    return ServoReading(
+        position=number(Dynamixel2Register.POSITION, 4),
+        speed=None if velocity is None else velocity * codec.STEPS_PER_SECOND,
+        load=None if load is None else load / codec.FULL_LOAD,
+    )
+
+
+def open_bus(port: Port, ids: Sequence[int], wait: ReplyTiming | None = None, read: str = "sync") -> Dynamixel2Bus:
+    """A bus of X servos."""
+    return Dynamixel2Bus(port, ids, wait, read)

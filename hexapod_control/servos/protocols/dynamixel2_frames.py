@@ -1,0 +1,255 @@
+"""Dynamixel protocol 2 (X series). Raw units are steps, 4096 per turn; words are little-endian, two's complement.
+
+Requests are framed by dynamixel-sdk's packet handler (the extra `dynamixel`), which writes them onto a sheet instead
+of a port. What it does badly is done here: version 4.1 sends frames without the byte stuffing they need; its reader
+does not find back after a broken frame; its group read loses all servos when one is missing and calls the port busy
+for ever after an unplug. Registers: Robotis e-manual, X series control table. † from memory of it, not verified.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
+from functools import cache
+from typing import Any
+
+from hexapod_control.servos.bus.bus_interface import BusError, RawScale, ServoFault
+from hexapod_control.servos.bus.ff_frames import FFPacket, tail
+from hexapod_control.servos.bus.id_addressing import FaultBits
+
+SCALE = RawScale(unit="tick", low=0, high=4095, center=2048, per_rad=4096 / (2 * math.pi))
+BAUD = 57600  # from the factory
+MODELS = {  # †
+    1060: "XL430-W250",
+    1190: "XL330-M077",
+    1200: "XL330-M288",
+    1020: "XM430-W350",
+    1030: "XM430-W210",
+    1130: "XM540-W270",
+}
+HEADER = b"\xff\xff\xfd\x00"
+BROADCAST = 0xFE
+LAST_ID = 0xFC
+OVERHEAD = 11  # bytes of a status without its data
+MAX_FRAME_BYTES = 1024  # bytes that LEN may count
+ALERT = 0x80  # in the error byte: look at HARDWARE_ERROR
+VOLT = 0.1  # [V]
+FULL_LOAD = 1000  # per mille
+STEPS_PER_SECOND = 0.229 / 60 * 4096  # of one unit of velocity, 0.229 rpm †
+TIME_BASED = 0x04  # bit of DRIVE_MODE: PROFILE_VELOCITY is a time [ms] †
+WATCHDOG_UNIT = 0.02  # [s]
+FAULT_BITS: FaultBits = {
+    0: ServoFault.VOLTAGE,
+    2: ServoFault.HEAT,
+    3: ServoFault.ENCODER,
+    4: ServoFault.OTHER,  # electrical
+    5: ServoFault.OVERLOAD,
+}
+
+
+class Dynamixel2Instruction(IntEnum):
+    """What a request asks."""
+
+    PING = 0x01
+    READ = 0x02
+    WRITE = 0x03
+    REG_WRITE = 0x04
+    ACTION = 0x05
+    REBOOT = 0x08
+    STATUS = 0x55
+    SYNC_READ = 0x82
+    SYNC_WRITE = 0x83
+    FAST_SYNC_READ = 0x8A
+
+
+class Dynamixel2Register(IntEnum):
+    """Addresses; one byte unless a comment says otherwise."""
+
+    MODEL = 0  # 2 bytes
+    ID = 7
+    BAUD = 8
+    RETURN_DELAY = 9  # 2 us
+    DRIVE_MODE = 10  # bit 0 reverse, bit 2 time-based profile †
+    OPERATING_MODE = 11
+    HOMING_OFFSET = 20  # 4 bytes
+    MAX_TEMPERATURE = 31  # degC
+    MAX_VOLTAGE = 32  # 2 bytes, 0.1 V
+    MIN_VOLTAGE = 34  # 2 bytes, 0.1 V
+    HIGH_LIMIT = 48  # 4 bytes
+    LOW_LIMIT = 52  # 4 bytes
+    SHUTDOWN = 63
+    TORQUE = 64
+    STATUS_LEVEL = 68
+    HARDWARE_ERROR = 70  # latched until a reboot
+    WATCHDOG = 98  # 20 ms
+    PROFILE_ACCELERATION = 108  # 4 bytes
+    PROFILE_VELOCITY = 112  # 4 bytes
+    GOAL = 116  # 4 bytes
+    LOAD = 126  # 2 bytes, 0.1 %
+    VELOCITY = 128  # 4 bytes, 0.229 rpm †
+    POSITION = 132  # 4 bytes
+    VOLTAGE = 144  # 2 bytes, 0.1 V
+    TEMPERATURE = 146  # degC
+
+
+class _Sheet:
+    """What the packet handler takes for a port."""
+
+    is_using = False
+    frame = b""
+
+    def clearPort(self) -> None:  # noqa: N802
+        """Nothing to clear."""
+
+    def writePort(self, packet: Sequence[int]) -> int:  # noqa: N802
+        """Keeps the frame."""
+        self.frame = bytes(packet)
+        return len(packet)
+
+
+@cache
+def _handler() -> Any:
+    try:
+        from dynamixel_sdk import Protocol2PacketHandler
+    except ImportError:
+        raise BusError("protocol dynamixel2 needs dynamixel-sdk: pip install 'hexapod_control[dynamixel]'") from None
+    return Protocol2PacketHandler()
+
+
+def crc(data: bytes) -> int:
+    """CRC-16 with polynomial 0x8005 from 0, highest bit first."""
+    return int(_handler().updateCRC(0, data, len(data)))
+
+
+def stuffed(body: bytes) -> bytes:
+    """The bytes from the instruction on, so that no header is among them."""
+    return body.replace(HEADER[:3], HEADER[:3] + b"\xfd")
+
+
+def unstuffed(body: bytes) -> bytes:
+    """The bytes from the instruction on as they were meant."""
+    return body.replace(HEADER[:3] + b"\xfd", HEADER[:3])
+
+
+def framed(servo: int, body: bytes) -> bytes:
+    """A frame around the bytes from the instruction on, as they are. Raises ValueError if they are too many."""
+    sheet, length = _Sheet(), len(body) + 2
+    if length + 7 > MAX_FRAME_BYTES:
+        raise ValueError(f"{len(body)} bytes do not fit into a frame, at most {MAX_FRAME_BYTES - 9}")
+    packet = [0, 0, 0, 0, servo, length & 0xFF, length >> 8, *body, 0, 0]
+    _handler().txPacket(sheet, packet)
+    return sheet.frame
+
+
+def build(servo: int, instruction: int, data: bytes = b"") -> bytes:
+    """One frame."""
+    body = bytes((instruction,)) + data
+    frame = framed(servo, body)
+    return frame if frame[7:-2] == stuffed(body) else framed(servo, stuffed(body))
+
+
+def words(*values: int) -> bytes:
+    """Two bytes of each number."""
+    return b"".join(value.to_bytes(2, "little") for value in values)
+
+
+def read(servo: int, address: int, length: int) -> bytes:
+    """Asks a servo for registers."""
+    return build(servo, Dynamixel2Instruction.READ, words(address, length))
+
+
+def write(servo: int, address: int, data: bytes) -> bytes:
+    """Writes registers of a servo, or of all (BROADCAST: no status comes back)."""
+    return build(servo, Dynamixel2Instruction.WRITE, words(address) + data)
+
+
+def sync_write(address: int, rows: Mapping[int, bytes]) -> bytes:
+    """Writes the same registers of several servos (id -> data, all of one length) in one frame."""
+    sizes = {len(data) for data in rows.values()}
+    if len(sizes) != 1:
+        raise ValueError(f"all rows of a sync write must be of one length, have {sorted(sizes)}")
+    data = b"".join(bytes((servo,)) + row for servo, row in rows.items())
+    return build(BROADCAST, Dynamixel2Instruction.SYNC_WRITE, words(address, sizes.pop()) + data)
+
+
+def sync_read(address: int, length: int, ids: Iterable[int]) -> bytes:
+    """Asks several servos for the same registers; each sends a status of its own."""
+    return build(BROADCAST, Dynamixel2Instruction.SYNC_READ, words(address, length) + bytes(ids))
+
+
+def fast_sync_read(address: int, length: int, ids: Iterable[int]) -> bytes:
+    """Asks several servos for the same registers; together they make one status."""
+    return build(BROADCAST, Dynamixel2Instruction.FAST_SYNC_READ, words(address, length) + bytes(ids))
+
+
+def fast_size(length: int, count: int) -> int:
+    """Bytes of the one status of a fast sync read."""
+    return 8 + count * (length + 4)
+
+
+def fast_rows(data: bytes, length: int) -> dict[int, bytes]:
+    """Servo id -> error byte and registers, from the one status of a fast sync read."""
+    starts = range(0, len(data) - 1 - length, length + 4)  # of error, id, registers, CRC so far
+    return {data[at + 1]: data[at : at + 1] + data[at + 2 : at + 2 + length] for at in starts}
+
+
+def goal_row(goal: int) -> bytes:
+    """Register GOAL."""
+    return goal.to_bytes(4, "little", signed=True)
+
+
+class Dynamixel2Decoder:
+    """Finds frames in bytes that come split anywhere; one broken frame takes no good one with it."""
+
+    def __init__(self, ids: Iterable[int] | None = None, size: int | None = None) -> None:
+        """Believes only statuses of these ids with `size` bytes after the instruction (None: any frame)."""
+        self._ids = frozenset(range(BROADCAST + 1) if ids is None else ids)
+        self._size = size
+        self._buffer = b""
+        self.bad = 0
+
+    def feed(self, data: bytes) -> list[FFPacket]:
+        """The packets that these bytes complete; the data of a status begin with the error byte."""
+        buffer = self._buffer + data
+        packets: list[FFPacket] = []
+        start = 0
+        while (at := buffer.find(HEADER, start)) >= 0 and len(buffer) >= at + 8:
+            length = int.from_bytes(buffer[at + 5 : at + 7], "little")
+            end = at + 7 + length
+            if not self._plausible(buffer[at + 4], length, buffer[at + 7]):
+                start = at + 1
+            elif len(buffer) < end:
+                break
+            elif (packet := self._packet(buffer[at:end])) is None:
+                self.bad += 1
+                start = at + 1
+            else:
+                packets.append(packet)
+                start = end
+        self._buffer = buffer[at:] if at >= 0 else tail(buffer[start:], HEADER)
+        return packets
+
+    def forget(self) -> None:
+        """Drops a frame that has not come to its end, as servos do after a pause on the line."""
+        self._buffer = b""
+
+    def _plausible(self, servo: int, length: int, instruction: int) -> bool:
+        if servo not in self._ids or not 3 <= length <= MAX_FRAME_BYTES:
+            return False
+        if self._size is None:
+            return True
+        plain = self._size + 3
+        return instruction == Dynamixel2Instruction.STATUS and plain <= length <= plain + self._size // 3
+
+    def _packet(self, frame: bytes) -> FFPacket | None:
+        if crc(frame[:-2]) != int.from_bytes(frame[-2:], "little"):
+            return None
+        body = frame[7:-2]
+        fast = frame[4] == BROADCAST and frame[7] == Dynamixel2Instruction.STATUS  # the one kind without stuffing
+        if not fast:
+            plain = unstuffed(body)
+            if stuffed(plain) != body:
+                return None
+            body = plain
+        return FFPacket(frame[4], body[0], body[1:]) if self._size in (None, len(body) - 1) else None

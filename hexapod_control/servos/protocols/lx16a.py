@@ -1,0 +1,228 @@
+"""LewanSoul/Hiwonder LX-16A and LX-224: `55 55 ID LEN CMD P... CHECKSUM`, 115200 baud. Raw units: 1000 over 240 deg.
+
+LEN counts LEN, CMD, P and CHECKSUM; CHECKSUM = ~(sum of everything from ID on); words are little-endian.
+A reply has the form of its request, with parameters; there is no error byte and no reply to a write.
+Source: Hiwonder, "LX-16A bus servo communication protocol".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
+
+from hexapod_control.servos.bus.bus_interface import BusTiming, RawScale, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.ff_frames import FFPacket, checksum, tail
+from hexapod_control.servos.bus.id_addressing import RELAX_REPEATS, TRIES, change_id, checked_ids, clamp_goal
+from hexapod_control.servos.bus.serial_port import Port
+from hexapod_control.servos.bus.transaction import BITS_PER_BYTE, ReplyTiming, Transaction
+
+SCALE = RawScale(unit="tick", low=0, high=1000, center=500, per_rad=1000 / math.radians(240.0))
+BAUD = 115200
+HEADER = b"\x55\x55"
+BROADCAST = 0xFE
+LAST_ID = 0xFD
+OVERHEAD = 6  # bytes of a frame without its parameters
+MAX_MOVE_MS = 30000  # [ms] of a move
+MODEL = "LX-16A or kin"  # they do not tell
+
+
+class Lx16aCommand(IntEnum):
+    """What a frame asks; the parameters behind it."""
+
+    MOVE = 1  # position 2, time 2 [ms]
+    MOVE_WAIT = 7  # the same, waits for START
+    START = 11
+    STOP = 12
+    ID_WRITE = 13  # 1
+    ID_READ = 14  # -> 1
+    OFFSET = 17  # int8
+    OFFSET_SAVE = 18
+    LIMITS_WRITE = 20  # low 2, high 2
+    LIMITS_READ = 21
+    VOLTAGE_LIMITS_WRITE = 22  # low 2, high 2 [mV]
+    VOLTAGE_LIMITS_READ = 23
+    TEMPERATURE_LIMIT_WRITE = 24  # 1 [degC]
+    TEMPERATURE_LIMIT_READ = 25
+    TEMPERATURE = 26  # -> 1 [degC]
+    VOLTAGE = 27  # -> 2 [mV]
+    POSITION = 28  # -> 2, with sign
+    TORQUE_WRITE = 31  # 1
+    TORQUE_READ = 32  # -> 1
+    LED = 33
+    FAULT_MASK_WRITE = 35  # bits: 0 temperature, 1 voltage, 2 stall; what the LED shows, not what is
+    FAULT_MASK_READ = 36
+
+
+ANSWERS = {  # quantity -> command and bytes of its answer
+    ServoQuantity.POSITION: (Lx16aCommand.POSITION, 2),
+    ServoQuantity.VOLTAGE: (Lx16aCommand.VOLTAGE, 2),
+    ServoQuantity.TEMPERATURE: (Lx16aCommand.TEMPERATURE, 1),
+}
+
+
+def build(servo: int, command: int, data: bytes = b"") -> bytes:
+    """One frame."""
+    body = bytes((servo, len(data) + 3, command)) + data
+    return HEADER + body + bytes((checksum(body),))
+
+
+def move(servo: int, goal: int, duration: float) -> bytes:
+    """Sends a servo to a goal [raw] within `duration` [s]."""
+    milliseconds = min(max(round(duration * 1000), 0), MAX_MOVE_MS)
+    return build(servo, Lx16aCommand.MOVE, goal.to_bytes(2, "little") + milliseconds.to_bytes(2, "little"))
+
+
+def torque(servo: int, state: int) -> bytes:
+    """Torque on (1) or off (0)."""
+    return build(servo, Lx16aCommand.TORQUE_WRITE, bytes((state,)))
+
+
+class Lx16aDecoder:
+    """Finds frames in bytes that come split anywhere; one broken frame takes no good one with it."""
+
+    def __init__(self, servo: int | None = None, command: int | None = None, size: int | None = None) -> None:
+        """Believes only frames of this servo and command with `size` bytes of parameters (None: any)."""
+        self._servo, self._command, self._size = servo, command, size
+        self._buffer = b""
+        self.bad = 0
+
+    def feed(self, data: bytes) -> list[FFPacket]:
+        """The packets that these bytes complete."""
+        buffer = self._buffer + data
+        packets: list[FFPacket] = []
+        start = 0
+        while (at := buffer.find(HEADER, start)) >= 0 and len(buffer) >= at + 5:
+            servo, length, command = buffer[at + 2 : at + 5]
+            end = at + 3 + length
+            if not self._plausible(servo, length, command):
+                start = at + 1
+            elif len(buffer) < end:
+                break
+            elif checksum(buffer[at + 2 : end - 1]) != buffer[end - 1]:
+                self.bad += 1
+                start = at + 1
+            else:
+                packets.append(FFPacket(servo, command, buffer[at + 5 : end - 1]))
+                start = end
+        self._buffer = buffer[at:] if at >= 0 else tail(buffer[start:], HEADER)
+        return packets
+
+    def forget(self) -> None:
+        """Drops a frame that has not come to its end, as servos do after a pause on the line."""
+        self._buffer = b""
+
+    def _plausible(self, servo: int, length: int, command: int) -> bool:
+        return (
+            servo <= BROADCAST
+            and length >= 3
+            and self._servo in (None, servo)
+            and self._command in (None, command)
+            and self._size in (None, length - 3)
+        )
+
+
+class Lx16aBus:
+    """An open bus of LX servos."""
+
+    scale = SCALE
+    can_read = ServoQuantity.POSITION | ServoQuantity.VOLTAGE | ServoQuantity.TEMPERATURE
+
+    def __init__(self, port: Port, ids: Sequence[int], wait: ReplyTiming | None = None) -> None:
+        """Talks to these ids over this port. Raises ValueError for ids no servo can have."""
+        self.ids = checked_ids(ids, LAST_ID)
+        self.exchange = Transaction(port, wait)
+        self.counters = self.exchange.counters
+
+    def identify(self) -> Mapping[int, str]:
+        """Those who answer. Raises BusError if nobody does."""
+        found = self.scan(self.ids)
+        if self.ids and not found:
+            raise self.exchange.nobody()
+        return found
+
+    def scan(self, ids: Iterable[int], tries: int = TRIES) -> dict[int, str]:
+        """Those of these ids who answer."""
+        return {servo: MODEL for servo in ids if self.ping(servo, tries) is not None}
+
+    def ping(self, servo: int, tries: int = TRIES) -> str | None:
+        """A name if the servo answers, else None."""
+        for _ in range(tries):
+            if self._ask(servo, Lx16aCommand.ID_READ, 1) is not None:
+                return MODEL
+        return None
+
+    def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
+        """Sends all moves in one write; there is no frame for several servos."""
+        if goals:
+            moves = [move(servo, clamp_goal(raw, SCALE), duration) for servo, raw in goals.items()]
+            self.exchange.send(b"".join(moves), len(moves))
+
+    def torque(self, ids: Sequence[int], on: bool) -> None:
+        """Switches torque in one write."""
+        if ids:
+            self.exchange.send(b"".join(torque(servo, int(on)) for servo in ids), len(ids))
+
+    def relax(self) -> None:
+        """Takes the torque of all servos by broadcast."""
+        for _ in range(RELAX_REPEATS):
+            self.exchange.send(torque(BROADCAST, 0))
+
+    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+        """Asks one servo after the other, one transaction per quantity; who misses one is not asked for the rest."""
+        readings: dict[int, ServoReading] = {}
+        for servo in ids:
+            told: dict[ServoQuantity, int] = {}
+            for quantity, (command, size) in ANSWERS.items():
+                if not what & quantity:
+                    continue
+                data = self._ask(servo, command, size)
+                if data is None:
+                    break
+                told[quantity] = int.from_bytes(data, "little", signed=quantity is ServoQuantity.POSITION)
+            if told:
+                millivolts = told.get(ServoQuantity.VOLTAGE)
+                readings[servo] = ServoReading(
+                    position=told.get(ServoQuantity.POSITION),
+                    voltage=None if millivolts is None else millivolts / 1000,
+                    temperature=told.get(ServoQuantity.TEMPERATURE),
+                )
+        return readings
+
+    def supply(self) -> tuple[float | None, float | None]:
+        """Nothing: there is no board; the servos tell their voltage themselves."""
+        return None, None
+
+    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+        """Wire time of `count` servos; the position alone is read unless said otherwise."""
+        sizes = [size for quantity, (_, size) in ANSWERS.items() if what & quantity]
+        second = BITS_PER_BYTE / self.exchange.port.baud
+        return BusTiming(
+            write=count * len(move(0, 0, 0.0)) * second,
+            read=count * sum(2 * OVERHEAD + size for size in sizes) * second
+            + count * len(sizes) * self.exchange.wait.return_delay,
+            turnarounds=count * len(sizes),
+        )
+
+    def set_id(self, old: int, new: int) -> None:
+        """Writes a new id into the EEPROM of a servo, which should be alone on the line. Raises BusError."""
+        order = build(old, Lx16aCommand.ID_WRITE, bytes((new & 0xFF,)))
+        change_id(self.ping, lambda: self.exchange.send(order), old, new, LAST_ID)
+
+    def recover(self, servo: int) -> None:
+        """Switches the torque off, which ends an overload."""
+        self.exchange.send(torque(servo, 0))
+
+    def close(self) -> None:
+        """Closes the port."""
+        self.exchange.port.close()
+
+    def _ask(self, servo: int, command: Lx16aCommand, size: int) -> bytes | None:
+        decoder = Lx16aDecoder(servo, command, size)
+        answer = self.exchange.ask(build(servo, command), [servo], OVERHEAD + size, decoder).get(servo)
+        return answer.data if answer else None
+
+
+def open_bus(port: Port, ids: Sequence[int], wait: ReplyTiming | None = None) -> Lx16aBus:
+    """A bus of LX servos."""
+    return Lx16aBus(port, ids, wait)

@@ -1,0 +1,224 @@
+"""Pololu Maestro, compact protocol, set to "USB Dual Port" in its control centre (it comes as "UART, detect baud").
+
+Only command bytes have the top bit set. Pulses go as quarter microseconds, low 7 bits first; replies have no frame.
+Enable the serial timeout and set the home of every channel to Off there: together they are the board's dead-man
+switch, since any error, a timeout too, sends the servos home.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntFlag
+
+from hexapod_control.servos.bus.bus_interface import BusTiming, ServoFault, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.pulse_board import (
+    SCALE,
+    PulseStaging,
+    WireTiming,
+    checked,
+    clamp,
+    runs,
+)
+from hexapod_control.servos.bus.serial_port import Port
+
+LAST_CHANNEL = 23  # channel
+DEVICE = 12  # number of a board in the Pololu protocol, as it comes
+TARGET, SPEED, POSITION, MOVING, TARGETS, ERRORS = 0x84, 0x87, 0x90, 0x93, 0x9F, 0xA1
+POLOLU = 0xAA  # begins a frame that names the device
+
+
+class MaestroError(IntFlag):
+    """The error word; reading clears it."""
+
+    NONE = 0
+    SIGNAL = 1
+    OVERRUN = 2
+    BUFFER_FULL = 4
+    CRC = 8
+    PROTOCOL = 16
+    TIMEOUT = 32
+
+
+# --- codec ------------------------------------------------------------------------------------------
+
+
+def crc7(data: bytes) -> int:
+    """The checksum byte: polynomial 0x91, low bit first."""
+    crc = 0
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc ^ 0x91) >> 1 if crc & 1 else crc >> 1
+    return crc
+
+
+@dataclass(frozen=True, slots=True)
+class MaestroForm:
+    """How frames look on this line: with a device number or without, with a checksum or without."""
+
+    device: int | None = None
+    crc: bool = False
+
+    def frame(self, command: int, *parameters: int) -> bytes:
+        """A frame. Parameters are 7 bits each."""
+        head = [command] if self.device is None else [POLOLU, self.device, command & 0x7F]
+        data = bytes([*head, *parameters])
+        return data + bytes([crc7(data)]) if self.crc else data
+
+
+COMPACT = MaestroForm()
+
+
+def split(value: int) -> tuple[int, int]:
+    """14 bits, low 7 first."""
+    return value & 0x7F, value >> 7 & 0x7F
+
+
+def target(channel: int, pulse: float, form: MaestroForm = COMPACT) -> bytes:
+    """One channel's pulse [us], clamped; 0 stops its pulses."""
+    return form.frame(TARGET, channel, *split(_quarters(pulse)))
+
+
+def targets(first: int, pulses: Sequence[float], form: MaestroForm = COMPACT) -> bytes:
+    """Pulses [us], clamped, of neighbouring channels; 0 stops them. Not on the Micro Maestro."""
+    values = [part for pulse in pulses for part in split(_quarters(pulse))]
+    return form.frame(TARGETS, len(pulses), first, *values)
+
+
+def speed(channel: int, quarters: int, form: MaestroForm = COMPACT) -> bytes:
+    """Speed limit of a channel in quarter microseconds per 10 ms; 0 is none."""
+    return form.frame(SPEED, channel, *split(quarters))
+
+
+def query_position(channel: int, form: MaestroForm = COMPACT) -> bytes:
+    """Asks the pulse that is sent: two bytes, low first, quarter microseconds."""
+    return form.frame(POSITION, channel)
+
+
+def query_moving(form: MaestroForm = COMPACT) -> bytes:
+    """Asks whether a servo moves under a speed limit: one byte, 0 or 1."""
+    return form.frame(MOVING)
+
+
+def query_errors(form: MaestroForm = COMPACT) -> bytes:
+    """Asks the error word: two bytes, low first."""
+    return form.frame(ERRORS)
+
+
+def _quarters(pulse: float) -> int:
+    return 4 * clamp(pulse) if pulse else 0
+
+
+def words(reply: bytes) -> list[int]:
+    """The 16 bit words of a reply."""
+    return [low | high << 8 for low, high in zip(reply[::2], reply[1::2], strict=False)]
+
+
+# --- bus ---------------------------------------------------------------------------------------------
+
+
+class MaestroBus:
+    """Servos on a Maestro. `read` gives the pulses that are sent, not positions; FAULT is the board's error word.
+
+    After an error the board has sent all servos home (off): the word is the only way to know. `duration` is left to
+    the driver, which sends goals often. A servo gets its first pulse when `torque` is switched on for it.
+    """
+
+    scale = SCALE
+    can_read = ServoQuantity.FAULT
+
+    def __init__(self, port: Port, ids: Sequence[int], *, device: int | None = None, crc: bool = False) -> None:
+        """`device` number for frames in the Pololu form, `crc` as set in the control centre."""
+        self.ids = checked(ids, LAST_CHANNEL, "Maestro")
+        self._wire = WireTiming(port)
+        self.counters = self._wire.counters
+        self._staging = PulseStaging(self.ids)
+        self._form = MaestroForm(device, crc)
+        self.errors = MaestroError.NONE  # kept until `relax` or torque on: the board forgets them when they are read
+
+    def identify(self) -> Mapping[int, str]:
+        """Asks for the error word, and clears what the noise of opening has left there."""
+        question = query_errors(self._form)
+        for _ in range(3):
+            reply = self._wire.ask(question, 2)
+            if len(reply) == 2 and reply[0] != question[0]:  # it may be an echo
+                self.counters.received += 1
+                return dict.fromkeys(self.ids, "hobby servo on a Maestro")
+        raise self._wire.refusal(
+            question,
+            [question],
+            'no Maestro answers: set its serial mode to "USB Dual Port" in the Maestro Control Center, use the command '
+            "port (the first of its two), and check that the CRC setting is the same on both sides",
+        )
+
+    def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
+        """Sends the goals of those that have torque; the others are staged."""
+        sent = {i: pulse for i, pulse in self._staging.stage(goals).items() if i in self._staging.on}
+        self._send(sent)
+
+    def _send(self, pulses: Mapping[int, int]) -> None:
+        if pulses:
+            self._wire.send(b"".join(targets(first, row, self._form) for first, row in runs(pulses)))
+
+    def torque(self, ids: Sequence[int], on: bool) -> None:
+        """Gives these servos the pulse that was staged, or none. Raises BusError if one has no goal."""
+        if on:
+            self._staging.check(ids)
+            self.errors = MaestroError.NONE
+            self._staging.on.update(ids)
+            self._send({i: self._staging.goals[i] for i in ids})
+        else:
+            self._staging.on.difference_update(ids)
+            self._send(dict.fromkeys(ids, 0))
+
+    def relax(self) -> None:
+        """No pulse for any servo, three times."""
+        self._staging.clear()
+        self.errors = MaestroError.NONE
+        for _ in range(3):
+            self._send(dict.fromkeys(self.ids, 0))
+
+    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+        """The pulses that are sent [us] and, the same for all, whether the board has had an error."""
+        fault = self._errors(ids) if ServoQuantity.FAULT in what else ServoFault.NONE
+        if fault is None or not self._wire.settled():
+            return {}
+        if ServoQuantity.POSITION not in what:
+            return {i: ServoReading(fault=fault) for i in ids} if ServoQuantity.FAULT in what else {}
+        reply = self._wire.ask(b"".join(query_position(i, self._form) for i in ids), 2 * len(ids))
+        found = [round(word / 4) for word in words(reply)]
+        good = len(reply) == 2 * len(ids) and all(p == 0 or SCALE.low <= p <= SCALE.high for p in found)
+        self._wire.judge(ids, good)
+        if not good:  # one byte lost shifts all: none of them can be trusted
+            self.counters.bad += len(reply) == 2 * len(ids)
+            return {}
+        return {i: ServoReading(position=p, fault=fault) for i, p in zip(ids, found, strict=True) if p}
+
+    def _errors(self, ids: Sequence[int]) -> ServoFault | None:
+        if not self._wire.settled():
+            return None
+        reply = self._wire.ask(query_errors(self._form), 2)
+        self._wire.judge(ids, len(reply) == 2)
+        if len(reply) < 2:
+            return None
+        self.errors |= MaestroError(words(reply)[0] & 0x3F)
+        return ServoFault.OTHER if self.errors else ServoFault.NONE
+
+    def supply(self) -> tuple[float | None, float | None]:
+        """It cannot tell."""
+        return None, None
+
+    def answers(self) -> bool | None:
+        """Whether the board answers; None if it cannot be asked now."""
+        return self._errors(()) is not None if self._wire.settled() else None
+
+    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+        """All in one row of channels."""
+        write = len(targets(0, [SCALE.center] * count, self._form))
+        read = count * (len(query_position(0, self._form)) + 2)
+        return BusTiming(self._wire.seconds(write), self._wire.seconds(read), 1)
+
+    def close(self) -> None:
+        """Closes the port."""
+        self._wire.port.close()

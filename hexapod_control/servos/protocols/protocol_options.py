@@ -1,0 +1,81 @@
+"""`servos.options` of a robot file: what a protocol lets its user say, one table row per key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hexapod_control.config import schema
+from hexapod_control.config.document import DocumentEntry
+from hexapod_control.config.schema import NumberRow, did_you_mean, refuse_unknown, spell
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceOption:
+    """One of some words, and what the bus takes for each."""
+
+    key: str
+    words: Mapping[str, object]
+    what: str
+
+    @property
+    def bound(self) -> str:
+        """What the row demands, in words."""
+        return f"must be one of {', '.join(self.words)}"
+
+    def value(self, entry: DocumentEntry) -> object:
+        """What the bus takes. Raises RobotFileError."""
+        word = entry.value if isinstance(entry.value, str) else spell(entry.value)
+        if word not in self.words:
+            raise entry.error(f"is {spell(entry.value)}", self.bound, did_you_mean(word, list(self.words)) or self.what)
+        return self.words[word]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureOption:
+    """A number within [lower, upper]."""
+
+    key: str
+    lower: float
+    upper: float
+    unit: str
+    what: str
+
+    @property
+    def _row(self) -> NumberRow:
+        return NumberRow(self.key, 1, self.lower, self.upper, self.unit, self.what)
+
+    @property
+    def bound(self) -> str:
+        """What the row demands, in words."""
+        return schema.bound(self._row).rstrip()
+
+    def value(self, entry: DocumentEntry) -> object:
+        """The number. Raises RobotFileError."""
+        return schema.value(entry, self._row)
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterOption(MeasureOption):
+    """A whole number."""
+
+    def value(self, entry: DocumentEntry) -> object:
+        """The number. Raises RobotFileError."""
+        number = MeasureOption.value(self, entry)
+        assert isinstance(number, float)
+        if number != int(number):
+            raise entry.error(f"is {number:g}", "must be a whole number", self.what)
+        return int(number)
+
+
+ProtocolOption = ChoiceOption | MeasureOption
+SWITCH: Mapping[str, object] = {"true": True, "false": False}
+
+
+def values(entry: DocumentEntry, known: Sequence[ProtocolOption]) -> dict[str, object]:
+    """What the file says, as the bus takes it. Raises RobotFileError."""
+    if not known:
+        raise entry.error("is unknown", "this protocol has no options", "leave it out")
+    rows = {row.key: row for row in known}
+    refuse_unknown(entry, dict.fromkeys(rows))
+    return {name: rows[name].value(child) for name, child in entry.children.items()}

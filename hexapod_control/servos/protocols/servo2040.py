@@ -1,0 +1,289 @@
+"""Pimoroni Servo2040 with the "Chica" firmware or its fork.
+
+SET is `D3 start count values`, GET `C7 start count`; values are 14 bits, low 7 first, and only command bytes have the
+top bit set. A frame goes out in ONE write: the board waits 100 us for a byte, fills up a short frame with anything and
+executes it. One relay feeds all servos, and a servo without a goal snaps to the middle when it closes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from hexapod_control.servos.bus.bus_interface import BusTiming, ServoFault, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.pulse_board import (
+    SCALE,
+    PulseStaging,
+    WireTiming,
+    checked,
+    clamp,
+    runs,
+)
+from hexapod_control.servos.bus.serial_port import Port
+
+SET, GET = 0xD3, 0xC7
+SERVOS, TOUCH, CURRENT, VOLTAGE, RELAY, LATCH = 18, 18, 24, 25, 26, 27  # indices; servos are 0 to 17
+LAST_CHANNEL = SERVOS - 1
+VALUE_BITS = 14  # bits of a value
+
+
+class Servo2040Dialect(Enum):
+    """Which firmware; told apart by the length of a GET reply."""
+
+    ORIGINAL = "original"  # no checksum, raw converter counts
+    FORK = "fork"  # checksum after every GET reply, centivolts and centiamperes, over-current latch at index 27
+
+    @property
+    def checksum(self) -> int:
+        """Bytes after a GET reply."""
+        return int(self is Servo2040Dialect.FORK)
+
+    def volts(self, raw: int) -> float:
+        """Supply voltage [V]."""
+        return raw * 0.01 if self is Servo2040Dialect.FORK else raw / 310.3
+
+    def amperes(self, raw: int) -> float:
+        """Supply current [A]."""
+        return raw * 0.01 if self is Servo2040Dialect.FORK else (raw - 512) * 0.0814
+
+
+# --- codec -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Servo2040Frame:
+    """`command` SET or GET, the first index, how many, and the values where the frame has them."""
+
+    command: int
+    start: int
+    count: int
+    values: tuple[int, ...] = ()
+
+
+def checksum(data: bytes) -> int:
+    """The fork's: XOR of all before, top bit set."""
+    total = 0
+    for byte in data:
+        total ^= byte
+    return total | 0x80
+
+
+def frame(command: int, start: int, values: Sequence[int]) -> bytes:
+    """A frame with values of 14 bits. Raises ValueError for values or indices that do not fit."""
+    if not all(0 <= value < 1 << VALUE_BITS for value in values) or not 0 <= start <= 127 or len(values) > 127:
+        raise ValueError(f"values of {VALUE_BITS} bits and indices to 127 fit into a frame, not {values} from {start}")
+    return bytes([command, start, len(values), *(part for v in values for part in (v & 0x7F, v >> 7))])
+
+
+def set_goals(start: int, pulses: Sequence[float]) -> bytes:
+    """Pulses [us], clamped, of neighbouring servos."""
+    return frame(SET, start, [clamp(pulse) for pulse in pulses])
+
+
+def relay(on: bool) -> bytes:
+    """Switches what feeds the servos."""
+    return frame(SET, RELAY, [int(on)])
+
+
+def query(start: int, count: int) -> bytes:
+    """Asks values."""
+    return bytes([GET, start, count])
+
+
+def reply(dialect: Servo2040Dialect, start: int, values: Sequence[int]) -> bytes:
+    """What the board answers to GET."""
+    data = frame(GET, start, values)
+    return data + bytes([checksum(data)]) if dialect.checksum else data
+
+
+class Servo2040Decoder:
+    """Frames out of bytes that may be split anywhere; a command byte always begins a new one. `bad` are left out."""
+
+    def __init__(self, end: Servo2040Dialect | None = None) -> None:
+        """None: what the board hears (SET with values, GET without); a dialect: its GET replies."""
+        self._end = end
+        self._data = bytearray()
+        self.bad = 0
+
+    def feed(self, data: bytes) -> list[Servo2040Frame]:
+        """Frames that are complete now."""
+        found = []
+        for byte in data:
+            if byte & 0x80 and not self._checksum_is_next():
+                self.bad += bool(self._data)
+                self._data.clear()
+            if not self._data and byte not in ((GET,) if self._end else (SET, GET)):
+                self.bad += 1
+                continue
+            self._data.append(byte)
+            if len(self._data) == self._size():
+                found += self._finished()
+        return found
+
+    @property
+    def pending(self) -> bool:
+        """Whether a frame has begun and not ended."""
+        return bool(self._data)
+
+    def _body(self) -> int:
+        """Bytes without a checksum, as far as they are known."""
+        valued = self._end is not None or self._data[0] == SET
+        return 3 + (2 * self._data[2] if valued and len(self._data) > 2 else 0)
+
+    def _size(self) -> int:
+        return self._body() + (self._end.checksum if self._end else 0) if len(self._data) > 2 else -1
+
+    def _checksum_is_next(self) -> bool:
+        return bool(self._end and self._end.checksum) and len(self._data) == self._size() - 1
+
+    def _finished(self) -> list[Servo2040Frame]:
+        body, rest = bytes(self._data[: self._body()]), bytes(self._data[self._body() :])
+        self._data.clear()
+        if rest and rest[0] != checksum(body):
+            self.bad += 1
+            if rest[0] == GET:
+                self._data.append(GET)
+            return []
+        values = tuple(low | high << 7 for low, high in zip(body[3::2], body[4::2], strict=True))
+        return [Servo2040Frame(body[0], body[1], body[2], values)]
+
+
+# --- bus ---------------------------------------------------------------------------------------------
+
+
+class Servo2040Bus:
+    """Servos on a Servo2040. `read` gives the pulses that are sent, not positions.
+
+    The relay is the only torque switch: it closes for all when torque is switched on for any, which needs a goal for
+    every servo, and opens when no servo is left on. The fork's over-current latch is read as Fault.CURRENT of all.
+    """
+
+    scale = SCALE
+
+    def __init__(self, port: Port, ids: Sequence[int], *, dialect: Servo2040Dialect | None = None) -> None:
+        """The dialect is found out by `identify`, or by the first question, if it is not given."""
+        self.ids = checked(ids, LAST_CHANNEL, "Servo2040")
+        self._wire = WireTiming(port)
+        self.counters = self._wire.counters
+        self._staging = PulseStaging(self.ids)
+        self.dialect = dialect
+        self.can_read = ServoQuantity.FAULT if dialect is Servo2040Dialect.FORK else ServoQuantity.NONE
+
+    def identify(self) -> Mapping[int, str]:
+        """Finds out the dialect, or whether the one that was given gets answers."""
+        given, dialect = self.dialect, self._dialect()
+        if dialect is None or (given and not any(self._asked(given, CURRENT, 2) for _ in range(4))):
+            also = f"; or it does not speak the dialect {given.value}: leave options.dialect out" if given else ""
+            question = query(CURRENT, 2)
+            raise self._wire.refusal(
+                question,
+                [question, 2 * question],  # an answer begins like its question
+                f"no Servo2040 answers: it needs the Chica firmware, and its port must be the board's own USB{also}",
+            )
+        return dict.fromkeys(self.ids, f"hobby servo on a Servo2040, {dialect.value} firmware")
+
+    def _dialect(self) -> Servo2040Dialect | None:
+        """Asks for two values: 7 bytes come back, twice (one may have lost its end), or 8 with a checksum."""
+        request, size, plain = query(CURRENT, 2), 7, 0
+        for _ in range(0 if self.dialect else 4):
+            answer = self._wire.ask(request, size + 1)
+            if self._decoded(answer, Servo2040Dialect.FORK, request):
+                self.dialect, self.can_read = Servo2040Dialect.FORK, ServoQuantity.FAULT
+                break
+            if len(answer) == size and self._decoded(answer, Servo2040Dialect.ORIGINAL, request):
+                self._wire.ignore_missing_reply()  # the byte that never comes is no loss
+                plain += 1
+            if plain == 2:
+                self.dialect = Servo2040Dialect.ORIGINAL
+                break
+        return self.dialect
+
+    def _ask(self, start: int, count: int) -> tuple[int, ...]:
+        """Values of neighbouring indices; none if the reply is missing or wrong, or one before may still come."""
+        dialect = self._dialect() if self._wire.settled() else None
+        return self._asked(dialect, start, count) if dialect else ()
+
+    def _asked(self, dialect: Servo2040Dialect, start: int, count: int) -> tuple[int, ...]:
+        request, size = query(start, count), 3 + 2 * count + dialect.checksum
+        answer = self._wire.ask(request, size)
+        found = self._decoded(answer, dialect, request)
+        self.counters.bad += len(answer) == size and not found
+        return found
+
+    @staticmethod
+    def _decoded(answer: bytes, dialect: Servo2040Dialect, request: bytes) -> tuple[int, ...]:
+        for found in Servo2040Decoder(dialect).feed(answer):
+            if bytes([found.command, found.start, found.count]) == request:
+                return found.values
+        return ()
+
+    def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
+        """Sends goals; without torque the board keeps them for later. `duration` is left to the driver."""
+        self._send(self._staging.stage(goals))
+
+    def _send(self, pulses: Mapping[int, int]) -> None:
+        if pulses:
+            self._wire.send(b"".join(set_goals(first, row) for first, row in runs(pulses)))
+
+    def torque(self, ids: Sequence[int], on: bool) -> None:
+        """Closes the relay, or opens it with the last servo. Raises BusError if any servo has no goal."""
+        if on and ids:
+            self._staging.check(self.ids)
+            if not self._staging.on:
+                self._send(self._staging.goals)  # again: one of the frames may have been lost
+                self._wire.send(relay(True))
+            self._staging.on.update(ids)
+        elif not on:
+            self._staging.on.difference_update(ids)
+            if not self._staging.on:
+                self._wire.send(relay(False))
+
+    def relax(self) -> None:
+        """Opens the relay, three times."""
+        self._staging.clear()
+        for _ in range(3):
+            self._wire.send(relay(False))
+
+    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+        """The pulses that are sent [us] and the fork's latch."""
+        latch: tuple[int, ...] = (0,)
+        if what & self.can_read:
+            latch = self._ask(LATCH, 1)
+            self._wire.judge(ids, bool(latch))
+        if not latch or not what & (self.can_read | ServoQuantity.POSITION):
+            return {}
+        fault = ServoFault.CURRENT if latch[0] else ServoFault.NONE
+        if ServoQuantity.POSITION not in what:
+            return {i: ServoReading(fault=fault) for i in ids}
+        sent = self._sent(ids)
+        return {i: ServoReading(position=pulse, fault=fault) for i, pulse in sent.items()}
+
+    def _sent(self, ids: Sequence[int]) -> dict[int, int]:
+        """The pulses [us] of servos that have a goal."""
+        sent: dict[int, int] = {}
+        for first, row in runs(dict.fromkeys(ids, 0)):
+            found = self._ask(first, len(row))
+            self._wire.judge(range(first, first + len(row)), bool(found))
+            sent.update((first + i, pulse) for i, pulse in enumerate(found) if SCALE.low <= pulse <= SCALE.high)
+        return sent
+
+    def supply(self) -> tuple[float | None, float | None]:
+        """Voltage [V] and current [A] of the board."""
+        found = self._ask(CURRENT, 2)
+        if not found or self.dialect is None:
+            return None, None
+        return self.dialect.volts(found[1]), self.dialect.amperes(found[0])
+
+    def answers(self) -> bool | None:
+        """Whether the board answers; None if it cannot be asked now."""
+        return bool(self._ask(CURRENT, 2)) if self._wire.settled() else None
+
+    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+        """Reading is voltage and current: the board has nothing to tell about its servos."""
+        write, size = len(set_goals(0, [SCALE.center] * count)), 7 + (self.dialect.checksum if self.dialect else 0)
+        return BusTiming(self._wire.seconds(write), self._wire.seconds(len(query(CURRENT, 2)) + size), 1)
+
+    def close(self) -> None:
+        """Closes the port."""
+        self._wire.port.close()

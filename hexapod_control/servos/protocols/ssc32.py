@@ -1,0 +1,188 @@
+"""SSC-32, SSC-32U and boards that speak their ASCII lines, such as firmware/ssc32_mega.
+
+A line ends with CR and is executed then. There is no checksum and the replies have no frame: ESC throws an unfinished
+line away, and what is read is counted. † from memory of the manual, not verified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hexapod_control.servos.bus.bus_interface import BusTiming, ServoFault, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.pulse_board import SCALE, PulseStaging, WireTiming, checked, clamp
+from hexapod_control.servos.bus.serial_port import Port
+
+ESC = b"\x1b"
+LAST_CHANNEL = 31  # channel
+MAX_MOVE_MS = 65535  # [ms] that T takes
+VOLT = 5.0 / 256.0  # [V] per count of an analog input
+BOOT_TIME = (
+    5.0  # [s] an Arduino takes at most after its port was opened; bytes in the meantime would keep it from starting
+)
+TRY_TIMEOUT = 0.25  # [s]
+
+# --- codec ------------------------------------------------------------------------------------------
+
+
+def move(pulses: Mapping[int, float], duration: float = 0.0) -> bytes:
+    """A group move within `duration` [s]; 0 is without T, as fast as the servos can. Pulses [us] are clamped."""
+    time = f"T{min(max(round(duration * 1000.0), 1), MAX_MOVE_MS)}" if duration > 0.0 else ""
+    return ("".join(f"#{i}P{clamp(pulse)}" for i, pulse in pulses.items()) + time + "\r").encode()
+
+
+def off(ids: Sequence[int]) -> bytes:
+    """No pulse for these channels."""
+    return ("".join(f"#{i}L" for i in ids) + "\r").encode()
+
+
+def stop(channel: int) -> bytes:
+    """Halts a channel where it is."""
+    return f"STOP{channel}\r".encode()
+
+
+def query_pulses(ids: Sequence[int]) -> bytes:
+    """Asks what pulses are sent; one byte per channel, see `pulses`."""
+    return ("".join(f"QP{i}" for i in ids) + "\r").encode()
+
+
+def query_moving() -> bytes:
+    """Asks whether the last group move is done (`.`) or not (`+`)."""
+    return b"Q\r"
+
+
+def query_analog(inputs: str) -> bytes:
+    """Asks analog inputs (`A` to `H`); one byte each, times VOLT."""
+    return ("".join(f"V{letter}" for letter in inputs) + "\r").encode()
+
+
+def pulses(reply: bytes) -> list[int]:
+    """Pulses [us], 0 where there is none."""
+    return [10 * byte for byte in reply]
+
+
+# --- bus ---------------------------------------------------------------------------------------------
+
+
+class Ssc32Bus:
+    """Servos on an SSC-32. `read` gives the pulses that are sent, not positions, hence `can_read` is empty.
+
+    The board has no torque switch: a servo gets its first pulse, without T †, when `torque` is switched on for it.
+    """
+
+    scale = SCALE
+    can_read = ServoQuantity.NONE
+
+    def __init__(self, port: Port, ids: Sequence[int], *, battery: str = "", divider: float = 1.0) -> None:
+        """The battery is on analog input `battery` (`A` to `H`) behind a divider: battery = divider * input [V]."""
+        self.ids = checked(ids, LAST_CHANNEL, "SSC-32")
+        if battery and battery not in tuple("ABCDEFGH"):
+            raise ValueError(f"battery is an analog input from A to H, is {battery!r}")
+        self._wire = WireTiming(port)
+        self.counters = self._wire.counters
+        self._staging = PulseStaging(self.ids)
+        self._battery, self._divider, self._warm = battery, divider, False
+        self._unsure = True  # there may be half a line on the board
+
+    def identify(self) -> Mapping[int, str]:
+        """Asks; if there is no answer, waits in silence for a board that the port has reset, and asks again."""
+        for silence in (0.0, BOOT_TIME, 0.0, 0.0):
+            if silence:
+                self._wire.listen(silence)
+            self._unsure = True
+            reply = self._wire.ask(self._frame(query_moving()), 1, TRY_TIMEOUT)
+            if reply in (b".", b"+"):
+                self.counters.received += 1
+                return dict.fromkeys(self.ids, "hobby servo on an SSC-32")
+            self.counters.bad += bool(reply)
+            if reply:  # and the rest of it, which may end like an answer
+                self._wire.drain()
+        raise self._wire.refusal(
+            query_moving(),
+            [query_moving()],
+            f"no SSC-32 answers at {self._wire.port.baud} baud: check power, the VL jumper and the baud "
+            "(an SSC-32U comes with 9600, our Arduino sketch has 115200)",
+        )
+
+    def _frame(self, frame: bytes) -> bytes:
+        """The frame, after an ESC if the board may hold half a line."""
+        unsure, self._unsure = self._unsure, False
+        return ESC + frame if unsure else frame
+
+    def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
+        """Sends the goals of those that have torque; the others are staged."""
+        sent = {i: pulse for i, pulse in self._staging.stage(goals).items() if i in self._staging.on}
+        if sent:
+            self._wire.send(self._frame(move(sent, duration)))
+
+    def torque(self, ids: Sequence[int], on: bool) -> None:
+        """Gives these servos the pulse that was staged, or none. Raises BusError if one has no goal."""
+        if not ids:
+            return
+        if not on:
+            self._staging.on.difference_update(ids)
+            self._wire.send(self._frame(off(ids)))
+            return
+        self._staging.check(ids)
+        fresh = {i: self._staging.goals[i] for i in ids if i not in self._staging.on}
+        self._staging.on.update(ids)
+        if fresh:
+            self._wire.send(self._frame(move(fresh)))
+
+    def relax(self) -> None:
+        """No pulse for any servo, three times."""
+        self._staging.clear()
+        for _ in range(3):
+            self._unsure = True
+            self._wire.send(self._frame(off(self.ids)))
+
+    def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
+        """The pulses that are sent [us, steps of 10]; servos without a pulse are missing. One reply for all."""
+        if not ids or ServoQuantity.POSITION not in what or not self._wire.settled():
+            return {}
+        reply = self._wire.ask(self._frame(query_pulses(ids)), len(ids))
+        sent = pulses(reply)
+        good = len(reply) == len(ids) and all(p == 0 or SCALE.low <= p <= SCALE.high for p in sent)
+        self._wire.judge(ids, good)
+        if not good:
+            self.counters.bad += len(reply) == len(ids)
+            self._unsure = True
+            return {}
+        return {i: ServoReading(position=p, fault=ServoFault.NONE) for i, p in zip(ids, sent, strict=True) if p}
+
+    def supply(self) -> tuple[float | None, float | None]:
+        """The battery [V], where an input is wired to it; the first reading of an input is not valid."""
+        if not self._battery or not self._wire.settled():
+            return None, None
+        request = query_analog(self._battery)
+        if not self._warm:
+            self._warm = len(self._wire.ask(self._frame(request), 1)) == 1
+            if not self._warm:
+                self._unsure = True
+                return None, None
+        reply = self._wire.ask(self._frame(request), 1)
+        if not reply:
+            self._unsure = True
+            return None, None
+        self.counters.received += 1
+        return reply[0] * VOLT * self._divider, None
+
+    def answers(self) -> bool | None:
+        """Whether the board answers; None if it cannot be asked now."""
+        if not self._wire.settled():
+            return None
+        reply = self._wire.ask(self._frame(query_moving()), 1)
+        good = reply in (b".", b"+")
+        self.counters.received += good
+        self.counters.bad += bool(reply) and not good
+        self._unsure |= not good
+        return good
+
+    def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
+        """With T20 and four-digit pulses."""
+        write = len(move(dict.fromkeys(range(count), SCALE.center), 0.02))
+        read = len(query_pulses(range(count))) + count
+        return BusTiming(self._wire.seconds(write), self._wire.seconds(read), 1)
+
+    def close(self) -> None:
+        """Closes the port."""
+        self._wire.port.close()

@@ -1,0 +1,83 @@
+"""Radians to raw units of a servo and back: one formula, `raw = center + direction * units * (q - q_center - trim)`.
+
+A mirrored leg differs by `direction` alone. The units per radian may differ on both sides of the centre.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hexapod_control.core.kinematics.arrays import Array, read_only
+
+ROUNDING = 1e-6  # [rad] beyond a limit that is no clamp
+
+
+@dataclass(frozen=True, slots=True)
+class JointCalibration:
+    """One joint on its servo."""
+
+    joint: str  # name, e.g. left_front_coxa_joint
+    id: int
+    center: float  # [raw] at q_center + trim
+    direction: int  # +1 or -1: raw units grow or fall with the angle
+    units_per_rad: float  # [raw/rad] above the centre
+    units_per_rad_neg: float  # [raw/rad] below the centre
+    q_center: float  # [rad]
+    trim: float  # [rad]
+    low: int  # [raw] least goal
+    high: int  # [raw] greatest goal
+    lower: float  # [rad] limits of the joint
+    upper: float
+
+    def raw(self, angle: float) -> float:
+        """Raw position, not clamped, of an angle [rad]."""
+        way = angle - self.q_center - self.trim
+        units = self.units_per_rad if way >= 0.0 else self.units_per_rad_neg
+        return self.center + self.direction * units * way
+
+    def angle(self, raw: float) -> float:
+        """Angle [rad] of a raw position."""
+        way = self.direction * (raw - self.center)
+        return self.q_center + self.trim + way / (self.units_per_rad if way >= 0.0 else self.units_per_rad_neg)
+
+    def rate(self, raw: float, speed: float) -> float:
+        """Angular speed [rad/s] of a raw speed at a raw position."""
+        way = self.direction * (raw - self.center)
+        return self.direction * speed / (self.units_per_rad if way >= 0.0 else self.units_per_rad_neg)
+
+
+class UnitConverter:
+    """Whole rows of joints, clamped to the joint limits, then to the raw limits; clamps are counted per joint."""
+
+    def __init__(self, joints: Sequence[JointCalibration]) -> None:
+        """Joints in row order, three per leg."""
+        self.joints = tuple(joints)
+        self.ids = tuple(joint.id for joint in joints)
+        self.clamps = [0] * len(self.joints)
+
+    def goals(self, row: Array, slack: Array | None = None) -> dict[int, int]:
+        """Raw goals by servo id of joints (n, 3) [rad]; a joint whose angle is not finite has none.
+
+        `slack` (n, 3) [rad] is by how much a joint may be outside its limits, because it was found there.
+        """
+        found: dict[int, int] = {}
+        more = [0.0] * len(self.joints) if slack is None else np.ravel(slack).tolist()
+        for index, (joint, angle) in enumerate(zip(self.joints, np.ravel(row).tolist(), strict=True)):
+            if not math.isfinite(angle):
+                self.clamps[index] += 1
+                continue
+            inside = min(max(angle, joint.lower - more[index]), joint.upper + more[index])
+            raw = joint.raw(inside)
+            goal = min(max(round(raw), joint.low), joint.high)
+            self.clamps[index] += abs(inside - angle) > ROUNDING or abs(goal - raw) > 0.5 + ROUNDING
+            found[joint.id] = goal
+        return found
+
+    def row(self, positions: Sequence[float]) -> Array:
+        """Joints (n, 3) [rad] of raw positions in row order."""
+        angles = [joint.angle(raw) for joint, raw in zip(self.joints, positions, strict=True)]
+        return read_only(np.array(angles).reshape(-1, 3))

@@ -1,0 +1,149 @@
+"""`servos.joints` of a robot file: which servo turns which joint, and how its raw units become radians."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Protocol
+
+from hexapod_control.config.document import DocumentEntry
+from hexapod_control.config.schema import NumberRow, refuse_unknown, require, value
+from hexapod_control.core.names import JOINTS, joint_name
+from hexapod_control.core.robot import Joint, Robot
+from hexapod_control.servos.bus.bus_interface import RawScale
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+
+_UNITS = 1e6
+_ROWS = (
+    NumberRow("id", 1, 0.0, 253.0, "", "a whole number, every servo its own"),
+    NumberRow("direction", 1, -1.0, 1.0, "", "1, or -1 for a servo that turns the other way"),
+    NumberRow("center", 1, -_UNITS, _UNITS, "raw units", "where the joint is at q_center_deg"),
+    NumberRow("units_per_rad", 1, 1.0, _UNITS, "raw units per rad", "direction says the sign"),
+    NumberRow("units_per_rad_neg", 1, 1.0, _UNITS, "raw units per rad", "direction says the sign"),
+    NumberRow("q_center_deg", 1, -180.0, 180.0, "deg", "degrees"),
+    NumberRow("trim_deg", 1, -45.0, 45.0, "deg", "degrees"),
+    NumberRow("low", 1, -_UNITS, _UNITS, "raw units", "least goal the servo gets"),
+    NumberRow("high", 1, -_UNITS, _UNITS, "raw units", "greatest goal the servo gets"),
+)
+_REQUIRED = ("id", "direction")
+_ROOM = 0.98  # of a standard servo's range that the joint's may take
+
+
+class JointUnits(Protocol):
+    """A protocol's raw units and ids."""
+
+    @property
+    def scale(self) -> RawScale:
+        """Raw units."""
+
+    @property
+    def ids(self) -> range:
+        """That a servo can have."""
+
+
+def _each(robot: Robot) -> Iterator[tuple[str, str, Joint]]:
+    for leg in robot.legs:
+        for name, joint in zip(JOINTS, leg.joints, strict=True):
+            yield leg.name, name, joint
+
+
+def calibrations(section: DocumentEntry, robot: Robot, kind: JointUnits) -> tuple[JointCalibration, ...]:
+    """One calibration per joint in row order from the section `servos`. Raises RobotFileError."""
+    joints = section.children.get("joints")
+    if joints is None:
+        raise section.error("is missing", "must be a section with every leg", below="joints")
+    leg_keys = {name: dict.fromkeys(row.key for row in _ROWS) for name in JOINTS}
+    refuse_unknown(joints, {leg: leg_keys for leg in robot.leg_names})
+    found: list[JointCalibration] = []
+    taken: dict[int, DocumentEntry] = {}
+    for leg, name, joint in _each(robot):
+        entry = joints.children.get(leg)
+        if entry is None:
+            raise joints.error("is missing", f"must have {', '.join(JOINTS)}", "every leg is required", below=leg)
+        if name not in entry.children:
+            raise entry.error("is missing", "must have id and direction", "every joint is required", below=name)
+        place = entry.children[name]
+        calibration = _calibration(place, joint_name(leg, name), joint, kind)
+        other = taken.setdefault(calibration.id, place)
+        if other is not place:
+            what = f"is {calibration.id}, which {other.key} (line {other.line}) has already"
+            raise place.children["id"].error(what, "must be unique", "the command hexapod servos sets another id")
+        found.append(calibration)
+    return tuple(found)
+
+
+def _calibration(entry: DocumentEntry, name: str, joint: Joint, kind: JointUnits) -> JointCalibration:
+    given = {row.key: _number(entry, row) for row in _ROWS if row.key in entry.children or row.key in _REQUIRED}
+    scale = kind.scale
+    identity, direction = int(given["id"]), int(given["direction"])
+    if direction not in (-1, 1) or direction != given["direction"]:
+        raise entry.children["direction"].error(f"is {given['direction']:g}", "must be 1 or -1")
+    if identity not in kind.ids:
+        bounds = f"must be {kind.ids.start} to {kind.ids.stop - 1} with this protocol"
+        raise entry.children["id"].error(f"is {identity}", bounds)
+    units = given.get("units_per_rad", scale.per_rad)
+    calibration = JointCalibration(
+        joint=name,
+        id=identity,
+        center=given.get("center", float(scale.center)),
+        direction=direction,
+        units_per_rad=units,
+        units_per_rad_neg=given.get("units_per_rad_neg", units),
+        q_center=math.radians(given.get("q_center_deg", 0.0)),
+        trim=math.radians(given.get("trim_deg", 0.0)),
+        low=int(given.get("low", scale.low)),
+        high=int(given.get("high", scale.high)),
+        lower=joint.lower,
+        upper=joint.upper,
+    )
+    _check_range(entry, calibration, scale)
+    return calibration
+
+
+def _number(entry: DocumentEntry, row: NumberRow) -> float:
+    number = value(require(entry, row), row)
+    assert isinstance(number, float)
+    if row.key in ("id", "low", "high") and number != int(number):
+        raise entry.children[row.key].error(f"is {number:g}", "must be a whole number")
+    return number
+
+
+def _check_range(entry: DocumentEntry, joint: JointCalibration, scale: RawScale) -> None:
+    for key, number in (("low", joint.low), ("high", joint.high)):
+        if not scale.low <= number <= scale.high:
+            what = f"is {number}, the servo takes {scale.low} to {scale.high} {scale.unit}s"
+            raise entry.error(what, "must be within that", below=key)
+    if not joint.low < joint.center < joint.high:
+        what = f"is {joint.center:g}, low is {joint.low}, high is {joint.high}"
+        raise entry.error(what, "must satisfy low < center < high", "are low and high swapped?", below="center")
+    for side, angle in (("lower", joint.lower), ("upper", joint.upper)):
+        raw = joint.raw(angle)
+        if not joint.low - 0.5 <= raw <= joint.high + 0.5:
+            what = f"cannot reach the joint's {side} limit {math.degrees(angle):.1f} deg: it is at raw {raw:.0f}"
+            bound = f"must be within low {joint.low} and high {joint.high}"
+            raise entry.error(what, bound, f"narrow joints.{side}_deg of this leg, or calibrate")
+
+
+def standard_calibrations(robot: Robot, scale: RawScale, ids: range) -> tuple[JointCalibration, ...]:
+    """New servos: ids in row order, from 1 where 0 is none; each centred in the middle of its joint's range."""
+    first = max(ids.start, 1) if ids.stop > 32 else ids.start
+    found = []
+    for row, (leg, name, joint) in enumerate(_each(robot)):
+        units = min(scale.per_rad, _ROOM * (scale.high - scale.low) / (joint.upper - joint.lower))
+        found.append(
+            JointCalibration(
+                joint=joint_name(leg, name),
+                id=first + row,
+                center=float(scale.center),
+                direction=1,
+                units_per_rad=units,
+                units_per_rad_neg=units,
+                q_center=(joint.lower + joint.upper) / 2.0,
+                trim=0.0,
+                low=scale.low,
+                high=scale.high,
+                lower=joint.lower,
+                upper=joint.upper,
+            )
+        )
+    return tuple(found)

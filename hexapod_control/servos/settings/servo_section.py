@@ -1,0 +1,261 @@
+"""The section `servos` of a robot file, validated: which bus, what to do when something fails, one servo per joint.
+
+    servos:
+      protocol: feetech_st
+      port: /dev/serial/by-id/usb-...    # stays the same whatever the order of plugging
+      battery: {warn: 10.5, critical: 9.9}
+      joints:
+        left_front:
+          coxa: {id: 1, direction: 1, center: 2048}
+          ...
+
+A robot without it has the loopback bus. Everything is refused before any torque.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from typing import Any, Protocol
+
+from hexapod_control.config.document import DocumentEntry, read
+from hexapod_control.config.robots.robot_file import RobotFile
+from hexapod_control.config.schema import (
+    NumberRow,
+    bound,
+    did_you_mean,
+    known_keys,
+    refuse_unknown,
+    spell,
+    value,
+)
+from hexapod_control.core.robot import Robot
+from hexapod_control.servos.bus.bus_interface import RawScale
+from hexapod_control.servos.protocols.protocol_options import ProtocolOption, values
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+from hexapod_control.servos.settings.joint_section import calibrations, standard_calibrations
+
+LOOPBACK = "loopback"
+
+
+class ProtocolTraits(Protocol):
+    """What the settings need to know of a protocol: a row of protocols.PROTOCOLS."""
+
+    @property
+    def scale(self) -> RawScale:
+        """Raw units."""
+
+    @property
+    def baud(self) -> int:
+        """The usual one."""
+
+    @property
+    def ids(self) -> range:
+        """That a servo can have."""
+
+    @property
+    def settings(self) -> tuple[ProtocolOption, ...]:
+        """What `servos.options` may say."""
+
+    def with_options(self, options: Mapping[str, object]) -> ProtocolTraits:
+        """This kind with the raw units that these options make."""
+
+
+class OnLost(Enum):
+    """What happens when a servo is lost."""
+
+    HOLD = "hold"  # the planner is stopped: feet down and stay
+    SIT = "sit"
+    OFF = "off"
+
+
+class OnSilence(Enum):
+    """What happens when targets have stopped coming for long."""
+
+    HOLD = "hold"
+    OFF = "off"
+
+
+class OnExit(Enum):
+    """What happens when the driver ends."""
+
+    SIT = "sit"  # follows the targets while they come, then torque off
+    OFF = "off"
+    HOLD = "hold"  # the torque stays on
+
+
+@dataclass(frozen=True, slots=True)
+class Battery:
+    """Voltages that matter [V]; infinite negative: not watched."""
+
+    warn: float = float("-inf")
+    critical: float = float("-inf")
+    time: float = 2.0  # [s] below `critical` before it counts
+
+
+@dataclass(frozen=True, slots=True)
+class ServoSettings:
+    """One robot's servos."""
+
+    protocol: str
+    port: str
+    baud: int
+    joints: tuple[JointCalibration, ...]  # row order
+    rate: float = 50.0  # [Hz]
+    lost_after: float = 0.5  # [s] without an answer before a servo is lost
+    max_temperature: float = 70.0  # [degC]
+    silence_time: float = 10.0  # [s] of holding without targets before `on_silence` happens
+    on_lost: OnLost = OnLost.HOLD
+    on_silence: OnSilence = OnSilence.HOLD
+    on_exit: OnExit = OnExit.SIT
+    battery: Battery = field(default_factory=Battery)
+    options: tuple[tuple[str, object], ...] = ()  # of the protocol: (name, value), as its bus takes them
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Servo ids in row order."""
+        return tuple(joint.id for joint in self.joints)
+
+
+_NUMBERS = (
+    NumberRow("baud", 1, 1200.0, 4.5e6, "bit/s", "the baud the servos are set to"),
+    NumberRow("rate", 1, 5.0, 500.0, "Hz", "goals per second"),
+    NumberRow("lost_after", 1, 0.05, 10.0, "s", "seconds, not milliseconds?"),
+    NumberRow("max_temperature", 1, 30.0, 120.0, "degC", "the servo's own limit"),
+    NumberRow("silence_time", 1, 0.2, 3600.0, "s", "seconds, not milliseconds?"),
+)
+_BATTERY = (
+    NumberRow("warn", 1, 1.0, 100.0, "V", "of the whole battery"),
+    NumberRow("critical", 1, 1.0, 100.0, "V", "of the whole battery"),
+    NumberRow("time", 1, 0.5, 60.0, "s", "sags shorter than that do not count"),
+)
+_CHOICES: Mapping[str, type[Enum]] = {"on_lost": OnLost, "on_silence": OnSilence, "on_exit": OnExit}
+
+
+def keys(known: Mapping[str, ProtocolTraits]) -> Iterator[tuple[str, str]]:
+    """Every key of the section but the joints', and what its value must be."""
+    yield "protocol", f"must be one of {', '.join(known)}"
+    yield "port", "must be the path of a port"
+    for row in _NUMBERS:
+        yield row.key, bound(row)
+    for name, words in _CHOICES.items():
+        yield name, f"must be one of {', '.join(word.value for word in words)}"
+    for row in _BATTERY:
+        yield f"battery.{row.key}", bound(row)
+    for protocol, kind in known.items():
+        for option in kind.settings:
+            yield f"options.{option.key}", f"{option.bound}, with {protocol}: {option.what}"
+
+
+def protocols() -> Mapping[str, ProtocolTraits]:
+    """The table of protocols."""
+    from hexapod_control.servos.protocols.registry import PROTOCOLS
+
+    table: Mapping[str, ProtocolTraits] = PROTOCOLS
+    return table
+
+
+def servo_settings(
+    file: RobotFile, protocol: str = "", port: str = "", known: Mapping[str, ProtocolTraits] | None = None
+) -> ServoSettings:
+    """The servos of a robot, with another protocol or port where one is given. Raises RobotFileError.
+
+    A protocol that is not the file's has the standard servos: ids in row order, centred, all the same way round.
+    """
+    table = protocols() if known is None else known
+    root = read(file.path)
+    section = root.children.get("servos")
+    if section is None or (protocol and section.children.get("protocol", section).value != protocol):
+        return standard(file.robot, root, protocol or LOOPBACK, port, table)
+    if not section.is_section:
+        raise section.error(f"is {spell(section.value)}", "must be a section", "leave it out for the loopback bus")
+    refuse_unknown(section, _known())
+    name = _protocol(section, table)
+    options = values(section.children["options"], table[name].settings) if "options" in section.children else {}
+    kind = table[name].with_options(options)
+    given = {row.key: value(section.children[row.key], row) for row in _NUMBERS if row.key in section.children}
+    baud = _baud(section, given.pop("baud", float(kind.baud)))
+    more: dict[str, Any] = {**given, **_choices(section), "battery": _battery(section)}
+    more["options"] = tuple(options.items())
+    return ServoSettings(name, _port(section, name, port), baud, calibrations(section, file.robot, kind), **more)
+
+
+def standard(
+    robot: Robot, root: DocumentEntry, protocol: str, port: str, known: Mapping[str, ProtocolTraits]
+) -> ServoSettings:
+    """Servos as they come from the shop. Raises RobotFileError for an unknown protocol or a missing port."""
+    if protocol not in known:
+        raise root.error(*_unknown(protocol, known), below="servos.protocol")
+    if not port and protocol != LOOPBACK:
+        raise root.error("is missing", "must be a port", "e.g. /dev/serial/by-id/usb-...", below="servos.port")
+    kind = known[protocol]
+    return ServoSettings(protocol, port, kind.baud, standard_calibrations(robot, kind.scale, kind.ids))
+
+
+def _known() -> dict[str, object]:
+    keys = ["protocol", "port", *(row.key for row in _NUMBERS), *_CHOICES, *(f"battery.{row.key}" for row in _BATTERY)]
+    return {**known_keys(keys), "options": None, "joints": None}
+
+
+def _unknown(protocol: str, known: Mapping[str, ProtocolTraits]) -> tuple[str, str, str]:
+    return f'is "{protocol}"', f"must be one of {', '.join(known)}", did_you_mean(protocol, tuple(known))
+
+
+def _protocol(section: DocumentEntry, known: Mapping[str, ProtocolTraits]) -> str:
+    entry = section.children.get("protocol")
+    if entry is None:
+        raise section.error("is missing", f"must be one of {', '.join(known)}", below="protocol")
+    if not isinstance(entry.value, str):
+        raise entry.error(f"is {spell(entry.value)}", f"must be one of {', '.join(known)}")
+    if entry.value not in known:
+        raise entry.error(*_unknown(entry.value, known))
+    return str(entry.value)
+
+
+def _port(section: DocumentEntry, protocol: str, given: str) -> str:
+    entry = section.children.get("port")
+    if given or (entry is None and protocol == LOOPBACK):
+        return given
+    if entry is None:
+        raise section.error("is missing", "must be a port", "e.g. /dev/serial/by-id/usb-...", below="port")
+    if not isinstance(entry.value, str) or not entry.value.strip():
+        raise entry.error(f"is {spell(entry.value)}", "must be the path of a port", "ls /dev/serial/by-id shows them")
+    return str(entry.value)
+
+
+def _baud(section: DocumentEntry, number: object) -> int:
+    assert isinstance(number, float)
+    if number != int(number):
+        raise section.children["baud"].error(f"is {number:g}", "must be a whole number")
+    return int(number)
+
+
+def _choices(section: DocumentEntry) -> dict[str, Enum]:
+    found: dict[str, Enum] = {}
+    for name, kind in _CHOICES.items():
+        if name not in section.children:
+            continue
+        entry, words = section.children[name], [choice.value for choice in kind]
+        # YAML 1.1 reads a bare `off` as false; ruamel is YAML 1.2, where it is a word
+        if entry.value not in words:
+            raise entry.error(f"is {spell(entry.value)}", f"must be one of {', '.join(words)}")
+        found[name] = kind(str(entry.value))
+    return found
+
+
+def _battery(section: DocumentEntry) -> Battery:
+    entry = section.children.get("battery")
+    if entry is None:
+        return Battery()
+    for needed in ("warn", "critical"):
+        if needed not in entry.children:
+            raise entry.error("is missing", "must be a voltage [V]", "warn above critical", below=needed)
+    names = {item.name for item in fields(Battery)}
+    rows = {row.key: row for row in _BATTERY}
+    numbers: dict[str, Any] = {n: value(e, rows[n]) for n, e in entry.children.items() if n in names}
+    battery = Battery(**numbers)
+    if battery.warn <= battery.critical:
+        what = f"is {battery.warn:g}, critical is {battery.critical:g}"
+        raise entry.children["warn"].error(what, "must be above critical", "are the two swapped?")
+    return battery

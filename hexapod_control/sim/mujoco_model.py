@@ -1,0 +1,225 @@
+"""A MuJoCo model of one robot on one ground, built from the robot's URDF.
+
+World frame: z up, the origin on the ground under the start pose. Bodies, joints and geoms keep the names of
+the URDF's links and joints. Rows follow the legs of the robot, columns are coxa, femur, tibia.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_control.core.names import JOINTS, foot_name, joint_name
+from hexapod_control.core.robot import Joint, Leg, Robot
+from hexapod_control.sim.scenery import add_scene
+from hexapod_control.sim.servo_models import ServoModel, servo_model
+from hexapod_control.sim.terrain import OBSTACLE, TERRAINS
+from hexapod_control.sim.world_settings import WorldSettings
+
+BASE = "base_link"
+IMU = "imu"
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class MujocoModel:
+    """A compiled model and where the robot's parts are in its arrays."""
+
+    robot: Robot
+    settings: WorldSettings
+    model: mujoco.MjModel
+    position: Indices  # (n, 3) of the joints in qpos
+    velocity: Indices  # (n, 3) of the joints in qvel
+    actuator: Indices  # (n, 3) of the servos in ctrl
+    base: int  # body
+    feet: Indices  # (n,) bodies
+    foot_sites: Indices  # (n,) sites in the centre of the balls
+    geom_leg: Indices  # per geom: row of its leg, -1 for the ground and the body
+    geom_foot: Indices  # per geom: row of its foot, -1 for everything else
+    geom_ground: NDArray[np.bool_]  # per geom
+    geom_obstacle: NDArray[np.bool_]  # per geom: walls, boxes and pillars of the world
+    stall_torque: NDArray[np.float64]  # (n, 3) [N m]
+
+    @property
+    def told(self) -> dict[str, object]:
+        """What is told of the world."""
+        settings = self.settings
+        return {
+            "world": settings.world,
+            "friction": f"{settings.friction:g}",
+            "payload [kg]": f"{settings.payload:g}",
+        }
+
+
+def build(robot: Robot, urdf: str, settings: WorldSettings, start_joints: NDArray[np.float64]) -> MujocoModel:
+    """Compile the world; `start_joints` (n, 3) [rad] is the pose in which touching links are no collision.
+
+    Raises ValueError, naming the link, if the URDF lacks a link or joint of the robot.
+    """
+    spec = _parse(urdf)
+    _set_options(spec, settings)
+    root = _body(spec, BASE)
+    add_scene(spec, root)
+    root.add_freejoint()
+    for leg in robot.legs:
+        for key, joint in zip(JOINTS, leg.joints, strict=True):
+            _add_servo(spec, joint_name(leg.name, key), servo_of(joint, settings))
+        _add_foot(spec, leg, robot.foot_radius)
+    _add_imu(spec, robot)
+    _add_payload(root, robot, settings.payload)
+    _set_groups(spec)
+    for geom in spec.geoms:
+        geom.density = 0.0  # a link without <inertial> weighs nothing; MuJoCo would take water
+    TERRAINS[settings.world](spec, settings)
+    for geom in spec.geoms:
+        geom.friction[0] = settings.friction
+        geom.solref = [0.005, 1.0]
+        geom.condim = 3
+    model = _without_start_contacts(spec, robot, start_joints)
+    return _index(robot, settings, model)
+
+
+def servo_of(joint: Joint, settings: WorldSettings) -> ServoModel:
+    """The servo of a joint: the one of the settings, else the robot file's."""
+    if settings.servo_model:
+        return servo_model(settings.servo_model)
+    return ServoModel(joint.no_load_speed, joint.stall_torque, joint.stiffness, "robot file")
+
+
+def _parse(urdf: str) -> mujoco.MjSpec:
+    """The URDF with its visual shapes, which MuJoCo drops unless told so inside the text, and all its links."""
+    tree = ElementTree.fromstring(urdf)
+    extension = tree.find("mujoco")
+    if extension is None:
+        extension = ElementTree.SubElement(tree, "mujoco")
+        ElementTree.SubElement(extension, "compiler", discardvisual="false")
+    for shape in (*tree.iter("visual"), *tree.iter("collision")):
+        shape.attrib.pop("name", None)  # MuJoCo wants them unique, URDF does not
+    spec = mujoco.MjSpec.from_string(ElementTree.tostring(tree, encoding="unicode"))
+    spec.compiler.fusestatic = False
+    return spec
+
+
+def _body(spec: mujoco.MjSpec, name: str) -> mujoco.MjsBody:
+    body = spec.body(name)
+    if body is None:
+        raise ValueError(f"the URDF has no link {name!r}")
+    return body
+
+
+def _set_options(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
+    spec.option.timestep = settings.timestep
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.solver = mujoco.mjtSolver.mjSOL_NEWTON
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    spec.option.impratio = 100.0
+
+
+def _add_servo(spec: mujoco.MjSpec, name: str, servo: ServoModel) -> None:
+    joint = spec.joint(name)
+    if joint is None:
+        raise ValueError(f"the URDF has no joint {name!r}")
+    joint.damping = _leading(joint.damping, servo.damping)
+    joint.armature = servo.armature
+    joint.frictionloss = servo.friction
+    joint.actfrclimited = mujoco.mjtLimited.mjLIMITED_FALSE
+    actuator = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+    actuator.gaintype = mujoco.mjtGain.mjGAIN_FIXED
+    actuator.biastype = mujoco.mjtBias.mjBIAS_AFFINE
+    actuator.gainprm[0] = servo.stiffness
+    actuator.biasprm[1] = -servo.stiffness
+    actuator.forcelimited = mujoco.mjtLimited.mjLIMITED_TRUE
+    actuator.forcerange = [-servo.stall_torque, servo.stall_torque]
+
+
+def _leading(old: float | NDArray[np.float64], value: float) -> float | list[float]:
+    """A coefficient as this MuJoCo wants it: from 4.0 on the first of a polynomial's, before that a number."""
+    return value if isinstance(old, float) else [value, *([0.0] * (len(old) - 1))]
+
+
+def _add_foot(spec: mujoco.MjSpec, leg: Leg, radius: float) -> None:
+    name = foot_name(leg.name)
+    body = _body(spec, name)
+    size = max(radius, 1e-3)
+    if not any(geom.contype for geom in body.geoms):
+        body.add_geom(name=name, type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[size, 0.0, 0.0], mass=0.0)
+    body.add_site(name=name, type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[1.5 * size, 0.0, 0.0], group=5)
+    spec.add_sensor(name=name, type=mujoco.mjtSensor.mjSENS_TOUCH, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=name)
+
+
+def _add_imu(spec: mujoco.MjSpec, robot: Robot) -> None:
+    _body(spec, BASE).add_site(name=IMU, pos=list(robot.imu), size=[0.005, 0.005, 0.005], group=5)
+    for name, sensor in (
+        ("gyro", mujoco.mjtSensor.mjSENS_GYRO),
+        ("accelerometer", mujoco.mjtSensor.mjSENS_ACCELEROMETER),
+        ("orientation", mujoco.mjtSensor.mjSENS_FRAMEQUAT),
+    ):
+        spec.add_sensor(name=name, type=sensor, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=IMU)
+
+
+def _add_payload(root: mujoco.MjsBody, robot: Robot, mass: float) -> None:
+    if mass <= 0.0:
+        return
+    half = (0.05, 0.04, 0.015)
+    top = robot.body.center[2] + robot.body.size[2] / 2.0
+    center = [robot.body.center[0], robot.body.center[1], top + half[2]]
+    load = root.add_body(name="payload", pos=center)
+    load.add_geom(
+        name="payload", type=mujoco.mjtGeom.mjGEOM_BOX, size=list(half), mass=mass, rgba=[0.85, 0.55, 0.2, 1.0]
+    )
+
+
+def _set_groups(spec: mujoco.MjSpec) -> None:
+    """Pictures of links in group 1, collision shapes in group 3, which is drawn only if there are no pictures."""
+    pictures = [geom for geom in spec.geoms if geom.contype == 0 and geom.conaffinity == 0]
+    for geom in spec.geoms:
+        geom.group = 1 if geom in pictures or geom.name == "payload" or not pictures else 3
+
+
+def _without_start_contacts(spec: mujoco.MjSpec, robot: Robot, start_joints: NDArray[np.float64]) -> mujoco.MjModel:
+    """Compile, exclude the pairs of links that touch at the start pose, compile again."""
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    for row, leg in enumerate(robot.legs):
+        for column, key in enumerate(JOINTS):
+            data.qpos[model.joint(joint_name(leg.name, key)).qposadr[0]] = start_joints[row, column]
+    data.qpos[2] = 10.0
+    mujoco.mj_forward(model, data)
+    pairs = {tuple(sorted(model.geom_bodyid[pair])) for pair in data.contact.geom}
+    for first, second in sorted(pairs):
+        if first != 0:
+            spec.add_exclude(bodyname1=model.body(first).name, bodyname2=model.body(second).name)
+    return spec.compile() if pairs else model
+
+
+def _index(robot: Robot, settings: WorldSettings, model: mujoco.MjModel) -> MujocoModel:
+    names = [[joint_name(leg.name, key) for key in JOINTS] for leg in robot.legs]
+    feet = [foot_name(leg.name) for leg in robot.legs]
+    body_leg = np.full(model.nbody, -1)
+    body_foot = np.full(model.nbody, -1)
+    for row, leg in enumerate(robot.legs):
+        for part in (*JOINTS, "foot"):
+            body_leg[model.body(f"{leg.name}_{part}").id] = row
+        body_foot[model.body(feet[row]).id] = row
+    obstacle = np.array([model.geom(geom).name.startswith(OBSTACLE) for geom in range(model.ngeom)])
+    actuator = np.array([[model.actuator(name).id for name in row] for row in names])
+    return MujocoModel(
+        robot=robot,
+        settings=settings,
+        model=model,
+        position=np.array([[model.joint(name).qposadr[0] for name in row] for row in names]),
+        velocity=np.array([[model.joint(name).dofadr[0] for name in row] for row in names]),
+        actuator=actuator,
+        base=model.body(BASE).id,
+        feet=np.array([model.body(name).id for name in feet]),
+        foot_sites=np.array([model.site(name).id for name in feet]),
+        geom_leg=body_leg[model.geom_bodyid],
+        geom_foot=body_foot[model.geom_bodyid],
+        geom_ground=(model.geom_bodyid == 0) & ~obstacle,
+        geom_obstacle=obstacle,
+        stall_torque=model.actuator_forcerange[actuator, 1].copy(),
+    )

@@ -1,0 +1,51 @@
+"""States of a simulated run, for drawing it afterwards: an .npz with one row per frame.
+
+`time` (k,) [s] of the simulation, `stamp` (k,) [s] of the messages of that instant, and the state of the physics:
+`qpos`, `qvel`, `ctrl`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.sim.simulation import Simulation
+
+LONGEST = 3600.0  # [s] of simulated time; what comes later is left out
+KEYS = ("time", "stamp", "qpos", "qvel", "ctrl")
+
+
+class StateRecording:
+    """Collects states; `save` writes them."""
+
+    def __init__(self, path: Path | str, rate: float) -> None:
+        """`rate` [Hz] in simulated time."""
+        self.path = Path(path)
+        self._period = 1.0 / rate
+        self._due = 0.0
+        self._rows: list[tuple[float, float, Array, Array, Array]] = []
+
+    def take(self, simulation: Simulation, stamp: float) -> None:
+        """Keeps the present state if its time has come; `stamp` [s] is that of the messages."""
+        data = simulation.data
+        if data.time < self._due - self._period:  # the world was reset
+            self._due = data.time
+        if self._due - 1e-9 <= data.time < LONGEST:
+            self._due = max(self._due + self._period, data.time + self._period / 2)
+            self._rows.append((data.time, stamp, data.qpos.copy(), data.qvel.copy(), data.ctrl.copy()))
+
+    def save(self) -> None:
+        """Writes the file, whole or not at all. Raises OSError."""
+        if not self._rows:
+            return
+        part = self.path.with_name(f".{self.path.name}.part")
+        try:
+            time, stamp, qpos, qvel, ctrl = (np.array(column) for column in zip(*self._rows, strict=True))
+            with open(part, "wb") as file:
+                np.savez(file, time=time, stamp=stamp, qpos=qpos, qvel=qvel, ctrl=ctrl)
+            os.replace(part, self.path)
+        finally:
+            part.unlink(missing_ok=True)

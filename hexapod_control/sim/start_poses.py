@@ -1,0 +1,57 @@
+"""Poses in which a simulated robot is put into the world: joints (n, 3) [rad]."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.leg_kinematics import inverse
+from hexapod_control.core.robot import Robot
+
+CLEARANCE = 0.002  # [m] between a sitting robot's feet and the ground
+
+
+def standing(robot: Robot) -> Array:
+    """Joints of the neutral stance: every ball on its foothold, base_link at the walking height."""
+    return _joints(robot, -robot.walk.height)
+
+
+def sitting(robot: Robot) -> Array:
+    """Joints with the belly on the ground and the feet just above it, over their neutral footholds.
+
+    Where a foot cannot be there, its leg takes the nearest joints.
+    """
+    return _joints(robot, robot.body.center[2] - robot.body.size[2] / 2.0 + CLEARANCE)
+
+
+def _joints(robot: Robot, ground: float) -> Array:
+    feet = [(*leg.foothold, ground + robot.foot_radius) for leg in robot.legs]
+    limits = [[(joint.lower, joint.upper) for joint in leg.joints] for leg in robot.legs]
+    lower, upper = np.moveaxis(np.array(limits), -1, 0)
+    joints = inverse(robot, np.array(feet), np.clip(np.zeros_like(lower), lower, upper)).joints
+    return np.clip(joints, lower, upper)
+
+
+def lowest_point(model: mujoco.MjModel, data: mujoco.MjData) -> float:
+    """Height [m] of the lowest point of everything that moves and collides, in the world."""
+    return min(
+        float(data.geom_xpos[geom, 2]) - _half_height(model, data, geom)
+        for geom in range(model.ngeom)
+        if model.geom_bodyid[geom] != 0 and model.geom_contype[geom] != 0
+    )
+
+
+def _half_height(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> float:
+    size = model.geom_size[geom]
+    row = np.abs(data.geom_xmat[geom].reshape(3, 3)[2])
+    kind = model.geom_type[geom]
+    if kind == mujoco.mjtGeom.mjGEOM_SPHERE:
+        return float(size[0])
+    if kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
+        return float(size[0] + row[2] * size[1])
+    if kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
+        return float(np.sqrt(max(0.0, 1.0 - row[2] ** 2)) * size[0] + row[2] * size[1])
+    if kind == mujoco.mjtGeom.mjGEOM_BOX:
+        return float(row @ size)
+    return float(model.geom_rbound[geom])

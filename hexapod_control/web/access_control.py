@@ -1,0 +1,135 @@
+"""Who is let in: hosts, origins, tokens. Pure but for the random numbers of new tokens."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import secrets
+from collections import deque
+from collections.abc import Iterable, Mapping
+from urllib.parse import urlsplit
+
+from hexapod_control.web.protocol import RefusedMessage
+
+SHORTEST = 16  # characters of a token that somebody makes up
+KEYS = 64  # connections that are remembered; the oldest are forgotten
+INVITATIONS = 16  # open at a time; the oldest are void
+FAILURES = 10  # wrong tokens of one address within PENALTY
+PENALTY = 60.0  # [s]
+ADDRESSES = 256  # whose failures are remembered
+LOCAL = ("127.0.0.1", "localhost", "::1")
+
+
+def host_name(host: str) -> str:
+    """The name in a Host header or in an origin's network location, lower case, without port; empty if unusable."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def loopback(name: str) -> bool:
+    """True for an address that only this machine can reach."""
+    return name == "localhost" or (_is_address(name) and ipaddress.ip_address(name).is_loopback)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+class HostPolicy:
+    """Checks the headers of a request."""
+
+    def __init__(self, hosts: Iterable[str], literal: bool = False) -> None:
+        """`hosts` are the names under which the page may be opened, beside those of this machine itself.
+
+        With `literal` every address in numbers is fine, too: the machine may get another one at any time, and no DNS
+        name of somebody else can lead here under a number.
+        """
+        self._hosts = {host.lower() for host in (*LOCAL, *hosts) if host}
+        self._literal = literal
+
+    def check_host(self, headers: Mapping[str, str]) -> None:
+        """Raises Refused for a host that is not ours: somebody's DNS name that points here."""
+        host = headers.get("Host", "")
+        name = host_name(host)
+        if name not in self._hosts and not (self._literal and _is_address(name)):
+            known = ", ".join(sorted(self._hosts))
+            raise RefusedMessage(
+                403, f"host {host[:80]!r} is not allowed, known are {known}; see the parameter allowed_hosts"
+            )
+
+    def check_origin(self, headers: Mapping[str, str]) -> None:
+        """Raises Refused unless the page that connects came from here: Origin == Host."""
+        self.check_host(headers)
+        origin = headers.get("Origin", "")
+        try:
+            parts = urlsplit(origin)
+            same = parts.scheme in ("http", "https") and parts.netloc.lower() == headers["Host"].lower()
+        except ValueError:
+            same = False
+        if not same:
+            raise RefusedMessage(403, f"origin {origin[:80]!r} is not this page")
+
+
+class TokenAuthority:
+    """Tokens and keys.
+
+    A token invites. With `once` every token is good for one connection, which gets a key to come back with; without,
+    the token of the start stays good (only for a page that is not on the network, or a token that was made up).
+    """
+
+    def __init__(self, token: str = "", once: bool = True) -> None:
+        if token and len(token) < SHORTEST:
+            raise ValueError(f"token must have at least {SHORTEST} characters, or be empty for a random one")
+        self._keys: deque[str] = deque(maxlen=KEYS)
+        self._invitations: deque[str] = deque(maxlen=INVITATIONS)
+        self._fixed = token if token or once else secrets.token_urlsafe(18)
+        self._failures: dict[str, deque[float]] = {}
+
+    def invite(self) -> str:
+        """A token for one more person."""
+        if self._fixed:
+            return self._fixed
+        self._invitations.append(secrets.token_urlsafe(18))
+        return self._invitations[-1]
+
+    def admit(self, token: str, key: str, address: str, now: float) -> str:
+        """The key of a person with this token or key, `now` [s]. Raises Refused."""
+        if self._barred(address, now):
+            raise RefusedMessage(429, f"too many wrong tokens from {address}: wait a minute")
+        if key and any([_same(key, known) for known in self._keys]):
+            return key
+        if token and self._fixed and _same(token, self._fixed):
+            return self._new_key()
+        used = next((known for known in self._invitations if token and _same(token, known)), "")
+        if not used:
+            self._note(address, now)
+            raise RefusedMessage(
+                401, "this address has no valid token: open the one that is printed where the robot runs"
+            )
+        self._invitations.remove(used)
+        return self._new_key()
+
+    def _new_key(self) -> str:
+        self._keys.append(secrets.token_urlsafe(18))
+        return self._keys[-1]
+
+    def _barred(self, address: str, now: float) -> bool:
+        failures = self._failures.get(address)
+        while failures and now - failures[0] > PENALTY:
+            failures.popleft()
+        return failures is not None and len(failures) >= FAILURES
+
+    def _note(self, address: str, now: float) -> None:
+        if address not in self._failures and len(self._failures) >= ADDRESSES:
+            del self._failures[next(iter(self._failures))]
+        self._failures.setdefault(address, deque(maxlen=FAILURES)).append(now)
+
+
+def _same(given: str, known: str) -> bool:
+    return hmac.compare_digest(given.encode(), known.encode())

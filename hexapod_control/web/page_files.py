@@ -1,0 +1,78 @@
+"""The files of the page over HTTP, and what goes with every answer: headers, policy, refusals (aiohttp >= 3.8)."""
+
+from __future__ import annotations
+
+import gzip
+import mimetypes
+from dataclasses import dataclass
+from pathlib import Path
+
+from aiohttp import web
+
+from hexapod_control.web.access_control import HostPolicy
+from hexapod_control.web.protocol import RefusedMessage
+
+STATIC = Path(__file__).parent / "static"
+TYPES = {".js": "text/javascript", ".svg": "image/svg+xml", ".webmanifest": "application/manifest+json"}
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "gamepad=(self), camera=(), microphone=(), geolocation=()",
+    "Cache-Control": "no-cache",
+}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; manifest-src 'self'; "
+    "connect-src 'self' ws://{host} wss://{host}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PageFile:
+    """One file of the page."""
+
+    data: bytes
+    packed: bytes  # by gzip
+    kind: str
+
+
+def pages() -> dict[str, PageFile]:
+    """All files of the page by path."""
+    found: dict[str, PageFile] = {}
+    for path in sorted(file for file in STATIC.rglob("*") if file.is_file()):
+        kind = TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        data = path.read_bytes()
+        found[f"/{path.relative_to(STATIC).as_posix()}"] = PageFile(data, gzip.compress(data, mtime=0), kind)
+    return {**found, "/": found["/index.html"]}
+
+
+class PageFiles:
+    """Answers requests for files, to browsers that the gate lets in."""
+
+    def __init__(self, gate: HostPolicy) -> None:
+        self._gate, self._pages = gate, pages()
+
+    async def answer(self, request: web.Request) -> web.Response:
+        """The file of a path, or a refusal."""
+        try:
+            self._gate.check_host(request.headers)
+        except RefusedMessage as refusal:
+            return refuse(refusal)
+        page = self._pages.get(request.path)
+        if page is None:
+            return refuse(RefusedMessage(404, "there is no such page"))
+        headers = {**HEADERS, "Content-Security-Policy": POLICY.format(host=request.headers["Host"])}
+        headers["Vary"] = "Accept-Encoding"
+        packed = "gzip" in request.headers.get("Accept-Encoding", "") and len(page.packed) < len(page.data)
+        if packed:
+            headers["Content-Encoding"] = "gzip"
+        headers["Content-Type"] = page.kind if not page.kind.startswith("text/") else f"{page.kind}; charset=utf-8"
+        return web.Response(body=page.packed if packed else page.data, headers=headers)
+
+
+def refuse(refusal: RefusedMessage) -> web.Response:
+    """The answer to who is not let in, or asks for what there is not."""
+    headers = {**HEADERS, "Content-Security-Policy": "default-src 'none'"}
+    return web.Response(status=refusal.code, text=f"{refusal.text}\n", headers=headers)

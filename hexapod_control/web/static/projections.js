@@ -1,0 +1,265 @@
+// Four views on plain canvases: front, side, top, isometric. Every leg, traces of the feet, support, turn centre.
+
+import { between, BOX_EDGES, hull, pose, turnCentre } from "./leg_geometry.js";
+
+const TRACE = 50; // positions of a foot
+const GRID = 0.1; // [m]
+const LATE = 200; // [ms] between two states that do not belong to one motion
+const ISO = [Math.cos(Math.PI / 6), Math.sin(Math.PI / 6)];
+const PROJECTIONS = {
+  front: ([, y, z]) => [-y, z], // seen from behind, so that left is left
+  side: ([x, , z]) => [x, z],
+  top: ([x, y]) => [-y, x],
+  iso: ([x, y, z]) => [(x - y) * ISO[0], (x + y) * ISO[1] * 0.9 + z],
+};
+
+export class Views {
+  constructor(root) {
+    this.canvases = Object.fromEntries(Object.keys(PROJECTIONS).map((name) => [name, root.querySelector(`#view-${name}`)]));
+    this.traces = [];
+    this.drag = { top: null, front: null }; // what is being dragged, drawn over the view
+    this.frames = 0;
+    this.period = 33; // [ms] between two states, smoothed
+    this.drawn = 1; // share of the way to the newest state that was drawn
+    this.restyle();
+    this.observer = new ResizeObserver(() => (this.stale = true));
+    for (const canvas of Object.values(this.canvases)) this.observer.observe(canvas);
+  }
+
+  restyle() {
+    const style = getComputedStyle(document.documentElement);
+    this.color = (name) => style.getPropertyValue(`--${name}`).trim();
+    this.colors = Object.fromEntries(["grid", "line", "muted", "text", "body", "support", "accent", "warn", "bad", "panel"].map((n) => [n, this.color(n)]));
+    this.legs = [...Array(6).keys()].map((i) => this.color(`leg-${i}`));
+    this.stale = true;
+  }
+
+  shape(shape) {
+    this.robot = shape;
+    this.reach = Math.max(...shape.legs.map((leg) => Math.hypot(...leg.foothold))) * 1.3;
+    this.traces = shape.legs.map(() => []);
+  }
+
+  // Takes a state of the robot; what is drawn comes from the one before to it while the next one is on its way.
+  take(state) {
+    if (!this.robot || !state.joints) return;
+    const now = performance.now();
+    const gap = now - (this.came ?? now);
+    [this.came, this.before, this.state] = [now, gap < LATE ? this.state : null, state];
+    this.period += 0.1 * (Math.min(gap, LATE) - this.period);
+    this.pose = pose(this.robot, state);
+    this.pose.legs.forEach((points, i) => {
+      this.traces[i].push(points[3]);
+      if (this.traces[i].length > TRACE) this.traces[i].shift();
+    });
+    this.stale = true;
+  }
+
+  draw(now) {
+    const share = this.before ? Math.min(1, (now - this.came) / this.period) : 1;
+    if ((!this.stale && this.drawn === 1) || !this.pose) return;
+    this.stale = false;
+    this.drawn = share;
+    this.frames++;
+    if (share < 1) this.pose = pose(this.robot, between(this.before, this.state, Math.max(0, share)));
+    for (const [name, canvas] of Object.entries(this.canvases)) this.drawView(name, canvas);
+  }
+
+  drawView(name, canvas) {
+    const width = canvas.clientWidth;
+    const height = canvas.clientHeight;
+    if (!width || !height) return;
+    const ratio = Math.min(devicePixelRatio || 1, 2);
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+    }
+    const c = canvas.getContext("2d");
+    c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    c.clearRect(0, 0, width, height);
+    const flat = name === "front" || name === "side";
+    const [wide, tall] = { front: [1.7, 0.85], side: [1.7, 0.85], top: [1.9, 1.9], iso: [2.2, 1.6] }[name];
+    const scale = Math.min(width / (wide * this.reach), height / (tall * this.reach));
+    const origin = [width / 2, flat ? height * 0.74 : name === "iso" ? height * 0.6 : height / 2];
+    const project = PROJECTIONS[name];
+    const at = (point) => {
+      const [u, v] = project(point);
+      return [origin[0] + u * scale, origin[1] - v * scale];
+    };
+    this.scale = { ...this.scale, [name]: scale };
+    const view = { c, at, width, height, scale, name };
+    if (flat) this.drawGround(view);
+    else this.drawGrid(view);
+    if (!flat) this.drawSupport(view);
+    this.drawTraces(view);
+    this.drawBody(view);
+    this.pose.legs.forEach((points, i) => this.drawLeg(view, points, i));
+    this.drawMass(view);
+    if (name === "top") this.drawTurn(view);
+    this.drawDrag(view);
+  }
+
+  drawGround({ c, at, width }) {
+    const y = at([0, 0, 0])[1];
+    c.strokeStyle = this.colors.muted;
+    c.lineWidth = 1.5;
+    line(c, [0, y], [width, y]);
+  }
+
+  // Lines fixed in the world: they pass under the robot when it walks.
+  drawGrid({ c, at }) {
+    const [x, y, yaw] = this.pose.odom;
+    const cos = Math.cos(yaw);
+    const sin = Math.sin(yaw);
+    const local = (wx, wy) => at([cos * (wx - x) + sin * (wy - y), -sin * (wx - x) + cos * (wy - y), 0]);
+    const reach = this.reach * 2.2;
+    const n = Math.ceil(reach / GRID);
+    const cx = Math.round(x / GRID);
+    const cy = Math.round(y / GRID);
+    c.lineWidth = 1;
+    c.strokeStyle = this.colors.grid;
+    c.beginPath();
+    for (let i = -n; i <= n; i++) {
+      c.moveTo(...local((cx + i) * GRID, (cy - n) * GRID));
+      c.lineTo(...local((cx + i) * GRID, (cy + n) * GRID));
+      c.moveTo(...local((cx - n) * GRID, (cy + i) * GRID));
+      c.lineTo(...local((cx + n) * GRID, (cy + i) * GRID));
+    }
+    c.stroke();
+  }
+
+  drawSupport({ c, at }) {
+    const feet = this.pose.legs.filter((_, i) => this.pose.planted[i]).map((points) => points[3]);
+    if (feet.length < 3) return;
+    const inside = this.pose.margin === null || this.pose.margin > 0;
+    c.strokeStyle = c.fillStyle = inside ? this.colors.support : this.colors.bad;
+    path(c, hull(feet.map(([x, y]) => [x, y])).map(([x, y]) => at([x, y, 0])), true);
+    c.globalAlpha = 0.12;
+    c.fill();
+    c.globalAlpha = 0.7;
+    c.lineWidth = 1.5;
+    c.setLineDash([5, 4]);
+    c.stroke();
+    c.setLineDash([]);
+    c.globalAlpha = 1;
+  }
+
+  drawTraces({ c, at }) {
+    c.lineWidth = 1.5;
+    this.traces.forEach((trace, i) => {
+      c.strokeStyle = this.legs[i % 6];
+      const points = trace.map(at);
+      for (let k = 1; k < points.length; k += 2) {
+        c.globalAlpha = 0.75 * (k / TRACE);
+        path(c, points.slice(k - 1, k + 2), false);
+        c.stroke();
+      }
+    });
+    c.globalAlpha = 1;
+  }
+
+  drawBody({ c, at, name }) {
+    const corners = this.pose.box.map(at);
+    c.strokeStyle = this.colors.body;
+    c.fillStyle = this.colors.body;
+    c.lineWidth = 1.5;
+    path(c, hull(corners), true);
+    c.globalAlpha = 0.14;
+    c.fill();
+    c.globalAlpha = 1;
+    for (const [i, j] of BOX_EDGES) line(c, corners[i], corners[j]);
+    if (name === "top" || name === "iso") {
+      const nose = [6, 7, 4, 5].map((i) => this.pose.box[i]);
+      const front = [0, 1, 2].map((k) => (nose[0][k] + nose[1][k] + nose[2][k] + nose[3][k]) / 4);
+      c.fillStyle = this.colors.accent;
+      c.beginPath();
+      c.arc(...at(front), 4, 0, 2 * Math.PI);
+      c.fill();
+    }
+  }
+
+  drawLeg({ c, at }, points, i) {
+    const [hip, coxa, knee, foot] = points.map(at);
+    c.strokeStyle = this.colors.body;
+    c.lineWidth = 2;
+    line(c, at(this.pose.mounts[i]), hip);
+    c.strokeStyle = c.fillStyle = this.legs[i % 6];
+    c.lineCap = c.lineJoin = "round";
+    c.lineWidth = 3.5;
+    path(c, [hip, coxa, knee], false);
+    c.stroke();
+    c.lineWidth = 2.5;
+    path(c, [knee, foot], false);
+    c.stroke();
+    for (const joint of [coxa, knee]) disc(c, joint, 2.5);
+    if (this.pose.planted[i]) disc(c, foot, 5);
+    else {
+      c.fillStyle = this.colors.panel;
+      c.lineWidth = 2;
+      disc(c, foot, 5.5);
+      c.stroke();
+    }
+  }
+
+  drawMass({ c, at, name }) {
+    const flat = name === "front" || name === "side";
+    const [x, y] = at(flat ? this.pose.mass : [this.pose.mass[0], this.pose.mass[1], 0]);
+    c.strokeStyle = this.colors.text;
+    c.fillStyle = this.colors.panel;
+    c.lineWidth = 1.5;
+    disc(c, [x, y], 5);
+    c.stroke();
+    line(c, [x - 5, y], [x + 5, y]);
+    line(c, [x, y - 5], [x, y + 5]);
+  }
+
+  drawTurn({ c, at, width, height }) {
+    const centre = turnCentre(this.pose.commanded);
+    if (!centre) return;
+    const [x, y] = at([...centre, 0]);
+    const px = Math.min(Math.max(x, 12), width - 12);
+    const py = Math.min(Math.max(y, 28), height - 12);
+    c.strokeStyle = c.fillStyle = this.colors.accent;
+    c.lineWidth = 1;
+    c.setLineDash([3, 4]);
+    line(c, at([0, 0, 0]), [px, py]);
+    c.setLineDash([]);
+    disc(c, [px, py], 4);
+    c.lineWidth = 1.5;
+    c.beginPath();
+    c.arc(px, py, 9, 0, 2 * Math.PI);
+    if (px === x && py === y) c.stroke();
+  }
+
+  drawDrag({ c, name, width, height }) {
+    const drag = this.drag[name];
+    if (!drag) return;
+    c.strokeStyle = c.fillStyle = this.colors.accent;
+    c.globalAlpha = 0.9;
+    c.lineWidth = 2.5;
+    if (name === "top") {
+      line(c, [width / 2, height / 2], drag);
+      disc(c, drag, 7);
+    } else {
+      line(c, [12, drag[1]], [width - 12, drag[1]]);
+    }
+    c.globalAlpha = 1;
+  }
+}
+
+function path(c, points, closed) {
+  c.beginPath();
+  points.forEach((point, i) => (i ? c.lineTo(...point) : c.moveTo(...point)));
+  if (closed) c.closePath();
+}
+
+function line(c, from, to) {
+  path(c, [from, to], false);
+  c.stroke();
+}
+
+function disc(c, [x, y], radius) {
+  c.beginPath();
+  c.arc(x, y, radius, 0, 2 * Math.PI);
+  c.fill();
+}

@@ -1,0 +1,238 @@
+"""Bags: what the ring keeps, what is written can be read again, and two runs are held side by side."""
+
+import errno
+import math
+import os
+import random
+import resource
+import shutil
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+from hexapod_control.bags import bag_file
+from hexapod_control.bags.recorded_run import load_run
+from hexapod_control.bags.ring_buffer import OVERHEAD, RecordedMessage, RingBuffer
+from hexapod_control.bags.run_comparison import compared, driven
+from hexapod_control.cli.main import main
+from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
+
+SECOND = 1_000_000_000
+START = 1_800_000_000 * SECOND  # [ns] of the bags
+TYPES = bag_file.TYPES.types
+
+
+def cdr(kind, **fields):
+    return bytes(bag_file.TYPES.serialize_cdr(TYPES[kind](**fields), kind))
+
+
+def text(words):
+    return cdr("std_msgs/msg/String", data=words)
+
+
+# --- the ring -------------------------------------------------------------------------------------------------
+
+
+def test_the_ring_keeps_the_last_seconds():
+    ring = RingBuffer(2.0)
+    for k in range(100):
+        ring.add(RecordedMessage(k * SECOND // 10, "/a", b"x"))
+    kept = ring.snapshot()
+    assert [message.at for message in kept] == [k * SECOND // 10 for k in range(79, 100)]
+    assert ring.seconds == pytest.approx(2.0)
+    assert ring.size == len(kept) * (1 + OVERHEAD)
+
+
+def test_the_ring_is_bounded_in_size_too():
+    ring = RingBuffer(60.0, most_bytes=10_000)
+    for k in range(1000):
+        ring.add(RecordedMessage(k, "/camera", bytes(1000)))
+    assert ring.size <= 10_000
+    assert ring.snapshot()[-1].at == 999
+
+
+def test_what_is_latched_outlives_the_window_and_stands_at_its_beginning():
+    ring = RingBuffer(1.0)
+    ring.latch("/gait_state")
+    for at, topic, data in ((0, "/gait_state", b"old"), (1, "/gait_state", b"new"), (2, "/odom", b"x")):
+        ring.add(RecordedMessage(at * SECOND // 100, topic, data))
+    ring.add(RecordedMessage(9 * SECOND, "/odom", b"y"))
+    assert ring.snapshot() == [
+        RecordedMessage(9 * SECOND, "/gait_state", b"new"),
+        RecordedMessage(9 * SECOND, "/odom", b"y"),
+    ]
+
+
+# --- writing and reading --------------------------------------------------------------------------------------
+
+
+def write(path, messages, *channels):
+    return bag_file.write(path, channels, messages, START)
+
+
+def test_a_bag_gives_back_the_bytes_times_types_and_qualities_of_what_was_written(tmp_path):
+    rng = random.Random(7)
+    channels = (
+        bag_file.BagChannel("/a/gait_state", "std_msgs/msg/String", True, True),
+        bag_file.BagChannel("/odom", "x/msg/Y"),
+    )
+    channels = (channels[0], bag_file.BagChannel("/tf", "tf2_msgs/msg/TFMessage", False, False))
+    tf = cdr("tf2_msgs/msg/TFMessage", transforms=[])
+    messages = [
+        RecordedMessage(k * 1000, *((channels[0].topic, text(f"state {k}")) if rng.random() < 0.5 else ("/tf", tf)))
+        for k in range(500)
+    ]
+    assert write(tmp_path / "bag", messages, *channels) == 500
+    for place in (tmp_path / "bag", tmp_path / "bag" / "bag.mcap"):
+        with bag_file.opened(place) as bag:
+            assert list(bag.raw({"/a/gait_state", "/tf"})) == [(START + m.at, m.topic, m.data) for m in messages]
+            assert set(bag.channels) == set(channels)
+            assert bag.namespace == "/a"
+            assert next(message.data for _, message in bag.messages("/a/gait_state")).startswith("state ")
+    assert b"geometry_msgs/TransformStamped[] transforms" in definitions(tmp_path / "bag")
+
+
+def definitions(path):
+    """Texts of the message definitions in a bag."""
+    with bag_file.opened(path) as bag:
+        return b"\n".join(connection.msgdef.data.encode() for connection in bag._reader.connections)
+
+
+def test_a_disk_that_is_full_is_told_in_one_sentence_before_anything_is_written(tmp_path, monkeypatch):
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(1, 1, 3_000_000))
+    with pytest.raises(bag_file.BagError, match=r"may take 50 MB and 3 MB are free; make room") as failure:
+        bag_file.place(tmp_path, 50_000_000, "bag")
+    assert "\n" not in str(failure.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_disk_that_fills_up_meanwhile_leaves_nothing_of_the_bag(tmp_path):
+    rng = random.Random(3)
+    noise = [RecordedMessage(k, "/n", text(rng.randbytes(3000).hex())) for k in range(800)]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(bag_file.BagError, match=os.strerror(errno.EFBIG)):
+            write(tmp_path / "bag", noise, bag_file.BagChannel("/n", "std_msgs/msg/String"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_in_one_sentence(tmp_path, monkeypatch):
+    with pytest.raises(bag_file.BagError, match=r"^/proc/bags: no bag can be written there: .*; choose another --out$"):
+        bag_file.place(bag_file.Path("/proc/bags"), 1, "bag")
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
+    with pytest.raises(bag_file.BagError, match="it is read-only"):
+        bag_file.place(tmp_path, 1, "bag")
+
+
+def test_bags_of_the_same_second_have_different_names(tmp_path):
+    (tmp_path / "bag").mkdir()
+    assert bag_file.place(tmp_path, 1, "bag") == tmp_path / "bag_2"
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no bag at all"])
+def test_what_is_no_bag_is_bad_input_in_one_line(tmp_path, capsys, content):
+    path = tmp_path / "x.mcap"
+    if content is not None:
+        path.write_bytes(content)
+    assert main(["replay", str(path)]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"hexapod: {path}: ") and told.count("\n") == 1
+
+
+# --- two runs -------------------------------------------------------------------------------------------------
+
+
+def drive(path, told, done, seconds=5.0, late=1.0, lag=0.0, turned=0.0):
+    """A bag in which the robot is told a twist after `late` [s] and does another one, exactly."""
+    pose, header = Pose(2.0, -1.0, turned), stamped_header()
+    messages = []
+    for k in range(round((late + seconds) * 50)):
+        at, since = k * 0.02, max(0.0, k * 0.02 - late)
+        moving = k * 0.02 >= late
+        here = pose @ exp(done, since)
+        if k % 5 == 0 or (moving and (k - 1) * 0.02 < late):
+            messages.append(
+                ("/r/cmd_vel", at, "geometry_msgs/msg/Twist", {"twist": told if moving else Twist(0, 0, 0)})
+            )
+        messages.append(("/r/odom", at, "nav_msgs/msg/Odometry", {"pose": here, "twist": done if moving else None}))
+        joints = [math.sin(3.0 * since - lag), 0.5]
+        messages.append(("/r/joint_states", at, "sensor_msgs/msg/JointState", {"joints": joints}))
+    kinds = {topic: kind for topic, _, kind, _ in messages}
+    raw = [
+        RecordedMessage(round(at * SECOND), topic, cdr(kind, **fields(kind, header, **values)))
+        for topic, at, kind, values in messages
+    ]
+    write(path, raw, *(bag_file.BagChannel(topic, kind) for topic, kind in kinds.items()))
+    return path
+
+
+def stamped_header():
+    return TYPES["std_msgs/msg/Header"](stamp=TYPES["builtin_interfaces/msg/Time"](sec=1, nanosec=0), frame_id="odom")
+
+
+def twist_of(value):
+    vector = TYPES["geometry_msgs/msg/Vector3"]
+    x, y, z = value or (0.0, 0.0, 0.0)
+    return TYPES["geometry_msgs/msg/Twist"](linear=vector(x=x, y=y, z=0.0), angular=vector(x=0.0, y=0.0, z=z))
+
+
+def fields(kind, header, twist=None, pose=None, joints=None):
+    if kind.endswith("Twist"):
+        message = twist_of(twist)
+        return {"linear": message.linear, "angular": message.angular}
+    if kind.endswith("JointState"):
+        none = np.zeros(0)
+        return {"header": header, "name": ["a", "b"], "position": np.array(joints), "velocity": none, "effort": none}
+    point = TYPES["geometry_msgs/msg/Point"](x=pose.x, y=pose.y, z=0.0)
+    turn = TYPES["geometry_msgs/msg/Quaternion"](x=0.0, y=0.0, z=math.sin(pose.yaw / 2), w=math.cos(pose.yaw / 2))
+    place = TYPES["geometry_msgs/msg/Pose"](position=point, orientation=turn)
+    zeros = np.zeros(36)
+    return {
+        "header": header,
+        "child_frame_id": "base",
+        "pose": TYPES["geometry_msgs/msg/PoseWithCovariance"](pose=place, covariance=zeros),
+        "twist": TYPES["geometry_msgs/msg/TwistWithCovariance"](twist=twist_of(twist), covariance=zeros),
+    }
+
+
+def test_two_runs_are_compared_from_their_first_command_wherever_and_whenever_they_began(tmp_path):
+    twist = Twist(0.1, 0.0, 0.3)
+    one = load_run(drive(tmp_path / "one", twist, twist))
+    other = load_run(drive(tmp_path / "other", twist, twist, late=2.34, turned=2.0))
+    found = compared(one, other)
+    assert np.abs(found.apart).max() < 1e-3
+    assert np.abs(found.joints_apart).max() < 0.07  # a sample's time at 3 rad/s
+    assert found.times[-1] == pytest.approx(5.0, abs=0.1)
+
+
+def test_the_differences_of_two_runs_are_those_that_were_put_in(tmp_path, capsys):
+    told = Twist(0.1, 0.0, 0.0)
+    drive(tmp_path / "one", told, told)
+    drive(tmp_path / "two", told, Twist(0.09, 0.0, 0.0), lag=0.1)
+    picture = tmp_path / "both.png"
+    assert main(["replay", str(tmp_path / "one"), str(tmp_path / "two"), "--compare", "--plot", str(picture)]) == 0
+    rows = {line[:26].strip(): line[26:].split() for line in capsys.readouterr().out.splitlines()}
+    assert rows["commanded vx m/s"] == ["0.100", "0.100", "+0.000"]
+    assert rows["achieved vx m/s"] == ["0.100", "0.090", "-0.010"]
+    assert rows["ratio vx"] == ["1.000", "0.900", "-0.100"]
+    assert float(rows["paths apart at end m"][0]) == pytest.approx(0.05, abs=0.001)
+    assert rows["most apart"][0] == "a"
+    assert float(rows["most apart"][1]) == pytest.approx(math.degrees(0.1 / math.sqrt(2)), rel=0.1)
+    assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 20_000
+
+
+def test_a_run_that_was_never_told_anything_has_no_means(tmp_path):
+    run = load_run(drive(tmp_path / "one", Twist(0.0, 0.0, 0.0), Twist(0.0, 0.0, 0.0)))
+    told, done = driven(run)
+    assert not told.any() and not done.any()
+
+
+def test_compare_takes_two_bags(capsys):
+    assert main(["replay", "a", "--compare"]) == 2
+    assert main(["replay", "a", "b"]) == 2
+    assert "hexapod replay BAG OTHER --compare" in capsys.readouterr().err

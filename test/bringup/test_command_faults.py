@@ -1,0 +1,147 @@
+"""Commands and clocks as they should not be, on real DDS: every field, every extreme, any order, a stepped clock."""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import rclpy.clock
+from geometry_msgs.msg import Twist as TwistMessage
+from geometry_msgs.msg import TwistStamped
+from rclpy.duration import Duration
+from sensor_msgs.msg import JointState
+from support.ros_bench import (
+    LIMITS,
+    STEP,
+    Stream,
+    assert_sound,
+    standing,
+    twist,
+    wait_for_stop,
+    walking,
+)
+
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.ros import messages
+
+FIELDS = [f"{group}.{axis}" for group in ("linear", "angular") for axis in "xyz"]
+
+
+def broken(field, value):
+    """A walk with one field that is not a number to walk by."""
+    message = twist(0.08)
+    group, axis = field.split(".")
+    setattr(getattr(message, group), axis, value)
+    return message
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_field_that_is_not_finite_is_refused_by_name_at_rest(bench, field, value):
+    node = bench.planner()
+    publisher = bench.publisher(TwistMessage, "cmd_vel")
+    publisher.publish(broken(field, value))
+    bench.until(lambda: f"cmd_vel: {field} is {value}: refused" in node.velocity.last_refusal)
+    assert node.velocity.input.twist.is_zero
+    publisher.publish(twist(0.05))  # and it is none the worse for it
+    bench.until(lambda: node.output.last.twist.vx > 0.0)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_field_that_is_nan_while_walking_is_a_stop(bench, field):
+    node = bench.planner()
+    stream = walking(bench, node)
+    stream.command = lambda: broken(field, math.nan)
+    wait_for_stop(bench, node)
+    assert f"{field} is nan: refused" in node.velocity.last_refusal
+
+
+@pytest.mark.parametrize("value", [1e308, -1e308, 5e-324])
+@pytest.mark.parametrize("field", ["linear.x", "linear.y", "angular.z"])
+def test_an_extreme_of_a_number_is_walked_within_every_limit(bench, field, value):
+    node, _, _ = bench.planner(), bench.add(InverseKinematics()), bench.driver(standing())
+    targets = bench.listen(JointState, "joint_targets")
+    Stream(bench, lambda: broken(field, value))
+    bench.until(lambda: len(targets) > 40, 30.0)
+    assert_sound(targets)
+    most = node.planner.maxima()
+    assert all(abs(done) <= able * 1.001 for done, able in zip(node.output.last.twist, most, strict=True))
+    assert node.velocity.last_refusal == ""
+
+
+def test_of_stamps_out_of_order_the_newest_command_stays(bench):
+    node = bench.planner(enable_stamped_cmd_vel=True)
+    publisher = bench.publisher(TwistStamped, "cmd_vel")
+    now = bench.probe.get_clock().now().nanoseconds
+
+    def send(vx, offset):
+        publisher.publish(messages.twist_stamped_message(Twist(vx, 0.0, 0.0), messages.time(now + offset)))
+
+    send(0.05, 0)
+    bench.until(lambda: node.velocity.input.twist.vx == 0.05)
+    send(-0.05, -100_000_000)
+    bench.until(lambda: "older than the newest: dropped" in node.velocity.last_refusal)
+    assert node.velocity.input.twist.vx == 0.05
+
+
+COUNTING = """
+import rclpy, sys, time
+from geometry_msgs.msg import Twist
+rclpy.init()
+node = rclpy.create_node("counting")
+publisher = node.create_publisher(Twist, "cmd_vel", 1)
+while not publisher.get_subscription_count():
+    time.sleep(0.01)
+message = Twist()
+for count in range(20001):
+    message.linear.x = 1e-6 * count
+    publisher.publish(message)
+publisher.wait_for_all_acked(rclpy.duration.Duration(seconds=5.0))
+print("sent", flush=True)
+while True:
+    time.sleep(1.0)
+"""
+
+
+@pytest.mark.process
+def test_of_a_flood_the_newest_command_is_used(bench):
+    node = bench.planner()
+    process = subprocess.Popen([sys.executable, "-c", COUNTING], start_new_session=True)
+    try:
+        last = pytest.approx(0.02, abs=1e-9)  # of twenty thousand
+        bench.until(lambda: node.velocity.input.twist.vx == last, 30.0, "the last one")
+    finally:
+        process.kill()
+        process.wait()
+    wait_for_stop(bench, node)
+
+
+@pytest.mark.parametrize("step", [-3600.0, 3600.0])
+@pytest.mark.parametrize("stamped", [False, True])
+def test_a_step_of_the_wall_clock_while_walking_is_no_stop_and_no_jump(bench, monkeypatch, stamped, step):
+    """As a time server does it: all clocks of the machine but the steady one say something else from now on."""
+    node = bench.planner(enable_stamped_cmd_vel=stamped)
+    rows, original = [], node.output.row
+    node.output.row = lambda plan, *rest, **more: (rows.append(plan.row), original(plan, *rest, **more))
+
+    def command():
+        if not stamped:
+            return twist(0.08)
+        return messages.twist_stamped_message(Twist(0.08, 0.0, 0.0), bench.probe.get_clock().now().to_msg())
+
+    Stream(bench, command, kind=TwistStamped if stamped else TwistMessage)
+    bench.until(lambda: node.output.last.twist.vx > 0.07, 20.0)
+    now = rclpy.clock.Clock.now
+
+    def stepped(clock):
+        steady = clock.clock_type == rclpy.clock.ClockType.STEADY_TIME
+        return now(clock) if steady else now(clock) + Duration(seconds=step)
+
+    monkeypatch.setattr(rclpy.clock.Clock, "now", stepped)
+    count, before = len(rows), node.last_report("cmd_vel timeout")
+    bench.until(lambda: len(rows) >= count + 60, 20.0)
+    assert node.output.last.twist.vx > 0.07
+    assert node.last_report("cmd_vel timeout") == before == ""
+    assert (np.abs(np.diff(np.array(rows), axis=0)) <= 1.05 * LIMITS[..., 2] * 2 * STEP).all()

@@ -1,0 +1,327 @@
+"""Faults the planner and the kinematics survive: the robot stops, says why in a sentence, and goes on afterwards.
+
+Pass rule for all: no NaN is sent, no joint is asked to be faster than it can be, targets stay inside the limits. A
+stop is: body velocity zero within timeout and ramp, all feet down within one gait period.
+"""
+
+import math
+import random
+
+import numpy as np
+import pytest
+import rclpy
+from geometry_msgs.msg import Pose, TwistStamped
+from geometry_msgs.msg import Twist as TwistMessage
+from rclpy.clock_type import ClockType
+from rclpy.context import Context
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+from support.ros_bench import (
+    LATE,
+    LIMITS,
+    STEP,
+    Stream,
+    assert_sound,
+    robot,
+    standing,
+    twist,
+    wait_for_stop,
+    walking,
+)
+
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.ros import messages
+from hexapod_control.ros.guarded_node import THROTTLE
+
+# --- commands on DDS ---------------------------------------------------------------------------------------------
+
+
+def test_a_stream_of_nan_while_walking_is_a_stop_with_one_sentence(bench):
+    node, kinematics = bench.planner(), bench.add(InverseKinematics())
+    bench.driver(standing())
+    targets = bench.listen(JointState, "joint_targets")
+    stream = walking(bench, node)
+    stream.command = lambda: twist(math.nan)
+    wait_for_stop(bench, node)
+    bench.until(lambda: node.planner.state.value == "standing")
+    assert "cmd_vel: linear.x is nan: refused" in node.last_report("cmd_vel not finite")
+    assert node.sent_reports["cmd_vel not finite"].when - node.sent_reports["cmd_vel not finite"].logged < THROTTLE
+    assert kinematics.last_report("refused foot_targets") == ""
+    assert_sound(targets)
+    stream.command = lambda: twist(0.05)  # and it goes on
+    bench.until(lambda: node.output.last.twist.vx > 0.04)
+
+
+def test_a_publisher_that_dies_is_a_stop_with_the_feet_where_they_are(bench):
+    node = bench.planner()
+    stream = walking(bench, node)
+    stream.stop()
+    wait_for_stop(bench, node)
+    contacts = node.output.last.contacts
+    home = node.planner.capabilities.stances.at(robot().walk.height).footholds
+    ticks = node._ticks
+    bench.until(lambda: node._ticks != ticks)
+    assert np.array_equal(node.output.last.contacts, contacts)  # they stay where they came down
+    assert np.abs(np.array(contacts) - home).max() > 1e-3
+    assert "is its sender alive?" in node.last_report("cmd_vel timeout")
+    bench.publisher(TwistMessage, "cmd_vel").publish(twist())  # an ordinary zero brings them back to neutral
+    bench.until(lambda: np.abs(np.array(node.output.last.contacts) - home).max() < 2e-3)
+
+
+def test_stale_future_and_empty_stamps_are_told_apart(bench):
+    node = bench.planner(enable_stamped_cmd_vel=True)
+    publisher = bench.publisher(TwistStamped, "cmd_vel")
+
+    def send(offset):
+        now = bench.probe.get_clock().now().nanoseconds
+        stamp = messages.time(now + round(offset * 1e9) if offset is not None else 0)
+        publisher.publish(messages.twist_stamped_message(Twist(0.05, 0.0, 0.0), stamp))
+
+    send(-10.0)
+    bench.until(lambda: "10 s old" in node.velocity.last_refusal)
+    send(3600.0)
+    bench.until(lambda: "in the future" in node.velocity.last_refusal)
+    assert node.velocity.input.twist.is_zero
+    send(None)
+    bench.until(lambda: not node.velocity.input.twist.is_zero)
+    logged = node.sent_reports["cmd_vel no stamp"].logged
+    send(None)
+    send(0.0)
+    bench.until(lambda: node.output.last.twist.vx > 0.0)
+    assert node.sent_reports["cmd_vel no stamp"].logged == logged
+
+
+def test_a_publisher_of_the_wrong_type_is_named_with_its_type_and_the_parameter(bench):
+    node = bench.planner()
+    other = Context()
+    rclpy.init(context=other)
+    stranger = rclpy.create_node("stranger", context=other)
+    try:
+        stranger.create_publisher(TwistStamped, "cmd_vel", 1)
+        took = bench.until(lambda: node.last_report("type of /stranger"), 3.0)
+    finally:
+        stranger.destroy_node()
+        rclpy.shutdown(context=other)
+    text = node.last_report("type of /stranger")
+    assert "/stranger publishes geometry_msgs/msg/TwistStamped on cmd_vel" in text
+    assert "enable_stamped_cmd_vel:=true" in text
+    assert took <= 2.0 + LATE
+
+
+def test_a_best_effort_publisher_is_named(bench):
+    node = bench.planner()
+    qos = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+    bench.publisher(TwistMessage, "cmd_vel", qos, matched=0)
+    bench.until(lambda: "/probe publishes cmd_vel with best-effort QoS" in node.last_report("QoS of /probe"), 2.0)
+
+
+def test_two_publishers_are_named_and_make_no_jump(bench):
+    node, _, _ = bench.planner(), bench.add(InverseKinematics()), bench.driver(standing())
+    targets = bench.listen(JointState, "joint_targets")
+    second = bench.add(rclpy.create_node("second"))
+    Stream(bench, lambda: twist(0.1))
+    Stream(bench, lambda: twist(-0.1), node=second)
+    bench.until(
+        lambda: "/probe and /second publish cmd_vel at once" in node.last_report("publishers /probe and /second"), 3.0
+    )
+    targets_before = len(targets)
+    bench.until(lambda: len(targets) > targets_before + 50)
+    assert_sound(targets)
+
+
+def test_flipping_forward_and_reverse_at_20_hz_keeps_every_limit(bench):
+    node, kinematics, _ = bench.planner(), bench.add(InverseKinematics()), bench.driver(standing())
+    targets = bench.listen(JointState, "joint_targets")
+    sign = [1.0]
+
+    def flip():
+        sign[0] = -sign[0]
+        return twist(sign[0] * 1e3, sign[0] * 0.1, -sign[0])
+
+    Stream(bench, flip)
+    bench.until(lambda: len(targets) > 120)
+    assert_sound(targets)
+    assert kinematics.last_report("row") == ""
+    assert node.recent_reports() == []
+
+
+def test_a_pose_beyond_the_workspace_is_clamped_and_said(bench):
+    node, kinematics, _ = bench.planner(), bench.add(InverseKinematics()), bench.driver(standing())
+    poses = bench.publisher(Pose, "body_pose")
+    message = Pose(orientation=messages.quaternion(0.9, 0.9, 0.9))
+    message.position.z = 5.0
+    poses.publish(message)
+    bench.until(lambda: "out of reach: clamped" in node.last_report("pose"))
+    bench.until(lambda: node.output.last.pose.z > 0.02 and not node.output.last.joint_velocity.any())
+    assert node.output.last.pose.z < 0.15
+    assert kinematics.last_report("row") == ""
+
+
+# --- clocks -------------------------------------------------------------------------------------------------------
+
+
+def test_simulated_time_without_a_clock_is_an_error_within_two_seconds_and_the_watchdog_lives(bench):
+    node = bench.planner(use_sim_time=True)
+    bench.publisher(TwistMessage, "cmd_vel").publish(twist(0.1))
+    took = bench.until(lambda: "/clock is silent" in node.last_report("clock"), 3.0)
+    assert took <= 2.0 + LATE
+    bench.until(lambda: node.last_report("cmd_vel timeout"))
+
+
+@pytest.mark.parametrize("jump", [-100.0, 1000.0])
+def test_a_jump_of_simulated_time_is_neither_a_jump_of_the_robot_nor_a_stuck_command(bench, jump):
+    node = bench.planner(use_sim_time=True, enable_stamped_cmd_vel=True)
+    rows = []
+    original = node.output.row
+    node.output.row = lambda plan, *rest, **more: (rows.append(plan.row), original(plan, *rest, **more))
+    publisher = bench.publisher(TwistStamped, "cmd_vel")
+
+    def advance(count):
+        goal = len(rows) + count
+        bench.until(lambda: step() or len(rows) >= goal, 5.0)
+
+    def step():
+        bench.tick_clock()
+        stamp = messages.time(round(bench.time * 1e9))
+        publisher.publish(messages.twist_stamped_message(Twist(0.08, 0.0, 0.0), stamp))
+        for _ in range(4):
+            bench.executor.spin_once(0.002)
+
+    advance(60)
+    assert node.output.last.twist.vx > 0.05
+    bench.tick_clock(jump)
+    advance(60)
+    assert node.output.last.twist.vx > 0.05
+    steps = np.abs(np.diff(np.array(rows), axis=0))
+    assert (steps <= 1.05 * LIMITS[..., 2] * 2 * STEP).all()
+
+
+def test_a_paused_simulation_goes_on_without_catching_up(bench):
+    node = bench.planner(use_sim_time=True)
+    stream = Stream(bench, lambda: twist(0.08))
+    clock = bench.probe.create_timer(STEP, bench.tick_clock)
+    bench.until(lambda: node.output.last and node.output.last.twist.vx > 0.07)
+    clock.cancel()
+    phase, beats = node.planner.phase, node._beats
+    bench.until(lambda: node._beats >= beats + 10, 10.0, "five seconds of pause")  # housekeeping is on steady time
+    frozen = node.planner.phase
+    assert (frozen - phase) % 1.0 < 0.1
+    sent = node.output.last
+    clock.reset()
+    bench.until(lambda: node.output.last is not sent)
+    assert (np.abs(node.output.last.row - sent.row) <= 1.05 * LIMITS[..., 2] * 2 * STEP).all()
+    bench.until(lambda: node.output.last.twist.vx > 0.07)
+    stream.stop()
+
+
+def test_without_simulated_time_no_step_of_the_wall_clock_reaches_the_loop(bench):
+    node = bench.planner()
+    assert node.control_clock.clock_type == ClockType.STEADY_TIME
+
+
+def test_the_gait_changes_at_any_phase_without_a_jump_of_a_foot(bench):
+    node = bench.planner()
+    chance = random.Random(4)
+    node.planner.command(Twist(0.03, 0.0, 0.1))
+    rows, switched = [], 0
+    for tick in range(1500):
+        if tick > 100 and chance.random() < 0.02:
+            switched += 1
+            node.body.on_gait(String(data=chance.choice(["tripod", "ripple", "tetrapod", "wave"])))
+        plan = node.planner.step(STEP)
+        rows.append(plan.feet)
+        assert plan.unreached is None
+    feet = np.array(rows)
+    speed = np.diff(feet, axis=0) / STEP
+    assert switched > 20
+    assert np.abs(speed).max() < 0.6
+    assert np.abs(np.diff(speed, axis=0)).max() < 0.15
+
+
+# --- exceptions --------------------------------------------------------------------------------------------------
+
+
+def broken(*args):
+    raise RuntimeError("injected")
+
+
+@pytest.mark.parametrize(
+    ("owner", "method", "callback"),
+    [
+        (lambda n: n.planner, "step", "tick"),
+        (lambda n: n.planner, "command", "on_cmd_vel"),
+        (lambda n: n.planner, "pose", "on_body_pose"),
+        (lambda n: n.planner, "gait", "on_gait"),
+        (lambda n: n.velocity.input, "expired", "watch"),
+        (lambda n: n.velocity, "check_publishers", "housekeeping"),
+        (lambda n: n.planner, "stand", "on_stand"),
+        (lambda n: n.planner, "sit", "on_sit"),
+        (lambda n: n._joints, "joints", "on_joint_states"),
+    ],
+)
+def test_an_exception_in_any_callback_is_a_safe_stop_that_names_node_and_callback(bench, owner, method, callback):
+    node = bench.planner()
+    stream = walking(bench, node)
+    if callback == "on_joint_states":
+        node.planner.lost()
+    original = getattr(owner(node), method)
+    setattr(owner(node), method, broken) if method != "joints" else setattr(node, "_joints", _Broken())
+    if callback == "on_body_pose":
+        bench.publisher(Pose, "body_pose").publish(Pose(orientation=messages.quaternion(0.0, 0.0, 0.0)))
+    elif callback == "on_gait":
+        bench.publisher(String, "gait").publish(String(data="wave"))
+    elif callback in ("on_stand", "on_sit"):
+        answer = bench.call(Trigger, method)
+        assert not answer.success
+        assert "injected" in answer.message
+    elif callback == "on_joint_states":
+        bench.publisher(JointState, "joint_states").publish(JointState())
+    bench.until(lambda: node.last_report(f"failed {callback}"), 3.0)
+    text = node.last_report(f"failed {callback}")
+    assert f"/gait_planner: callback {callback} failed with RuntimeError: injected" in text
+    assert "\n" not in text
+    if callback == "on_joint_states":
+        assert node.planner.state.value == "unknown"
+        return
+    if callback == "tick":
+        rows = bench.listen(MultiDOFJointState, "foot_targets")
+        bench.until(lambda: len(rows) > 3)  # the last row goes on being sent
+        node.planner.step = original
+    wait_for_stop(bench, node)
+    stream.stop()
+
+
+class _Broken:
+    def joints(self, message):
+        raise RuntimeError("injected")
+
+
+def test_an_exception_in_the_kinematics_is_named_and_the_node_goes_on(bench):
+    node = bench.planner()
+    kinematics = bench.add(InverseKinematics())
+    bench.driver(standing())
+    targets = bench.listen(JointState, "joint_targets")
+    bench.until(lambda: targets)
+    original, kinematics._guard.feet = kinematics._guard.feet, broken
+    bench.until(lambda: kinematics.last_report("failed on_foot_targets"))
+    assert "/inverse_kinematics: callback on_foot_targets failed" in kinematics.last_report("failed on_foot_targets")
+    kinematics._guard.feet = original
+    count = len(targets)
+    bench.until(lambda: len(targets) > count + 5)
+    assert node.planner.state.value == "standing"
+
+
+def test_sources_that_say_when_they_drive_may_stand_side_by_side(bench):
+    node = bench.planner()
+    second = bench.add(rclpy.create_node("second"))
+    for source in (bench.probe, second):
+        source.create_publisher(String, "driving", 10)
+    Stream(bench, lambda: twist(0.0))
+    Stream(bench, lambda: twist(0.0), node=second)
+    bench.until(lambda: len(node.velocity.sources) == 2, 3.0)
+    bench.until(lambda: len(node.get_publishers_info_by_topic("driving")) == 2, 3.0)
+    node.velocity.check_publishers()
+    assert node.last_report("publishers /probe and /second") == ""

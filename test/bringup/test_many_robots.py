@@ -1,0 +1,211 @@
+"""Two robots in namespaces of one graph, each in physics of its own: neither hears what the other is told."""
+
+import math
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from support.programs import PROGRAM
+
+from hexapod_control.bags import bag_file
+from hexapod_control.bags.recorded_run import load_run
+from hexapod_control.bags.run_comparison import compared
+from hexapod_control.bringup.process_supervisor import Supervisor
+from hexapod_control.cli.main import main, parser
+from hexapod_control.cli.sim import simulation_run as cli_run
+from hexapod_control.clients.connection_options import ConnectionOptions
+from hexapod_control.clients.robot_client import READERS, SimulationClient
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.core.gait.gait_table import gaits
+from hexapod_control.core.kinematics.se2 import ZERO, Twist, wrap
+from hexapod_control.nodes.recorder.recorder import GLOBAL
+from hexapod_control.ros.distribution import stamped_by_default
+from hexapod_control.ros.tf2_shim.tf_message import TFMessage
+from hexapod_control.sim.world_settings import WorldSettings
+
+LIMIT = 60.0  # [s] for anything
+RAMP = 1.5  # [s] until a twist is reached
+DRIVE = 2.7  # [s] measured, whole cycles of a tripod
+NAMES = ("a", "b")
+
+
+class Robots:
+    """Two robots, as two runs of `hexapod sim --namespace` start them, and an operator for each."""
+
+    def __init__(self, stack):
+        self.lines = []
+        self.supervisors = [stack.enter_context(Supervisor(specs(name), self.lines.append)) for name in NAMES]
+        stamped = stamped_by_default()
+        self.operators = [stack.enter_context(SimulationClient(ConnectionOptions(name, stamped))) for name in NAMES]
+
+    def until(self, condition, what, seconds=LIMIT):
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < deadline, f"waited in vain for {what}: {self.lines[-5:]}"
+            for supervisor, operator in zip(self.supervisors, self.operators, strict=True):
+                supervisor.check()
+                operator.spin(0.01)
+
+    def stand(self):
+        for operator in self.operators:
+            self.until(lambda operator=operator: not operator.missing(), "nodes")
+            operator.twist = ZERO
+            if operator.state != "standing":
+                operator.request("stand")
+        self.until(lambda: all(o.state == "standing" and max(o.maxima) > 0.0 for o in self.operators), "standing")
+
+    def drive(self, *twists):
+        """Drives all at the same time; returns the true way [m] ahead, to the left, and turn [rad] of each."""
+        for operator, twist in zip(self.operators, twists, strict=True):
+            operator.twist = twist
+        tracks = [operator.truth for operator in self.operators]
+        begin = [track.last.time for track in tracks]
+        ends = [start + RAMP + DRIVE for start in begin]
+        self.until(lambda: all(t.last.time >= end for t, end in zip(tracks, ends, strict=True)), "the drive")
+        return [track.at(end - DRIVE).inverse() @ track.at(end) for track, end in zip(tracks, ends, strict=True)]
+
+
+def specs(name):
+    robot = load("phantomx")
+    args = parser("sim").parse_args(["sim", "--namespace", name])
+    run = cli_run.SimulationRun(args, robot, gaits(robot.robot.leg_names)["tripod"], WorldSettings(), {})
+    return run._specs(Path())
+
+
+@pytest.fixture(scope="module")
+def robots():
+    with ExitStack() as stack:
+        yield Robots(stack)
+
+
+def test_a_namespace_gives_a_prefix_to_the_frames_and_a_page_of_its_own():
+    for name in ("a", "/a/"):
+        found = {spec.executable: spec for spec in specs(name)}
+        assert {spec.namespace for spec in found.values()} == {"/a"}
+        for executable in ("mujoco_sim", "odometry", "gait_planner"):
+            assert found[executable].parameters["tf_frame_prefix"] == "a/"
+        assert found["web"].parameters["port"] == 0
+    assert all("tf_frame_prefix" not in spec.parameters for spec in specs(""))
+
+
+@pytest.mark.process
+@pytest.mark.physics
+def test_two_robots_follow_different_commands_at_the_same_time(robots):
+    robots.stand()
+    ahead, turned = robots.drive(Twist(0.08, 0.0, 0.0), Twist(0.0, 0.0, 0.4))
+    assert ahead.x / DRIVE == pytest.approx(0.08, rel=0.1)
+    assert abs(ahead.y) < 0.02 and abs(wrap(ahead.yaw)) < 0.05
+    assert wrap(turned.yaw) / DRIVE == pytest.approx(0.4, rel=0.1)
+    assert math.hypot(turned.x, turned.y) < 0.02
+    still, aside = robots.drive(ZERO, Twist(0.0, -0.08, 0.0))
+    assert math.hypot(still.x, still.y) < 0.01
+    assert aside.y / DRIVE == pytest.approx(-0.08, rel=0.1)
+
+
+@pytest.mark.process
+@pytest.mark.physics
+def test_what_one_robot_is_asked_the_other_does_not_do(robots):
+    robots.stand()
+    first, second = robots.operators
+    first.change_gait("wave")
+    robots.until(lambda: first.gait == "wave", "the gait")
+    assert second.gait == "tripod"
+    first.request("sit")
+    robots.until(lambda: first.state == "sitting", "sitting")
+    assert second.state == "standing"
+    first.change_gait("tripod")
+    robots.until(lambda: first.gait == "tripod", "the gait")
+
+
+@pytest.mark.process
+@pytest.mark.physics
+def test_the_frames_of_two_robots_are_two_trees_and_each_has_its_page(robots, bench):
+    heard = bench.listen(TFMessage, "/tf", 100)
+    wanted = {(f"{n}/odom", f"{n}/base_footprint") for n in NAMES}
+    wanted |= {(f"{n}/base_footprint", f"{n}/base_link") for n in NAMES}
+
+    def seen():
+        return {(t.header.frame_id, t.child_frame_id) for message in heard for t in message.transforms}
+
+    bench.until(lambda: seen() >= wanted, LIMIT, "the transforms")
+    assert seen() == wanted
+    robots.until(lambda: len(pages(robots)) == 2, "the pages")
+    assert len(set(pages(robots))) == 2
+    for address in pages(robots):
+        assert urllib.request.urlopen(address, timeout=LIMIT).status == 200
+
+
+def pages(robots):
+    return [found[1] for line in robots.lines if (found := re.search(r"the page: (http://[\d.]+:\d+/)", line))]
+
+
+@pytest.mark.process
+@pytest.mark.physics
+def test_a_recording_of_one_robot_has_nothing_of_the_other_and_cannot_hold_it_up(robots, bench, tmp_path):
+    """Two recorders hear a walk; one cannot write, and the robot walks on; the other one's bag tells how it walked."""
+    robots.stand()
+    bags, text = tmp_path / "bags", tmp_path / "out.txt"
+    with recording(Path("/proc/bags"), tmp_path / "bad.txt") as bad, recording(bags, text) as good:
+        count = bench.probe.count_subscribers
+        robots.until(lambda: count("/a/joint_states") >= READERS + 2 and count("/a/cmd_vel") >= 3, "the recorders")
+        begin = robots.operators[0].truth.last.time + RAMP
+        robots.operators[0].twist = Twist(0.08, 0.0, 0.0)
+        truth = robots.operators[0].truth
+        robots.until(lambda: truth.last.time > begin, "walking")
+        bad.send_signal(signal.SIGINT)
+        robots.until(lambda: bad.poll() is not None, "the end of the recorder")
+        assert bad.returncode == 1 and "no bag can be written there" in (tmp_path / "bad.txt").read_text()
+        robots.until(lambda: truth.last.time > begin + DRIVE, "walking on")
+        way = truth.at(begin).inverse() @ truth.at(begin + DRIVE)
+        assert way.x / DRIVE == pytest.approx(0.08, rel=0.1)
+        robots.operators[0].twist = ZERO
+        good.send_signal(signal.SIGINT)
+        robots.until(lambda: good.poll() is not None, "the end of the recorder")
+        assert good.returncode == 0, text.read_text()
+    (path,) = bags.iterdir()
+    with bag_file.opened(path) as bag:
+        assert {c.topic for c in bag.channels if not c.topic.startswith("/a/")} <= {*GLOBAL}
+    run = load_run(path)
+    rows = {line[:26].strip(): line[26:].split() for line in compared(run, run).table()}
+    assert float(rows["ratio vx"][0]) == pytest.approx(1.0, abs=0.1)
+    assert float(rows["odom off truth at end m"][0]) < 0.15
+    assert 0.0 < float(rows["joints off targets rms deg"][0]) < 10.0
+
+
+@contextmanager
+def recording(out, text):
+    """`hexapod record` of robot a as a process."""
+    with text.open("w") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, "record", "--namespace", "a", "--out", str(out)],
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(LIMIT)
+
+
+@pytest.mark.process
+@pytest.mark.physics
+def test_odometry_is_calibrated_over_the_running_graph(robots, tmp_path, capsys):
+    """What was measured is twice and nine tenths of what odom says: these are the factors in the file."""
+    robots.stand()
+    file = tmp_path / "mine.yaml"
+    file.write_text(Path(load("phantomx").path).read_text())
+    words = ["odom-calibrate", "--robot", str(file), "--namespace", "b", "--distance", "0.2", "--turn", "45"]
+    assert main([*words, "--measured-distance", "0.3", "--measured-turn", "40"]) == 0, capsys.readouterr()
+    scale = load(file).odometry_scale
+    assert scale["distance"] == pytest.approx(0.3 / 0.21, rel=0.1)
+    assert scale["turn"] == pytest.approx(40 / 47, rel=0.1)
+    assert len(list(tmp_path.glob("mine.yaml.*.bak"))) == 1

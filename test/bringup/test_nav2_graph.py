@@ -1,0 +1,173 @@
+"""What nav2.launch.py starts: which processes, with which parameters, remaps, frames and namespaces."""
+
+import importlib.util
+import re
+import sys
+import types
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+from support.paths import DATA, ROOT
+
+from hexapod_control.bringup import nav2_graph, node_graph
+from hexapod_control.config.shipped_files import share
+from hexapod_control.ros.distribution import stamped_by_default
+
+FACTS = YAML(typ="safe").load(DATA / "nav2_parameters.yaml")
+NODES = FACTS["nodes"]
+SHIPPED = share("config", "nav2.yaml")
+
+
+def flat(section, prefix=""):
+    """Dotted names of a section's values, as ROS reads them."""
+    for name, value in section.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+@pytest.fixture
+def map_file(tmp_path):
+    path = tmp_path / "map.yaml"
+    path.write_text("image: map.pgm\n")
+    return path
+
+
+def parameters(planned, name):
+    return planned.parameters[name]["ros__parameters"]
+
+
+@pytest.mark.parametrize("process", [*nav2_graph.SERVERS, *nav2_graph.SAVED_MAP, *nav2_graph.SLAM, nav2_graph.EKF])
+def test_every_process_is_an_executable_of_its_package(process):
+    assert (process.package, process.executable) == tuple(NODES[process.name][k] for k in ("package", "executable"))
+
+
+def test_velocity_goes_through_smoother_and_collision_monitor():
+    planned = nav2_graph.plan({"slam": "true"})
+    remaps = {process.name: process.remaps for process in planned.processes}
+    assert remaps["controller_server"] == remaps["behavior_server"] == {"cmd_vel": "cmd_vel_nav"}
+    assert remaps["velocity_smoother"] == {"cmd_vel": "cmd_vel_nav"}  # it publishes cmd_vel_smoothed
+    assert parameters(planned, "/collision_monitor")["cmd_vel_in_topic"] == "cmd_vel_smoothed"
+    assert parameters(planned, "/collision_monitor")["cmd_vel_out_topic"] == "cmd_vel"
+    assert not remaps["collision_monitor"]
+
+
+def test_every_process_has_parameters_of_its_own(map_file):
+    for given in ({"slam": "true", "ekf": "true"}, {"map": map_file}):
+        planned = nav2_graph.plan(given)
+        assert {f"/{process.name}" for process in planned.processes} < set(planned.parameters)
+
+
+def test_a_saved_map_is_served_and_amcl_localizes_on_it(map_file):
+    planned = nav2_graph.plan({"map": map_file})
+    assert parameters(planned, "/map_server")["yaml_filename"] == str(map_file)
+    assert parameters(planned, "/lifecycle_manager_localization")["node_names"] == ["map_server", "amcl"]
+    assert "/slam_toolbox" not in planned.parameters
+
+
+def test_slam_takes_the_place_of_map_and_amcl():
+    planned = nav2_graph.plan({"slam": "true"})
+    assert parameters(planned, "/lifecycle_manager_localization")["node_names"] == ["slam_toolbox"]
+    assert parameters(planned, "/slam_toolbox")["use_lifecycle_manager"] is True
+    assert not {"map_server", "amcl"} & {process.name for process in planned.processes}
+
+
+@pytest.mark.parametrize("given", [{}, {"map": "no.yaml"}, {"map": __file__, "slam": "true"}, {"mapp": "x"}])
+def test_a_bad_argument_is_named(given):
+    with pytest.raises(node_graph.GraphError, match=r"^map"):
+        nav2_graph.plan(given)
+
+
+@pytest.mark.parametrize("stamped", [False, True])
+def test_all_nodes_of_the_chain_agree_on_the_type_of_commands(stamped):
+    planned = nav2_graph.plan({"slam": True, "enable_stamped_cmd_vel": stamped})
+    found = {name: p["ros__parameters"].get("enable_stamped_cmd_vel") for name, p in planned.parameters.items()}
+    assert {name for name, value in found.items() if value is stamped} == {f"/{name}" for name in nav2_graph.STAMPED}
+    publishers = {name for name, facts in NODES.items() if "enable_stamped_cmd_vel" in facts["parameters"]}
+    assert set(nav2_graph.STAMPED) == publishers
+
+
+@pytest.mark.parametrize(("distribution", "stamped"), [("jazzy", "false"), ("kilted", "true")])
+def test_commands_are_stamped_by_default_from_kilted_on(distribution, stamped, monkeypatch):
+    monkeypatch.setenv("ROS_DISTRO", distribution)
+    assert str(stamped_by_default()).lower() == stamped
+    default = {argument.name: argument.default for argument in nav2_graph.arguments()}["enable_stamped_cmd_vel"]
+    assert default == node_graph.ARGUMENTS["enable_stamped_cmd_vel"].default
+
+
+def test_a_namespace_and_a_prefix_reach_all_that_must_have_them():
+    given = {"slam": "true", "namespace": "/spider/", "tf_frame_prefix": "spider/", "use_sim_time": "true"}
+    planned = nav2_graph.plan(given)
+    assert planned.namespace == "spider"
+    assert all(name.startswith("/spider/") for name in planned.parameters)
+    assert all(p["ros__parameters"]["use_sim_time"] is True for p in planned.parameters.values())
+    frames = {v for p in planned.parameters.values() for k, v in flat(p) if k.split(".")[-1] in nav2_graph.FRAME_KEYS}
+    assert frames == {"spider/map", "spider/odom", "spider/base_footprint"}
+    costmap = parameters(planned, "/spider/local_costmap/local_costmap")
+    assert costmap["obstacle_layer"]["scan"]["topic"] == "/spider/scan"
+
+
+def test_robots_share_the_frame_of_a_saved_map(map_file):
+    planned = nav2_graph.plan({"map": map_file, "tf_frame_prefix": "spider/"})
+    assert parameters(planned, "/amcl")["global_frame_id"] == "map"
+    assert parameters(planned, "/amcl")["odom_frame_id"] == "spider/odom"
+
+
+def test_odometry_of_robot_localization_is_listened_to():
+    planned = nav2_graph.plan({"slam": "true", "ekf": "true"})
+    moved = {process.name for process in planned.processes if process.remaps.get("odom") == "odometry/filtered"}
+    with_odom = {name for name, facts in NODES.items() if "odom_topic" in facts["parameters"]}
+    assert moved == with_odom | {"controller_server"}  # which takes the topic's name from nowhere
+    assert "/ekf_filter_node" in planned.parameters
+
+
+def test_another_topic_for_a_mux_is_that_of_the_last_node():
+    planned = nav2_graph.plan({"slam": "true", "cmd_vel": "nav_vel"})
+    assert [p.name for p in planned.processes if "nav_vel" in p.remaps.values()] == ["collision_monitor"]
+
+
+def test_own_parameters_have_the_last_word(tmp_path):
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(SHIPPED.read_text().replace("vx_max: 0.123", "vx_max: 0.05 ") + "\n    use_sim_time: true\n")
+    planned = nav2_graph.plan({"slam": "true", "params_file": mine, "robot": "article"})
+    assert parameters(planned, "/controller_server")["FollowPath"]["vx_max"] == 0.05
+    assert parameters(planned, "/controller_server")["use_sim_time"] is False
+
+
+def test_the_launch_file_starts_what_was_planned(monkeypatch, map_file):
+    """`launch` is not needed for that: its actions are records here."""
+    made = {name: type(name, (), {"__init__": _keep}) for name in ("Node", "Shutdown", "OpaqueFunction")}
+    made["DeclareLaunchArgument"] = type("DeclareLaunchArgument", (), {"__init__": _keep})
+    made["LaunchDescription"], made["LaunchContext"] = list, object
+    made["LaunchConfiguration"] = lambda name: types.SimpleNamespace(perform=lambda context: context.get(name, ""))
+    for name in ("launch", "launch.actions", "launch.substitutions", "launch_ros", "launch_ros.actions"):
+        monkeypatch.setitem(sys.modules, name, types.SimpleNamespace(**made))
+    spec = importlib.util.spec_from_file_location("nav2_launch", share("launch", "nav2.launch.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    *declared_arguments, function = module.generate_launch_description()
+    assert [a.given[0] for a in declared_arguments] == [a.name for a in nav2_graph.arguments()]
+    context = {"map": str(map_file), "namespace": "spider", "use_sim_time": "true"}
+    started = function.named["function"](context)
+    planned = nav2_graph.plan(context)
+    assert [n.named["name"] for n in started] == [p.name for p in planned.processes]
+    assert all(n.named["namespace"] == "spider" and n.named["on_exit"] for n in started)
+    [file] = {Path(n.named["parameters"][0]) for n in started}
+    assert YAML(typ="safe").load(file) == dict(planned.parameters)
+    file.unlink()
+
+
+def _keep(self, *given, **named):
+    self.given, self.named = given, named
+
+
+def test_the_commands_of_the_documentation_have_arguments_that_exist():
+    page = (ROOT / "docs" / "nav2.md").read_text()
+    known = {argument.name for argument in nav2_graph.arguments()}
+    commands = re.findall(r"nav2\.launch\.py(.*)", page)
+    assert sum(":=" in words for words in commands) >= 4
+    assert {name for words in commands for name in re.findall(r"(\w+):=", words)} <= known
+    told = re.search(r"\| argument of `nav2.launch.py`.*?\n\n", page, re.S)[0]
+    assert known - {"use_sim_time"} <= set(re.findall(r"`(\w+)`", told))

@@ -1,0 +1,184 @@
+"""Laws of the table of nodes and of the command lines made from it."""
+
+import ast
+import importlib
+import inspect
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from hexapod_control.bringup import node_graph
+from hexapod_control.ros import parameters
+from hexapod_control.ros.distribution import stamped_by_default
+
+ROWS = [(name, row) for name, rows in node_graph.GRAPHS.items() for row in rows]
+WALKING = ("sim", "bringup")
+
+
+def by_name(name, **given):
+    return {spec.executable: spec for spec in node_graph.specs(name, given)}
+
+
+@pytest.mark.parametrize(("name", "row"), ROWS, ids=lambda value: getattr(value, "executable", value))
+def test_every_row_leads_to_known_arguments_and_nodes(name, row):
+    assert {*row.parameters.values(), *row.remaps.values()} <= set(node_graph.ARGUMENTS)
+    assert set(row.needs) <= {other.executable for other in node_graph.GRAPHS[name]}
+
+
+@pytest.mark.parametrize(("name", "row"), ROWS, ids=lambda value: getattr(value, "executable", value))
+def test_topic_names_are_relative(name, row):
+    assert not [topic for topic in row.remaps if topic.startswith("/")]
+
+
+@pytest.mark.parametrize("name", node_graph.GRAPHS)
+def test_needs_have_no_circle(name):
+    rows = {row.executable: set(row.needs) for row in node_graph.GRAPHS[name]}
+    while rows:
+        free = [executable for executable in rows if not any(executable in needs for needs in rows.values())]
+        assert free, f"circle among {', '.join(rows)}"
+        for executable in free:
+            del rows[executable]
+
+
+@pytest.mark.parametrize("name", node_graph.GRAPHS)
+def test_every_argument_is_told(name):
+    assert all(argument.description for argument in node_graph.arguments(name))
+
+
+@pytest.mark.parametrize("name", node_graph.GRAPHS)
+def test_every_default_is_a_value_of_its_kind(name):
+    for argument in node_graph.arguments(name):
+        if argument.default:
+            argument.value(argument.default)
+
+
+def test_simulation_and_real_robot_differ_only_in_the_hardware_node_and_the_page():
+    simulated, real = (set(by_name(name)) for name in WALKING)
+    assert simulated ^ real == {"mujoco_sim", "servo_driver", "web"}
+
+
+def test_the_page_is_there_in_simulation_and_where_it_is_asked_for():
+    assert "web" not in by_name("sim", web=False)
+    nodes = by_name("bringup", web="true", web_lan="true", web_port=0)
+    assert nodes["web"].parameters["lan"] is True
+    assert nodes["web"].parameters["port"] == 0
+
+
+def test_what_nobody_sets_is_left_to_the_node():
+    assert set(by_name("sim")["mujoco_sim"].parameters) == {"robot", "publish_clock"}
+
+
+def test_arguments_become_typed_parameters():
+    spec = by_name("sim", world="blocks", seed="7", friction="0.5", use_sim_time="true")["mujoco_sim"]
+    assert spec.parameters == {
+        "robot": "phantomx",
+        "world": "blocks",
+        "seed": 7,
+        "friction": 0.5,
+        "publish_clock": True,
+    }
+
+
+def test_the_simulator_never_waits_for_the_clock_it_makes():
+    nodes = by_name("sim", use_sim_time=True)
+    assert "use_sim_time" not in nodes.pop("mujoco_sim").parameters
+    assert all(spec.parameters["use_sim_time"] is True for spec in nodes.values())
+
+
+def test_the_namespace_reaches_every_node():
+    assert {spec.namespace for spec in node_graph.specs("sim", {"namespace": "/spider/"})} == {"/spider"}
+
+
+def test_a_robot_file_is_found_from_every_folder():
+    assert by_name("sim", robot="mine.yaml")["gait_planner"].parameters["robot"] == str(Path("mine.yaml").absolute())
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"robots": "x"}, "robots: unknown argument of sim, known are robot, namespace"),
+        ({"seed": "many"}, "seed: must be a whole number, is 'many'"),
+        ({"use_sim_time": "maybe"}, "use_sim_time: must be true or false, is 'maybe'"),
+    ],
+)
+def test_a_bad_argument_is_named(given, sentence):
+    with pytest.raises(node_graph.GraphError, match=sentence):
+        node_graph.specs("sim", given)
+
+
+def test_a_command_line_says_everything():
+    spec = by_name("sim", namespace="a", cmd_vel="cmd_vel_nav", gait="wave", enable_stamped_cmd_vel="false")[
+        "gait_planner"
+    ]
+    words = node_graph.command_line(spec)
+    assert words[:4] == [sys.executable, "-P", "-m", "hexapod_control.nodes.gait_planner.gait_planner"]
+    assert " ".join(words[4:]) == (
+        '--ros-args -p robot:="phantomx" -p use_sim_time:=false -p gait:="wave" -p enable_stamped_cmd_vel:=false '
+        "-r cmd_vel:=cmd_vel_nav -r __ns:=/a"
+    )
+
+
+def test_a_parameter_file_has_the_last_word():
+    words = node_graph.command_line(by_name("sim", params_file="mine.yaml")["odometry"])
+    assert words[-2:] == ["--params-file", str(Path("mine.yaml").absolute())]
+
+
+def test_a_text_that_looks_like_a_number_stays_a_text():
+    [value] = [
+        word for word in node_graph.command_line(by_name("sim", robot="42")["odometry"]) if word.startswith("robot:=")
+    ]
+    assert json.loads(value.removeprefix("robot:=")) == "42"
+
+
+@pytest.mark.parametrize(
+    ("distribution", "stamped"),
+    [("humble", False), ("jazzy", False), ("kilted", True), ("lyrical", True), ("rolling", True)],
+)
+def test_commands_are_stamped_from_kilted_on(monkeypatch, distribution, stamped):
+    monkeypatch.setenv("ROS_DISTRO", distribution)
+    assert stamped_by_default() is stamped
+
+
+def test_display_shows_the_robot_of_the_robot_file():
+    nodes = by_name("display", robot="phantomx", tf_frame_prefix="spider/")
+    assert nodes["robot_state_publisher"].parameters["robot_description"].count("<joint") >= 18
+    config, frame = nodes["rviz2"].arguments[1], nodes["rviz2"].arguments[3]
+    assert Path(config).is_file()
+    assert frame == "spider/odom"
+
+
+def test_rviz_shows_model_feet_and_odometry():
+    from ruamel.yaml import YAML
+
+    from hexapod_control.config.shipped_files import share
+
+    displays = YAML(typ="safe").load(share("config", "rviz", "hexapod.rviz"))["Visualization Manager"]["Displays"]
+    topics = {
+        display["Class"].split("/")[1]: (display.get("Topic") or display.get("Description Topic"))["Value"]
+        for display in displays
+        if "Topic" in display or "Description Topic" in display
+    }
+    assert topics == {"RobotModel": "robot_description", "MarkerArray": "foot_markers", "Odometry": "odom"}
+
+
+def declared(executable):
+    """Names and types of the parameters that a node declares: the settings it gives to `declare`."""
+    module = importlib.import_module(f"hexapod_control.nodes.{executable}.{executable}")
+    calls = [node for node in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(node, ast.Call)]
+    calls = [call for call in calls if ast.unparse(call.func).split(".")[-1] == "declare"]
+    assert calls, f"{executable} declares no parameters"
+    kinds = [eval(ast.unparse(call.args[1]), vars(module)) for call in calls]
+    return {row.name: type(row.default) for kind in kinds for row in parameters.table(kind)}
+
+
+@pytest.mark.parametrize(
+    "row", [row for name in WALKING for row in node_graph.GRAPHS[name]], ids=lambda row: row.executable
+)
+def test_every_parameter_of_the_graph_is_declared_by_its_node(row):
+    kinds = {node_graph.TEXT: str, node_graph.NUMBER: float, node_graph.INTEGER: int, node_graph.TRUTH: bool}
+    wanted = {name: kinds[node_graph.ARGUMENTS[source].kind] for name, source in row.parameters.items()}
+    wanted.pop("use_sim_time", None)  # of every node of ROS
+    found = declared(row.executable)
+    assert wanted == {name: found.get(name, "not declared") for name in wanted}

@@ -1,0 +1,180 @@
+"""The supervisor with real processes: a death is named, everything ends, in order, and nothing is left over.
+
+Stand-ins take the place of the nodes. Tests wait for what the supervisor writes, never for time.
+"""
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from hexapod_control.bringup.node_graph import NodeSpec
+from hexapod_control.bringup.process_supervisor import NodeDied, Supervisor
+
+pytestmark = pytest.mark.process
+
+LIMIT = 20.0  # [s] for anything
+SPECS = (
+    NodeSpec("hardware"),
+    NodeSpec("kinematics", needs=("hardware",)),
+    NodeSpec("odometry", needs=("hardware",)),
+    NodeSpec("planner", needs=("kinematics",)),
+)
+NODE = """
+import os, signal, sys
+signal.signal(signal.SIGINT, lambda *_: (print("stopping", flush=True), sys.exit(0)))
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+print("ready", os.getpid(), flush=True)
+while True:
+    signal.pause()
+"""
+STUBBORN = """
+import os, signal
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, signal.SIG_IGN)
+print("ready", os.getpid(), flush=True)
+while True:
+    signal.pause()
+"""
+PROGRAM = """
+import sys
+from hexapod_control.bringup.process_supervisor import run
+sys.path.insert(0, sys.argv[1])
+from test_process_supervisor import SPECS, stand_in
+sys.exit(run(SPECS, command=stand_in))
+"""
+
+
+def stand_in(spec):
+    return [sys.executable, "-c", NODE]
+
+
+class Program:
+    """The supervisor as a program of its own, and what it has written."""
+
+    def __init__(self):
+        words = [sys.executable, "-c", PROGRAM, os.path.dirname(__file__)]
+        self.process = subprocess.Popen(words, stderr=subprocess.PIPE, start_new_session=True)
+        os.set_blocking(self.process.stderr.fileno(), False)
+        self.text = ""
+        self.wait_for(lambda: len(self.pids()) == len(SPECS))
+
+    def pids(self):
+        return {name: int(pid) for name, pid in re.findall(r"\[(\w+)\] ready (\d+)", self.text)}
+
+    def wait_for(self, condition):
+        deadline = time.monotonic() + LIMIT
+        while not condition():
+            assert time.monotonic() < deadline, f"waited in vain, seen: {self.text}"
+            if select.select([self.process.stderr], [], [], 0.2)[0]:
+                self.text += (self.process.stderr.read() or b"").decode()
+
+    def end(self):
+        code = self.process.wait(LIMIT)
+        self.text += (self.process.stderr.read() or b"").decode()
+        return code
+
+
+@pytest.fixture
+def program():
+    program = Program()
+    yield program
+    for pid in (program.process.pid, *program.pids().values()):
+        if alive(pid):
+            os.kill(pid, signal.SIGKILL)
+    program.process.wait(LIMIT)
+    program.process.stderr.close()
+
+
+def alive(pid):
+    """Whether the process runs; one that nobody has waited for yet does not."""
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_until_gone(pids):
+    deadline = time.monotonic() + LIMIT
+    while left := [pid for pid in pids if alive(pid)]:
+        assert time.monotonic() < deadline, f"still there: {left}"
+        select.select([], [], [], 0.02)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_stops_everything_and_that_is_a_success(program, number):
+    program.process.send_signal(number)
+    assert program.end() == 0
+    assert not [pid for pid in program.pids().values() if alive(pid)]
+
+
+def test_what_others_need_is_stopped_last(program):
+    program.process.send_signal(signal.SIGINT)
+    program.end()
+    order = re.findall(r"\[(\w+)\] stopping", program.text)
+    assert sorted(order[:2]) == ["odometry", "planner"]
+    assert order[2:] == ["kinematics", "hardware"]
+
+
+def test_signals_that_come_again_change_nothing(program):
+    for _ in range(5):
+        program.process.send_signal(signal.SIGINT)
+    assert program.end() == 0
+    assert not [pid for pid in program.pids().values() if alive(pid)]
+
+
+@pytest.mark.parametrize("name", [spec.executable for spec in SPECS])
+def test_a_node_that_dies_is_named_and_the_others_are_stopped(program, name):
+    os.kill(program.pids()[name], signal.SIGKILL)
+    assert program.end() == 1
+    assert f"{name} died with exit code -9 (SIGKILL): the robot holds" in program.text
+    assert "restart with: " in program.text
+    assert not [pid for pid in program.pids().values() if alive(pid)]
+
+
+def test_a_killed_supervisor_leaves_no_orphans(program):
+    program.process.kill()
+    program.end()
+    wait_until_gone(program.pids().values())
+
+
+def test_a_node_that_hangs_is_killed():
+    with Supervisor(
+        [NodeSpec("stubborn")],
+        command=lambda spec: [sys.executable, "-c", STUBBORN],
+        grace=0.2,
+        output=lambda line: None,
+    ) as supervisor:
+        [pid] = supervisor.pids.values()
+    assert not alive(pid)
+
+
+def test_an_exit_code_is_told_as_it_is():
+    def command(spec):
+        return [sys.executable, "-c", "import sys; sys.exit(3)" if spec.executable == "planner" else NODE]
+
+    lines = []
+    with pytest.raises(NodeDied, match="planner died with exit code 3: ") as caught:  # noqa: SIM117
+        with Supervisor(SPECS, command=command, output=lines.append) as supervisor:
+            deadline = time.monotonic() + LIMIT
+            while time.monotonic() < deadline:
+                supervisor.check()
+    assert (caught.value.executable, caught.value.code) == ("planner", 3)
+    assert not [pid for pid in supervisor.pids.values() if alive(pid)]
+
+
+def test_a_program_that_cannot_be_started_stops_those_that_were():
+    def command(spec):
+        return ["/no/such/program"] if spec.executable == "planner" else stand_in(spec)
+
+    supervisor = Supervisor(SPECS, command=command)
+    with pytest.raises(FileNotFoundError):
+        supervisor.__enter__()
+    assert len(supervisor.pids) == 3
+    assert not [pid for pid in supervisor.pids.values() if alive(pid)]

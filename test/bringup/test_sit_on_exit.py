@@ -1,0 +1,67 @@
+"""A whole robot that is asked to end, as by Ctrl-C or systemd: it sits down, then the torque goes."""
+
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.ros_bench import robot, standing
+from support.servo_bench import lying
+from support.wires import Launched
+
+from hexapod_control.core.kinematics.leg_kinematics import forward
+
+pytestmark = pytest.mark.process
+
+
+def assert_sat_down(robot_, angles, text):
+    robot_.bench.until(lambda: robot_.states[-1].data in ("sitting", "unknown"), 2.0, "the last state")
+    states = [state.data for state in robot_.states]
+    assert np.abs(angles - lying()).max() < 0.05, (states, text)
+    assert not robot_.world.torques.any()
+    assert "Traceback" not in text and "ERROR" not in text, text
+
+
+@pytest.mark.parametrize(
+    ("doing", "number"),
+    [
+        (Launched.stand, signal.SIGTERM),
+        (Launched.walk, signal.SIGINT),
+        (Launched.walk, signal.SIGTERM),
+        (Launched.begin_to_stand, signal.SIGINT),
+    ],
+)
+def test_a_robot_that_is_asked_to_end_sits_down_before_its_torque_goes(launched, doing, number):
+    robot_ = launched()
+    doing(robot_)
+    angles, text = robot_.end(number)
+    assert_sat_down(robot_, angles, text)
+    assert robot_.process.returncode == 0, text
+
+
+def test_a_walking_robot_sits_down_when_all_its_processes_are_asked_at_once_as_systemd_does(launched):
+    robot_ = launched()
+    robot_.walk()
+    assert len(robot_.nodes()) == 4
+    angles, text = robot_.end(signal.SIGTERM, *robot_.nodes(), robot_.process.pid)
+    assert_sat_down(robot_, angles, text)
+
+
+def test_where_that_is_not_wanted_the_feet_come_down_and_the_torque_goes(launched):
+    robot_ = launched(sit_on_exit="false")
+    robot_.walk()
+    angles, text = robot_.end(signal.SIGTERM)
+    assert robot_.height(angles) > 0.9 * robot_.height(standing())
+    assert np.ptp(forward(robot(), angles)[:, 2]) < 5e-3
+    assert robot_.process.returncode == 0, text
+    assert not robot_.world.torques.any() and "Traceback" not in text
+
+
+def test_a_driver_that_alone_is_asked_to_end_has_the_robot_sit_down_first(launched):
+    robot_ = launched()
+    robot_.walk()
+    driver = robot_.nodes()[0]
+    assert b"servo_driver" in Path(f"/proc/{driver}/cmdline").read_bytes()
+    angles, text = robot_.end(signal.SIGTERM, driver)
+    assert robot_.process.returncode == 1 and "servo_driver died with exit code 0" in text
+    assert_sat_down(robot_, angles, text)

@@ -1,0 +1,175 @@
+"""Robot on one host, operator on another: the cable is pulled while it walks and put back, and the truth is watched.
+
+The hosts are network namespaces, see hosts.py; the robot is the simulated one, with all its nodes.
+"""
+
+import json
+import math
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from support.hosts import Cable
+from support.paths import TEST
+from support.ros_bench import DOWN, LATE, RAMP, TIMEOUT
+
+LIMIT = 60.0  # [s] for anything
+BACK = 15.0  # [s] for both sides to find each other again
+GLIMPSE = 0.3  # [s] over which a speed is measured
+MOVING, STILL = 0.02, 0.004  # [m/s]
+KEYBOARD = "import sys; from hexapod_control.cli.main import main; sys.exit(main())"
+PROGRAMS = TEST / "support" / "hosts.py"
+
+
+class Scene:
+    """The robot at one end, and what the truth there is; an operator at the other."""
+
+    def __init__(self, folder):
+        self.cable, self.folder = Cable(), folder
+        self.processes = []
+        self.files = {name: folder / name for name in ("robot", "witness", "operator", "truth")}
+        self._seen, self._read = [], 0
+
+    def open(self):
+        self.cable.__enter__()
+        self.run(self.cable.robot, "robot", str(PROGRAMS), "robot")
+        self.run(self.cable.robot, "witness", str(PROGRAMS), "witness", str(self.files["truth"]))
+        self.until(lambda: self.state == "sitting", "the robot")
+
+    def run(self, host, name, *words, keys=subprocess.DEVNULL):
+        with self.files[name].open("w") as out:
+            process = subprocess.Popen(
+                host.command(sys.executable, *words),
+                env=host.environment(),
+                stdin=keys,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.processes.append(process)
+        return process
+
+    def end(self, process):
+        """Ends one of the programs."""
+        self.processes.remove(process)
+        process.send_signal(signal.SIGTERM)
+        process.wait(LIMIT)
+
+    def close(self):
+        for process in reversed(self.processes):
+            process.send_signal(signal.SIGTERM)
+        deadline = time.monotonic() + LIMIT / 2
+        for process in self.processes:
+            try:
+                process.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(LIMIT)
+        self.cable.__exit__()
+
+    @property
+    def truth(self):
+        """Rows of steady time [s], x, y [m], yaw [rad], gait_state."""
+        path = self.files["truth"]
+        if path.exists():
+            with path.open() as file:
+                file.seek(self._read)
+                whole = file.read().rpartition("\n")[0]
+            if whole:
+                self._read += len(whole) + 1
+                self._seen += map(json.loads, whole.split("\n"))
+        return self._seen
+
+    @property
+    def state(self):
+        return self.truth[-1][4] if self.truth else ""
+
+    def speed(self, at=math.inf):
+        """Mean speed [m/s] of the last glimpse before a time [s]."""
+        rows = [row for row in self.truth[-200:] if row[0] <= at]
+        rows = [row for row in rows if row[0] >= rows[-1][0] - GLIMPSE]
+        if len(rows) < 2:
+            return math.nan
+        (t, *here, _, _), (u, *there, _, _) = rows[0], rows[-1]
+        return math.dist(here, there) / (u - t)
+
+    def until(self, condition, what, seconds=LIMIT):
+        """Waits for a condition; returns when it came true [s of the steady time]."""
+        deadline = time.monotonic() + seconds
+        while not condition():
+            texts = {name: path.read_text()[-800:] for name, path in self.files.items() if path.exists()}
+            assert time.monotonic() < deadline, f"waited in vain for {what}: {texts}"
+            assert all(process.poll() is None for process in self.processes), texts
+            time.sleep(0.01)
+        return time.monotonic()
+
+    def walk(self):
+        """Waits until it walks steadily."""
+        self.until(lambda: self.state == "walking" and self.speed() > MOVING, "walking")
+        begin = time.monotonic()
+        self.until(lambda: time.monotonic() > begin + 1.0 and self.speed() > MOVING, "walking on")
+
+    def pull(self, within):
+        """Pulls the cable; the robot stands still within so long [s], stays so, and goes on when it is back."""
+        speed = self.speed()
+        pulled = self.cable.pull()
+        still = self.until(lambda: self.truth[-1][0] > pulled + 0.2 and self.speed() < STILL, "standing still", within)
+        self.until(lambda: self.state == "standing", "its feet down", DOWN + LATE)
+        rows = [row for row in self.truth if row[0] >= pulled]
+        assert math.dist(rows[0][1:3], rows[-1][1:3]) < speed * within
+        self.until(lambda: time.monotonic() > still + 1.5, "time")
+        assert max(self.speed(row[0]) for row in self.truth if row[0] > still + GLIMPSE) < STILL
+        self.cable.plug()
+        self.until(lambda: self.state == "walking" and self.speed() > MOVING, "driving on", BACK)
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    scene = Scene(tmp_path_factory.mktemp("hosts"))
+    try:
+        scene.open()
+        yield scene
+    finally:
+        scene.close()
+
+
+@pytest.mark.netns
+@pytest.mark.process
+@pytest.mark.physics
+def test_the_keyboard_drives_over_the_cable_and_pulling_it_is_a_stop(scene):
+    master, slave = pty.openpty()
+    keyboard = scene.run(scene.cable.desk, "operator", "-c", KEYBOARD, "keyboard", "--no-stamped", keys=slave)
+    try:
+        scene.until(lambda: "sitting" in scene.files["operator"].read_text(), "the robot at the operator's")
+        os.write(master, b"t")
+        scene.until(lambda: scene.state == "standing", "standing")
+        os.write(master, b"i")
+        scene.walk()
+        scene.pull(TIMEOUT + RAMP + GLIMPSE + LATE)
+        os.write(master, b"k")
+        scene.until(lambda: scene.state == "standing", "standing")
+    finally:
+        scene.end(keyboard)
+        os.close(master)
+        os.close(slave)
+
+
+@pytest.mark.netns
+@pytest.mark.process
+@pytest.mark.physics
+def test_the_page_drives_over_the_cable_and_pulling_it_is_a_stop(scene):
+    invitation = re.compile(r"invitation for one person: (http\S+)")
+    scene.until(lambda: invitation.search(scene.files["robot"].read_text()), "the page")
+    url = invitation.search(scene.files["robot"].read_text())[1]
+    assert scene.cable.robot.address in url
+    visitor = scene.run(scene.cable.desk, "operator", str(PROGRAMS), "page", url)
+    try:
+        scene.walk()
+        scene.pull(TIMEOUT + RAMP + GLIMPSE + LATE)
+    finally:
+        scene.end(visitor)

@@ -1,0 +1,237 @@
+"""The guided calibration finds how servos are mounted, on every kind of bus, and writes it down or nothing at all."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.calibration_bench import LEGS, Command, Mounted, Person, narrow_file
+from support.ros_bench import robot, standing
+
+from hexapod_control.cli.main import main
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots.robot_file import load, resolve
+from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.servos.bus.serial_port import SerialPort
+from hexapod_control.servos.bus.transaction import ReplyTiming
+from hexapod_control.servos.calibration import foot_plane
+from hexapod_control.servos.calibration.guide import STEPS, CalibrationGuide
+from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.settings.save_servo_section import save
+from hexapod_control.servos.settings.servo_section import servo_settings
+
+WIRED = [name for name in PROTOCOLS if name != "loopback"]
+LIMIT = 25.0  # [s] for anything
+
+
+@pytest.fixture
+def mounted(tmp_path, own):
+    made = []
+
+    def make(protocol, **options):
+        made.append(Mounted(protocol, own, tmp_path / "bus", **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.pty.close()
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A robot file of the user's own."""
+    return narrow_file(tmp_path / "mine.yaml")
+
+
+def guide(mounted, person):
+    row, settings = PROTOCOLS[mounted.settings.protocol], mounted.settings
+    options = {"wait": ReplyTiming(margin=0.05)} if "wait" in row.options else {}
+    bus = row.open(SerialPort(settings.port, settings.baud), settings.ids, **options)
+    bus.identify()
+    hands = HandPositioning(bus, dict.fromkeys(settings.ids, float(row.scale.center)), 50.0, lambda seconds: None)
+    units = {"units_per_rad": row.scale.per_rad, "units_per_rad_neg": row.scale.per_rad}
+    return CalibrationGuide(mounted.robot, [replace(joint, **units) for joint in settings.joints], hands, person)
+
+
+@pytest.mark.parametrize("protocol", WIRED)
+def test_the_guide_finds_how_the_servos_of_every_bus_are_mounted(protocol, mounted):
+    """Article D1: eighteen servos, each one calibrated, mirrored left and right."""
+    mounted = mounted(protocol)
+    person = Person(mounted, measure=() if mounted.smart else ("scale",))
+    run = guide(mounted, person)
+    try:
+        run.run(mounted.settings.ids, STEPS)
+    finally:
+        run.hands.relax()
+        run.hands.bus.close()
+    coarse = 1.0 / PROTOCOLS[protocol].scale.per_rad  # [rad] of one unit
+    assert max(mounted.errors(run.joints)) < 3.0 * coarse
+    assert mounted.relaxed()
+
+
+@pytest.mark.parametrize("protocol", ["feetech_st", "ssc32"])
+def test_whoever_goes_back_once_at_every_question_gets_the_same_calibrations(protocol, mounted):
+    def calibrated(goes_back):
+        robot_ = mounted(protocol)
+        person = Person(robot_, measure=("scale",))
+        seen, answer = set(), person.answer
+
+        def hesitant(question):
+            plain = re.sub(r"\(\d+ us\)", "", question)
+            if plain in seen or not goes_back:
+                return answer(question)
+            seen.add(plain)
+            person._jogged = None
+            return "b"
+
+        person.answer = hesitant
+        run = guide(robot_, person)
+        run.run(robot_.settings.ids, STEPS)
+        run.hands.relax()
+        run.hands.bus.close()
+        robot_.pty.close()
+        return run.joints, len(person.asked)
+
+    straight, count = calibrated(False)
+    hesitating, more = calibrated(True)
+    assert hesitating == straight
+    assert more > 2 * count - 10
+
+
+def test_a_leg_that_was_held_wrongly_is_found_and_trimmed(mounted):
+    """Article D7: rest angles are tuned so that all feet touch one plane."""
+    mounted = mounted("feetech_st")
+    mounted.crooked[7] = np.radians(4.0)  # the femur of left_rear
+    person = Person(mounted)
+    run = guide(mounted, person)
+    run.run(mounted.settings.ids, ["wiggle", "rest", "verify"])
+    run.hands.bus.close()
+    before, after = (
+        [float(z) for z in re.findall(r" ([-+]\d+\.\d)", text)] for text in person.said if " [mm]: " in text
+    )
+    lever = abs((forward(robot(), standing() + 0.01 * np.eye(3)[1]) - forward(robot(), standing()))[2, 2]) / 0.01
+    assert abs(before[2]) == pytest.approx(1000.0 * np.radians(4.0) * lever, rel=0.1)
+    assert max(abs(z) for k, z in enumerate(before) if k != 2) < 1.0
+    assert max(map(abs, after)) < 0.5
+    assert max(mounted.errors(run.joints)) < np.radians(0.5)
+
+
+def test_a_single_bad_leg_stands_out_of_the_plane_and_does_not_tilt_it():
+    row = standing()
+    row[4, 1] += 0.1
+    heights = foot_plane.residuals(forward(robot(), row))
+    assert np.argmax(np.abs(heights)) == 4
+    assert np.abs(np.delete(heights, 4)).max() < 1e-6
+    row[:, 1] += foot_plane.trims(robot(), row)
+    assert np.abs(foot_plane.residuals(forward(robot(), row))).max() < 1e-6
+
+
+def test_a_mark_that_cannot_be_right_is_asked_for_again(mounted):
+    mounted = mounted("feetech_st")
+    person = Person(mounted, measure=("scale",))
+    run = guide(mounted, person)
+    wrong = iter([True])
+
+    def answer(question, usual=person.answer):
+        if "left_front_coxa at +45" in question and next(wrong, False):
+            mounted.put({0: 0.1})
+            return ""
+        return usual(question)
+
+    person.answer = answer
+    run.run(mounted.settings.ids, ["wiggle", "rest", "marks"])
+    run.hands.bus.close()
+    assert any("Again, please" in text for text in person.said)
+    assert max(mounted.errors(run.joints)) < np.radians(0.3)
+
+
+# --- the file ---------------------------------------------------------------------------------------
+
+
+def test_saving_keeps_every_other_line_and_the_comments_of_the_section(own, tmp_path):
+    path = tmp_path / "mine.yaml"
+    file = load(path)
+    settings = servo_settings(file, "feetech_st", "/dev/ttyUSB0")
+    before = path.read_text()
+    backup = save(file, settings, PROTOCOLS["feetech_st"].scale)
+    assert backup.read_text() == before
+    after = path.read_text()
+    assert after.startswith(before.rstrip("\n"))
+    path.write_text(after.replace("  port:", "  battery: {warn: 10.5, critical: 9.9}  # three cells\n  port:"))
+    file = load(path)
+    joints = tuple(replace(joint, center=2000.0) for joint in settings.joints)
+    save(file, replace(settings, joints=joints), PROTOCOLS["feetech_st"].scale)
+    again = path.read_text()
+    assert "# three cells" in again and again.index("battery") < again.index("port:")
+    found = servo_settings(load(path))
+    assert {joint.center for joint in found.joints} == {2000.0}
+    assert found.battery.warn == 10.5
+
+
+def test_what_the_driver_would_refuse_is_not_written(own, tmp_path):
+    path = tmp_path / "mine.yaml"
+    file, before = load(path), path.read_text()
+    settings = servo_settings(file, "feetech_st", "/dev/ttyUSB0")
+    twice = tuple(replace(joint, id=1) for joint in settings.joints)
+    with pytest.raises(RobotFileError, match=r"mine.yaml: was not written.*must be unique"):
+        save(file, replace(settings, joints=twice), PROTOCOLS["feetech_st"].scale)
+    assert path.read_text() == before
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_joints_that_no_servo_of_this_kind_can_do_are_refused_before_any_work(tmp_path, capsys):
+    path = tmp_path / "wide.yaml"
+    path.write_bytes(resolve("phantomx").read_bytes())
+    assert main(["calibrate", "--robot", str(path), "--protocol", "ssc32", "--port", "/dev/none"]) == 2
+    assert "left_front_femur turns by 230 deg in the robot file, such a servo by 180" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--robot", "phantomx", "--protocol", "feetech_st", "--port", "/dev/none"], "copy it first: cp "),
+        (["--robot", "OWN"], "has no servos with a wire"),
+        (["--robot", "OWN", "--protocol", "feetech_st", "--port", "/dev/none"], "there is no such port"),
+        (["--robot", "OWN", "--protocol", "feetech_st", "--port", "/dev/none", "--steps", "rets"], "--steps: must be"),
+    ],
+)
+def test_what_cannot_be_calibrated_is_refused_with_a_cure(own, words, told, capsys):
+    assert main(["calibrate", *(str(own) if word == "OWN" else word for word in words)]) == 2
+    error = capsys.readouterr().err
+    assert told in error and error.count("\n") == 1
+
+
+# --- as a user sees it ------------------------------------------------------------------------------
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("protocol", ["feetech_st", "ssc32"])
+def test_a_person_calibrates_a_robot_in_the_terminal(protocol, mounted, own):
+    mounted = mounted(protocol)
+    person = Person(mounted, measure=("limits",) if mounted.smart else ("scale",))
+    command = Command(
+        person, "--robot", str(own), "--protocol", protocol, "--port", mounted.settings.port, "--steps",
+        "wiggle,rest,marks,verify",
+    )  # fmt: skip
+    assert command.run() == 0, command.text
+    found = servo_settings(load(own))
+    assert (found.protocol, found.port) == (protocol, mounted.settings.port)
+    assert max(mounted.errors(found.joints)) < np.radians(0.5)
+    assert f"copy scale and limits of {LEGS[0]} to {LEGS[3]}? [Y/n]" in command.text
+    assert "feet" in command.text and "[mm]" in command.text
+    assert mounted.relaxed()
+
+
+@pytest.mark.process
+def test_a_calibration_that_is_given_up_leaves_the_file_and_takes_the_torque(mounted, own):
+    mounted = mounted("feetech_st")
+    before = own.read_text()
+    person = Person(mounted)
+    command = Command(person, "--robot", str(own), "--protocol", "feetech_st", "--port", mounted.settings.port)
+    person.answer = lambda question: command.process.stdin.close() or ""
+    command._write = lambda answer: None
+    assert command.run() == 1
+    assert "nothing was saved" in command.text
+    assert own.read_text() == before
+    assert mounted.relaxed()

@@ -1,0 +1,130 @@
+"""`hexapod servos`: scan, ping, watch, another id, one joint moved, over an emulated bus."""
+
+import pytest
+from support.programs import until
+
+from hexapod_control.cli.main import main
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.servos.emulator import fault_injection
+from hexapod_control.servos.emulator.robot_emulator import emulate
+from hexapod_control.servos.settings.servo_section import servo_settings
+
+
+@pytest.fixture
+def wire(tmp_path):
+    made = []
+
+    def make(protocol="feetech_st"):
+        file, link = load("phantomx"), tmp_path / "bus"
+        made.append(emulate(file.robot, servo_settings(file, protocol, str(link)), link))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.pty.close()
+
+
+def servos(emulation, *words, protocol="feetech_st"):
+    return main(["servos", "--protocol", protocol, "--port", emulation.pty.path, "--pace", "10", *words])
+
+
+def switch(emulation, text):
+    fault_injection.parse_fault(text).act(emulation)
+
+
+def test_a_scan_names_who_is_there_and_who_is_missing(wire, capsys):
+    wire = wire()
+    assert servos(wire, "scan", "--ids", "1-18") == 0
+    assert "STS3215" in (told := capsys.readouterr().out) and "right_rear_tibia" in told and "18 servos\n" in told
+    switch(wire, "unplug=5")
+    assert servos(wire, "scan", "--ids", "1-18") == 1
+    assert "17 servos; missing: left_middle_femur (id 5)" in capsys.readouterr().out
+
+
+def test_a_scan_says_where_two_servos_seem_to_have_one_id(wire, capsys):
+    wire = wire()
+    switch(wire, "twin=5")
+    switch(wire, "unplug=6")
+    assert servos(wire, "scan", "--ids", "1-18") == 1
+    told = capsys.readouterr().out
+    assert "16 servos; missing: left_middle_tibia (id 6); garbled, likely two servos have this id: " in told
+    assert "left_middle_femur (id 5); connect one alone and set its id" in told
+
+
+def test_a_ping_says_who_does_not_answer(wire, capsys):
+    wire = wire()
+    assert servos(wire, "ping", "3") == 0
+    assert servos(wire, "ping", "3", "40") == 1
+    assert "40                         no answer" in capsys.readouterr().out
+
+
+def test_the_table_shows_what_the_servos_tell(wire, capsys):
+    wire = wire()
+    switch(wire, "unplug=5")
+    switch(wire, "heat=6")
+    assert servos(wire, "watch", "--count", "2") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 40
+    assert lines[5].split() == ["left_middle_femur", "5", "-"]
+    assert lines[6].endswith("90  heat")
+    assert lines[19].startswith("17 of 18 answer, 0 bad frames")
+
+
+def test_one_joint_is_moved_and_let_go(wire, capsys):
+    wire = wire()
+    assert servos(wire, "move", "left_front", "coxa", "20") == 0
+    assert "left_front_coxa_joint (id 1) is at 20.0 deg" in capsys.readouterr().out
+    until(lambda: not wire.world.torques.any(), "torque off")
+    assert servos(wire, "move", "left_front", "coxa", "10", "--hold") == 0
+    until(lambda: wire.world.torques.sum() == 1, "torque on")
+    assert servos(wire, "off") == 0
+    until(lambda: not wire.world.torques.any(), "torque off")
+
+
+def test_a_servo_gets_another_id_only_when_it_is_alone(wire, capsys):
+    wire = wire()
+    assert servos(wire, "set-id", "3", "40") == 2
+    assert "connect only the servo with id 3, these answer: 1, 2, 3" in capsys.readouterr().err
+    wire.world.unplug(*(k for k in range(18) if k != 2))
+    assert servos(wire, "set-id", "3", "3") == 2
+    assert servos(wire, "set-id", "3", "40") == 0
+    assert servos(wire, "ping", "40") == 0
+
+
+def test_hobby_servos_are_moved_from_where_the_robot_lies(wire, capsys):
+    wire = wire("ssc32")
+    assert servos(wire, "move", "left_front", "coxa", "20", protocol="ssc32") == 0
+    assert "was told to go to 20.0 deg" in capsys.readouterr().out
+    assert servos(wire, "watch", "--count", "1", protocol="ssc32") == 0
+    assert "raw is what was sent" in capsys.readouterr().out
+    assert servos(wire, "set-id", "3", "4", protocol="ssc32") == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--protocol", "feetech_st", "--port", "/dev/none", "scan"], "there is no such port"),
+        (["--protocol", "feetech_st", "scan"], "servos.port: is missing"),
+        (["scan"], "--protocol: must be given"),
+        (["--protocol", "feetech_st", "--port", "BUS", "scan", "--ids", "a-b"], "--ids: must be like 1-30"),
+        (
+            ["--protocol", "feetech_st", "--port", "BUS", "move", "middle", "coxa", "1"],
+            "LEG: must be one of left_front",
+        ),
+        (["--protocol", "feetech_st", "--port", "BUS", "move", "left_front", "coxa", "99"], "DEGREES: must be in"),
+        (["--protocol", "dynamixel1", "--port", "BUS", "--baud", "57600", "watch"], "no servo answers at 57600"),
+    ],
+)
+def test_bad_input_is_one_line_with_the_cure(words, told, wire, capsys):
+    emulation = wire()
+    assert main(["servos", *(emulation.pty.path if word == "BUS" else word for word in words)]) == 2
+    error = capsys.readouterr().err
+    assert told in error and error.count("\n") == 1
+    assert not emulation.world.torques.any()
+
+
+def test_nobody_on_the_line_is_said_with_the_cure(wire, capsys):
+    emulation = wire()
+    switch(emulation, "mute")
+    assert servos(emulation, "watch") == 2
+    assert "no servo answers at 1000000 baud: check the servos' power supply" in capsys.readouterr().err

@@ -1,0 +1,272 @@
+"""`hexapod sim` as a user runs it: the drive, Ctrl-C, a node that dies, the keyboard; and nothing left over."""
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+
+import pytest
+from support.programs import PROGRAM
+
+from hexapod_control.cli.main import main
+from hexapod_control.cli.sim import scripted_drive
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.core.gait.gait_table import gaits
+from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
+
+LIMIT = 90.0  # [s] for anything
+NODES = {"mujoco_sim", "inverse_kinematics", "odometry", "gait_planner", "web"}
+
+
+def processes():
+    """Process id and name of every node of this package that runs under this test's own ROS domain."""
+    domain = f"ROS_DOMAIN_ID={os.environ['ROS_DOMAIN_ID']}".encode()
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as command, open(f"/proc/{pid}/environ", "rb") as environment:
+                name = re.search(rb"hexapod_control\.nodes\.\w+\.(\w+)", command.read())
+                if name and domain in environment.read().split(b"\0"):
+                    found[name[1].decode()] = int(pid)
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+    return found
+
+
+class Command:
+    """`hexapod sim` as a process; its output is read while it runs."""
+
+    def __init__(self, *words, keys=subprocess.DEVNULL):
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, "sim", *words],
+            stdin=keys,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        os.set_blocking(self.process.stdout.fileno(), False)
+        self.text = ""
+
+    def wait_for(self, condition, what):
+        deadline = time.monotonic() + LIMIT
+        while not condition():
+            assert time.monotonic() < deadline, f"waited in vain for {what}; seen: {self.text}"
+            assert self.process.poll() is None, f"ended with {self.process.returncode}: {self.text}"
+            self._read(0.1)
+
+    def _read(self, seconds):
+        if select.select([self.process.stdout], [], [], seconds)[0]:
+            self.text += (self.process.stdout.read() or b"").decode(errors="replace")
+
+    def end(self):
+        deadline = time.monotonic() + LIMIT
+        while self.process.poll() is None:
+            assert time.monotonic() < deadline, f"does not end; seen: {self.text}"
+            self._read(0.1)
+        self._read(0.1)
+        return self.process.returncode
+
+
+@pytest.fixture
+def start():
+    commands = []
+
+    def begin(*words, **options):
+        commands.append(Command(*words, **options))
+        return commands[-1]
+
+    yield begin
+    for command in commands:
+        if command.process.poll() is None:
+            command.process.kill()
+        command.process.wait(LIMIT)
+        command.process.stdout.close()
+    for pid in processes().values():
+        os.kill(pid, signal.SIGKILL)
+
+
+def ratios(text):
+    """Segment names and their ratios in the table."""
+    rows = re.findall(r"^(\w[\w ]*?) {2,}(?:-?\d+\.\d+ +){6}([\d./ ]+\d)", text, re.MULTILINE)
+    return {name: [float(ratio) for ratio in numbers.split(" / ")] for name, numbers in rows}
+
+
+@pytest.mark.process
+@pytest.mark.physics
+@pytest.mark.gl
+def test_the_demonstration_walks_where_it_is_told_and_leaves_nothing(start, tmp_path):
+    film = tmp_path / "run.png"
+    command = start("--demo", "--segment", "2", "--record", str(film))
+    assert command.end() == 0, command.text
+    table = ratios(command.text)
+    assert list(table) == ["forward", "arc", "strafe", "turn on the spot"]
+    for name, values in table.items():
+        assert values == pytest.approx([1.0] * len(values), abs=0.1), (name, command.text)
+    assert "odometry error" in command.text
+    assert film.stat().st_size > 10_000
+    assert "Traceback" not in command.text
+    assert not processes()
+
+
+@pytest.mark.process
+@pytest.mark.physics
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_the_middle_puts_the_robot_down_and_is_a_success(start, number):
+    command = start("--demo", "--segment", "60")
+    command.wait_for(lambda: set(processes()) == NODES, "nodes")
+    seen = motion(lambda state: state == "walking")
+    assert "walking" in seen
+    command.process.send_signal(number)
+    seen = motion(lambda state: state == "sitting")
+    assert seen[-1] == "sitting"
+    assert command.end() == 0, command.text
+    assert "Traceback" not in command.text
+    assert not processes()
+
+
+@pytest.mark.process
+@pytest.mark.physics
+def test_a_signal_while_the_nodes_start_ends_them(start):
+    command = start("--demo")
+    command.wait_for(processes, "the first node")
+    command.process.send_signal(signal.SIGINT)
+    assert command.end() == 0, command.text
+    assert not processes()
+
+
+@pytest.mark.process
+@pytest.mark.physics
+@pytest.mark.parametrize("name", ["gait_planner", "mujoco_sim"])
+def test_a_node_that_is_killed_is_named_and_everything_ends_with_one(start, name):
+    command = start("--demo", "--segment", "60")
+    command.wait_for(lambda: set(processes()) == NODES, "nodes")
+    motion(lambda state: state == "walking")
+    os.kill(processes()[name], signal.SIGKILL)
+    assert command.end() == 1
+    assert f"{name} died with exit code -9 (SIGKILL)" in command.text
+    assert "Traceback" not in command.text
+    assert not processes()
+
+
+@pytest.mark.process
+@pytest.mark.physics
+def test_with_a_terminal_the_keys_drive_and_the_terminal_is_as_before(start):
+    master, slave = pty.openpty()
+    before = termios.tcgetattr(slave)
+    try:
+        command = start(keys=slave)
+        command.wait_for(lambda: "sitting" in command.text, "the status line")
+        os.write(master, b"t")
+        command.wait_for(lambda: "standing" in command.text, "standing")
+        os.write(master, b"2i")
+        command.wait_for(lambda: re.search(r"walking +ripple +x \+0\.\d*[1-9]", command.text), "walking in ripple")
+        os.write(master, b"k")
+        command.process.send_signal(signal.SIGINT)
+        assert command.end() == 0, command.text
+        assert termios.tcgetattr(slave) == before
+    finally:
+        os.close(master)
+        os.close(slave)
+    assert not processes()
+
+
+def motion(until):
+    """The states the robot goes through until the condition holds."""
+    from std_msgs.msg import String
+    from support.ros_bench import Bench
+
+    from hexapod_control.ros.qos import LATCHED
+
+    bench = Bench()
+    try:
+        heard = bench.listen(String, "gait_state", LATCHED)
+        bench.until(lambda: heard and until(heard[-1].data), seconds=LIMIT, what="gait_state")
+        return [message.data for message in heard]
+    finally:
+        bench.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--world", "moon"], "--world must be one of flat, slope, blocks, bumps, obstacles, is 'moon'"),
+        (["--payload", "-1"], "--payload must be in [0, 20] kg, is -1"),
+        (["--servo-model", "rocket"], "servo model 'rocket' is unknown"),
+        (["--gait", "trot"], "unknown gait 'trot'; known: tripod, ripple, tetrapod, wave"),
+        (["--robot", "nobody"], "known: article, phantomx"),
+        (["--record", "run.mp4"], "a film is one of .gif, .png"),
+        (["--record", "/no/such/folder/run.gif"], "cannot be written to"),
+        (["--speed", "0"], "--speed: must be in [0.05, 10], is 0"),
+        (["--segment", "nan"], "--segment: must be in [1.4, 600], is nan"),
+    ],
+)
+def test_bad_input_ends_with_two_and_one_line_and_starts_nothing(capsys, words, told):
+    assert main(["sim", *words]) == 2
+    captured = capsys.readouterr()
+    assert told in captured.err
+    assert captured.err.count("\n") == 1
+    assert not processes()
+
+
+# --- the table ------------------------------------------------------------------------------------------------
+
+
+def track(twist, seconds, rate=50):
+    result = scripted_drive.DriveTrack()
+    for index in range(round(seconds * rate) + 1):
+        result.add(scripted_drive.TrackSample(10.0 + index / rate, exp(twist, index / rate), 0.1))
+    return result
+
+
+@pytest.mark.parametrize("twist", [Twist(0.1, 0.0, 0.0), Twist(0.1, 0.0, 0.4), Twist(0.0, 0.0, -1.5)])
+def test_the_achieved_twist_is_that_of_the_motion(twist):
+    span = scripted_drive.DriveSpan(scripted_drive.DriveSegment("x", twist), 10.0, 13.6)
+    assert scripted_drive.achieved(track(twist, 4.0), span, 0.9) == pytest.approx(twist, abs=1e-4)
+
+
+def test_the_table_is_aligned_and_marks_what_is_wrong():
+    good = scripted_drive.DriveResult(
+        scripted_drive.DriveSegment("forward", Twist(0.1, 0.0, 0.0)), Twist(0.101, 0.0, 0.0)
+    )
+    poor = scripted_drive.DriveResult(
+        scripted_drive.DriveSegment("strafe", Twist(0.0, 0.1, 0.0)), Twist(0.0, 0.092, 0.0)
+    )
+    bad = scripted_drive.DriveResult(
+        scripted_drive.DriveSegment("a longer name", Twist(0.0, 0.0, 0.5)), Twist(0.0, 0.0, 0.2)
+    )
+    head, *rows = scripted_drive.table([good, poor, bad])
+    assert len({row.index("0.000") for row in rows[1:]}) == 1
+    assert rows[0].endswith("1.010")
+    assert rows[1].endswith("0.920  outside 0.95-1.05")
+    assert rows[2].endswith("0.400  OUTSIDE 0.9-1.1")
+    assert head.startswith("segment")
+
+
+def test_the_odometry_is_compared_with_the_truth_whatever_its_origin():
+    twist = Twist(0.1, 0.0, 0.4)
+    truth, odometry = track(twist, 5.0), scripted_drive.DriveTrack()
+    origin = Pose(3.0, -2.0, 1.0)
+    for sample in truth.between(0.0, 100.0):
+        odometry.add(sample._replace(pose=origin @ sample.pose))
+    error, height = scripted_drive.odometry_lines(truth, odometry, 11.0, 14.0)
+    assert "0.0 mm = 0.00 % of 0.30 m, heading 0.00 deg" in error
+    assert "100.0 mm" in height
+
+
+@pytest.mark.parametrize("name", ["phantomx", "article"])
+@pytest.mark.parametrize("gait", ["tripod", "ripple", "tetrapod", "wave"])
+def test_the_drive_asks_for_nothing_that_robot_and_gait_cannot_do(name, gait):
+    robot = load(name).robot
+    row = gaits(robot.leg_names)[gait]
+    script = scripted_drive.script_for(robot, row)
+    capabilities = scripted_drive.Capabilities.of(robot)
+    for segment in script:
+        limit = capabilities.envelope.limit(row, robot.walk.height, 1.0, segment.twist)
+        assert limit.twist == segment.twist
+    if (name, gait) == ("phantomx", "tripod"):
+        assert script == scripted_drive.SCRIPT

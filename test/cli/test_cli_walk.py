@@ -1,0 +1,155 @@
+"""`hexapod walk`: the table it writes is a walk that a robot can do."""
+
+import csv
+import math
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from hexapod_control.cli.main import main
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.shipped_files import share
+from hexapod_control.core import names
+from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.core.sensing.odometry import fit, observe
+
+ROBOTS = ["phantomx", "article"]
+LEVEL = 1e-6  # [m] by which the heights of standing feet may differ
+
+
+def walk(tmp_path, *words):
+    out = tmp_path / "walk.csv"
+    assert main(["walk", "--out", str(out), *map(str, words)]) == 0
+    with open(out, newline="") as file:
+        head, *rows = csv.reader(file)
+    table = np.array(rows, dtype=float)
+    return head, table[:, 0], table[:, 1:].reshape(len(table), -1, 3)
+
+
+def refused(capsys, *words):
+    assert main(["walk", *words]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+    return told.err
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_the_header_names_the_time_and_every_joint_of_the_robot(tmp_path, robot):
+    head, time, joints = walk(tmp_path, "--robot", robot, "--seconds", 1, "--rate", 40)
+    assert head == ["t", *names.joint_names(load(robot).robot.leg_names)]
+    np.testing.assert_allclose(time, np.arange(41) / 40, atol=1e-12)
+    assert joints.shape == (41, 6, 3)
+
+
+def test_the_first_row_is_the_neutral_stance_and_the_walk_ramps_away_from_it(tmp_path):
+    _, _, joints = walk(tmp_path, "--seconds", 2)
+    robot = load("phantomx").robot
+    start = observe(robot, joints[0], [True] * 6, None)
+    np.testing.assert_allclose(start.contacts, [leg.foothold for leg in robot.legs], atol=1e-5)
+    assert start.attitude.z == pytest.approx(robot.walk.height, abs=1e-6)
+    assert np.abs(joints[1] - joints[0]).max() < 0.02
+    assert np.abs(joints[-1] - joints[0]).max() > 0.05
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("gait", ["tripod", "ripple", "tetrapod", "wave"])
+def test_limits_of_angle_and_speed_are_kept_even_where_too_much_is_asked(tmp_path, robot, gait):
+    words = ["--robot", robot, "--gait", gait, "--twist", -1, 0.5, 2, "--seconds", 4, "--rate", 50]
+    _, time, joints = walk(tmp_path, *words)
+    for row, leg in enumerate(load(robot).robot.legs):
+        for column, joint in enumerate(leg.joints):
+            angle = joints[:, row, column]
+            assert angle.min() >= joint.lower
+            assert angle.max() <= joint.upper
+            speed = np.abs(np.diff(angle)) / np.diff(time)
+            assert speed.max() <= 0.7 * joint.no_load_speed + 1e-9
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("twist", [(0.08, 0.0, 0.0), (0.0, 0.05, 0.0), (0.0, 0.0, 0.4), (0.06, 0.02, 0.3)])
+def test_planted_feet_are_fixed_in_the_world(tmp_path, robot, twist):
+    """By forward kinematics alone: between two rows the standing feet move as one rigid body."""
+    _, _, joints = walk(tmp_path, "--robot", robot, "--gait", "wave", "--twist", *twist, "--seconds", 6, "--rate", 50)
+    description = load(robot).robot
+    seen = [support(description, row) for row in joints]
+    worst = max(fit(before, after).residual for before, after in pairwise(seen))
+    assert worst < 1e-6
+
+
+def support(robot, joints):
+    """The feet that stand are the lowest ones: wave keeps five of six down, so the level body has the median height."""
+    every = observe(robot, joints, [True] * len(joints), None)
+    heights = forward(robot, joints)[:, 2]
+    floor = np.median(heights)
+    planted = [bool(abs(height - floor) < LEVEL) for height in heights]
+    return replace(observe(robot, joints, planted, every), rolled=())  # by the contact points, as the planner plans
+
+
+def test_the_walk_goes_where_the_twist_says(tmp_path):
+    _, time, joints = walk(tmp_path, "--gait", "wave", "--twist", 0.02, 0, 0.1, "--seconds", 8)
+    robot = load("phantomx").robot
+    seen = [support(robot, row) for row in joints]
+    steps = [fit(a, b).motion for a, b in pairwise(seen)][-100:]
+    assert sum(step.yaw for step in steps) / (100 * time[1]) == pytest.approx(0.1, rel=1e-3)
+    assert sum(math.hypot(step.x, step.y) for step in steps) / (100 * time[1]) == pytest.approx(0.02, rel=1e-2)
+
+
+def test_rows_far_apart_are_those_of_the_same_walk(tmp_path):
+    """At 2 Hz the planner takes several steps per row; the robot still walks, at the same pace."""
+    _, time, joints = walk(tmp_path, "--seconds", 3, "--rate", 2)
+    assert len(time) == 7
+    assert np.isfinite(joints).all()
+
+
+def test_two_runs_write_the_same_and_in_full_precision(tmp_path):
+    first, second = (walk(tmp_path, "--twist", 0.05, 0.01, 0.1, "--seconds", 2)[2] for _ in range(2))
+    assert (first == second).all()
+    text = (tmp_path / "walk.csv").read_text()
+    assert max(len(word.lstrip("-").replace(".", "")) for word in text.split("\n")[20].split(",")) >= 15
+
+
+def test_a_zero_twist_stands_still(tmp_path):
+    _, _, joints = walk(tmp_path, "--twist", 0, 0, 0, "--seconds", 2)
+    assert np.ptp(joints, axis=0).max() < 1e-6
+
+
+def test_without_a_file_the_table_goes_to_standard_output(capsys):
+    assert main(["walk", "--seconds", "0.1"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 7
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--twist", "nan", "0", "0"], "--twist: must be a number in [-100, 100], is 'nan'"),
+        (["--twist", "0", "fast", "0"], "is 'fast'"),
+        (["--seconds", "-1"], "--seconds: must be a number in [0, 3600], is '-1'"),
+        (["--rate", "0"], "--rate: must be a number in"),
+        (["--gait", "trot"], "unknown gait 'trot'; known: tripod, ripple, tetrapod, wave"),
+        (["--robot", "nobody"], "known: article, phantomx"),
+        (["--out", "/no/such/folder/walk.csv"], "/no/such/folder/walk.csv"),
+    ],
+)
+def test_bad_input_ends_with_two_and_one_line(capsys, words, told):
+    assert told in refused(capsys, *words)
+
+
+def test_a_bad_robot_file_is_told_with_file_and_key(tmp_path, capsys):
+    text = share("config", "robots", "phantomx.yaml").read_text().replace("swing_time: 0.45", "swing_time: -1")
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    assert "walk.swing_time" in refused(capsys, "--robot", str(path))
+
+
+def test_no_ros_and_no_physics_is_imported():
+    program = (
+        "import sys; from hexapod_control.cli.main import main; main(['walk', '--seconds', '0']); "
+        "sys.exit(any(name.split('.')[0] in ('rclpy', 'mujoco') for name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr.decode()

@@ -1,0 +1,153 @@
+"""`hexapod emulate`: servos behind a link that a driver cannot tell from real ones, and faults by name."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from support.programs import PROGRAM
+
+from hexapod_control.cli.main import main
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.servos.bus.bus_interface import PortGone, ServoFault, ServoQuantity
+from hexapod_control.servos.bus.serial_port import SerialPort
+from hexapod_control.servos.bus.transaction import ReplyTiming
+from hexapod_control.servos.emulator import fault_injection
+from hexapod_control.servos.emulator.robot_emulator import emulate
+from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.settings.servo_section import servo_settings
+
+LIMIT = 20.0  # [s]
+IDS = tuple(range(1, 19))
+
+
+@pytest.fixture
+def emulation(tmp_path):
+    file, link = load("phantomx"), tmp_path / "bus"
+    made = emulate(file.robot, servo_settings(file, "feetech_st", str(link)), link)
+    yield made
+    made.pty.close()
+
+
+@pytest.fixture
+def bus(emulation):
+    row = PROTOCOLS["feetech_st"]
+    opened = row.open(SerialPort(emulation.pty.path, row.baud), IDS, wait=ReplyTiming(margin=0.05))
+    yield opened
+    opened.close()
+
+
+def switch(emulation, *texts):
+    for text in texts:
+        fault_injection.parse_fault(text).act(emulation)
+
+
+@pytest.mark.parametrize("text", ["glue", "split", "echo", "noise=FF00FF", "slow=2", "double=1"])
+def test_a_bad_line_is_survived(emulation, bus, text):
+    switch(emulation, text)
+    seen = set()
+    for _ in range(4):
+        seen |= set(bus.read(IDS, ServoQuantity.POSITION))
+    assert len(seen) >= 17  # glue keeps the last reply back
+
+
+@pytest.mark.parametrize("text", ["drop=0.5", "flip=0.5", "truncate=0.5"])
+def test_what_is_lost_on_the_line_is_missing_and_nothing_else(emulation, bus, text):
+    true = {i: round(emulation.world.position(k)) for k, i in enumerate(IDS)}
+    switch(emulation, text)
+    answers = bus.read(IDS, ServoQuantity.POSITION)
+    assert 0 < len(answers) < 18
+    assert all(answers[i].position == true[i] for i in answers)
+
+
+def test_servos_come_and_go_and_report_what_happened_to_them(emulation, bus):
+    switch(emulation, "unplug=5", "overload=7", "heat=8")
+    answers = bus.read(IDS, ServoQuantity.POSITION | ServoQuantity.TEMPERATURE | ServoQuantity.FAULT)
+    assert set(IDS) - set(answers) == {5}
+    assert ServoFault.OVERLOAD in answers[7].fault and ServoFault.HEAT in answers[8].fault
+    assert answers[8].temperature == fault_injection.HOT_TEMPERATURE
+    switch(emulation, "power=5")
+    assert not bus.read(IDS, ServoQuantity.POSITION)
+    switch(emulation, "well")
+    answers = bus.read(IDS, ServoQuantity.POSITION | ServoQuantity.FAULT)
+    assert set(answers) == set(IDS)
+    assert all(answer.fault is ServoFault.NONE for answer in answers.values())
+
+
+def test_a_cable_that_was_pulled_comes_back_under_the_same_name(emulation, bus):
+    switch(emulation, "hangup")
+    with pytest.raises(PortGone):
+        bus.read(IDS, ServoQuantity.POSITION)
+    switch(emulation, "comeback")
+    row = PROTOCOLS["feetech_st"]
+    again = row.open(SerialPort(emulation.pty.path, row.baud), IDS, wait=ReplyTiming(margin=0.05))
+    assert len(again.read(IDS, ServoQuantity.POSITION)) == 18
+    again.close()
+
+
+@pytest.mark.parametrize("name", fault_injection.KINDS)
+def test_every_fault_of_the_table_can_be_ordered(name, emulation):
+    values = {"SHARE": "0.5", "HEX": "FF", "MS": "3", "ID": "4", "VOLTS": "7.4", "": ""}
+    value = values[fault_injection.KINDS[name].value]
+    order = fault_injection.parse_fault(f"{name}={value}@1.5" if value else f"{name}@1.5")
+    assert (order.name, order.after) == (name, 1.5)
+    order.act(emulation)
+
+
+@pytest.mark.parametrize("text", ["drip=1", "drop", "echo=1", "drop=1@soon", "drop=1@-2"])
+def test_an_order_that_makes_no_sense_is_refused(text):
+    with pytest.raises(ValueError, match=r"drip|needs|takes|seconds"):
+        fault_injection.parse_fault(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--protocol", "feetech_s"], "did you mean feetech_st?"),
+        ([], "--protocol: must be given"),
+        (["--protocol", "feetech_st", "--baud", "12"], "--baud: must be in"),
+        (["--protocol", "feetech_st", "--fault", "unplug=99"], "must be the id of a servo, one of 1 to 18"),
+        (["--protocol", "feetech_st", "--fault", "drop=2"], "drop: must be in [0, 1]"),
+    ],
+)
+def test_bad_input_is_one_line_with_the_cure(words, told, tmp_path, capsys):
+    link = tmp_path / "bus"
+    assert main(["emulate", "--link", str(link), *words]) == 2
+    error = capsys.readouterr().err
+    assert told in error and error.count("\n") == 1
+    assert not link.is_symlink()
+
+
+def test_a_link_never_takes_the_place_of_a_file(tmp_path, capsys):
+    file = tmp_path / "precious"
+    file.write_text("mine")
+    assert main(["emulate", "--protocol", "feetech_st", "--link", str(file)]) == 2
+    assert file.read_text() == "mine"
+    assert main(["emulate", "--protocol", "feetech_st", "--link", str(tmp_path / "none" / "bus")]) == 2
+
+
+@pytest.mark.process
+def test_the_command_serves_a_driver_obeys_faults_and_ends_with_ctrl_c(tmp_path):
+    link = tmp_path / "bus"
+    words = ["--protocol", "feetech_st", "--link", str(link), "--fault", "unplug=3"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, "emulate", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        told = [process.stdout.readline() for _ in range(3)]
+        assert f"servo_protocol:=feetech_st servo_port:={link}" in told[1]
+        row = PROTOCOLS["feetech_st"]
+        bus = row.open(SerialPort(str(link), row.baud), IDS, wait=ReplyTiming(margin=0.1))
+        assert set(IDS) - set(bus.identify()) == {3}
+        process.stdin.write("plug=3\nunplug=4\n")
+        process.stdin.flush()
+        assert [process.stdout.readline() for _ in range(2)] == ["plug=3\n", "unplug=4\n"]
+        assert set(IDS) - set(bus.identify()) == {4}
+        bus.close()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(LIMIT) == 0
+        assert not os.path.lexists(link)
+    finally:
+        process.kill()
+        process.communicate()

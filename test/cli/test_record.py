@@ -1,0 +1,308 @@
+"""`hexapod record` and `replay` on real DDS: what a robot says goes into a bag and comes out of it again."""
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import Twist
+from rclpy.duration import Duration
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+from support.programs import PROGRAM
+
+from hexapod_control.bags import bag_file
+from hexapod_control.bags.bag_file import BagError
+from hexapod_control.nodes.recorder import recorder
+from hexapod_control.nodes.recorder.bag_player import BagPlayer
+from hexapod_control.nodes.recorder.recorder import RecorderNode, RecorderSettings
+from hexapod_control.ros.qos import COMMAND, LATCHED
+
+LIMIT = 30.0  # [s] for anything
+
+
+class Recording:
+    """A recorder in namespace /r, and a publisher of joint_states and gait_state there."""
+
+    def __init__(self, bench, out, **settings):
+        self.bench, self.out, self.told = bench, out, []
+        self.state = bench.probe.create_publisher(String, "/r/gait_state", LATCHED)
+        self.joints = bench.probe.create_publisher(JointState, "/r/joint_states", COMMAND)
+        self.diagnostics = bench.probe.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self.elsewhere = bench.probe.create_publisher(String, "/other/gait_state", COMMAND)
+        self.node = bench.add(RecorderNode(RecorderSettings(out=out, **settings), self.told.append, namespace="/r"))
+        bench.until(lambda: self.knows("/r/gait_state"), what="the quality of gait_state")
+        mine = (self.state, self.joints, self.diagnostics)
+        bench.until(lambda: all(p.get_subscription_count() for p in mine), what="the recorder's subscriptions")
+
+    def knows(self, topic):
+        """Whether the recorder has found out that a topic is latched."""
+        return topic in self.node._channels and self.node._channels[topic].latched
+
+    def say(self, name, level):
+        status = DiagnosticStatus(name=name, level=bytes([level]), message="servo 3 is hot")
+        self.diagnostics.publish(DiagnosticArray(status=[status]))
+
+    def walk(self, count=5):
+        for k in range(count):
+            before = len(self.node.ring)
+            self.joints.publish(JointState(name=["a"], position=[float(k)]))
+            self.bench.until(lambda before=before: len(self.node.ring) > before)
+
+    def written(self, count=1):
+        """The bags, after so many have been told of."""
+        self.bench.until(lambda: len(self.told) >= count, LIMIT, "a bag")
+        return sorted(self.out.iterdir())
+
+
+def test_what_is_in_the_ring_is_written_when_the_service_is_called(bench, tmp_path):
+    recording = Recording(bench, tmp_path)
+    recording.state.publish(String(data="walking"))
+    recording.elsewhere.publish(String(data="not ours"))
+    recording.walk()
+    answer = bench.call(Trigger, "/r/recorder/save")
+    assert answer.success and "asked for by the service" in answer.message
+    (path,) = recording.written()
+    with bag_file.opened(path) as bag:
+        topics = {channel.topic: channel for channel in bag.channels}
+        assert not [topic for topic in topics if topic.startswith("/other")]
+        assert topics["/r/gait_state"].latched and not topics["/r/joint_states"].latched
+        assert [message.data for _, message in bag.messages("/r/gait_state")] == ["walking"]
+        joints = [deserialize_message(data, JointState) for _, _, data in bag.raw({"/r/joint_states"})]
+        assert joints == [JointState(name=["a"], position=[float(k)]) for k in range(5)]
+        assert abs(1e-9 * bag.start - time.time()) < 60.0
+
+
+def test_what_was_latched_before_the_recorder_came_is_in_the_bag(bench, tmp_path):
+    late = bench.probe.create_publisher(String, "/r/gaits", LATCHED)
+    late.publish(String(data="tripod, wave"))
+    recording = Recording(bench, tmp_path)
+    bench.until(lambda: any(message.topic == "/r/gaits" for message in recording.node.ring.snapshot()))
+    recording.walk()
+    recording.node.save("test")
+    (path,) = recording.written()
+    with bag_file.opened(path) as bag:
+        assert [message.data for _, message in bag.messages("/r/gaits")] == ["tripod, wave"]
+
+
+def test_commands_are_heard_whoever_comes_later_to_send_them(bench, tmp_path):
+    bench.probe.create_subscription(Twist, "/r/cmd_vel", lambda message: None, COMMAND)
+    recording = Recording(bench, tmp_path)
+    bench.until(lambda: "/r/cmd_vel" in recording.node._channels)
+    publisher = bench.probe.create_publisher(Twist, "/r/cmd_vel", COMMAND)
+    bench.until(lambda: recording.node._channels["/r/cmd_vel"].reliable)
+    bench.until(lambda: publisher.get_subscription_count() == 2)
+    publisher.publish(Twist())
+    bench.until(lambda: any(m.topic == "/r/cmd_vel" for m in recording.node.ring.snapshot()))
+
+
+def fault_in_state(recording):
+    recording.state.publish(String(data="fault"))
+
+
+def fault_in_diagnostics(recording):
+    recording.say("/r/servo_driver", 2)
+
+
+@pytest.mark.parametrize("fault", [fault_in_state, fault_in_diagnostics])
+def test_a_fault_is_written_by_itself_once_with_what_follows(bench, tmp_path, monkeypatch, fault):
+    monkeypatch.setattr(recorder, "AFTERMATH", 0.3)
+    recording = Recording(bench, tmp_path)
+    recording.walk()
+    fault(recording)
+    fault(recording)
+    recording.walk()
+    (path,) = recording.written()
+    with bag_file.opened(path) as bag:
+        assert len(list(bag.raw({"/r/joint_states"}))) == 10
+    fault_in_state(recording)
+    fault_in_diagnostics(recording)
+    bench.until(lambda: len(recording.node._in_error) == 1)
+    assert recording.node._due is None and len(recording.told) == 1
+
+
+def test_errors_of_another_robot_and_its_own_are_no_faults(bench, tmp_path):
+    recording = Recording(bench, tmp_path)
+    for name in ("/other/servo_driver", "/r/recorder"):
+        recording.say(name, 2)
+    recording.say("/r/odometry", 0)
+    bench.until(lambda: sum(m.topic == "/diagnostics" for m in recording.node.ring.snapshot()) >= 3)
+    assert recording.node._due is None
+
+
+def test_a_folder_that_cannot_be_written_to_is_one_sentence_and_the_recording_goes_on(bench, tmp_path):
+    recording = Recording(bench, tmp_path)
+    recording.node.settings = RecorderSettings(out=bag_file.Path("/proc/bags"))
+    recording.walk()
+    answer = bench.call(Trigger, "/r/recorder/save")
+    assert not answer.success
+    assert re.fullmatch(r"/proc/bags: no bag can be written there: [^\n]*; choose another --out", answer.message)
+    assert recording.told == [answer.message]
+    recording.walk()
+    recording.node.settings = RecorderSettings(out=tmp_path)
+    assert bench.call(Trigger, "/r/recorder/save").success
+    (path,) = recording.written(2)
+    with bag_file.opened(path) as bag:
+        assert len(list(bag.raw({"/r/joint_states"}))) == 10
+
+
+def test_nothing_heard_is_nothing_written(bench, tmp_path):
+    node = bench.add(RecorderNode(RecorderSettings(out=tmp_path), lambda text: None, namespace="/nobody"))
+    good, text = node.save("test")
+    assert not good and "nothing has been heard below /nobody/ yet" in text
+    assert not list(tmp_path.iterdir())
+
+
+# --- playing --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bag(tmp_path):
+    """A short bag of a robot in /r, written without ROS's help."""
+    kinds = {"joint_states": "sensor_msgs/msg/JointState", "cmd_vel": "geometry_msgs/msg/Twist"}
+    channels = [bag_file.BagChannel(f"/r/{topic}", kind) for topic, kind in kinds.items()]
+    channels.append(bag_file.BagChannel("/r/gait_state", "std_msgs/msg/String", True, True))
+    messages = [recorder.RecordedMessage(0, "/r/gait_state", serialize_message(String(data="walking")))]
+    for k in range(50):
+        joints = JointState(name=["a"], position=[float(k)])
+        messages.append(recorder.RecordedMessage(k * 20_000_000, "/r/joint_states", serialize_message(joints)))
+        messages.append(recorder.RecordedMessage(k * 20_000_000, "/r/cmd_vel", serialize_message(Twist())))
+    bag_file.write(tmp_path / "bag", channels, messages, 1_800_000_000_000_000_000)
+    with bag_file.opened(tmp_path / "bag") as opened:
+        yield opened
+
+
+def test_a_bag_is_published_again_in_another_namespace_without_the_commands(bench, bag):
+    heard = bench.listen(JointState, "/show/joint_states", 50)
+    with BagPlayer(bag, "show", "", "") as player:
+        bench.until(player.seen)
+        player.guard()
+        begin = time.monotonic()
+        count = player.play(2.0, lambda: bool(bench.executor.spin_once(timeout_sec=0.0)))
+        assert time.monotonic() - begin > 0.9 * 0.98 / 2.0
+        assert count == 51  # without cmd_vel
+        state = bench.listen(String, "/show/gait_state", LATCHED)  # comes late
+        bench.until(lambda: state and len(heard) == 50)
+    assert [message.position[0] for message in heard] == [float(k) for k in range(50)]
+    assert state[0].data == "walking"
+
+
+def test_a_bag_is_not_played_into_a_robot_that_runs(bench, bag):
+    node = bench.add(rclpy.create_node("gait_planner", namespace="/r"))
+    with BagPlayer(bag, None, "", "") as player, BagPlayer(bag, "show", "", "") as other:
+        bench.until(lambda: ("gait_planner", "/r") in player._node.get_node_names_and_namespaces())
+        with pytest.raises(BagError, match="gait_planner runs in /r: a bag is not played into a robot"):
+            player.play(1.0, lambda: False)
+        other.guard()
+    bench.remove(node)
+
+
+# --- the commands ---------------------------------------------------------------------------------------------
+
+
+def begin(out, *words, keys=subprocess.DEVNULL):
+    """A subcommand as a process that writes into the file `out`."""
+    with out.open("w") as file:
+        return subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *words],
+            stdin=keys,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def ended(process, out):
+    """Output and exit code of a process that ends by itself."""
+    try:
+        process.wait(LIMIT)
+    finally:
+        process.kill()
+    return out.read_text(), process.returncode
+
+
+def speak(bench):
+    """Says something that a recorder, once it is up, has heard."""
+    joints = bench.probe.create_publisher(JointState, "/r/joint_states", COMMAND)
+    client = bench.probe.create_client(Trigger, "/r/recorder/save")
+    bench.until(lambda: joints.get_subscription_count() and client.service_is_ready(), LIMIT, "the recorder")
+    joints.publish(JointState())
+    assert joints.wait_for_all_acked(Duration(seconds=5.0))
+
+
+@pytest.mark.process
+def test_ctrl_c_and_the_key_write_bags(bench, tmp_path):
+    master, slave = pty.openpty()
+    process = begin(out := tmp_path / "out.txt", "record", "--namespace", "r", "--out", str(tmp_path), keys=slave)
+    try:
+        speak(bench)
+        bench.probe.create_timer(0.5, lambda: os.write(master, b"s"))
+        bench.until(lambda: "asked for by key" in out.read_text(), LIMIT, "a bag by key")
+        process.send_signal(signal.SIGINT)
+        out, code = ended(process, out)
+        assert code == 0, out
+        assert "asked for by key" in out and "end of the recording" in out
+        assert "Traceback" not in out
+    finally:
+        process.kill()
+        os.close(master)
+        os.close(slave)
+
+
+@pytest.mark.process
+def test_a_recording_that_cannot_be_written_at_the_end_is_a_failure_in_words(bench, tmp_path):
+    process = begin(out := tmp_path / "out.txt", "record", "--namespace", "r", "--out", "/proc/bags")
+    speak(bench)
+    process.send_signal(signal.SIGINT)
+    out, code = ended(process, out)
+    assert code == 1 and "no bag can be written there" in out and "Traceback" not in out
+
+
+@pytest.mark.process
+def test_replay_shows_the_bag_on_the_page(bench, bag, tmp_path):
+    heard = bench.listen(JointState, "/r/joint_states", 50)
+    process = begin(out := tmp_path / "out.txt", "replay", str(bag.path), "--page", "--speed", "2", "--loop")
+    try:
+        bench.until(lambda: re.search(r"the page: http\S+\n", out.read_text()), LIMIT, "the page")
+        address = re.search(r"http://[\d.]+:\d+/", out.read_text())[0]
+        assert urllib.request.urlopen(address, timeout=LIMIT).status == 200
+        bench.until(lambda: any(message.position[0] == 49.0 for message in heard), LIMIT, "the last message")
+        bench.until(lambda: "51 messages, 1.0 s" in out.read_text(), LIMIT, "the end of the bag")
+        process.send_signal(signal.SIGINT)
+        out, code = ended(process, out)
+        assert code == 0, out
+    finally:
+        process.kill()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["record", "--seconds", "0"], "--seconds: must be in [1, 3600], is 0"),
+        (["record", "--megabytes", "0"], "--megabytes: must be in [1, 16384], is 0"),
+        (["replay", "x", "--speed", "nan"], "--speed: must be in [0.05, 20], is nan"),
+        (["replay", "/no/such/bag"], "/no/such/bag: there is no such bag"),
+    ],
+)
+def test_bad_input_ends_with_two_and_one_line(capsys, words, told):
+    from hexapod_control.cli.main import main
+
+    assert main(words) == 2
+    assert capsys.readouterr().err == f"hexapod: {told}\n"
+
+
+def test_without_the_extra_the_cure_is_told(monkeypatch, capsys):
+    from hexapod_control.cli.main import main
+
+    monkeypatch.setitem(sys.modules, "rosbags", None)
+    assert main(["record"]) == 1
+    assert capsys.readouterr().err == "hexapod: rosbags is missing: pip install 'hexapod_control[record]'\n"

@@ -1,0 +1,223 @@
+"""`hexapod keyboard` in a pseudo-terminal, and what the keys mean."""
+
+import contextlib
+import os
+import signal
+import time
+
+import pytest
+from geometry_msgs.msg import Pose
+from geometry_msgs.msg import Twist as TwistMessage
+from std_msgs.msg import String
+from support.teleop_bench import TOP, Robot
+from support.terminal_window import KEYBOARD, LIMIT, Window
+
+from hexapod_control.cli.main import main
+from hexapod_control.clients import keyboard_map
+from hexapod_control.core.kinematics.body_pose import NEUTRAL
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.ros import messages
+from hexapod_control.ros.qos import LATCHED
+
+
+@pytest.fixture
+def window():
+    windows = []
+
+    def begin(command=KEYBOARD, **options):
+        windows.append(Window(command, **options))
+        return windows[-1]
+
+    yield begin
+    for window in windows:
+        window.close()
+
+
+def driving(bench, window, **options):
+    """A window in which somebody drives, the robot, and the velocities it hears."""
+    robot_hears = bench.listen(TwistMessage, "cmd_vel")
+    window = window(**options)
+    robot = Robot(bench)
+    bench.until(lambda: window.read() or "standing" in window.text, LIMIT, "the status line")
+    window.type("i")
+    bench.until(lambda: robot_hears and robot_hears[-1].linear.x > 0.0, LIMIT, "a velocity")
+    return window, robot, robot_hears
+
+
+@pytest.mark.process
+def test_keys_drive_pose_and_ask_and_the_line_shows_speed_state_and_who_drives(bench, window):
+    window, robot, heard = driving(bench, window)
+    assert messages.twist(heard[-1]) == pytest.approx((0.5 * TOP.vx, 0.0, 0.0))
+    source = bench.publisher(String, "command_source", LATCHED)
+    source.publish(String(data="keyboard"))
+    bench.until(lambda: window.read() or "driven by keyboard" in window.text, LIMIT)
+    assert "standing  tripod    x +0.100 y +0.000 m/s  turn +0.00 rad/s  speed  50 %" in window.text
+    poses, gaits, names = bench.listen(Pose, "body_pose"), bench.listen(String, "gait"), bench.listen(String, "driving")
+    bench.until(lambda: names and names[-1].data == "keyboard")
+    window.type("Jrw\x1b[A2")
+    bench.until(lambda: gaits and messages.twist(heard[-1]).vy > 0.0, LIMIT)
+    pose = messages.body_pose(poses[-1])
+    assert gaits[-1].data == "ripple"
+    assert (pose.x, pose.z, pose.pitch) == pytest.approx((keyboard_map.MOVE, keyboard_map.MOVE, keyboard_map.TURN))
+    window.type(" ")
+    bench.until(lambda: robot.calls == ["stop"] and messages.twist(heard[-1]) == ZERO, LIMIT)
+    window.type("g")
+    bench.until(lambda: robot.calls == ["stop", "sit"], LIMIT)
+
+
+@pytest.mark.process
+def test_whoever_stands_still_is_silent_after_a_while_so_that_others_can_drive(bench, window):
+    window, _, heard = driving(bench, window)
+    window.type("k")
+    bench.until(lambda: messages.twist(heard[-1]) == ZERO, LIMIT)
+
+    def silent():
+        count, until = len(heard), time.monotonic() + 0.3
+        bench.until(lambda: time.monotonic() > until)
+        return len(heard) == count
+
+    bench.until(silent, LIMIT)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_driving_ends_with_a_zero_exit_code_0_and_the_terminal_as_before(bench, window, number):
+    window, _, heard = driving(bench, window)
+    assert window.settings != window.before
+    window.process.send_signal(number)
+    bench.until(lambda: window.process.poll() is not None, LIMIT, "the end")
+    bench.until(lambda: messages.twist(heard[-1]) == ZERO, 1.0, "a last zero")
+    assert window.process.returncode == 0
+    assert window.settings == window.before
+    window.read()
+    assert "Traceback" not in window.text
+
+
+@pytest.mark.process
+def test_killed_outright_it_leaves_the_terminal_as_before(bench, window):
+    window, _, _ = driving(bench, window)
+    os.killpg(window.process.pid, signal.SIGKILL)
+    window.until(lambda: window.settings == window.before, "the terminal as before")
+
+
+@pytest.mark.process
+def test_if_the_shell_is_killed_it_ends_with_a_zero_and_the_terminal_as_before(bench, window):
+    window, _, heard = driving(bench, window, through_shell=True)
+    keyboard = int(window.process.stdout.readline())
+    window.process.kill()
+    bench.until(lambda: messages.twist(heard[-1]) == ZERO, LIMIT, "a last zero")
+    window.until(lambda: window.settings == window.before, "the terminal as before")
+    window.until(lambda: not os.path.exists(f"/proc/{keyboard}") or gone(keyboard), "the end of the keyboard")
+
+
+def gone(pid):
+    with contextlib.suppress(FileNotFoundError), open(f"/proc/{pid}/stat") as stat:
+        return stat.read().rpartition(")")[2].split()[0] == "Z"
+    return True
+
+
+@pytest.mark.process
+def test_a_window_that_is_closed_ends_it_with_a_zero(bench, window):
+    window, _, heard = driving(bench, window)
+    os.close(window.slave)
+    os.close(window.master)
+    bench.until(lambda: window.process.poll() is not None, LIMIT, "the end")
+    bench.until(lambda: messages.twist(heard[-1]) == ZERO, 1.0, "a last zero")
+    assert window.process.returncode == 0
+
+
+@pytest.mark.process
+def test_without_a_robot_it_says_so(window):
+    window = window()
+    window.until(lambda: "no robot is heard" in window.text, "the sentence")
+    window.type("t")
+    window.until(lambda: "stand: nobody offers that; is gait_planner running?" in window.text, "the sentence")
+
+
+def test_without_a_terminal_it_is_bad_input_in_one_line(capsys, monkeypatch):
+    with open(os.devnull) as nothing:
+        monkeypatch.setattr("sys.stdin", nothing)
+        assert main(["keyboard"]) == 2
+    assert "type into one" in capsys.readouterr().err
+
+
+# --- keys -----------------------------------------------------------------------------------------------------
+
+
+def test_keys_ask_for_directions_speeds_and_more():
+    board = keyboard_map.KeyboardMap(gaits=("tripod", "ripple"))
+    top = Twist(0.2, 0.1, 1.0)
+    board.press("i")
+    assert board.twist(top) == pytest.approx((0.1, 0.0, 0.0))
+    board.press("J")
+    assert board.twist(top) == pytest.approx((0.0, 0.05, 0.0))
+    board.press("q")
+    board.press("o")
+    assert board.twist(top) == pytest.approx((0.11, 0.0, -0.55))
+    assert board.press("2") == "gait ripple"
+    assert board.press("3") == ""
+    assert board.press("t") == "stand"
+    assert board.twist(top) == ZERO
+    for key in ("y", "\x1b", "é", "²", "\n", ""):
+        assert board.press(key) == ""
+
+
+def test_the_speed_stays_between_its_bounds():
+    board = keyboard_map.KeyboardMap(direction=(1, 0, 0))
+    for _ in range(100):
+        board.press("q")
+    assert board.twist(Twist(0.2, 0.1, 1.0)).vx == pytest.approx(0.2)
+    for _ in range(100):
+        board.press("z")
+    assert board.speed == keyboard_map.SLOWEST
+
+
+@pytest.mark.parametrize("key", keyboard_map.POSES)
+def test_a_pose_key_moves_one_coordinate_within_bounds_and_x_is_neutral(key):
+    board = keyboard_map.KeyboardMap()
+    name, step = keyboard_map.POSES[key]
+    assert board.press(key) == "pose"
+    assert board.pose == NEUTRAL._replace(**{name: step})
+    for _ in range(100):
+        board.press(key)
+    assert abs(getattr(board.pose, name)) == (keyboard_map.FARTHEST if name in "xyz" else keyboard_map.STEEPEST)
+    assert board.press(keyboard_map.LEVEL) == "pose"
+    assert board.pose == NEUTRAL
+
+
+def test_every_way_has_a_way_back():
+    ways = {(name, step) for name, step in keyboard_map.POSES.values()}
+    assert ways == {(name, -step) for name, step in ways}
+    assert set(keyboard_map.DIRECTIONS.values()) == {
+        tuple(-way for way in ways) for ways in keyboard_map.DIRECTIONS.values()
+    }
+
+
+def test_keys_have_one_meaning_each():
+    groups = (
+        keyboard_map.DIRECTIONS,
+        keyboard_map.SPEEDS,
+        keyboard_map.REQUESTS,
+        keyboard_map.POSES,
+        keyboard_map.LEVEL,
+        keyboard_map.GAIT_KEYS,
+    )
+    every = [key for group in groups for key in group]
+    assert len(set(every)) == len(every)
+
+
+@pytest.mark.parametrize("cut", range(1, 9))
+def test_arrows_are_whole_keys_however_the_terminal_cuts_them_and_strange_ones_do_nothing(cut):
+    text = "\x1b[Ai\x1bOD\x1b[5~"
+    board = keyboard_map.KeyboardMap()
+    asked = [*board.type(text[:cut]), *board.type(text[cut:])]
+    assert asked == ["pose", "pose"]
+    assert board.pose == NEUTRAL._replace(x=keyboard_map.MOVE, y=keyboard_map.MOVE)
+    assert board.direction == keyboard_map.DIRECTIONS["i"]
+
+
+def test_escape_alone_swallows_no_key():
+    board = keyboard_map.KeyboardMap()
+    list(board.type("\x1b"))
+    list(board.type("i"))
+    assert board.direction == keyboard_map.DIRECTIONS["i"]

@@ -1,0 +1,153 @@
+"""`hexapod patrol` on real DDS with a robot of cardboard: what it waits for, what stops it, whom it lets drive."""
+
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import Twist as TwistMessage
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import LaserScan
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from hexapod_control.clients.connection_options import ConnectionOptions
+from hexapod_control.clients.patrol import follow
+from hexapod_control.clients.patrol_client import PatrolClient
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp
+from hexapod_control.core.steering.obstacle_avoidance import Scan
+from hexapod_control.core.steering.path_following import PursuitSettings, Waypoint
+from hexapod_control.ros import messages
+from hexapod_control.ros.qos import COMMAND, LATCHED
+
+PERIOD = 0.02  # [s]
+FAST = Twist(0.5, 0.5, 1.5)
+NONE = np.zeros((6, 6))
+
+
+class Cardboard:
+    """Walks as it is told, ten scans a second, and stands up when asked."""
+
+    def __init__(self, bench, wall=np.inf):
+        """`wall` is the x [m] of a wall across its way."""
+        self.pose, self.twist, self.time = Pose(0.0, 0.0, 0.0), ZERO, 100.0
+        self.scanning, self.wall, self.ticks = True, wall, 0
+        node = bench.probe
+        self._odom = node.create_publisher(Odometry, "odom", 10)
+        self._scan = node.create_publisher(LaserScan, "scan", 5)
+        self._state = node.create_publisher(String, "gait_state", LATCHED)
+        self._limits = node.create_publisher(TwistMessage, "velocity_limits", LATCHED)
+        self._source = node.create_publisher(String, "command_source", LATCHED)
+        self.drivers = bench.listen(String, "driving", 10)
+        node.create_subscription(TwistMessage, "cmd_vel", self._take, COMMAND)
+        node.create_service(Trigger, "stand", self._stand)
+        node.create_timer(PERIOD, self._tick)
+        self._state.publish(String(data="sitting"))
+        self._limits.publish(messages.twist_message(ZERO))
+
+    def _stand(self, request, response):
+        response.success = True
+        self._state.publish(String(data="standing"))
+        self._limits.publish(messages.twist_message(FAST))
+        return response
+
+    def _take(self, message):
+        self.twist = messages.twist(message)
+
+    def drives(self, name):
+        self._source.publish(String(data=name))
+
+    def _tick(self):
+        self.ticks, self.time = self.ticks + 1, self.time + PERIOD
+        self.pose = self.pose @ exp(self.twist, PERIOD)
+        stamp = messages.time(round(self.time * 1e9))
+        place = BodyPose(x=self.pose.x, y=self.pose.y, yaw=self.pose.yaw)
+        still = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        self._odom.publish(messages.odometry_message(place, still, (NONE, NONE), ("odom", "base_footprint"), stamp))
+        if self.scanning and self.ticks % 5 == 0:
+            ahead = np.cos(-np.pi + np.pi / 45 * np.arange(90) + self.pose.yaw)
+            ranges = np.where(ahead > 0.01, (self.wall - self.pose.x) / np.maximum(ahead, 0.01), np.inf)
+            scan = Scan(ranges, -np.pi, np.pi / 45, 0.1, 6.0)
+            self._scan.publish(messages.scan_message(scan, 0.1, stamp, "laser"))
+
+
+@pytest.fixture
+def start():
+    """Starts a patrol beside the test; it is ended at the latest with the test."""
+    asked, threads = threading.Event(), []
+
+    def begin(*places, **settings):
+        run = SimpleNamespace(code=None, asked=asked, result=None)
+
+        def patrol():
+            with PatrolClient(ConnectionOptions()) as patroller:
+                goals = [Waypoint(*place) for place in places]
+                run.code, run.result = follow(
+                    patroller, goals, PursuitSettings(radius=0.2, **settings), asked, blind=False
+                )
+
+        threads.append(threading.Thread(target=patrol))
+        threads[-1].start()
+        return run
+
+    yield begin
+    asked.set()
+    for thread in threads:
+        thread.join(20.0)
+        assert not thread.is_alive()
+
+
+def test_it_stands_up_walks_to_all_waypoints_and_says_who_it_is(bench, start, capsys):
+    robot = Cardboard(bench)
+    run = start((0.5, 0.0), (0.5, 0.3, 1.0))
+    bench.until(lambda: run.code is not None, seconds=30.0)
+    assert run.code == 0
+    assert robot.twist == ZERO
+    assert robot.pose == pytest.approx((0.5, 0.3, 1.0), abs=0.06)
+    assert {message.data for message in robot.drivers} == {"navigation"}
+    told = capsys.readouterr().out
+    assert "waypoint 1 of 2 reached after" in told
+    assert "2 of 2 waypoints reached\n" in told
+
+
+def test_without_scans_it_stops_and_with_them_it_goes_on(bench, start):
+    robot = Cardboard(bench)
+    run = start((1.0, 0.0))
+    bench.until(lambda: robot.pose.x > 0.1, seconds=20.0)
+    robot.scanning = False
+    bench.until(lambda: robot.twist == ZERO, seconds=5.0)
+    assert robot.pose.x < 0.9 and run.code is None
+    robot.scanning = True
+    bench.until(lambda: run.code == 0, seconds=20.0)
+
+
+def test_while_somebody_else_drives_it_waits(bench, start):
+    robot = Cardboard(bench)
+    run = start((1.0, 0.0))
+    bench.until(lambda: robot.pose.x > 0.1, seconds=20.0)
+    robot.drives("keyboard")
+    bench.until(lambda: robot.twist == ZERO, seconds=5.0)
+    assert run.code is None
+    robot.drives("navigation")
+    bench.until(lambda: run.code == 0, seconds=20.0)
+
+
+def test_asked_to_end_it_leaves_the_robot_at_rest(bench, start):
+    robot = Cardboard(bench)
+    run = start((5.0, 0.0))
+    bench.until(lambda: robot.pose.x > 0.1, seconds=20.0)
+    run.asked.set()
+    bench.until(lambda: run.code == 0 and robot.twist == ZERO, seconds=5.0)
+    assert not run.result.arrivals
+
+
+def test_a_waypoint_behind_a_wall_is_given_up_with_the_room_there_is(bench, start, capsys):
+    robot = Cardboard(bench, wall=1.0)
+    run = start((0.9, 0.0), patience=2.0)
+    bench.until(lambda: run.code is not None, seconds=30.0)
+    assert run.code == 1
+    told = capsys.readouterr().err
+    assert "waypoint 1 (0.9, 0) cannot be reached" in told
+    assert "it has 0.10 m of room, the robot needs 0.24 m" in told
+    assert robot.pose.x < 0.8

@@ -1,0 +1,209 @@
+"""`hexapod play`: the list, the check, and a motion on a planner that runs, in a pseudo-terminal."""
+
+import os
+import re
+import signal
+import sys
+
+import pytest
+from support.programs import PROGRAM
+from support.terminal_window import LIMIT, Window
+
+from hexapod_control.cli.main import main
+from hexapod_control.clients.motion_progress import MotionProgress, ProgressBar
+from hexapod_control.config.motions.motion_library import known_motions
+from hexapod_control.core.planner.tick_plan import RobotState
+
+PLAY = [sys.executable, "-c", PROGRAM, "play"]
+QUICK = """name: quick
+description: Nods.
+steps:
+  - pose: {pitch_deg: 4, duration: 0.6}
+  - pose: {duration: 0.6}
+"""
+ENDLESS = """name: endless
+description: Nods for ever.
+loops: 0
+steps:
+  - pose: {pitch_deg: 4, duration: 0.6}
+  - pose: {duration: 0.6}
+"""
+
+
+@pytest.fixture
+def play():
+    windows = []
+
+    def begin(*words):
+        windows.append(Window([*PLAY, *words]))
+        return windows[-1]
+
+    yield begin
+    for window in windows:
+        window.close()
+
+
+def ended(bench, window):
+    """Exit code, with everything on the screen and the standard output."""
+    bench.until(lambda: window.read() or window.process.poll() is not None, LIMIT, "the end of hexapod play")
+    window.read()
+    return window.process.returncode, window.text, window.process.stdout.read().decode()
+
+
+def file(folder, text):
+    path = folder / "my motion.yaml"  # nobody's name for it
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+# --- without a robot ----------------------------------------------------------------------------------------------
+
+
+def test_the_list_has_every_motion_with_its_description(capsys):
+    assert main(["play", "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(known_motions())
+    assert all(len(line.split()) > 3 for line in lines)
+
+
+@pytest.mark.parametrize("robot", ["phantomx", "article"])
+def test_a_check_tells_how_long_a_motion_takes(capsys, robot, tmp_path):
+    assert main(["play", "--check", "--robot", robot, file(tmp_path, QUICK)]) == 0
+    assert re.match(rf"quick: 1\.[1-4] s on {robot}, ", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("pose: {pich_deg: 4}", ":4: steps[0].pose.pich_deg: is unknown"),
+        ("leg: {name: left_front, x: 0.3, z: 0.1}", ":4: leg: left_front: "),
+    ],
+)
+def test_a_check_of_a_bad_file_tells_the_line_and_exits_with_2(capsys, tmp_path, line, told):
+    path = file(tmp_path, QUICK.replace("pose: {pitch_deg: 4, duration: 0.6}", line))
+    assert main(["play", "--check", path]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(path + told)
+    assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [[], ["wafe"], ["./nowhere.yaml"], ["--check"]])
+def test_what_cannot_be_played_is_bad_input(capsys, words):
+    assert main(["play", *words]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+# --- with a planner that runs -------------------------------------------------------------------------------------
+
+
+@pytest.mark.process
+def test_a_file_is_played_to_its_end_with_a_bar(bench, play, tmp_path):
+    node = bench.planner()
+    pitches = []
+    node.create_timer(0.05, lambda: pitches.append(node.output.last.pose.pitch))
+    code, screen, out = ended(bench, play(file(tmp_path, QUICK)))
+    assert (code, out) == (0, "quick: done\n")
+    assert max(pitches) == pytest.approx(0.07, abs=0.005)
+    assert "quick  [" in screen
+    assert "pose" in screen
+    assert "100 %  done" in screen
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_motion_and_the_robot_rests(bench, play, tmp_path, number):
+    node = bench.planner()
+    window = play(file(tmp_path, ENDLESS))
+    bench.until(lambda: window.read() or "pose" in window.text, LIMIT, "the motion")
+    os.kill(window.process.pid, number)
+    code, screen, _ = ended(bench, window)
+    assert code == 1
+    assert "endless was cancelled" in screen
+    bench.until(lambda: not node.player.name and node.planner.state is RobotState.STANDING, LIMIT, "the rest")
+
+
+@pytest.mark.process
+def test_a_motion_without_end_ends_with_its_cycle_when_asked_to(bench, play, tmp_path):
+    bench.planner()
+    window = play(file(tmp_path, ENDLESS))
+    bench.until(lambda: window.read() or "pose" in window.text, LIMIT, "the motion")
+    assert ended(bench, play("--stop"))[0] == 0
+    code, _, out = ended(bench, window)
+    assert (code, out) == (0, "endless: done\n")
+
+
+@pytest.mark.process
+def test_what_the_robot_refuses_is_told_with_line_and_time(bench, play, tmp_path):
+    bench.planner()
+    path = file(tmp_path, QUICK.replace("pose: {duration: 0.6}", "pose: {x: 0.2}"))
+    code, screen, _ = ended(bench, play(path))
+    assert code == 1
+    assert f"quick was refused: {path}:5: pose: " in " ".join(screen.split("\r\n"))
+    assert "(0.6" in screen
+
+
+@pytest.mark.process
+def test_a_newer_motion_takes_the_place_of_one_that_waits(bench, play, tmp_path):
+    node = bench.planner()
+    first = play(file(tmp_path, ENDLESS))
+    bench.until(lambda: first.read() or "pose" in first.text, LIMIT, "the first motion")
+    second = play("bow")
+    bench.until(lambda: second.read() or "waits for the end of endless" in second.text, LIMIT, "the second")
+    code, _, out = ended(bench, first)
+    assert (code, out) == (0, "endless: done\n")
+    code, _, out = ended(bench, second)
+    assert (code, out) == (0, "bow: done\n")
+    assert node.player.name == ""
+
+
+@pytest.mark.process
+def test_without_a_robot_it_says_so(bench, play):
+    code, screen, _ = ended(bench, play("wave"))
+    assert code == 1
+    assert "no robot listens to motion" in screen
+
+
+# --- what it makes of motion_state --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "over", "failure"),
+    [
+        (["none standing 0", "bow rehearse 0", "bow pose 40"], False, ""),
+        (["bow pose 98", "bow done 100"], True, ""),
+        (["bow refused 0 bow.yaml:3: pose: out of reach (1.0 s after the start)"], True, "bow was refused: bow.yaml:3"),
+        (["bow pose 40", "bow cancelled 40"], True, "bow was cancelled"),
+        (["bow pose 40", "wave pose 0"], True, "bow was ended"),
+        (["bow pose 40", "walk tripod 10"], True, "bow was ended"),
+        (["wave pose 40", "wave done 100", "bow pose 0"], False, ""),
+        ([""], False, ""),
+    ],
+)
+def test_the_end_of_the_motion_is_recognised(said, over, failure):
+    progress = MotionProgress(["bow"], 5.0)
+    for line in said:
+        progress.take(line)
+    assert progress.over is over
+    assert progress.failure.startswith(failure) and bool(progress.failure) is bool(failure)
+
+
+def test_a_robot_that_does_not_take_it_up_is_not_waited_for_unless_it_plays_something_else():
+    progress = MotionProgress(["bow"], 5.0)
+    progress.take("wave pose 40")
+    progress.pass_time(60.0)
+    assert not progress.over
+    progress.take("none standing 0")
+    progress.pass_time(4.9)
+    assert not progress.over
+    progress.pass_time(0.2)
+    assert progress.failure == "the robot did not take bow up"
+
+
+def test_where_there_is_no_terminal_there_is_a_line_per_phase(capsys):
+    progress = MotionProgress(["bow"], 5.0)
+    with ProgressBar(sys.stderr) as bar:
+        for said in ("bow rehearse 0", "bow pose 2", "bow pose 4", "bow done 100"):
+            progress.take(said)
+            bar.show(progress)
+    assert capsys.readouterr().err == "bow: rehearse\nbow: pose\nbow: done\n"

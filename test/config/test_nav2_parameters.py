@@ -1,0 +1,278 @@
+"""Nav2: no key of our files is a typo, and limits and footprint are those of the robot file.
+
+test/data/nav2_parameters.yaml is the table of what the nodes and plugins of Jazzy declare.
+"""
+
+import math
+
+import pytest
+from ruamel.yaml import YAML
+from support.paths import DATA
+
+from hexapod_control.bringup import nav2_graph
+from hexapod_control.cli.main import main
+from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
+from hexapod_control.config.robots.robot_file import known_robots, load
+from hexapod_control.config.shipped_files import share
+from hexapod_control.core.kinematics.body_pose import NEUTRAL
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.walking.walk_controller import WalkController
+from hexapod_control.core.workspace.capabilities import Capabilities
+
+FACTS = YAML(typ="safe").load(DATA / "nav2_parameters.yaml")
+NODES, PLUGINS = FACTS["nodes"], FACTS["plugins"]
+FILES = ("nav2", "slam_toolbox", "robot_localization")
+SHIPPED = share("config", "nav2.yaml")
+ROBOTS = [(robot, gait) for robot in known_robots() for gait in Capabilities.of(load(robot).robot).gaits]
+LAG = 0.3  # of full speed by which a walk that has just begun is behind: its feet are not in their places yet
+SETTLED = 4.0  # [s]
+KINDS = {
+    "string": lambda value: isinstance(value, str),
+    "double": lambda value: isinstance(value, float) and math.isfinite(value),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "bool": lambda value: isinstance(value, bool),
+    "strings": lambda value: all(isinstance(item, str) for item in value),
+    "doubles": lambda value: all(isinstance(item, float) for item in value),
+    "bools": lambda value: all(isinstance(item, bool) for item in value),
+}
+
+
+def flat(section, prefix=""):
+    """Dotted names of a section's values, as ROS reads them."""
+    for name, value in section.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def nodes(name):
+    """Parameters by the last part of the node's name."""
+
+    def found(document):
+        for key, section in document.items():
+            if "ros__parameters" in section:
+                yield key, section["ros__parameters"]
+            else:
+                yield from found(section)
+
+    return dict(found(YAML(typ="safe").load(share("config", f"{name}.yaml"))))
+
+
+ALL = {name: section for file in FILES for name, section in nodes(file).items()}
+NAV2 = nodes("nav2")
+PATH = NAV2["controller_server"]["FollowPath"]
+
+
+def under(name, parameters):
+    return {f"{name}.{key}": kind for key, kind in parameters.items()}
+
+
+def listed(section, name):
+    names = section.get(name, [])
+    return names.split() if isinstance(names, str) else names
+
+
+def declared(node, section):
+    """Names and types of what a node with these plugins declares."""
+    facts = NODES[node]
+    known = {**FACTS["everywhere"], **facts["parameters"]}
+    for name in [part for parts in facts.get("lists", ()) for part in listed(section, parts)]:
+        known |= plugin(node, name, section[name])
+    for kind, endings in facts.get("sensors", {}).items():
+        count = sum(name.removeprefix(kind).isdigit() for name in section)
+        known |= {f"{kind}{k}{ending}": type_ for k in range(count) for ending, type_ in endings.items()}
+    return known
+
+
+def plugin(node, name, section):
+    if node == "collision_monitor":
+        return under(name, PLUGINS[f"collision_monitor {section['type']}"]["parameters"])
+    facts = PLUGINS[section["plugin"]]
+    known = {f"{name}.plugin": "string", **under(name, facts["parameters"]), **facts.get("on_node", {})}
+    for critic in section.get("critics", []):
+        known |= under(f"{name}.{critic}", PLUGINS[f"mppi::critics::{critic}"]["parameters"])
+    if "source_parameters" in facts:
+        for source in listed(section, "observation_sources"):
+            known |= under(f"{name}.{source}", facts["source_parameters"])
+    return known
+
+
+@pytest.mark.parametrize("node", ALL)
+def test_every_key_is_a_parameter_of_its_node_or_plugin_and_has_its_type(node):
+    known = declared(node, ALL[node])
+    for name, value in flat(ALL[node]):
+        assert name in known, f"{node} of Jazzy has no parameter {name}"
+        assert KINDS[known[name]](value), f"{node}: {name} must be a {known[name]}, is {value!r}"
+
+
+@pytest.mark.parametrize("key", ["controler_frequency", "FollowPath.vy_maxx", "FollowPath.CostCritic.weight"])
+def test_a_typo_would_be_found(key):
+    section, found = NAV2["controller_server"], dict(flat(NAV2["controller_server"]))
+    assert key not in declared("controller_server", section)
+    assert set(found) <= set(declared("controller_server", section))
+
+
+def test_every_fact_names_its_source():
+    for node in NODES.values():
+        assert node["source"] in FACTS["sources"]
+    assert all(facts["files"] for facts in (*NODES.values(), *PLUGINS.values()))
+    assert FACTS["sources"]["navigation2"]["branch"] == "jazzy"
+
+
+def test_the_robot_is_one_that_walks_sideways():
+    assert PATH["motion_model"] == "Omni"
+    assert ALL["amcl"]["robot_model_type"] == "nav2_amcl::OmniMotionModel"
+    assert NAV2["controller_server"]["min_y_velocity_threshold"] == 0.001
+    assert PATH["vy_max"] > 0.0
+    assert NAV2["velocity_smoother"]["max_velocity"][1] > 0.0
+    assert NAV2["velocity_smoother"]["max_accel"][1] > 0.0
+
+
+def test_a_slow_walker_is_given_time():
+    checker = NAV2["controller_server"]["progress_checker"]
+    assert (checker["required_movement_radius"], checker["movement_time_allowance"]) == (0.1, 15.0)
+    slowest = min(describe(load(robot).robot, gait).velocity.vy for robot, gait in ROBOTS)
+    assert slowest * checker["movement_time_allowance"] > 2 * checker["required_movement_radius"]
+
+
+def test_the_controller_s_period_is_a_step_of_its_model():
+    assert NAV2["controller_server"]["controller_frequency"] * PATH["model_dt"] == pytest.approx(1.0)
+
+
+def test_commands_come_faster_than_they_run_out():
+    assert NAV2["velocity_smoother"]["smoothing_frequency"] >= 4 / 0.5  # cmd_vel_timeout
+    assert NAV2["velocity_smoother"]["feedback"] == "OPEN_LOOP"
+
+
+def test_every_frame_is_one_of_the_tree():
+    frames = {value for section in ALL.values() for key, value in flat(section) if key in nav2_graph.FRAME_KEYS}
+    assert frames == {"map", "odom", "base_footprint"}
+
+
+def test_likely_values_are_in_their_ranges():
+    amcl, smoother = ALL["amcl"], NAV2["velocity_smoother"]
+    assert all(0.0 < amcl[f"alpha{k}"] < 1.0 for k in range(1, 6))
+    assert sum(amcl[f"z_{part}"] for part in ("hit", "rand", "max", "short")) == pytest.approx(1.1)
+    assert amcl["min_particles"] < amcl["max_particles"]
+    assert all(v > 0.0 > w for v, w in zip(smoother["max_velocity"], smoother["min_velocity"], strict=True))
+    assert all(a > 0.0 > d for a, d in zip(smoother["max_accel"], smoother["max_decel"], strict=True))
+    assert len(ALL["ekf_filter_node"]["odom0_config"]) == len(ALL["ekf_filter_node"]["imu0_config"]) == 15
+
+
+# --- what comes from the robot file ---------------------------------------------------------------------------
+
+
+def corners(text):
+    return [tuple(point) for point in YAML(typ="safe").load(text)]
+
+
+def contains(polygon, point):
+    """True if a convex counter-clockwise polygon contains a point."""
+    pairs = zip(polygon, polygon[1:] + polygon[:1], strict=True)
+    return all((bx - ax) * (point[1] - ay) - (by - ay) * (point[0] - ax) >= 0.0 for (ax, ay), (bx, by) in pairs)
+
+
+def filled(robot, gait=""):
+    return YAML(typ="safe").load(fill(SHIPPED.read_text(), describe(load(robot).robot, gait)))
+
+
+def test_the_shipped_file_is_that_of_phantomx():
+    assert fill(SHIPPED.read_text(), describe(load("phantomx").robot)) == SHIPPED.read_text()
+
+
+@pytest.mark.parametrize("robot", known_robots())
+def test_the_footprint_contains_every_stance_region(robot):
+    document = filled(robot)
+    capabilities = Capabilities.of(load(robot).robot)
+    stance = capabilities.stances.at(capabilities.robot.walk.height)
+    for costmap in ("local_costmap", "global_costmap"):
+        parameters = document[costmap][costmap]["ros__parameters"]
+        polygon = corners(parameters["footprint"])
+        for (x, y), radius in zip(stance.footholds, stance.radii, strict=True):
+            for k in range(90):
+                angle = k * math.tau / 90
+                assert contains(polygon, (x + radius * math.cos(angle), y + radius * math.sin(angle)))
+        farthest = max(math.hypot(*corner) for corner in polygon) + parameters["footprint_padding"]
+        assert parameters["inflation_layer"]["inflation_radius"] > farthest
+        assert (
+            parameters.get("width", 99) / 2
+            > farthest + document["controller_server"]["ros__parameters"]["FollowPath"]["prune_distance"]
+        )
+
+
+@pytest.mark.parametrize(("robot", "gait"), ROBOTS)
+def test_limits_do_not_exceed_what_the_robot_can_do(robot, gait):
+    document = filled(robot, gait)
+    capabilities = Capabilities.of(load(robot).robot)
+    most = capabilities.envelope.maxima(capabilities.gaits[gait], capabilities.robot.walk.height, 1.0)
+    path = document["controller_server"]["ros__parameters"]["FollowPath"]
+    smoother = document["velocity_smoother"]["ros__parameters"]
+    spin = document["behavior_server"]["ros__parameters"]
+    assert [path["vx_max"], path["vy_max"], path["wz_max"]] == smoother["max_velocity"]
+    assert [-path["vx_min"], path["vy_max"], path["wz_max"]] == [-v for v in smoother["min_velocity"]]
+    assert spin["max_rotational_vel"] == path["wz_max"]
+    for limit, bound in zip(smoother["max_velocity"], most, strict=True):
+        assert 0.8 * bound < limit <= bound
+
+
+@pytest.mark.parametrize(("robot", "gait"), ROBOTS)
+def test_a_command_within_the_limits_is_followed(robot, gait):
+    capabilities = Capabilities.of(load(robot).robot)
+    found = describe(capabilities.robot, gait)
+    footholds = capabilities.stances.at(capabilities.robot.walk.height).footholds
+    for axis in range(3):
+        walk, row = (
+            WalkController(capabilities, footholds, NEUTRAL, capabilities.gaits[gait]),
+            joints_at_offset(capabilities.robot, footholds, 0.0),
+        )
+        top, rate, dt = found.velocity[axis], found.acceleration[axis], 0.02
+        for tick in range(1, int((top / rate + SETTLED) / dt)):
+            wanted = min(top, rate * tick * dt)
+            walk.drive(Twist(*(wanted if k == axis else 0.0 for k in range(3))))
+            row = walk.advance(dt, row).joints
+            assert walk.twist[axis] > wanted - LAG * top
+        assert walk.twist[axis] == wanted
+
+
+def test_limits_and_footprint_follow_the_robot_file(tmp_path):
+    text = share("config", "robots", "phantomx.yaml").read_text()
+    slower = tmp_path / "slower.yaml"
+    slower.write_text(text.replace("no_load_speed: 6.18", "no_load_speed: 3.0").replace("0.2534]", "0.2434]"))
+    before, after = describe(load("phantomx").robot), describe(load(slower).robot)
+    assert all(new < 0.8 * old for new, old in zip(after.velocity, before.velocity, strict=True))
+    assert max(y for _, y in after.footprint) < max(y for _, y in before.footprint)
+    assert describe(load("phantomx").robot, "wave").velocity.vx < 0.5 * before.velocity.vx
+
+
+def test_the_command_writes_a_file_that_keeps_comments_and_own_values(tmp_path):
+    mine, out = tmp_path / "mine.yaml", tmp_path / "out.yaml"
+    mine.write_text(SHIPPED.read_text().replace("batch_size: 1000", "batch_size: 700  # a small computer"))
+    assert main(["nav2-params", "--robot", "article", "--params", str(mine), "--out", str(out)]) == 0
+    assert "batch_size: 700  # a small computer" in out.read_text()
+    assert [line.split("# ")[1:] for line in mine.read_text().splitlines() if "# " in line] == [
+        line.split("# ")[1:] for line in out.read_text().splitlines() if "# " in line
+    ]
+    assert YAML(typ="safe").load(out) == YAML(typ="safe").load(fill(mine.read_text(), describe(load("article").robot)))
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--gait", "gallop"], "unknown gait 'gallop'; known: tripod"),
+        (["--params", "nowhere.yaml"], "nowhere.yaml: cannot be read"),
+        (["--params", str(share("config", "slam_toolbox.yaml"))], "FollowPath.model_dt: is missing"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(words, sentence, capsys):
+    assert main(["nav2-params", *words]) == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("text", ["a: [", "", "controller_server: 3"])
+def test_a_file_that_is_none_of_nav2_is_refused(text):
+    with pytest.raises(Nav2FileError):
+        fill(text, describe(load("phantomx").robot))

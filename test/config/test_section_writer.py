@@ -1,0 +1,190 @@
+"""What commands write into a robot file: one section, whole or not at all; and how far simulated odometry is off."""
+
+import math
+import os
+import shutil
+import stat
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.drives import ROBOTS
+
+from hexapod_control.cli.main import main
+from hexapod_control.cli.robot_files import odom_calibrate
+from hexapod_control.config import section_writer
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots.odometry_scale import odometry_scale
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.config.section_writer import own_file, save_section, with_section
+from hexapod_control.evaluation.quality.odometry_scale import measure
+from hexapod_control.sim.world_settings import WorldSettings
+
+SCALE = {"distance": 1.25, "turn": 0.75}
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "mine.yaml"
+    shutil.copy(load("phantomx").path, path)
+    return path
+
+
+def text(path):
+    with path.open(encoding="utf-8", newline="") as opened:
+        return opened.read()
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_new_section_stands_at_the_end_and_all_else_is_the_same_to_the_byte(name):
+    before = text(load(name).path)
+    after = with_section(before, "odometry_scale", SCALE)
+    assert after == before + "\nodometry_scale:\n  distance: 1.25\n  turn: 0.75\n"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    "section",
+    [
+        "odometry_scale: {distance: 1.0, turn: 1.0}",
+        "odometry_scale:\n  # found on the carpet\n  turn: 1.0    # a week ago\n  distance: 1.0",
+        "'odometry_scale':\n    distance: 1.0\n    turn: 1.0",
+    ],
+)
+def test_a_section_in_the_middle_is_replaced_with_its_comments_and_all_else_is_the_same(section, end):
+    before = text(load("phantomx").path).replace("\n", end)
+    head, tail = before.split(f"walk:  {''}", 1)
+    section = section.replace("\n", end)
+    after = with_section(f"{head}{section}{end}{end}# how it walks{end}walk:  {tail}", "odometry_scale", SCALE)
+    assert after.startswith(head) and after.endswith(f"{end}{end}# how it walks{end}walk:  {tail}")
+    own = after.removeprefix(head).removesuffix(f"{end}{end}# how it walks{end}walk:  {tail}")
+    assert "1.25" in own and "0.75" in own
+    assert ("found on the carpet" in own) == ("carpet" in section) and ("a week ago" in own) == ("week" in section)
+    assert with_section(after, "odometry_scale", SCALE) == after
+
+
+def test_what_has_not_changed_in_a_section_keeps_its_spelling_order_and_comments():
+    section = "servos:\n  protocol: lx16a\n  port: '/dev/a' # left\n  joints:\n    b: {id: 0x02, center: 500.0}\n"
+    data = {"protocol": "lx16a", "port": "/dev/a", "joints": {"b": {"id": 2, "center": 512.5}, "a": {"id": 1}}}
+    after = with_section(section, "servos", data)
+    assert after == section.replace("500.0", "512.5") + "    a: {id: 1}\n"
+    assert with_section(after, "servos", {"protocol": "lx16a"}) == "servos:\n  protocol: lx16a\n"
+
+
+@settings(max_examples=25)
+@given(
+    st.recursive(
+        st.floats(-1e6, 1e6) | st.integers(-(10**6), 10**6) | st.booleans() | st.text("abc: #'-é", max_size=6),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", min_size=1), inner, max_size=3),
+        max_leaves=12,
+    )
+)
+def test_whatever_is_written_is_read_again(tmp_path_factory, value):
+    file = tmp_path_factory.mktemp("robots") / "mine.yaml"
+    file.write_text(with_section(text(load("article").path), "servos", {"x": value, "y": 1}), encoding="utf-8")
+    assert load(file).servos == {"x": value, "y": 1}
+    file.write_text(with_section(text(file), "servos", {"x": 1, "y": value}), encoding="utf-8")
+    assert load(file).servos == {"x": 1, "y": value}
+
+
+def test_the_old_file_is_kept_with_its_date_and_mode(file):
+    file.chmod(0o640)
+    before = text(file)
+    first = save_section(file, "odometry_scale", SCALE)
+    second = save_section(file, "odometry_scale", {"distance": 1.0, "turn": 1.0})
+    assert text(first) == before and "1.25" in text(second) and first != second
+    assert first.name.startswith("mine.yaml.2") and first.suffix == ".bak"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert odometry_scale(load(file)) == (1.0, 1.0)
+    assert sorted(file.parent.iterdir()) == sorted((file, first, second))
+
+
+def test_a_link_goes_on_leading_to_the_file(file, tmp_path):
+    link = tmp_path / "link.yaml"
+    link.symlink_to(file)
+    save_section(link, "odometry_scale", SCALE)
+    assert link.is_symlink() and odometry_scale(load(file)) == (1.25, 0.75)
+
+
+@pytest.mark.parametrize("fails", ["fsync", "replace"])
+def test_a_disk_that_is_full_leaves_the_old_file(file, monkeypatch, fails):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    before = text(file)
+    monkeypatch.setattr(os, fails, full)
+    with pytest.raises(OSError, match="No space left"):
+        save_section(file, "odometry_scale", SCALE)
+    assert text(file) == before
+    assert not list(file.parent.glob(".*"))
+
+
+def test_a_file_that_would_not_be_a_robot_any_more_is_not_written(file, monkeypatch):
+    before = text(file)
+    monkeypatch.setattr(section_writer, "with_section", lambda *_: "name: nobody\n")
+    with pytest.raises(RobotFileError, match=r"mine.yaml: odometry_scale: was not written: "):
+        save_section(file, "odometry_scale", SCALE)
+    assert text(file) == before and list(file.parent.iterdir()) == [file]
+
+
+def test_a_robot_of_the_package_is_refused_with_the_way_to_copy_it(capsys):
+    assert main(["odom-calibrate", "--robot", "phantomx", "--simulate"]) == 2
+    told = capsys.readouterr().err
+    assert "comes with the package" in told and f"cp {load('phantomx').path} ./my_phantomx.yaml" in told
+    assert told.count("\n") == 1
+
+
+def test_a_file_that_is_missing_or_read_only_is_refused(file, monkeypatch):
+    with pytest.raises(RobotFileError, match="there is no such file"):
+        own_file(file.with_name("other.yaml"))
+    assert own_file(file) == file
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(RobotFileError, match="cannot be written to"):
+        own_file(file)
+
+
+# --- hexapod odom-calibrate -----------------------------------------------------------------------------------
+
+
+@pytest.mark.physics
+def test_the_factors_of_the_simulation_make_odometry_better(file, capsys):
+    assert main(["odom-calibrate", "--robot", str(file), "--simulate", "--turn", "180"]) == 0
+    told = capsys.readouterr().out
+    assert "walked" in told and "written to" in told
+    way, turn = measure(load(file).robot, urdf(load(file)), WorldSettings(seed=1), 0.8, math.radians(120.0))
+    for factor, found in zip(odometry_scale(load(file)), (way, turn), strict=True):
+        assert 0.95 < factor < 1.05
+        assert abs(factor * found.told - found.true) < max(0.5 * abs(found.told - found.true), 0.003 * found.true)
+
+
+@pytest.mark.physics
+def test_a_dry_run_writes_nothing(file, capsys):
+    before = text(file)
+    words = ["--simulate", "--dry-run", "--distance", "0.2", "--turn", "45"]
+    assert main(["odom-calibrate", "--robot", str(file), *words]) == 0
+    assert "odometry_scale: distance" in capsys.readouterr().out
+    assert text(file) == before and list(file.parent.iterdir()) == [file]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--distance", "0"], "--distance: must be in [0.2, 20], is 0"),
+        (["--turn", "nan"], "--turn: must be in [45, 3600], is nan"),
+        ([], "--measured-distance: must be given where there is no terminal to ask on"),
+    ],
+)
+def test_bad_input_is_told_before_the_robot_moves(file, capsys, words, told):
+    assert main(["odom-calibrate", "--robot", str(file), *words]) == 2
+    assert capsys.readouterr().err == f"hexapod: {told}\n"
+    assert np.array(odometry_scale(load(file))).tolist() == [1.0, 1.0]
+
+
+def test_what_is_no_number_is_asked_for_again(monkeypatch, capsys):
+    answers = iter(["about a metre", "-1", "1,03"])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(answers))
+    assert odom_calibrate._ask("distance", 1.0, None) == 1.03
+    assert "'about a metre' is no number" in capsys.readouterr().out
+    assert odom_calibrate._ask("distance", 1.0, 0.9) == 0.9

@@ -1,0 +1,222 @@
+"""The URDF is the robot of the core: same kinematics, same masses, and a physics engine takes it.
+
+The forward kinematics here is worked out from the XML alone.
+"""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+import xacro
+from numpy.typing import NDArray
+
+from hexapod_control.config.robots.robot_file import RobotFile, known_robots, load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.config.shipped_files import share
+from hexapod_control.core import names as names
+from hexapod_control.core.kinematics.leg_kinematics import forward, inverse
+from hexapod_control.core.robot import Robot
+
+Matrix = NDArray[np.float64]
+ASYMMETRIC = {  # text of phantomx.yaml -> text of a robot with a bent hip, a long tibia and offsets
+    "lateral_offset: 0.0 ": "lateral_offset: 0.007 ",
+    "vertical_offset: 0.0 ": "vertical_offset: -0.004 ",
+    "left_middle: {hip: [0.0, 0.1034, 0.0], yaw_deg: 90.0,": (
+        "left_middle: {tibia: {length: 0.141, mass: 0.07}, hip: [0.01, 0.11, 0.003], yaw_deg: 84.3,"
+    ),
+    "right_rear: {hip": (
+        "right_rear: {femur: {lateral_offset: -1.1e-2}, coxa: {length: 6e-2},"
+        " joints: {tibia: {upper_deg: 1e-1}}, servo: {stall_torque: 2.5}, hip"
+    ),
+}
+
+
+def asymmetric(folder: Path) -> Path:
+    """A robot whose legs differ, edited from phantomx."""
+    text = share("config", "robots", "phantomx.yaml").read_text()
+    for old, new in ASYMMETRIC.items():
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / "asymmetric.yaml"
+    path.write_text(text)
+    return path
+
+
+def four_legs(folder: Path) -> Path:
+    """A robot with four legs under names of its own."""
+    lines = share("config", "robots", "phantomx.yaml").read_text().splitlines()
+    text = "\n".join(line for line in lines if "_middle:" not in line)
+    path = folder / "four_legs.yaml"
+    path.write_text(text.replace("gait: tripod", "gait: wave").replace("  left_front:", "  bow_a:"))
+    return path
+
+
+@pytest.fixture(params=[*known_robots(), asymmetric, four_legs], ids=lambda p: getattr(p, "__name__", p))
+def robot_file(request: pytest.FixtureRequest, tmp_path: Path) -> RobotFile:
+    """Every robot that comes with the package, and two made here."""
+    source: str | Callable[[Path], Path] = request.param
+    return load(source if isinstance(source, str) else source(tmp_path))
+
+
+@pytest.fixture
+def tree(robot_file: RobotFile) -> ET.Element:
+    """The parsed URDF."""
+    return ET.fromstring(urdf(robot_file))
+
+
+def numbers(element: ET.Element | None, attribute: str) -> Matrix:
+    """The numbers of an attribute, zeros if it is absent."""
+    text = None if element is None else element.get(attribute)
+    return np.array([float(part) for part in (text or "0 0 0").split()])
+
+
+def rotation(axis: Matrix, angle: float) -> Matrix:
+    """Rotation matrix by Rodrigues' formula."""
+    x, y, z = axis
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * cross @ cross
+
+
+def placed(matrix: Matrix, xyz: Matrix) -> Matrix:
+    """Homogeneous transform of a rotation and a translation."""
+    transform = np.eye(4)
+    transform[:3, :3], transform[:3, 3] = matrix, xyz
+    return transform
+
+
+def link_pose(tree: ET.Element, link: str, angles: dict[str, float]) -> Matrix:
+    """Pose of a link in base_link, by the chain of joints up to the root."""
+    pose = np.eye(4)
+    parents = {joint.find("child").get("link"): joint for joint in tree.findall("joint")}
+    while link in parents:
+        joint = parents[link]
+        origin, axis = joint.find("origin"), joint.find("axis")
+        roll, pitch, yaw = numbers(origin, "rpy")
+        fixed = rotation(np.array([0.0, 0.0, 1.0]), yaw) @ rotation(np.array([0.0, 1.0, 0.0]), pitch)
+        fixed = fixed @ rotation(np.array([1.0, 0.0, 0.0]), roll)
+        turn = np.eye(3) if axis is None else rotation(numbers(axis, "xyz"), angles[joint.get("name")])
+        pose = placed(fixed @ turn, numbers(origin, "xyz")) @ pose
+        link = joint.find("parent").get("link")
+    return pose
+
+
+def random_joints(robot: Robot, seed: int, rows: int) -> Matrix:
+    """Joint angles (rows, n, 3) [rad] anywhere within the limits."""
+    lower = np.array([[joint.lower for joint in leg.joints] for leg in robot.legs])
+    upper = np.array([[joint.upper for joint in leg.joints] for leg in robot.legs])
+    return np.random.default_rng(seed).uniform(lower, upper, (rows, len(robot.legs), 3))
+
+
+def test_feet_are_where_the_core_puts_them_at_random_angles(robot_file: RobotFile, tree: ET.Element) -> None:
+    robot = robot_file.robot
+    joint_names = names.joint_names(robot.leg_names)
+    for joints in random_joints(robot, seed=7, rows=200):
+        angles = dict(zip(joint_names, joints.ravel().tolist(), strict=True))
+        feet = [link_pose(tree, names.foot_name(leg), angles)[:3, 3] for leg in robot.leg_names]
+        np.testing.assert_allclose(feet, forward(robot, joints), rtol=0.0, atol=1e-12)
+
+
+def test_joints_carry_the_limits_and_the_servo_of_their_leg(robot_file: RobotFile, tree: ET.Element) -> None:
+    limits = {joint.get("name"): joint.find("limit") for joint in tree.findall("joint")}
+    for leg in robot_file.robot.legs:
+        for part, joint in zip(names.JOINTS, leg.joints, strict=True):
+            limit = limits[names.joint_name(leg.name, part)]
+            read = [float(limit.get(key)) for key in ("lower", "upper", "effort", "velocity")]
+            assert read == [joint.lower, joint.upper, joint.stall_torque, joint.no_load_speed]
+
+
+def test_masses_add_up_and_lie_halfway_along_each_segment(robot_file: RobotFile, tree: ET.Element) -> None:
+    robot = robot_file.robot
+    inertials = {link.get("name"): link.find("inertial") for link in tree.findall("link")}
+    mass = {name: 0.0 if i is None else float(i.find("mass").get("value")) for name, i in inertials.items()}
+    x = {name: 0.0 if i is None else numbers(i.find("origin"), "xyz")[0] for name, i in inertials.items()}
+    assert sum(mass.values()) == pytest.approx(robot.mass, rel=1e-12)
+    for leg in robot.legs:
+        for part, segment in (("coxa", leg.coxa), ("femur", leg.femur)):
+            assert mass[f"{leg.name}_{part}"] == pytest.approx(segment.mass, rel=1e-12)
+            assert x[f"{leg.name}_{part}"] == pytest.approx(segment.length / 2, rel=1e-12)
+        tibia, foot = f"{leg.name}_tibia", names.foot_name(leg.name)
+        assert mass[tibia] + mass[foot] == pytest.approx(leg.tibia.mass, rel=1e-12)
+        moment = mass[tibia] * x[tibia] + mass[foot] * leg.tibia.length
+        assert moment / leg.tibia.mass == pytest.approx(leg.tibia.length / 2, rel=1e-12)
+
+
+def test_inertias_are_positive_definite_and_physical(tree: ET.Element) -> None:
+    for inertia in tree.iter("inertia"):
+        xx, yy, zz = (float(inertia.get(key)) for key in ("ixx", "iyy", "izz"))
+        assert min(xx, yy, zz) > 0.0
+        assert xx <= yy + zz and yy <= xx + zz and zz <= xx + yy
+
+
+def test_a_physics_engine_takes_it_with_all_links_and_the_same_mass(robot_file: RobotFile) -> None:
+    spec = mujoco.MjSpec.from_string(urdf(robot_file))
+    spec.compiler.fusestatic = False
+    spec.body("base_link").add_freejoint()
+    model = spec.compile()
+    robot = robot_file.robot
+    assert model.body_mass.sum() == pytest.approx(robot.mass, rel=1e-9)
+    assert model.njnt == 1 + 3 * len(robot.legs)
+    for name in ("base_link", "imu_link", *map(names.foot_name, robot.leg_names)):
+        assert model.body(name).id > 0
+
+
+def test_in_the_neutral_stance_nothing_but_the_balls_is_within_reach_of_the_ground(robot_file: RobotFile) -> None:
+    spec = mujoco.MjSpec.from_string(urdf(robot_file))
+    spec.compiler.fusestatic = False
+    spec.body("base_link").add_freejoint()
+    spec.worldbody.add_geom(name="ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[2.0, 2.0, 0.1])
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    robot = robot_file.robot
+    data.qpos[2] = robot.walk.height - 1e-4  # pressed 0.1 mm into the ground, so that touching shows
+    for leg, row in zip(robot.legs, neutral_joints(robot), strict=True):
+        for part, angle in zip(names.JOINTS, row, strict=True):
+            data.joint(names.joint_name(leg.name, part)).qpos[0] = angle
+    mujoco.mj_forward(model, data)
+    pairs = {tuple(sorted(model.body(model.geom_bodyid[g]).name for g in c.geom)) for c in data.contact}
+    assert pairs == {tuple(sorted(("world", names.foot_name(leg)))) for leg in robot.leg_names}
+
+
+def neutral_joints(robot: Robot) -> Matrix:
+    """Joints (n, 3) [rad] of the neutral stance."""
+    feet = np.array([[*leg.foothold, robot.foot_radius - robot.walk.height] for leg in robot.legs])
+    return inverse(robot, feet, np.zeros((len(robot.legs), 3))).joints
+
+
+def test_xacro_alone_makes_the_same_robot_from_the_same_file(robot_file: RobotFile, tree: ET.Element) -> None:
+    document = xacro.process_file(
+        str(share("urdf", "hexapod.urdf.xacro")), mappings={"robot_file": str(robot_file.path)}
+    )
+    alone = ET.fromstring(document.toprettyxml(indent="  "))
+    alone.set("name", robot_file.robot.name)
+    assert ET.tostring(alone) == ET.tostring(tree)
+
+
+@pytest.mark.process
+def test_the_command_prints_the_urdf_and_refuses_a_bad_file_with_one_line(tmp_path: Path) -> None:
+    def command(robot: str) -> subprocess.CompletedProcess[str]:
+        code = (
+            "import argparse, sys; from hexapod_control.cli import urdf; p = argparse.ArgumentParser();"
+            "urdf.add_arguments(p); sys.exit(urdf.run(p.parse_args()))"
+        )
+        return subprocess.run(
+            [sys.executable, "-c", code, "--robot", robot], capture_output=True, text=True, timeout=60, check=False
+        )
+
+    good = command("phantomx")
+    assert (good.returncode, good.stderr) == (0, "")
+    assert ET.fromstring(good.stdout).get("name") == "phantomx"
+
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("name: [")
+    refused = command(str(bad))
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith(f"{bad}:") and refused.stderr.count("\n") == 1

@@ -1,0 +1,18 @@
+"""A body pose as a rotation and as a quaternion."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angles
+
+HALF_TURN = st.floats(-math.pi + 1e-6, math.pi - 1e-6)
+UPRIGHT = st.floats(-1.5, 1.5)  # [rad] pitch, away from the singularity at +-pi/2
+
+
+@given(HALF_TURN, UPRIGHT, HALF_TURN)
+def test_the_angles_of_a_quaternion_are_those_it_was_made_of(roll, pitch, yaw):
+    angles = quaternion_angles(*BodyPose(roll=roll, pitch=pitch, yaw=yaw).quaternion())
+    assert angles == pytest.approx((roll, pitch, yaw), abs=1e-7)

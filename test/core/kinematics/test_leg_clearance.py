@@ -1,0 +1,226 @@
+"""The gap between neighbouring legs, against brute force, against physics, and in every gait."""
+
+import dataclasses
+import math
+import random
+from itertools import pairwise, product
+
+import mujoco
+import numpy as np
+import pytest
+from support.drives import (
+    DIRECTIONS,
+    GAITS,
+    ROBOTS,
+    drive,
+    fitting,
+    robot,
+    standing,
+)
+
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.kinematics.leg_clearance import ENOUGH, LegNeighbours, radii, segments_apart
+from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
+from hexapod_control.sim import start_poses
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.world_settings import WorldSettings
+
+STEPS = [step for step in product((-2, -1, 0, 1, 2), repeat=3) if any(step)]
+FAR = 10.0  # [m] every gap is measured
+SIX = [
+    {"left_front", "left_middle"},
+    {"left_middle", "left_rear"},
+    {"left_rear", "right_rear"},
+    {"right_rear", "right_middle"},
+    {"right_middle", "right_front"},
+    {"right_front", "left_front"},
+]
+# [m] narrowest gap at full speed. The article's hips are 7 cm apart and its strides as long as stance regions allow
+# that come within 1 cm of each other.
+FLOOR = {"phantomx": 0.110, "article": 0.008}
+
+
+def random_row(machine, rng):
+    """Joints anywhere within their limits."""
+    return [tuple(rng.uniform(joint.lower, joint.upper) for joint in leg.joints) for leg in machine.legs]
+
+
+def mirrored(machine, row):
+    """The row with left and right exchanged."""
+    other = {"left": "right", "right": "left"}
+    swapped = {name: f"{other[name.split('_')[0]]}_{name.split('_', 1)[1]}" for name in machine.leg_names}
+    by_name = dict(zip(machine.leg_names, row, strict=True))
+    return [(-by_name[swapped[name]][0], *by_name[swapped[name]][1:]) for name in machine.leg_names]
+
+
+def brute_apart(p, q, a, b):
+    """Distance of two segments: of their lines where both nearest points lie inside, else of an end and a segment."""
+    p, q, a, b = (np.array(point, dtype=float) for point in (p, q, a, b))
+
+    def from_segment(point, start, end):
+        share = np.clip((point - start) @ (end - start) / ((end - start) @ (end - start)), 0.0, 1.0)
+        return np.linalg.norm(start + share * (end - start) - point)
+
+    found = [from_segment(p, a, b), from_segment(q, a, b), from_segment(a, p, q), from_segment(b, p, q)]
+    edges = np.stack((q - p, a - b), axis=1)
+    (s, t), _, rank, _ = np.linalg.lstsq(edges, a - p, rcond=None)
+    if rank == 2 and 0.0 <= s <= 1.0 and 0.0 <= t <= 1.0:
+        found.append(np.linalg.norm(p + s * (q - p) - a - t * (b - a)))
+    return min(found)
+
+
+def bars(machine, row, joints):
+    """(start, end, radius) of femur and tibia, from the forward kinematics."""
+    leg = machine.legs[row]
+    turn = (math.cos(joints[0]), math.sin(joints[0]))
+    axis = (
+        leg.coxa.length * turn[0] - leg.femur_lateral * turn[1],
+        leg.coxa.length * turn[1] + leg.femur_lateral * turn[0],
+        leg.femur_vertical,
+    )
+    axis, knee, foot = (hip_to_base(leg, point) for point in (axis, *leg_forward(leg, joints)))
+    return zip((axis, knee), (knee, foot), radii(leg, machine), strict=True)
+
+
+def brute_gaps(machine, joints):
+    """Gap of every pair of neighbours."""
+    return {
+        pair: min(
+            brute_apart(p, q, a, b) - r - t
+            for (p, q, r), (a, b, t) in product(*(bars(machine, row, joints[row]) for row in pair))
+        )
+        for pair in LegNeighbours.of(machine).pairs
+    }
+
+
+def offset(machine):
+    """The same robot with legs whose planes pass beside and above their coxa axes."""
+    legs = tuple(dataclasses.replace(leg, femur_lateral=0.012, femur_vertical=-0.02) for leg in machine.legs)
+    return dataclasses.replace(machine, legs=legs)
+
+
+def test_segments_on_a_grid_are_as_far_apart_as_brute_force_finds_be_they_parallel_crossing_or_in_line():
+    rng = random.Random(1)
+    for _ in range(3000):
+        p, a = ([rng.randint(-2, 2) for _ in range(3)] for _ in range(2))
+        q, b = ([x + d for x, d in zip(s, rng.choice(STEPS), strict=True)] for s in (p, a))
+        assert segments_apart(p, q, a, b) == pytest.approx(brute_apart(p, q, a, b), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_six_legs_are_neighbours_round_the_body(name):
+    names = robot(name).leg_names
+    found = [{names[a], names[b]} for a, b in LegNeighbours.of(robot(name)).pairs]
+    assert sorted(map(sorted, found)) == sorted(map(sorted, SIX))
+
+
+@pytest.mark.parametrize("count", [4, 5, 8])
+def test_any_number_of_legs_in_any_order_forms_one_closed_ring(count):
+    machine, order = robot("phantomx"), list(range(count))
+    random.Random(count).shuffle(order)
+    legs = []
+    for place in order:
+        yaw = math.tau * (place + 0.3) / count
+        hip, foothold = ((r * math.cos(yaw), r * math.sin(yaw)) for r in (0.12, 0.27))
+        legs.append(
+            dataclasses.replace(machine.legs[0], name=f"leg_{place}", hip=(*hip, 0.0), hip_yaw=yaw, foothold=foothold)
+        )
+    ring = LegNeighbours.of(dataclasses.replace(machine, legs=tuple(legs)))
+    assert len(ring.pairs) == count
+    assert all((order[b] - order[a]) % count == 1 for a, b in ring.pairs)
+
+
+@pytest.mark.parametrize("change", [lambda machine: machine, offset], ids=["as described", "with offsets"])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_gap_is_the_one_that_brute_force_finds_in_any_pose(name, change):
+    machine, rng = change(robot(name)), random.Random(2)
+    ring, near = LegNeighbours.of(machine), 0
+    for _ in range(400):
+        joints = random_row(machine, rng)
+        gaps = brute_gaps(machine, joints)
+        narrowest = min(gaps.values())
+        found = ring.gap(joints, FAR)
+        assert found.distance == pytest.approx(narrowest, abs=1e-9)
+        assert gaps[found.legs] == pytest.approx(narrowest, abs=1e-9)
+        short = ring.gap(joints)
+        assert short.distance == pytest.approx(min(narrowest, ENOUGH), abs=1e-9)
+        assert (short.legs is None) == (narrowest >= ENOUGH)
+        near += narrowest < ENOUGH
+    assert 100 < near < 400  # poses of both kinds were among them
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_left_and_right_exchanged_leave_the_gap_as_it_is(name):
+    machine, rng = robot(name), random.Random(3)
+    ring = LegNeighbours.of(machine)
+    for _ in range(200):
+        joints = random_row(machine, rng)
+        assert ring.gap(mirrored(machine, joints), FAR).distance == pytest.approx(ring.gap(joints, FAR).distance)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_coxas_that_turn_towards_each_other_close_the_gap_until_the_legs_touch(name):
+    machine, planner = robot(name), standing(name)
+    ring = LegNeighbours.of(machine)
+    front, middle = (machine.leg_names.index(f"left_{place}") for place in ("front", "middle"))
+    found = []
+    for step in range(60):
+        joints = list(planner._row)
+        for row, sign in ((front, 1.0), (middle, -1.0)):
+            joints[row] = (joints[row][0] + sign * math.radians(step), *joints[row][1:])
+        found.append(ring.gap(joints, FAR))
+        if found[-1].distance <= 0.0:
+            break
+    assert found[-1].distance <= 0.0
+    assert set(found[-1].legs) == {front, middle}
+    closing = [gap.distance for gap in found if gap.legs and set(gap.legs) == {front, middle}]
+    assert len(closing) > 5
+    assert all(a > b for a, b in pairwise(closing))
+
+
+@pytest.mark.physics
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_gap_is_never_wider_than_between_the_links_in_physics_and_narrower_by_the_round_ends_at_most(name):
+    machine = robot(name)
+    simulation = Simulation(machine, urdf(load(name)), WorldSettings())
+    model, data, ring, rng = simulation.model, simulation.data, LegNeighbours.of(machine), random.Random(4)
+    links = [
+        [g for g in range(model.ngeom) if simulation.world.geom_leg[g] == row and model.geom_contype[g]]
+        for row in range(len(machine.legs))
+    ]
+    assert {len(geoms) for geoms in links} == {3}  # femur, tibia and ball
+    short = []
+    for _ in range(150):
+        joints = random_row(machine, rng)
+        simulation.reset(np.array(joints), height=1.0)
+        measured = min(
+            mujoco.mj_geomDistance(model, data, a, b, FAR, None)
+            for pair in ring.pairs
+            for a, b in product(links[pair[0]], links[pair[1]])
+        )
+        found = ring.gap(joints, FAR).distance
+        assert found <= max(measured, 0.0) + 1e-6
+        if measured > 0.0:
+            short.append(measured - found)
+    # A bar of the URDF ends flat where the capsule goes on by its radius, and is as thin as the tibia above the ball.
+    assert max(short) <= 2.0 * max(max(radii(leg, machine)) for leg in machine.legs)
+    assert np.median(short) <= 0.002
+    assert len(short) > 75
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("gait", GAITS)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_gait_at_full_speed_keeps_the_legs_apart_from_the_first_step_on(name, gait, direction):
+    planner = standing(name, gait)
+    ring = LegNeighbours.of(planner.robot)
+    twist = fitting(planner, DIRECTIONS[direction], 1.0, gait)
+    gaps = [ring.gap(plan.row.tolist(), FAR).distance for plan in drive(planner, twist, 6.0)]
+    assert min(gaps) >= FLOOR[name]
+
+
+def test_the_standing_robot_of_the_simulation_has_its_legs_apart():
+    for name in ROBOTS:
+        joints = start_poses.standing(robot(name)).tolist()
+        assert LegNeighbours.of(robot(name)).gap(joints) == (ENOUGH, None)

@@ -1,0 +1,311 @@
+"""The motion player and what it plays: laws on the pure core.
+
+The rules C1 to C7 are those of "We revive the hexapod, part 2", D10 of "Assembling and running a budget hexapod";
+docs/sources.md lists them.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from support.drives import DT, ROBOTS, robot, standing
+
+from hexapod_control.core.kinematics.body_pose import NEUTRAL
+from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
+from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
+from hexapod_control.core.kinematics.se2 import Pose as Place
+from hexapod_control.core.motions.motion_player import MotionPlayer, PlayerState
+from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
+from hexapod_control.core.motions.motion_steps import (
+    ArcStep,
+    Choreography,
+    FeetStep,
+    GaitStep,
+    HeightStep,
+    JointsStep,
+    LegStep,
+    MotionError,
+    PackStep,
+    PoseStep,
+    RotateStep,
+    SitStep,
+    StandStep,
+    SwayStep,
+    TogetherStep,
+    UnpackStep,
+    WaitStep,
+    WalkStep,
+)
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.walking.walk_settings import WalkSettings
+
+LONGEST = 120.0  # [s]
+
+
+def fitted(name: str, motion: Choreography) -> Choreography:
+    return motion.scaled(robot(name).walk.height / 0.1)
+
+
+def rehearsed(on: str, *steps, **more):
+    return MotionRehearsal(robot(on), fitted(on, Choreography(more.pop("name", "test"), "", steps, **more))).finish()
+
+
+def played(name: str, *steps, **more) -> tuple[list[TickPlan], MotionPlayer]:
+    """All plans of a motion, from standing until nothing plays any more."""
+    player = MotionPlayer(standing(name))
+    player.execute(rehearsed(name, *steps, **more))
+    return until(player, lambda: not player.name), player
+
+
+def until(player: MotionPlayer, reached) -> list[TickPlan]:
+    plans = []
+    for _ in range(round(LONGEST / DT)):
+        plans.append(player.step(DT))
+        if reached():
+            return plans
+    raise AssertionError(f"still playing {player.name!r} ({player.phase}) after {LONGEST} s")
+
+
+def moved(plans: list[TickPlan]) -> Place:
+    """Where the body has gone by the executed twists."""
+    place = Place(0.0, 0.0, 0.0)
+    for plan in plans:
+        place = place @ exp(plan.twist, DT)
+    return place
+
+
+def test_a_new_motion_waits_for_the_end_of_the_cycle_and_a_newer_one_takes_its_place():
+    """Article C1: one motion at a time, one next; executing another lets the running one finish its cycle."""
+    player = MotionPlayer(standing("phantomx"))
+    first, second, third = (rehearsed("phantomx", WaitStep(0.5), name=n, loops=0) for n in ("first", "second", "third"))
+    player.execute(first)
+    assert (player.state, player.name) == (PlayerState.RUNNING, "first")
+    player.step(DT)
+    player.execute(second)
+    player.execute(third)
+    assert (player.state, player.name, player.waiting) == (PlayerState.STOPPING, "first", "third")
+    names = []
+    for _ in range(100):
+        player.step(DT)
+        names.append(player.name)
+    assert names.count("first") == pytest.approx(0.5 / DT, abs=2) and "second" not in names
+    assert (player.state, player.name, player.waiting) == (PlayerState.RUNNING, "third", "")
+    player.stop()
+    until(player, lambda: player.state is PlayerState.NONE)
+    assert player.name == "" and player.waiting == ""
+
+
+@pytest.mark.parametrize("ends", ["stop", "total time", "loops"])
+def test_a_cyclic_motion_ends_at_the_end_of_a_cycle(ends):
+    """Article C2: told to stop, or after a total time, it still finishes its cycle."""
+    player = MotionPlayer(standing("phantomx"))
+    more = {"total time": {"loops": 0, "total_time": 1.2}, "loops": {"loops": 3}, "stop": {"loops": 0}}[ends]
+    player.execute(rehearsed("phantomx", WaitStep(0.5), **more))
+    if ends == "stop":
+        for _ in range(round(1.2 / DT)):
+            player.step(DT)
+        player.stop()
+    time = len(until(player, lambda: not player.name)) * DT + (1.2 if ends == "stop" else 0.0)
+    assert time == pytest.approx(1.5, abs=0.1)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_feet_go_straight_from_points_to_points_in_the_given_time(name):
+    """Article C3: every foot linear from one set of Cartesian points to another."""
+    planner = standing(name)
+    start = planner.step(DT).feet
+    size = robot(name).walk.height / 0.1
+    goal = start + size * np.array([0.004, -0.006, 0.008])
+    assert planner.move_feet(goal, 1.0) == ""
+    plans = [planner.step(DT) for _ in range(round(1.0 / DT))]
+    for plan in plans:
+        share = ((plan.feet - start) * (goal - start)).sum(axis=1) / ((goal - start) ** 2).sum(axis=1)
+        assert np.allclose(plan.feet, start + share[:, None] * (goal - start), atol=1e-9)
+        assert np.ptp(share) < 1e-9  # all together
+        assert plan.state is RobotState.MOVING and plan.margin > 0.0
+    assert np.allclose(plans[-1].feet, goal, atol=1e-9)
+    assert planner.step(DT).state is RobotState.STANDING
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_joints_go_straight_from_angles_to_angles_in_the_given_time(name):
+    """Article C4: every joint linear from one set of angles to another."""
+    planner = Planner(robot(name))
+    start = planner.lying_row
+    planner.measured(start)
+    goal = np.tile((0.0, 0.3, -0.3), (6, 1))
+    assert planner.move_joints(goal, 3.0) == ""
+    plans = [planner.step(DT) for _ in range(round(3.0 / DT))]
+    way = (goal - start).ravel()
+    for plan in plans:
+        share = (plan.row - start).ravel()[way != 0.0] / way[way != 0.0]
+        assert np.ptp(share) < 1e-9 and plan.feet is None  # commanded in joint space
+    assert np.allclose(plans[-1].row, goal, atol=1e-9) and planner.step(DT).state is RobotState.SITTING
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_walk_goes_so_far_and_leaves_gait_step_height_and_tempo_as_they_were(name):
+    """Article C5: velocity, lift and step time of its own, for a way or a time."""
+    size = robot(name).walk.height / 0.1
+    step = WalkStep(x=0.05, y=0.02, lift=0.6, tempo=1.3, distance=0.4)
+    plans, player = played(name, GaitStep("ripple"), step)
+    place = moved(plans)
+    assert math.hypot(place.x, place.y) == pytest.approx(0.4 * size, abs=0.01)
+    assert math.atan2(place.y, place.x) == pytest.approx(math.atan2(0.02, 0.05), abs=0.01)
+    walk = robot(name).walk
+    lifts = [plan.feet[:, 2].max() - plan.feet[:, 2].min() for plan in plans if plan.feet is not None]
+    assert max(lifts) == pytest.approx(0.6 * walk.lift_height, rel=0.05)
+    planner = player.planner
+    assert planner.style == WalkSettings(planner.capabilities.gaits["tripod"])
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("angle_deg", [90.0, -45.0])
+def test_rotating_about_z_turns_the_robot_on_the_spot(name, angle_deg):
+    """Article C6: rotation about an axis through the body centre; z turns the robot."""
+    plans, _ = played(name, RotateStep("z", math.radians(angle_deg)))
+    place = moved(plans)
+    assert math.degrees(place.yaw) == pytest.approx(angle_deg, abs=3.0) and math.hypot(place.x, place.y) < 1e-6
+
+
+@pytest.mark.parametrize(("axis", "coordinate"), [("x", "roll"), ("y", "pitch")])
+def test_rotating_about_x_and_y_rocks_the_body_to_both_sides(axis, coordinate):
+    """Article C6: x and y roll and pitch the body."""
+    plans, _ = played("phantomx", RotateStep(axis, 0.1, times=2))
+    angles = [getattr(plan.pose, coordinate) for plan in plans]
+    assert max(angles) == pytest.approx(0.1, rel=0.12) and min(angles) == pytest.approx(-0.1, rel=0.12)
+    assert plans[-1].pose == pytest.approx(NEUTRAL) and all(all(plan.planted) for plan in plans)
+
+
+def test_a_walk_on_the_spot_steps_while_the_body_sways():
+    plans, _ = played(
+        "phantomx", TogetherStep(steps=(WalkStep(duration=3.0), SwayStep(x=0.012, y=0.012, period=1.5, rounds=2.0)))
+    )
+    assert any(not all(plan.planted) for plan in plans)
+    place = moved(plans)
+    assert math.hypot(place.x, place.y) < 1e-4
+    assert max(plan.pose.x for plan in plans) > 0.008 and min(plan.pose.y for plan in plans) < -0.008
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_leg_led_by_hand_arrives_exactly_while_the_others_hold_the_robot(name):
+    planner = standing(name)
+    size = robot(name).walk.height / 0.1
+    leg = robot(name).leg_names.index("right_front")
+    before = planner.step(DT)
+    goal = tuple(before.feet[leg] + size * np.array([0.02, -0.01, 0.06]))
+    assert planner.reach("right_front", goal) == ""
+    plans = [planner.step(DT) for _ in range(round(4.0 / DT))]
+    assert np.allclose(plans[-1].feet[leg], goal, atol=1e-3) and plans[-1].state is RobotState.MOVING
+    for plan in plans:
+        others = [down for k, down in enumerate(plan.planted) if k != leg]
+        assert all(others) and plan.margin > 0.01
+    planner.release()
+    plans = [planner.step(DT) for _ in range(round(4.0 / DT))]
+    assert plans[-1].state is RobotState.STANDING and np.allclose(
+        plans[-1].contacts[leg], before.contacts[leg], atol=1e-3
+    )
+
+
+def test_a_leg_is_refused_with_a_reason_if_the_robot_would_tip_or_walks_or_cannot_reach():
+    planner = standing("phantomx")
+    feet = planner.step(DT).feet
+    up = np.array([0.0, 0.0, 0.04])
+    for leg in ("left_front", "left_middle"):
+        assert planner.reach(leg, tuple(feet[robot("phantomx").leg_names.index(leg)] + up)) == ""
+        for _ in range(150):
+            plan = planner.step(DT)
+    assert "would not hold the robot" in planner.reach("left_rear", tuple(feet[2] + up))
+    assert plan.margin > 0.01 and sum(plan.planted) == 4
+    assert "out of reach" in planner.reach("left_front", (0.6, 0.3, 0.0)) or "too far" in planner.reach(
+        "left_front", (0.6, 0.3, 0.0)
+    )
+    assert "unknown leg" in planner.reach("tail", (0.0, 0.0, 0.0))
+    planner.command(Twist(0.05, 0.0, 0.0))
+    for _ in range(200):
+        planner.step(DT)
+    assert planner.state is RobotState.WALKING and "stop first" in planner.reach("left_front", tuple(feet[0] + up))
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_folded_for_transport_the_robot_is_smaller_and_unfolds_again(name):
+    plans, player = played(name, PackStep())
+    assert player.gait_state is RobotState.SITTING
+    lying = forward(robot(name), player.planner.lying_row)
+    packed = forward(robot(name), plans[-1].row)
+    assert np.abs(packed[:, :2]).max() < np.abs(lying[:, :2]).max()
+    assert (packed[:, 2] > robot(name).body.center[2] - robot(name).body.size[2] / 2).all()  # above the ground
+    assert LegNeighbours.of(robot(name)).gap(plans[-1].row.tolist()).distance > 0.003
+    player.execute(rehearsed(name, UnpackStep(), StandStep(), start="sitting"))
+    until(player, lambda: not player.name)
+    assert player.gait_state is RobotState.STANDING
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_twist_ends_a_motion_and_is_followed_and_a_zero_leaves_it_alone(name):
+    player = MotionPlayer(standing(name))
+    player.execute(rehearsed(name, LegStep("left_front", z=0.04), WaitStep(20.0)))
+    for _ in range(100):
+        player.command(ZERO)
+        player.step(DT)
+    assert player.name == "test" and player.gait_state is RobotState.MOVING
+    player.command(Twist(0.02, 0.0, 0.0))
+    assert player.name == ""
+    plans = [player.step(DT) for _ in range(round(8.0 / DT))]
+    assert plans[-1].twist.vx == pytest.approx(0.02) and all(plan.margin > 0.0 for plan in plans)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_height_is_changed_while_walking_and_every_foothold_stays_in_reach(name):
+    """Article A6: the neutral foothold moves with the height so that the leg stays in reach."""
+    size = robot(name).walk.height / 0.1
+    steps = (WalkStep(x=0.03, duration=6.0), HeightStep(0.012, 2.0))
+    plans, _ = played(
+        name, TogetherStep(steps=steps), TogetherStep(steps=(ArcStep(0.015, 0.5, 4.0), HeightStep(-0.012, 2.0)))
+    )
+    heights = [plan.pose.z for plan in plans]
+    assert max(heights) == pytest.approx(0.012 * size, rel=0.01) and min(heights) < -0.011 * size
+    assert all(plan.unreached is None for plan in plans)
+
+
+BAD = {
+    "reach": ((PoseStep(pitch=0.9),), r"f.yaml:3: pose: .*out of reach"),
+    "reach of a leg": ((LegStep("left_front", x=0.4, z=0.1),), r"f.yaml:3: leg: .*out of reach"),
+    "stability": (
+        (FeetStep({k: (0.0, 0.0, 0.03) for k in ("left_front", "left_middle", "left_rear")}),),
+        r"feet: .*tip",
+    ),
+    "joint speed": ((SitStep(), JointsStep({"all": (0.0, 0.5, -1.5)}, 0.1)), r"f.yaml:3: joints: .*too fast"),
+    "legs apart": (
+        (SitStep(), JointsStep({"left_front": (1.3, 0.3, -0.1), "left_middle": (-1.3, 0.3, -0.1)})),
+        r"would touch",
+    ),
+    "leg": ((LegStep("tail", z=0.03),), r"f.yaml:3: leg: unknown leg 'tail'"),
+    "gait": ((GaitStep("gallop"),), r"f.yaml:3: gait: unknown gait 'gallop'"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_is_impossible_is_found_before_anything_moves_with_place_and_time(what):
+    steps, message = BAD[what]
+    placed = tuple(type(step)(**{**_fields(step), "place": "f.yaml:3"}) for step in steps)
+    with pytest.raises(MotionError, match=message) as found:
+        MotionRehearsal(robot("phantomx"), Choreography("bad", "", placed)).finish()
+    assert "s after the start" in str(found.value)
+
+
+def _fields(step) -> dict:
+    return {name: getattr(step, name) for name in step.__dataclass_fields__}
+
+
+def test_values_out_of_bounds_are_refused_with_key_and_bounds():
+    for make, message in (
+        (lambda: WalkStep(x=3.0, duration=1.0), r"x must be in \[-2, 2\] m/s, is 3"),
+        (lambda: PoseStep(pitch=2.0), r"pitch_deg must be in \[-60, 60\] deg, is 114.592"),
+        (lambda: WalkStep(x=0.1), "exactly one of duration, distance, angle_deg"),
+        (lambda: WaitStep(math.nan), "duration must be in"),
+    ):
+        with pytest.raises(MotionError, match=message):
+            make()

@@ -1,0 +1,200 @@
+"""What feet carry, found from the torques of their servos: laws on made-up legs, then against the physics."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.drives import robot
+
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.sensing.foot_force_estimator import CLEAR, FootForceEstimator
+from hexapod_control.core.sensing.sensor_inputs import Adaptation
+from hexapod_control.core.statics.static_stability import GRAVITY
+from hexapod_control.evaluation.quality.rough_ground import stepping
+from hexapod_control.evaluation.quality.sensing_lockstep import ServoSensingLockstep
+from hexapod_control.sim.servo_models import fitted
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.start_poses import sitting
+from hexapod_control.sim.world_settings import WorldSettings
+
+NAMES = ("phantomx", "article")
+DT = 0.02
+SMALL = 1e-5  # [rad]
+TURN, LIFT = 0.25, 0.35  # [rad] of the made-up steps
+STEP = 0.7  # [s]
+
+
+def poses(name, time):
+    """Joints (n, 3) of two tripods that lift their feet in turn."""
+    count = len(robot(name).legs)
+    phases = [time / STEP + 0.5 * (k % 2) for k in range(count)]
+    up = [max(0.0, math.sin(math.tau * phase)) ** 4 for phase in phases]
+    sway = [0.05 * math.sin(math.tau * phase) for phase in phases]
+    return np.array([(s * TURN, 0.5 + LIFT * u + s, -1.9 - 0.2 * u + s) for u, s in zip(up, sway, strict=True)]), up
+
+
+def energy(name, joints):
+    """Potential energy [J] of each leg, by the masses halfway along the links."""
+    found = []
+    for leg, (_, femur, tibia) in zip(robot(name).legs, joints, strict=True):
+        knee = leg.femur.length * math.sin(femur)
+        foot = knee + leg.tibia.length * math.sin(femur + tibia)
+        found.append(GRAVITY * (leg.femur.mass * knee / 2 + leg.tibia.mass * (knee + foot) / 2))
+    return np.array(found)
+
+
+def slope(of, joints):
+    """Derivative (n, 3) of a value per leg by its joints."""
+    rows = np.zeros((len(joints), 3))
+    for column in range(3):
+        ahead, behind = joints.copy(), joints.copy()
+        ahead[:, column] += SMALL
+        behind[:, column] -= SMALL
+        rows[:, column] = (of(ahead) - of(behind)) / (2.0 * SMALL)
+    return rows
+
+
+class Legs:
+    """Legs whose servos need what nobody has told, and whose feet carry what is asked for when they stand."""
+
+    def __init__(self, name, damping, inertia, rough=0.0, seed=0):
+        self.name, self.rough = name, rough
+        self.needs = damping, inertia, 0.01 * robot(name).legs[0].femur_joint.stall_torque
+        self.load = robot(name).mass * GRAVITY / 3
+        self.loads, self.rng = FootForceEstimator(robot(name)), np.random.default_rng(seed)
+
+    def told(self, time):
+        """Joints, speeds, torques, and the force on each foot, by virtual work."""
+        (joints, up), h = poses(self.name, time), 1e-4
+        before, after = poses(self.name, time - h)[0], poses(self.name, time + h)[0]
+        speeds, changes = (after - before) / (2 * h), (after - 2 * joints + before) / h**2
+        carried = np.array([self.load if u == 0.0 else 0.0 for u in up])
+        height = slope(lambda row: forward(robot(self.name), row)[:, 2], joints)
+        damping, inertia, friction = self.needs
+        torques = damping * speeds + inertia * changes + friction * np.tanh(speeds / 0.1)
+        torques += slope(lambda row: energy(self.name, row), joints) - carried[:, None] * height
+        return joints, speeds, torques + self.rough * self.rng.standard_normal(torques.shape), carried
+
+    def run(self, seconds, start=0.0):
+        """Pairs of the forces found, or None, and the true ones."""
+        for k in range(round(seconds / DT)):
+            time = start + k * DT
+            joints, speeds, torques, carried = self.told(time)
+            yield self.loads.update(joints, speeds, torques, np.full_like(joints, time)), carried
+
+
+def guess(name):
+    joint = robot(name).legs[0].femur_joint
+    return joint.stall_torque / joint.no_load_speed, 0.02 * joint.stall_torque / joint.no_load_speed
+
+
+@pytest.mark.parametrize("factors", [(1.0, 1.0), (0.0, 1.0), (1.6, 0.5), (0.7, 3.0)])
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_the_servos_need_the_forces_on_the_feet_are_found(name, factors):
+    damping, inertia = guess(name)
+    legs = Legs(name, factors[0] * damping, factors[1] * inertia)
+    found = [(forces, carried) for forces, carried in legs.run(20.0) if forces is not None][-200:]
+    assert legs.loads.clear and len(found) == 200
+    even = robot(name).mass * GRAVITY / 6
+    wrong = [abs(forces - carried).max() for forces, carried in found]
+    assert np.quantile(wrong, 0.9) < 0.2 * even  # the rest: a foot is taken as touching a moment later
+    assert legs.loads.needs.found[:, 0] == pytest.approx(factors[0] * damping, abs=0.05 * damping)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_told_before_something_is_learned(name):
+    legs = Legs(name, *guess(name))
+    told = [forces is not None for forces, _ in legs.run(4.0)]
+    assert not any(told[:20]) and told[-1]
+    assert told == sorted(told)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_loads_that_the_motion_does_not_explain_are_not_believed(name):
+    legs = Legs(name, *guess(name), rough=0.3 * robot(name).legs[0].femur_joint.stall_torque)
+    assert all(forces is None for forces, _ in legs.run(6.0))
+    assert not legs.loads.learning and legs.loads.error > CLEAR
+
+
+def test_a_robot_that_only_stands_teaches_nothing():
+    legs = Legs("phantomx", *guess("phantomx"))
+    joints, _, torques, _ = legs.told(0.0)
+    for k in range(300):
+        legs.loads.update(joints, np.zeros_like(joints), torques, np.full_like(joints, k * DT))
+    assert legs.loads.learning
+
+
+def test_a_body_that_rises_on_all_feet_teaches_nothing():
+    """All feet go down under it at once: they are not in the air."""
+    legs = Legs("phantomx", *guess("phantomx"))
+    joints, speeds, torques, _ = legs.told(0.1)
+    together = np.tile(speeds[np.abs(speeds[:, 1]).argmax()], (6, 1))
+    for k in range(300):
+        legs.loads.update(joints, together, torques, np.full_like(joints, k * DT))
+    assert legs.loads.learning
+
+
+def test_a_leg_that_tells_nothing_new_keeps_its_load():
+    legs = Legs("phantomx", *guess("phantomx"))
+    forces, _ = list(legs.run(5.0))[-1]
+    joints, speeds, torques, _ = legs.told(5.0)
+    times = np.full_like(joints, 5.0)
+    times[0] = 5.0 - DT  # was not read in this cycle
+    after = legs.loads.update(joints, speeds, -torques, times)
+    assert after[0] == forces[0]
+    assert (after != forces).any()
+
+
+def test_a_straight_leg_tells_finite_forces():
+    legs = Legs("phantomx", *guess("phantomx"))
+    last, _ = list(legs.run(5.0))[-1]
+    assert last is not None
+    joints = np.zeros((6, 3))
+    found = legs.loads.update(joints, joints, np.full_like(joints, 0.5), np.full_like(joints, 5.0))
+    assert np.isfinite(found).all()
+
+
+def walking(servo, seconds, guessed=1.0):
+    """Contacts as found and as they are, on a flat walk with these servos; the robot file's speed is wrong."""
+    file = load("phantomx")
+    model = stepping(fitted(file.robot, servo), 0.03)
+    simulation = Simulation(model, urdf(file), WorldSettings(between_targets="linear", servo_model=servo))
+    simulation.reset(sitting(model))
+    run = ServoSensingLockstep(simulation, Planner(model), Adaptation())
+    run.loads = FootForceEstimator(fitted_speed(model, guessed))
+    run.stand()
+    pairs = []
+    for _ in range(round(seconds / DT)):
+        run.planner.command(Twist(0.06, 0.0, 0.0))
+        run.tick()
+        forces = run.foot_forces(simulation.reading()) if run.loads.clear else None
+        if forces is not None:
+            pairs.append((forces > 0.0, simulation.foot_forces > 0.0))
+    return run, np.array(pairs)
+
+
+def fitted_speed(model, factor):
+    def changed(joint):
+        return replace(joint, no_load_speed=joint.no_load_speed * factor)
+
+    legs = [
+        replace(leg, femur_joint=changed(leg.femur_joint), tibia_joint=changed(leg.tibia_joint)) for leg in model.legs
+    ]
+    return replace(model, legs=tuple(legs))
+
+
+@pytest.mark.physics
+@pytest.mark.parametrize(
+    ("servo", "guessed"), [("ax12", 1.0), ("ax12", 0.6), ("xl430", 2.0), ("sts3215", 1.0), ("xm430", 1.0)]
+)
+def test_on_flat_ground_the_servos_tell_which_feet_touch(servo, guessed):
+    run, pairs = walking(servo, 8.0, guessed)
+    assert len(pairs) > 200
+    found, true = pairs[:, 0], pairs[:, 1]
+    assert (found == true).mean() >= 0.95
+    assert run.loads.error < 0.5 * CLEAR

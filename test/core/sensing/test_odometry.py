@@ -1,0 +1,202 @@
+"""Odometry from joints: exact where the joints are exact, robust where feet change within a sample."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.drives import (
+    DIRECTIONS,
+    DT,
+    GAITS,
+    ROBOTS,
+    drive,
+    fitting,
+    robot,
+    standing,
+)
+
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.leg_kinematics import forward, inverse
+from hexapod_control.core.kinematics.se2 import (
+    ZERO,
+    Pose,
+    Twist,
+    exp,
+    log,
+    wrap,
+)
+from hexapod_control.core.sensing.odometry import FootSupport, Odometry, fit
+
+
+def walked(machine, gait, direction):
+    """Pose of the plan and of the odometry after five seconds, and the way [m]."""
+    planner = standing(machine, gait)
+    odometry = Odometry(machine)
+    first = planner.step(DT)
+    odometry.update(first.row, first.support.tolist(), DT)
+    truth, joints = Pose(0.0, 0.0, 0.0), first.row
+    for plan in drive(planner, fitting(planner, DIRECTIONS[direction], 0.7, gait), 5.0):
+        truth = truth @ exp(plan.twist, DT)
+        joints = inverse(machine, plan.feet, joints).joints
+        odometry.update(joints, plan.support.tolist(), DT)
+    assert odometry.attitude.z == pytest.approx(machine.walk.height, abs=1e-5)
+    return truth, odometry.pose, math.hypot(truth.x, truth.y) + 0.3 * abs(truth.yaw) + 0.05
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("gait", GAITS)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_planner_to_joints_to_odometry_gives_the_commanded_pose_on_pointed_feet(name, gait, direction):
+    truth, told, way = walked(replace(robot(name), foot_radius=0.0), gait, direction)
+    assert math.dist(told[:2], truth[:2]) < 0.002 * way
+    assert abs(wrap(told.yaw - truth.yaw)) < 0.006  # after more than half a turn
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_on_balls_it_is_off_by_no_more_than_what_the_plan_neglects_of_their_rolling(name, direction):
+    truth, told, way = walked(robot(name), "tripod", direction)
+    assert math.dist(told[:2], truth[:2]) < 0.02 * way
+    assert abs(wrap(told.yaw - truth.yaw)) < 0.05 * way
+
+
+def tibiae(machine, joints, body):
+    """Rotations (n, 3, 3) of the tibiae in the world, for that of the body."""
+    return np.array(
+        [
+            body @ turned(2, leg.hip_yaw + coxa) @ turned(1, -femur - tibia)
+            for leg, (coxa, femur, tibia) in zip(machine.legs, joints.tolist(), strict=True)
+        ]
+    )
+
+
+def turned(axis, angle):
+    """Matrix of a rotation about an axis of the frame."""
+    c, s, matrix = math.cos(angle), math.sin(angle), np.eye(3)
+    a, b = (axis + 1) % 3, (axis + 2) % 3
+    matrix[a, a], matrix[a, b], matrix[b, a], matrix[b, b] = c, -s, s, c
+    return matrix
+
+
+@pytest.mark.parametrize("lean", [0.0, 0.06])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_body_on_balls_that_roll_without_slip_is_followed_to_a_thousandth(name, direction, lean):
+    """The ball is at rest where it touches: its centre moves with the tibia's angular velocity x (0, 0, radius)."""
+    machine, odometry, steps = robot(name), Odometry(robot(name)), 200
+    twist = fitting(standing(name), DIRECTIONS[direction], 1.0, "tripod")
+    up = np.array([0.0, 0.0, machine.walk.height])
+    centres = np.array([[*leg.foothold, machine.foot_radius] for leg in machine.legs])
+    joints, before, planted = np.zeros((len(machine.legs), 3)), None, centres
+    for step in range(-steps // 2, steps // 2):  # 0.2 s before and behind the neutral stance
+        pose = exp(twist, 0.002 * step)
+        body = turned(2, pose.yaw) @ turned(1, lean)
+        for _ in range(3):
+            joints = inverse(machine, (centres - up - [*pose[:2], 0.0]) @ body, joints).joints
+            now = tibiae(machine, joints, body)
+            if before is not None:
+                spin = now @ before.transpose(0, 2, 1)
+                omega = 0.5 * np.stack((spin[:, 2, 1] - spin[:, 1, 2], spin[:, 0, 2] - spin[:, 2, 0]), axis=1)
+                centres[:, :2] = planted + machine.foot_radius * np.stack((omega[:, 1], -omega[:, 0]), axis=1)
+        before, planted = now, centres[:, :2].copy()
+        odometry.update(joints, [1.0] * len(joints), 0.002)
+    truth = exp(twist, -0.001 * steps).inverse() @ pose
+    way = math.hypot(truth.x, truth.y) + 0.3 * abs(truth.yaw)
+    assert way > 0.01
+    assert math.dist(odometry.pose[:2], truth[:2]) < 0.001 * way
+    assert odometry.pose.yaw == pytest.approx(truth.yaw, abs=0.003 * way)
+    assert odometry.residual < 1e-7
+    assert odometry.attitude.pitch == pytest.approx(lean, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_height_roll_and_pitch_come_from_the_plane_of_the_planted_feet(name):
+    planner = standing(name)
+    odometry = Odometry(robot(name))
+    goal = BodyPose(z=0.004, roll=0.05, pitch=-0.04)
+    planner.pose(goal)
+    for plan in drive(planner, ZERO, 2.0):
+        odometry.update(plan.row, plan.support.tolist(), DT)
+    attitude = odometry.attitude
+    assert (attitude.roll, attitude.pitch) == pytest.approx((0.05, -0.04), abs=1e-6)
+    assert attitude.z == pytest.approx(robot(name).walk.height + 0.004, abs=1e-5)
+    assert math.hypot(odometry.pose.x, odometry.pose.y) < 1e-4  # leaning is not walking
+
+
+def test_the_rigid_fit_recovers_any_motion_and_tells_slip_by_its_residual():
+    rng = np.random.default_rng(3)
+    feet = rng.uniform(-0.3, 0.3, (6, 2))
+    motion = exp(Twist(0.1, -0.05, 0.4), 0.3)
+    moved = [motion.inverse().apply(*p) for p in feet]
+    before = FootSupport(BodyPose(), tuple(map(tuple, feet)), (1.0,) * 6)
+    exact = fit(before, FootSupport(BodyPose(), tuple(moved), (1.0,) * 6))
+    assert tuple(exact.motion) == pytest.approx(tuple(motion)) and exact.residual < 1e-12
+    wobbly = [(x + rng.normal(0.0, 0.003), y) for x, y in moved]
+    assert fit(before, FootSupport(BodyPose(), tuple(wobbly), (1.0,) * 6)).residual > 0.001
+    moved[2] = (moved[2][0] + 0.01, moved[2][1])  # one foot slips: it is left out
+    slipped = fit(before, FootSupport(BodyPose(), tuple(moved), (1.0,) * 6))
+    assert tuple(slipped.motion) == pytest.approx(tuple(motion)) and slipped.feet == 5
+    turned = fit(before, FootSupport(BodyPose(), tuple(moved), (1.0,) * 6), turn=0.5)
+    assert turned.motion.yaw == 0.5
+    assert fit(before, FootSupport(BodyPose(), tuple(moved), (1.0,) + (0.0,) * 5)) is None
+
+
+@pytest.mark.parametrize("turn", [None, 0.12])
+@pytest.mark.parametrize("count", [3, 4, 6])
+@pytest.mark.parametrize("slipping", [0, 1, 2])
+def test_one_slipping_foot_is_found_however_few_stand(slipping, count, turn):
+    """Of three feet by the distance of the other two, which stays, or by the turn that an IMU saw."""
+    feet = [(0.25, 0.15), (-0.02, -0.24), (-0.22, 0.17), (0.2, -0.2), (-0.24, -0.16), (0.03, 0.26)][:count]
+    motion = exp(Twist(0.1, -0.05, 0.4), 0.3)
+    moved = [motion.inverse().apply(*p) for p in feet]
+    moved[slipping] = (moved[slipping][0] + 0.006, moved[slipping][1] - 0.004)
+    loads = (1.0,) * count
+    found = fit(FootSupport(BodyPose(), tuple(feet), loads), FootSupport(BodyPose(), tuple(moved), loads), turn)
+    assert found.feet == count - 1
+    assert tuple(found.motion) == pytest.approx(tuple(motion), abs=1e-9)
+
+
+def test_covariance_grows_with_the_way_and_with_slip():
+    planner = standing("phantomx")
+    clean, slipping = Odometry(robot("phantomx")), Odometry(robot("phantomx"))
+    rng = np.random.default_rng(4)
+    sizes = []
+    for plan in drive(planner, Twist(0.05, 0.0, 0.0), 4.0):
+        clean.update(plan.row, plan.support.tolist(), DT)
+        slipping.update(plan.row + rng.normal(0.0, 0.01, plan.row.shape), plan.support.tolist(), DT)
+        sizes.append(np.trace(clean.covariance))
+    assert sizes[-1] > sizes[len(sizes) // 2] > 0.0
+    assert np.trace(slipping.covariance) > 2.0 * np.trace(clean.covariance)
+    assert np.linalg.eigvalsh(clean.covariance).min() >= 0.0
+    clean.reset()
+    assert clean.pose == Pose(0.0, 0.0, 0.0) and not clean.covariance.any()
+
+
+def test_a_sample_without_common_feet_goes_on_at_the_last_twist_and_a_lasting_loss_stops():
+    planner = standing("phantomx")
+    odometry = Odometry(robot("phantomx"))
+    for plan in drive(planner, Twist(0.05, 0.0, 0.0), 4.0):
+        odometry.update(plan.row, plan.support.tolist(), DT)
+    start = odometry.pose.x
+    odometry.update(plan.row, (0.0,) * 6, DT)
+    assert odometry.pose.x - start == pytest.approx(0.05 * DT, rel=0.1)
+    for _ in range(50):
+        odometry.update(plan.row, (0.0,) * 6, DT)
+    assert odometry.pose.x - start < 0.05 * 0.2 and odometry.twist == ZERO
+
+
+def test_the_logarithm_undoes_the_exponential():
+    for twist in (Twist(0.1, 0.2, 0.3), Twist(-0.1, 0.0, 1e-6), Twist(0.0, 0.0, 0.0), Twist(0.3, -0.1, -2.0)):
+        assert tuple(log(exp(twist, 0.7), 0.7)) == pytest.approx(tuple(twist), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_forward_of_the_planned_row_is_where_odometry_sees_the_feet(name):
+    planner = standing(name)
+    odometry = Odometry(robot(name))
+    for plan in drive(planner, Twist(0.03, 0.01, 0.1), 2.0):
+        seen = odometry.update(plan.row, plan.support.tolist(), DT)
+        assert np.allclose(forward(robot(name), plan.row), plan.feet, atol=1e-9)
+        for contact, point, down in zip(seen.contacts, plan.contacts, plan.planted, strict=True):
+            assert not down or math.dist(contact, point) < 2e-5

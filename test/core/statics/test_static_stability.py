@@ -1,0 +1,64 @@
+"""Support polygon, centre of mass and loads of the feet."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+from support.drives import ROBOTS, robot
+
+from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
+from hexapod_control.core.statics.static_stability import center_of_mass, convex_hull, foot_loads, static_margin
+
+SQUARE = [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)]
+
+
+def test_the_margin_is_the_distance_to_the_nearest_edge_and_negative_outside():
+    assert static_margin(SQUARE, (0.0, 0.0)) == pytest.approx(1.0)
+    assert static_margin(SQUARE, (0.7, 0.2)) == pytest.approx(0.3)
+    assert static_margin(SQUARE, (1.5, 0.0)) == pytest.approx(-0.5)
+    assert static_margin([*SQUARE, (0.2, 0.1)], (0.0, 0.0)) == pytest.approx(1.0)  # a foot inside changes nothing
+    assert static_margin(SQUARE[:2], (0.0, 0.0)) == -math.inf
+    assert static_margin([(0.0, 0.0), (1.0, 0.0), (2.0, 0.0)], (1.0, 0.0)) == -math.inf
+
+
+def test_the_hull_contains_every_point_and_turns_left_everywhere():
+    rng = random.Random(1)
+    for _ in range(100):
+        points = [(rng.uniform(-1, 1), rng.uniform(-1, 1)) for _ in range(rng.randrange(3, 9))]
+        corners = convex_hull(points)
+        assert all(static_margin(corners, p) >= -1e-12 for p in points)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_centre_of_mass_is_the_mean_of_all_segments_by_mass(name):
+    machine, rng = robot(name), np.random.default_rng(2)
+    rows = [tuple(rng.uniform(-1.0, 1.0, 3)) for _ in machine.legs]
+    parts = [(machine.body.mass, np.array(machine.body.center_of_mass))]
+    for leg, row in zip(machine.legs, rows, strict=True):
+        knee, foot = (np.array(hip_to_base(leg, p)) for p in leg_forward(leg, row))
+        c, s = math.cos(row[0]), math.sin(row[0])
+        d, v = leg.femur_lateral, leg.femur_vertical
+        end = np.array(hip_to_base(leg, (leg.coxa.length * c, leg.coxa.length * s, 0.0)))
+        axis = np.array(hip_to_base(leg, (leg.coxa.length * c - d * s, leg.coxa.length * s + d * c, v)))
+        hip = np.array(leg.hip)
+        parts += [
+            (leg.coxa.mass, (hip + end) / 2),
+            (leg.femur.mass, (axis + knee) / 2),
+            (leg.tibia.mass, (knee + foot) / 2),
+        ]
+    total = sum(m for m, _ in parts)
+    assert total == pytest.approx(machine.mass)
+    expected = sum(m * p for m, p in parts) / total
+    assert center_of_mass(machine, rows) == pytest.approx(tuple(expected), abs=1e-12)
+
+
+def test_loads_carry_the_weight_and_balance_about_the_centre():
+    feet = [(0.2, 0.1), (-0.2, 0.15), (0.0, -0.2), (0.1, 0.3)]
+    planted = [True, True, True, False]
+    loads = foot_loads(feet, planted, (0.0, 0.0), 20.0)
+    assert sum(loads) == pytest.approx(20.0) and loads[3] == 0.0
+    for k in (0, 1):
+        assert sum(f * p[k] for f, p in zip(loads, feet, strict=True)) == pytest.approx(0.0, abs=1e-9)
+    assert foot_loads(feet, [False] * 4, (0.0, 0.0), 20.0) == [0.0] * 4
+    assert min(foot_loads(feet, planted, (0.5, 0.5), 20.0)) == 0.0  # a foot never pulls

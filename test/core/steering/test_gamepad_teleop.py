@@ -1,0 +1,379 @@
+"""Laws of the gamepad: what is pressed and what comes of it. No ROS."""
+
+import importlib.util
+import math
+import random
+from xml.sax.saxutils import escape
+
+import pytest
+from support.drives import drive, standing
+from support.paths import ROOT
+
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.steering.command_priorities import SOURCES, CommandSource, foremost
+from hexapod_control.core.steering.gamepad_map import AXES, BUTTONS, GamepadMap, GamepadState
+from hexapod_control.core.steering.gamepad_teleop import (
+    LIFT_STEP,
+    LIFTS,
+    NORMAL,
+    GamepadScaling,
+    GamepadTeleop,
+    RobotStatus,
+)
+
+L1, R1, A, B, Y, BACK, START = 9, 10, 0, 1, 3, 4, 6
+UP, DOWN, LEFT, RIGHT = 11, 12, 13, 14
+LX, LY, RX, RY, LT, RT = range(6)
+TOP = Twist(0.2, 0.1, 1.0)
+GAITS = ("tripod", "ripple", "wave")
+
+
+def pad(*buttons, **axes):
+    names = dict(zip(("lx", "ly", "rx", "ry", "lt", "rt"), range(6), strict=True))
+    values = [0.0] * 6
+    for name, value in axes.items():
+        values[names[name]] = value
+    return GamepadState(values, [int(k in buttons) for k in range(21)])
+
+
+def person(feel=None, **seen):
+    """Somebody who has the pad in hands and touches nothing."""
+    known = {"maxima": TOP, "gaits": GAITS, "gait": "tripod", "state": "standing", **seen}
+    teleop = GamepadTeleop(feel=feel or GamepadScaling(), seen=RobotStatus(**known))
+    assert teleop.update(pad())[1:] == (None, "", "", None, "")
+    return teleop
+
+
+def press(teleop, *buttons, **axes):
+    """What comes of a press of buttons beside the dead-man, then let go."""
+    teleop.update(pad(L1))
+    orders = teleop.update(pad(L1, *buttons, **axes))
+    teleop.update(pad(L1))
+    return orders
+
+
+# --- driving --------------------------------------------------------------------------------------------------
+
+
+def test_sticks_alone_move_nothing():
+    teleop = person()
+    for value in (-1.0, 0.3, 1.0):
+        assert teleop.update(pad(ly=value, lx=value, rx=value)).twist is None
+    assert not teleop.driving
+
+
+def test_with_the_dead_man_full_deflection_is_a_share_of_what_the_robot_can_do_and_turbo_all_of_it():
+    teleop = person()
+    assert teleop.update(pad(L1, ly=1.0)).twist == pytest.approx((NORMAL * TOP.vx, 0.0, 0.0))
+    assert teleop.update(pad(L1, R1, ly=-1.0)).twist == pytest.approx((-TOP.vx, 0.0, 0.0))
+    assert teleop.update(pad(L1, R1, lx=1.0, rx=-1.0)).twist == pytest.approx((0.0, TOP.vy, -TOP.wz))
+    assert teleop.driving
+
+
+def test_turbo_alone_is_no_dead_man():
+    assert person().update(pad(R1, ly=1.0)).twist is None
+
+
+def test_nothing_moves_until_the_limits_are_known():
+    teleop = person(maxima=ZERO, state="")
+    orders = teleop.update(pad(L1, ly=1.0))
+    assert orders.twist == ZERO
+    assert orders.hint == "no robot is heard"
+
+
+def test_a_scale_that_is_given_wins_over_the_robot():
+    teleop = person(GamepadScaling(normal=Twist(0.05, math.nan, math.nan), turbo=Twist(0.15, math.nan, math.nan)))
+    assert teleop.update(pad(L1, ly=1.0, lx=1.0)).twist == pytest.approx((0.05, NORMAL * TOP.vy, 0.0))
+    assert teleop.update(pad(L1, R1, ly=1.0)).twist == pytest.approx((0.15, 0.0, 0.0))
+
+
+def test_the_release_of_the_dead_man_sends_one_zero_and_then_nothing():
+    teleop = person()
+    teleop.update(pad(L1, ly=1.0))
+    assert teleop.update(pad(ly=1.0)).twist == ZERO
+    assert teleop.update(pad(ly=1.0)).twist is None
+
+
+@pytest.mark.parametrize("expo", [0.0, 0.5, 1.0])
+def test_sticks_are_odd_and_monotone_and_reach_the_ends(expo):
+    teleop = person(GamepadScaling(expo=expo))
+    values = [k / 20 for k in range(-20, 21)]
+    speeds = [teleop.update(pad(L1, R1, ly=value)).twist.vx for value in values]
+    assert speeds == sorted(speeds)
+    assert speeds == pytest.approx([-speed for speed in reversed(speeds)])
+    assert speeds[-1] == pytest.approx(TOP.vx)
+    assert abs(speeds[25]) <= 0.25 * TOP.vx + 1e-12
+
+
+def test_without_a_dead_man_the_sticks_drive_at_once():
+    teleop = person(GamepadScaling(dead_man=False))
+    assert teleop.update(pad(ly=1.0)).twist.vx > 0.0
+    teleop.update(pad(B, ly=1.0))
+    assert teleop.update(pad(ly=1.0)).twist is None
+    teleop.update(pad())
+    assert teleop.update(pad(ly=1.0)).twist.vx > 0.0
+
+
+# --- stop and loss --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("held", [(), (L1,), (L1, R1)])
+def test_stop_works_whether_the_dead_man_is_held_or_not(held):
+    teleop = person()
+    teleop.update(pad(*held))
+    orders = teleop.update(pad(*held, B))
+    assert (orders.call, orders.twist) == ("stop", ZERO)
+
+
+def test_stop_works_in_the_very_first_state():
+    assert GamepadTeleop().update(pad(B)).call == "stop"
+
+
+def test_after_a_stop_the_dead_man_has_to_be_let_go_first():
+    teleop = person()
+    teleop.update(pad(L1, ly=1.0))
+    teleop.update(pad(L1, B, ly=1.0))
+    for _ in range(5):
+        assert teleop.update(pad(L1, ly=1.0)).twist is None
+    teleop.update(pad())
+    assert teleop.update(pad(L1, ly=1.0)).twist.vx > 0.0
+
+
+def test_a_lost_pad_is_a_zero_and_one_that_comes_back_with_the_dead_man_stuck_drives_nothing():
+    teleop = person()
+    teleop.update(pad(L1, ly=1.0))
+    assert teleop.lost().twist == ZERO
+    assert teleop.lost().twist is None
+    for _ in range(5):
+        orders = teleop.update(pad(L1, A, START, UP, RIGHT, ly=1.0))
+        assert (orders.twist, orders.pose, orders.gait, orders.call, orders.lift) == (None, None, "", "", None)
+    teleop.update(pad())
+    assert teleop.update(pad(L1, ly=1.0)).twist.vx > 0.0
+
+
+def test_a_dead_man_that_is_held_from_the_start_has_to_be_let_go_first():
+    teleop = GamepadTeleop(seen=RobotStatus(maxima=TOP))
+    assert teleop.update(pad(L1, ly=1.0)).twist is None
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_an_axis_that_is_not_finite_is_refused(value):
+    with pytest.raises(ValueError, match="not finite"):
+        person().update(pad(L1, ly=value))
+
+
+def test_a_pad_with_too_little_is_at_rest_where_it_has_nothing_and_says_so():
+    teleop = person()
+    small = GamepadState([0.0, 1.0], [0] * 10)
+    assert teleop.update(small._replace(buttons=[0] * 9 + [1])).twist == pytest.approx((NORMAL * TOP.vx, 0.0, 0.0))
+    told = " ".join(GamepadMap().missing(small))
+    assert "axis_angular.yaw 2 (it has 2 axes)" in told
+    assert "next_gait_button 14 (it has 10 buttons)" in told
+    assert "enable_button" not in told
+
+
+# --- the rest of the map --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("state", "call"),
+    [
+        ("sitting", "stand"),
+        ("unknown", "stand"),
+        ("sinking", "stand"),
+        ("", "stand"),
+        ("standing", "sit"),
+        ("walking", "sit"),
+    ],
+)
+def test_start_stands_up_or_sits_down_with_a_zero(state, call):
+    teleop = person(state=state)
+    orders = press(teleop, START, ly=1.0)
+    assert (orders.call, orders.twist) == (call, ZERO)
+
+
+@pytest.mark.parametrize("button", [A, Y, START, BACK, UP, DOWN, LEFT, RIGHT])
+def test_without_the_dead_man_a_button_does_nothing_but_say_so(button):
+    orders = person().update(pad(button))
+    assert orders[:5] == (None, None, "", "", None)
+    assert "dead-man" in orders.hint
+
+
+def test_in_pose_mode_both_sticks_move_the_body_and_the_walk_ends_with_one_zero():
+    teleop = person(GamepadScaling(pose=BodyPose(0.03, 0.02, 0.05, 0.1, 0.2, 0.3)))
+    teleop.update(pad(L1, ly=1.0))
+    orders = teleop.update(pad(L1, Y, ly=1.0, lx=-1.0, rx=1.0, ry=1.0))
+    assert orders.twist == ZERO
+    assert orders.pose == pytest.approx(BodyPose(0.03, -0.02, 0.0, 0.0, 0.2, 0.3))
+    orders = teleop.update(pad(L1, R1, rx=1.0))
+    assert orders.twist is None
+    assert orders.pose == pytest.approx(BodyPose(roll=-0.1, yaw=0.3))  # to the left is left side down
+    assert not teleop.driving
+
+
+def test_the_pose_stays_when_the_dead_man_is_let_go_and_when_walking_goes_on():
+    teleop = person()
+    teleop.update(pad(L1, Y, ly=1.0))
+    assert teleop.update(pad()).pose is None
+    orders = teleop.update(pad(L1, A, ly=1.0))
+    assert orders.pose is None
+    assert orders.twist.vx > 0.0
+
+
+def test_the_same_pose_is_sent_once():
+    teleop = person()
+    press(teleop, Y)
+    assert teleop.update(pad(L1, ly=0.5)).pose is not None
+    assert teleop.update(pad(L1, ly=0.5)).pose is None
+
+
+def test_back_asks_for_the_neutral_pose_even_if_it_was_asked_for_before():
+    teleop = person()
+    press(teleop, UP)
+    assert press(teleop, BACK).pose == NEUTRAL
+    assert press(teleop, BACK).pose == NEUTRAL
+
+
+def test_the_height_changes_by_steps_within_bounds_and_goes_back_from_where_the_robot_is():
+    feel = GamepadScaling(height_step=0.01, pose=BodyPose(0.03, 0.03, 0.025, 0.2, 0.2, 0.3))
+    teleop = person(feel)
+    heights = [press(teleop, UP).pose.z for _ in range(2)]
+    assert heights == pytest.approx([0.01, 0.02])
+    teleop.seen.pose = BodyPose(z=0.012)  # it could not follow any further
+    assert press(teleop, UP).pose.z == pytest.approx(0.025)
+    assert press(teleop, UP).pose is None
+    assert press(teleop, DOWN).pose.z == pytest.approx(0.002)
+
+
+def test_gaits_are_gone_through_in_a_ring_also_faster_than_the_robot_changes():
+    teleop = person()
+    assert [press(teleop, RIGHT).gait for _ in range(4)] == ["ripple", "wave", "tripod", "ripple"]
+    assert press(teleop, LEFT).gait == "tripod"
+    teleop.seen.gait = "wave"  # somebody else has changed it
+    assert press(teleop, LEFT).gait == "ripple"
+
+
+def test_without_known_gaits_there_is_nothing_to_change_to():
+    assert press(person(gaits=()), RIGHT).gait == ""
+
+
+@pytest.mark.parametrize("rest", [0.0, 1.0])
+def test_triggers_change_the_step_height_once_per_pull_within_bounds(rest):
+    teleop = GamepadTeleop(seen=RobotStatus(maxima=TOP))
+    teleop.update(pad(lt=rest, rt=rest))
+
+    def pull(**axes):
+        teleop.update(pad(L1, lt=rest, rt=rest))
+        values = {"lt": rest, "rt": rest, **axes}
+        first, second = teleop.update(pad(L1, **values)).lift, teleop.update(pad(L1, **values)).lift
+        assert second is None
+        return first
+
+    assert pull(rt=-1.0) == LIFTS[1]
+    assert pull(lt=-1.0) == pytest.approx(LIFTS[1] - LIFT_STEP)
+    assert [pull(lt=-1.0) for _ in range(20)][-1] == LIFTS[0]
+
+
+def test_any_sequence_of_states_moves_nothing_without_a_fresh_dead_man_and_never_beyond_the_limits():
+    rng = random.Random(5)
+    teleop = GamepadTeleop(seen=RobotStatus(maxima=TOP, gaits=GAITS, gait="tripod", state="standing"))
+    released = False
+    for _ in range(5000):
+        if rng.random() < 0.02:
+            teleop.lost()
+            released = False
+        buttons = [int(rng.random() < (0.7 if k == L1 else 0.1)) for k in range(rng.choice((0, 8, 21)))]
+        axes = [rng.choice((-1.5, -1.0, rng.uniform(-1.0, 1.0), 0.0, 1.0, 1e30)) for _ in range(rng.choice((0, 3, 6)))]
+        state = GamepadState(axes, buttons)
+        orders = teleop.update(state)
+        held = state.button(L1)
+        released = (released and orders.call == "") or not held
+        if orders.twist is not None and not orders.twist.is_zero:
+            assert held
+            assert released
+            assert all(abs(value) <= most + 1e-12 for value, most in zip(orders.twist, TOP, strict=True))
+        if not held:
+            assert orders.call in ("", "stop")
+            assert (orders.pose, orders.gait, orders.lift) == (None, "", None)
+        if orders.call:
+            released = False
+
+
+def test_every_control_has_its_own_button_and_a_sentence():
+    numbers = [row.number for row in BUTTONS.values()]
+    assert len(set(numbers)) == len(numbers)
+    assert all(row.action and row.label for row in (*BUTTONS.values(), *AXES.values()))
+
+
+# --- several sources ------------------------------------------------------------------------------------------
+
+
+def test_the_foremost_source_has_the_highest_priority_and_the_table_settles_a_tie():
+    assert foremost(["navigation", "keyboard"]) == "keyboard"
+    assert foremost(["tablet", "keyboard", "joystick"]) == "joystick"
+    assert foremost(["somebody", "navigation"]) == "navigation"
+    assert foremost(["b", "a"]) == "a"
+    assert foremost([]) == ""
+
+
+def test_every_source_stops_within_half_a_second_of_silence():
+    assert {source.timeout for source in SOURCES.values()} == {0.5}
+    with pytest.raises(ValueError, match="timeout must be in"):
+        CommandSource("x", "x_vel", 1, math.inf)
+
+
+# --- step height ----------------------------------------------------------------------------------------------
+
+
+def tops(planner, share, seconds=1.8):
+    """Highest point above the ground [m] of each foot's swings after a change of the step height, speeds checked."""
+    planner.restyle(lift=share)
+    highest, before = [0.0] * 6, None
+    for plan in drive(planner, Twist(0.08, 0.0, 0.0), seconds):
+        heights = [foot.z for foot in planner._walk.walker.feet]
+        highest = [max(a, b) for a, b in zip(highest, heights, strict=True)]
+        if before is not None:
+            assert (
+                max(abs(a - b) for a, b in zip(heights, before, strict=True)) <= 0.25 * planner.robot.walk.lift_height
+            )
+        before = heights
+        assert plan.unreached is None
+    return highest
+
+
+def test_lower_steps_are_as_high_as_asked_from_the_next_swing_on_and_without_a_jump():
+    planner = standing("phantomx")
+    walk = planner.robot.walk
+    for share in (1.0, 0.4, 0.7):
+        tops(planner, share, 0.37)  # the swings under way go on as they were
+        assert tops(planner, share) == pytest.approx([share * walk.lift_height + walk.preload] * 6, rel=0.03)
+
+
+def test_the_twist_mux_file_says_what_the_table_says():
+    from ruamel.yaml import YAML
+
+    from hexapod_control.config.shipped_files import share
+
+    values = YAML(typ="safe").load(share("config", "twist_mux.yaml"))["/**/twist_mux"]["ros__parameters"]
+    assert values["use_stamped"] is False
+    rows = [(name, row["topic"], row["priority"], row["timeout"]) for name, row in values["topics"].items()]
+    assert rows == [(row.name, row.topic, row.priority, row.timeout) for row in SOURCES.values()]
+
+
+def test_the_picture_of_the_map_is_that_of_the_table():
+    path = ROOT / "docs" / "figures" / "gamepad.py"
+    spec = importlib.util.spec_from_file_location("gamepad_picture", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    text = script.PICTURE.read_text(encoding="utf-8")
+    assert text == script.picture(), "python docs/figures/gamepad.py writes docs/images/gamepad.svg anew"
+    assert all(escape(row.action) in text for row in (*BUTTONS.values(), *AXES.values()))
+
+
+def test_the_table_of_the_documentation_says_what_the_table_says():
+    rows = [
+        line.split("|")[2:6] for line in (ROOT / "docs" / "teleop.md").read_text().splitlines() if "_vel` |" in line
+    ]
+    told = [tuple(cell.strip(" `s") if k < 3 else cell.strip(" s") for k, cell in enumerate(row)) for row in rows]
+    assert told == [(row.name, row.topic, str(row.priority), str(row.timeout)) for row in SOURCES.values()]

@@ -1,0 +1,249 @@
+"""Waypoint following and ways round obstacles: laws for ideal kinematics."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp, wrap
+from hexapod_control.core.steering.obstacle_avoidance import (
+    DIRECTIONS,
+    HORIZON,
+    Scan,
+    detour,
+    free_way,
+    free_ways,
+    moved,
+    points,
+)
+from hexapod_control.core.steering.path_following import (
+    Pursuit,
+    PursuitHeading,
+    PursuitPhase,
+    PursuitSettings,
+    Waypoint,
+)
+
+DT = 0.05  # [s]
+LIMITS = Twist(0.13, 0.1, 0.7)
+ACCELERATION = Twist(0.3, 0.24, 1.6)
+RADIUS = 0.35
+NOTHING = np.zeros((0, 2))
+ORIGIN = Pose(0.0, 0.0, 0.0)
+
+places = st.floats(-4.0, 4.0)
+yaws = st.floats(-math.pi, math.pi)
+headings = st.sampled_from(PursuitHeading)
+poses = st.builds(Pose, places, places, yaws)
+waypoints = st.builds(Waypoint, places, places, st.none() | yaws, headings)
+
+
+def walk(pursuit, pose, obstacles=NOTHING, seconds=400.0, limits=LIMITS):
+    """Poses and orders of a robot with ideal kinematics and limited acceleration, to the end."""
+    twist, way = ZERO, []
+    for _ in range(round(seconds / DT)):
+        order = pursuit.step(pose, limits, obstacles, DT)
+        way.append((pose, order))
+        if order.phase in (PursuitPhase.DONE, PursuitPhase.STUCK):
+            break
+        changes = zip(twist, order.twist, ACCELERATION, strict=True)
+        twist = Twist(*(now + max(-a * DT, min(a * DT, goal - now)) for now, goal, a in changes))
+        pose = pose @ exp(twist, DT)
+    return way
+
+
+def within(order, limits=LIMITS):
+    return all(abs(value) <= bound + 1e-9 for value, bound in zip(order.twist, limits, strict=True))
+
+
+def at(pose, goal, tolerances):
+    near = math.dist(pose[:2], (goal.x, goal.y)) <= tolerances.tolerance
+    return near and (goal.yaw is None or abs(wrap(pose.yaw - goal.yaw)) <= tolerances.heading_tolerance)
+
+
+@given(poses, waypoints)
+@settings(max_examples=60)
+@example(ORIGIN, Waypoint(0.0, 0.0, math.pi))
+@example(ORIGIN, Waypoint(-2.0, 0.0, 0.0, PursuitHeading.FREE))
+def test_from_any_pose_every_waypoint_is_reached_within_the_tolerances_and_the_limits(pose, goal):
+    pursuit = Pursuit([goal])
+    way = walk(pursuit, pose)
+    assert way[-1][1].phase is PursuitPhase.DONE
+    assert at(way[-1][0], goal, pursuit.settings)
+    assert all(within(order) for _, order in way)
+
+
+@given(poses, waypoints, st.floats(0.01, 1.0), st.floats(0.01, 1.0), st.floats(0.05, 3.0))
+@settings(max_examples=100)
+def test_no_command_is_beyond_the_limits_of_the_moment(pose, goal, vx, vy, wz):
+    limits = Twist(vx, vy, wz)
+    order = Pursuit([goal]).step(pose, limits, NOTHING, DT)
+    assert within(order, limits)
+    assert math.hypot(order.twist.vx / vx, order.twist.vy / vy) + abs(order.twist.wz) / wz <= 0.9 + 1e-9
+
+
+def test_waypoints_are_reached_in_their_order_and_told_once():
+    goals = [Waypoint(0.5, 0.0), Waypoint(0.5, 0.5, math.pi / 2), Waypoint(0.0, 0.0, 0.0, PursuitHeading.FREE)]
+    way = walk(Pursuit(goals), ORIGIN)
+    counts = [order.reached for _, order in way]
+    assert counts == sorted(counts)
+    for number, goal in enumerate(goals, start=1):
+        pose = next(pose for pose, order in way if order.reached >= number)
+        assert at(pose, goal, PursuitSettings())
+
+
+def test_aligned_it_faces_where_it_walks_and_free_it_does_not_turn():
+    goal = Waypoint(0.0, 3.0, None, PursuitHeading.ALIGNED)
+    middle = [pose for pose, order in walk(Pursuit([goal]), ORIGIN) if 1.0 < order.distance < 1.5]
+    assert [pose.yaw for pose in middle] == pytest.approx([math.pi / 2] * len(middle), abs=0.1)
+    free = walk(Pursuit([Waypoint(0.0, 3.0, None, PursuitHeading.FREE)]), ORIGIN)
+    assert {pose.yaw for pose, _ in free} == {0.0}
+
+
+def test_it_keeps_to_the_line_when_pushed_off_it():
+    pursuit = Pursuit([Waypoint(4.0, 0.0, None, PursuitHeading.FREE)])
+    pursuit.step(ORIGIN, LIMITS, NOTHING, DT)
+    order = pursuit.step(Pose(1.0, 0.2, 0.0), LIMITS, NOTHING, DT)
+    assert math.atan2(order.twist.vy, order.twist.vx) == pytest.approx(math.atan2(-0.2, 0.4))
+
+
+def test_it_slows_down_before_the_waypoint():
+    way = walk(Pursuit([Waypoint(1.0, 0.0)]), ORIGIN)
+    assert all(order.twist.vx <= max(order.distance, 0.15 * 0.9 * LIMITS.vx) + 1e-9 for _, order in way)
+
+
+def test_a_robot_that_cannot_walk_now_is_sent_nothing_and_is_not_given_up():
+    pursuit = Pursuit([Waypoint(1.0, 0.0)], PursuitSettings(patience=1.0))
+    for _ in range(100):
+        order = pursuit.step(ORIGIN, ZERO, NOTHING, DT)
+        assert order.phase is PursuitPhase.HELD and order.twist == ZERO
+    assert pursuit.step(ORIGIN, LIMITS, NOTHING, DT).phase is PursuitPhase.WALKING
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_pose_that_is_no_number_is_sent_nothing(bad):
+    order = Pursuit([Waypoint(1.0, 0.0)]).step(Pose(bad, 0.0, 0.0), LIMITS, NOTHING, DT)
+    assert order.phase is PursuitPhase.HELD and order.twist == ZERO
+
+
+# --- obstacles --------------------------------------------------------------------------------------------------
+
+
+def ring(x, y, radius, count=72):
+    angles = np.linspace(0.0, math.tau, count, endpoint=False)
+    return np.column_stack((x + radius * np.cos(angles), y + radius * np.sin(angles)))
+
+
+def nearest(way, obstacles):
+    return min(np.hypot(*(obstacles - pose[:2]).T).min() for pose, _ in way)
+
+
+def test_it_stands_when_everything_round_it_is_near():
+    cage = ring(0.0, 0.0, RADIUS + 0.05)
+    order = Pursuit([Waypoint(2.0, 0.0)], PursuitSettings(radius=RADIUS)).step(ORIGIN, LIMITS, cage, DT)
+    assert order.phase is PursuitPhase.BLOCKED
+    assert order.twist.vx == order.twist.vy == 0.0
+
+
+@given(st.floats(-math.pi, math.pi), st.floats(0.0, 0.03), st.lists(st.tuples(places, places), max_size=20))
+@settings(max_examples=100)
+def test_it_never_walks_towards_what_is_within_its_circle(bearing, inside, more):
+    """Not nearer than the clearance: the distance to the point grows, or stays as on a tangent."""
+    distance = RADIUS + 0.04 - inside
+    near = distance * np.array([math.cos(bearing), math.sin(bearing)])
+    obstacles = np.array([near, *more]) if more else near[None, :]
+    goal = Waypoint(*(3.0 * near).tolist())
+    twist = Pursuit([goal], PursuitSettings(radius=RADIUS)).step(ORIGIN, LIMITS, obstacles, DT).twist
+    towards = (twist.vx * near[0] + twist.vy * near[1]) / distance
+    assert towards <= 0.2 * math.hypot(twist.vx, twist.vy) + 1e-9
+
+
+def test_it_stops_before_an_obstacle_that_comes_into_its_way():
+    """All round, so that there is no detour: the free way is never used up."""
+    wall = ring(0.0, 0.0, 1.2, 360)
+    way = walk(Pursuit([Waypoint(3.0, 0.0)], PursuitSettings(radius=RADIUS, patience=10.0)), ORIGIN, wall)
+    assert way[-1][1].phase is PursuitPhase.STUCK
+    assert nearest(way, wall) >= RADIUS
+    assert not way[-1][1].twist.vx
+
+
+@pytest.mark.parametrize("offset", [-0.3, 0.0, 0.001, 0.3])
+@pytest.mark.parametrize("radius", [0.05, 0.3])
+def test_it_goes_round_a_pillar_without_touching_it(offset, radius):
+    pillar = ring(1.5, offset, radius)
+    way = walk(Pursuit([Waypoint(3.0, 0.0)], PursuitSettings(radius=RADIUS)), ORIGIN, pillar)
+    assert way[-1][1].phase is PursuitPhase.DONE
+    assert any(order.phase is PursuitPhase.DETOUR for _, order in way)
+    assert nearest(way, pillar) >= RADIUS
+    length = sum(math.dist(a[:2], b[:2]) for (a, _), (b, _) in pairwise(way))
+    assert length < 4.2
+
+
+def test_it_goes_through_a_gap_that_is_wide_enough():
+    half = RADIUS + 0.04 + 0.05
+    wall = np.array([(1.5, side * y) for y in np.arange(half, 4.0, 0.03) for side in (-1, 1)])
+    way = walk(Pursuit([Waypoint(3.0, 0.3)], PursuitSettings(radius=RADIUS)), Pose(0.0, 0.5, 0.0), wall)
+    assert way[-1][1].phase is PursuitPhase.DONE
+    assert nearest(way, wall) >= RADIUS
+
+
+def test_a_free_way_ends_where_the_disc_touches_the_point():
+    points_ = np.array([(1.0, 0.0)])
+    assert free_way(points_, 0.0, 0.3) == pytest.approx(0.7)
+    assert free_way(points_, math.pi, 0.3) == math.inf
+    assert free_way(points_, math.asin(0.299), 0.3) < math.inf
+    assert free_way(points_, math.asin(0.301), 0.3) == math.inf
+    assert free_ways(NOTHING, DIRECTIONS, 0.3).min() == math.inf
+
+
+@given(st.lists(st.tuples(places, places), min_size=1, max_size=30), yaws)
+@settings(max_examples=100)
+def test_no_point_is_in_the_disc_anywhere_on_a_free_way(places_, direction):
+    obstacles = np.array(places_)
+    obstacles = obstacles[np.hypot(*obstacles.T) > 0.3]
+    way = min(free_way(obstacles, direction, 0.3), 10.0)
+    for part in np.linspace(0.0, way, 20):
+        here = part * np.array([math.cos(direction), math.sin(direction)])
+        assert not len(obstacles) or np.hypot(*(obstacles - here).T).min() >= 0.3 - 0.006
+
+
+def test_a_detour_keeps_to_the_side_it_has_taken():
+    pillar = ring(0.9, 0.0, 0.2)
+    left, _ = detour((3.0, 0.0), pillar, RADIUS, 0.8)
+    right, _ = detour((3.0, 0.0), pillar, RADIUS, -0.8)
+    assert left > 0.2 and right < -0.2
+    assert free_way(pillar, left, RADIUS) >= HORIZON
+
+
+def test_ranges_that_are_no_measurement_are_no_obstacles():
+    ranges = np.array([math.nan, math.inf, -math.inf, 0.0, 0.05, 7.0, 2.0, -1.0])
+    found = points(Scan(ranges, 0.0, 0.1, 0.1, 6.0), ORIGIN)
+    assert found == pytest.approx(np.array([[2.0 * math.cos(0.6), 2.0 * math.sin(0.6)]]))
+    assert points(Scan(np.full(9, math.nan), 0.0, 0.1, 0.1, 6.0), ORIGIN).shape == (0, 2)
+
+
+@given(poses, st.lists(st.tuples(places, places), min_size=1, max_size=5))
+def test_points_are_moved_as_the_pose_applies_to_them(pose, places_):
+    assert moved(np.array(places_), pose) == pytest.approx(np.array([pose.apply(x, y) for x, y in places_]))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"tolerance": 0.0}, "tolerance must be finite and > 0, is 0"),
+        ({"clearance": -0.1}, "clearance must be finite and >= 0, is -0.1"),
+        ({"patience": math.nan}, "patience must be finite and > 0, is nan"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_refused(change, told):
+    with pytest.raises(ValueError, match=told):
+        PursuitSettings(**change)
+
+
+@pytest.mark.parametrize("bad", [(math.nan, 0.0, None), (0.0, math.inf, None), (0.0, 0.0, math.nan)])
+def test_a_waypoint_that_is_no_place_is_refused(bad):
+    with pytest.raises(ValueError, match="a waypoint must be finite"):
+        Waypoint(*bad)

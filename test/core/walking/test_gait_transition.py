@@ -1,0 +1,99 @@
+"""Changing the gait while walking: no stop, no jump, always stable."""
+
+import itertools
+import math
+import os
+
+import numpy as np
+import pytest
+from support.drives import (
+    DIRECTIONS,
+    DT,
+    GAITS,
+    drive,
+    fitting,
+    robot,
+    standing,
+)
+
+from hexapod_control.core.gait.gait_clock import GaitClock
+from hexapod_control.core.gait.gait_table import gaits
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.planner.planner import Planner
+
+PHASES = 100 if os.environ.get("HEXAPOD_SOAK") else 4
+STEADY = 0.98  # of the commanded speed that must be kept, in the worst pair of gaits and phase
+WITHIN = 2.5  # [s] in which the new gait is reached
+
+
+def steady(planner: Planner, command: Twist) -> tuple[float, float]:
+    """Greatest foot speed [m/s] and change of foot velocity per tick [m/s] over three cycles."""
+    velocities = [plan.feet_velocity for plan in drive(planner, command, 6.0)]
+    jumps = [np.abs(b - a).max() for a, b in itertools.pairwise(velocities)]
+    return max(np.linalg.norm(v, axis=1).max() for v in velocities), max(jumps)
+
+
+@pytest.mark.parametrize("direction", ["straight", "strafe", "arc", "on the spot"])
+@pytest.mark.parametrize(("old", "new"), list(itertools.permutations(GAITS, 2)))
+def test_soak_of_gait_changes_at_any_phase_keeps_speed_support_and_smooth_feet(old, new, direction):
+    name = "phantomx"
+    walking, arrived = standing(name, old), standing(name, new)
+    command = fitting(walking, DIRECTIONS[direction], 0.8, old, new)
+    list(drive(walking, command, 8.0))
+    list(drive(arrived, command, 8.0))
+    speeds, jumps = zip(steady(walking.copy(), command), steady(arrived, command), strict=True)
+    cycle = walking.capabilities.gaits[old].cycle * robot(name).walk.swing_time
+    for phase in range(PHASES):
+        planner = walking.copy()
+        last = list(drive(planner, command, phase * cycle / PHASES))
+        assert planner.gait(new) == ""
+        velocity = last[-1].feet_velocity if last else None
+        changed = None
+        for k, plan in enumerate(drive(planner, command, WITHIN + 1.0)):
+            if changed is None and planner.gait_active == new:
+                changed = k * DT
+            assert plan.unreached is None and sum(plan.planted) >= 3 and plan.margin > 0.04
+            assert math.dist(plan.twist, ZERO) >= STEADY * math.dist(command, ZERO)
+            assert np.linalg.norm(plan.feet_velocity, axis=1).max() <= 1.3 * max(speeds)
+            if velocity is not None:
+                assert np.abs(plan.feet_velocity - velocity).max() <= 1.3 * max(jumps)
+            velocity = plan.feet_velocity
+        assert changed is not None and changed <= WITHIN
+
+
+def test_a_change_asked_for_at_rest_is_there_at_once_and_unknown_gaits_are_refused_with_the_list():
+    planner = standing("phantomx", "tripod")
+    assert planner.gait("wave") == ""
+    planner.step(DT)
+    assert planner.gait_active == "wave"
+    assert planner.gait("gallop") == "unknown gait 'gallop'; known: tripod, ripple, tetrapod, wave"
+
+
+def test_a_gait_that_cannot_keep_the_speed_is_entered_after_ramping_down():
+    planner = standing("phantomx", "tripod")
+    list(drive(planner, Twist(0.12, 0.0, 0.0), 4.0))
+    planner.gait("wave")
+    plans = list(drive(planner, Twist(0.12, 0.0, 0.0), 8.0))
+    assert planner.gait_active == "wave"
+    top = planner.maxima().vx
+    assert plans[-1].twist.vx == pytest.approx(top, rel=1e-6)
+    assert all(plan.margin > 0.04 and plan.unreached is None for plan in plans)
+    assert all(b.twist.vx <= a.twist.vx + 1e-9 for a, b in itertools.pairwise(plans[:50]))
+
+
+@pytest.mark.parametrize("gait", GAITS)
+def test_every_leg_lifts_off_once_per_cycle_at_its_phase_for_any_step(gait):
+    row = gaits(robot("phantomx").leg_names)[gait]
+    rng = np.random.default_rng(1)
+    schedule, time, flight = GaitClock(row), 0.0, [0.0] * 6
+    lifted: list[list[float]] = [[] for _ in range(6)]
+    while time < 5.5 * row.cycle:
+        step = rng.uniform(0.001, 0.2)
+        for leg, since in schedule.advance(step, flight):
+            lifted[leg].append(time + step - since)
+            flight[leg] = 1.0 - since + step
+        flight = [max(0.0, left - step) for left in flight]
+        time += step
+    for leg, times in enumerate(lifted):
+        expected = [(row.lift_off[leg] + k) * row.cycle for k in range(len(times))]
+        assert times == pytest.approx(expected, abs=1e-9) and len(times) >= 5

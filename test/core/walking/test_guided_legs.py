@@ -1,0 +1,124 @@
+"""A foot led by hand: laws on its way, on the pure core."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+from support.drives import DT, ROBOTS, robot, standing
+
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.walking.guided_foot import (
+    ACCELERATION,
+    ARRIVED,
+    CLEAR,
+    SPEED,
+    GuidedFoot,
+    way,
+)
+
+BEYOND = 2e-3  # [m] that a foot may swing out where its way turns
+GOALS = ((0.06, 0.0, 0.003), (0.03, -0.05, 0.0), (0.02, 0.03, 0.05), (-0.04, 0.0, 0.01))  # [m]
+
+
+def led(hand: GuidedFoot, reached, seconds: float = 4.0) -> list[tuple[float, float, float]]:
+    """Places [m] of a foot that starts at the origin; its speed and acceleration are held against the limits."""
+    places = [(0.0, 0.0, 0.0)]
+    for _ in range(round(seconds / DT)):
+        before = hand.velocity
+        places.append(hand.step(DT, places[-1], reached))
+        assert math.dist(places[-1], places[-2]) <= SPEED * DT * 1.0001
+        assert math.dist(before, hand.velocity) <= ACCELERATION * DT * 1.0001
+    return places
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_a_foot_led_by_hand_does_not_swing_out_of_the_way_that_was_found_to_be_in_reach(goal):
+    start = (0.0, 0.0, 0.0)
+    points = way(start, goal)
+    places = np.array(led(GuidedFoot(points, waiting=False), lambda at: True))
+    corners = np.array([start, *points])
+    assert (places >= corners.min(axis=0) - BEYOND).all() and (places <= corners.max(axis=0) + BEYOND).all()
+    assert math.dist(places[-1], goal) <= ARRIVED
+
+
+def test_a_foot_led_by_hand_waits_before_a_place_out_of_reach_and_goes_on_once_it_is_in_reach():
+    hand = GuidedFoot(way((0.0, 0.0, 0.0), GOALS[0]), waiting=False)
+    wall = [0.03]  # [m] how far forward the foot can be in the present pose of the body
+    waited = led(hand, lambda at: at[0] <= wall[0])
+    assert max(x for x, _, _ in waited) <= wall[0] and waited[-1] == waited[-2]
+    assert waited[-1][0] > wall[0] - 1e-3 and not hand.arrived
+    wall[0] = 1.0
+    x, y, z = waited[-1]
+    for _ in range(round(4.0 / DT)):
+        x, y, z = hand.step(DT, (x, y, z), lambda at: at[0] <= wall[0])
+    assert hand.arrived and math.dist((x, y, z), GOALS[0]) <= ARRIVED
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_foot_called_back_at_any_time_does_not_swing_higher_than_it_was(name):
+    planner = standing(name)
+    leg = robot(name).leg_names.index("left_rear")
+    size = robot(name).walk.height / 0.1
+    goal = planner.step(DT).feet[leg] + size * np.array([0.03, 0.0, 0.004])
+    assert planner.reach("left_rear", tuple(goal)) == ""
+    heights = []
+    for wait in range(10, 60, 5):
+        called = planner.copy()
+        for tick in range(300):
+            if tick == wait:
+                called.halt()
+            plan = called.step(DT)
+            assert plan.unreached is None and plan.blocked is None
+            walk = called.standing_walk
+            assert walk is not None
+            heights.append(walk.walker.feet[leg].z)
+        assert plan.state is RobotState.STANDING
+    assert CLEAR - 1e-3 < max(heights) <= CLEAR + BEYOND
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_body_takes_a_pose_only_after_feet_that_could_not_lift_off_there_have_stepped_home(name):
+    planner, machine = standing(name), robot(name)
+    size = machine.walk.height / 0.1
+    before = planner.step(DT)
+    held, placed = machine.leg_names.index("left_middle"), machine.leg_names.index("right_front")
+    assert planner.reach("left_middle", tuple(before.feet[held] + np.array([0.0, 0.0, 0.03 * size]))) == ""
+    settled(planner, 100)
+    inwards = 0.85 * planner.capabilities.stances.at(machine.walk.height).radii[placed]
+    x, y = before.contacts[placed]
+    assert planner.reach_ground("right_front", (x, y + inwards, 0.0)) == ""
+    settled(planner, 200)
+    planner.pose(BodyPose(0.0, -0.0102, -0.0275, -0.0055, 0.1384, 0.1481))
+    planner.release()
+    plan = settled(planner, 500)
+    walk = planner.standing_walk
+    assert walk is not None and plan.state is RobotState.STANDING and plan.pose == walk.pose.standing_goal != NEUTRAL
+
+
+def settled(planner: Planner, ticks: int) -> TickPlan:
+    """The last of some ticks, in all of which every foot is in reach."""
+    for _ in range(ticks):
+        plan = planner.step(DT)
+        assert plan.unreached is None
+    return plan
+
+
+def test_a_foot_that_does_not_get_home_in_the_pose_of_the_body_gets_there_and_the_pose_is_taken_again():
+    planner, machine = standing("phantomx"), robot("phantomx")
+    leg, spread = machine.leg_names.index("right_middle"), (0.03, 0.03, 0.03, 0.15, 0.15, 0.15)
+    x, y = planner.step(DT).contacts[leg]
+    rng = random.Random(10)
+    for _ in range(40):
+        if rng.random() < 0.6:
+            aside, ahead, up = (0.05 * rng.uniform(-1.0, 1.0) for _ in range(3))
+            planner.reach_ground("right_middle", (x + aside, y + ahead, max(0.005, up)))
+        else:
+            planner.pose(BodyPose(*(size * rng.uniform(-1.0, 1.0) for size in spread)))
+        settled(planner, rng.choice((3, 8, 15, 30)))
+    planner.release()
+    plan = settled(planner, 400)
+    walk = planner.standing_walk
+    assert walk is not None and plan.state is RobotState.STANDING and plan.pose == walk.pose.standing_goal != NEUTRAL

@@ -1,0 +1,90 @@
+"""Near to tipping a walk slows down, then leans, then takes a gait with more support."""
+
+import dataclasses
+import math
+
+import pytest
+from support.drives import DT, drive, robot, standing
+
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.statics.static_stability import direction_inwards, static_margin
+from hexapod_control.core.walking.margin_recovery import FARTHEST, SLOWEST
+
+
+def front_heavy(shift: float) -> Planner:
+    """A standing phantomx whose body has its centre of mass `shift` [m] in front of its middle."""
+    machine = robot("phantomx")
+    body = dataclasses.replace(machine.body, center_of_mass=(shift, 0.0, 0.0))
+    planner = Planner(dataclasses.replace(machine, body=body))
+    planner.measured(planner.lying_row)
+    assert planner.stand() == ""
+    while planner.state.value != "standing":
+        planner.step(DT)
+    return planner
+
+
+def walked(planner: Planner, least: float, seconds: float = 30.0):
+    """What a walk forward at full speed comes to: (least margin of the last cycles, planner)."""
+    planner.restyle(margin=least)
+    command = planner.maxima()._replace(vy=0.0, wz=0.0)
+    plans = list(drive(planner, command, seconds))
+    assert all(plan.unreached is None and plan.margin > 0.0 and sum(plan.planted) >= 3 for plan in plans)
+    return min(plan.margin for plan in plans[-250:]), plans
+
+
+def test_the_edge_to_get_away_from_is_the_nearest_one():
+    square = [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)]
+    for centre, expected in (((0.9, 0.1), (-1.0, 0.0)), ((-0.2, -0.7), (0.0, 1.0)), ((0.3, 1.4), (0.0, -1.0))):
+        assert direction_inwards(square, centre) == pytest.approx(expected)
+        x, y = direction_inwards(square, centre)
+        assert static_margin(square, (centre[0] + 0.1 * x, centre[1] + 0.1 * y)) > static_margin(square, centre)
+
+
+def test_with_margin_to_spare_nothing_is_done():
+    planner = standing("phantomx")
+    plain = [plan.row.tolist() for plan in drive(planner, Twist(0.08, 0.0, 0.1), 5.0)]
+    other = standing("phantomx")
+    other.restyle(margin=0.02)
+    assert [plan.row.tolist() for plan in drive(other, Twist(0.08, 0.0, 0.1), 5.0)] == plain
+
+
+def test_slower_comes_first_and_is_enough_for_a_small_want():
+    planner = front_heavy(0.06)
+    plain, plans = walked(planner, 0.0, 10.0)
+    fast = plans[-1].twist.vx
+    kept, plans = walked(planner, plain + 0.02)
+    walk = planner.standing_walk
+    assert walk.balance.share < 1.0 and math.hypot(*walk.balance.lean) < 0.5 * FARTHEST
+    assert plans[-1].twist.vx < fast and kept >= plain + 0.018
+    assert planner.gait_active == "tripod"
+
+
+def test_then_the_body_leans_away_from_the_edge():
+    planner = front_heavy(0.10)
+    plain, _ = walked(planner, 0.0, 10.0)
+    kept, plans = walked(planner, plain + 0.04)
+    lean = planner.standing_walk.balance.lean
+    assert planner.standing_walk.balance.share == pytest.approx(SLOWEST, abs=0.1)
+    assert lean[0] < -0.003 and plans[-1].pose.x == pytest.approx(lean[0], abs=0.003)
+    assert kept >= plain + 0.037 and planner.gait_active == "tripod"
+
+
+def test_at_last_a_gait_with_more_support_is_taken():
+    planner = front_heavy(0.14)
+    plain, _ = walked(planner, 0.0, 10.0)
+    kept, _ = walked(planner, plain + 0.075, 60.0)
+    duty = planner.capabilities.gaits[planner.gait_active].duty_factor
+    assert duty > planner.capabilities.gaits["tripod"].duty_factor and kept > plain + 0.02
+
+
+def test_measures_are_taken_back_when_the_want_is_over():
+    planner = front_heavy(0.10)
+    plain, _ = walked(planner, 0.0, 10.0)
+    walked(planner, plain + 0.04)
+    assert planner.standing_walk.balance.share < 1.0
+    walked(planner, 0.001, 60.0)
+    balance = planner.standing_walk.balance
+    assert balance.share == 1.0 and balance.lean == (0.0, 0.0)
+    list(drive(planner, Twist(0.01, 0.0, 0.0), 3.0))
+    assert planner.standing_walk.pose.pose.x == pytest.approx(0.0, abs=1e-6)

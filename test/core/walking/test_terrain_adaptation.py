@@ -1,0 +1,424 @@
+"""Feet that follow uneven ground and a body kept level: the laws in pure kinematics, then the same in physics."""
+
+import math
+import random
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+from support.drives import DT, robot, standing
+
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.gait import swing_trajectory
+from hexapod_control.core.gait.swing_trajectory import SMOOTH, lift
+from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
+from hexapod_control.core.planner.planner import RobotState
+from hexapod_control.core.planner.tick_limiter import SPIN_UP
+from hexapod_control.core.sensing.sensor_inputs import Adaptation, SensorSource
+from hexapod_control.core.statics.static_stability import GRAVITY
+from hexapod_control.core.walking.body_levelling import LARGEST
+from hexapod_control.core.walking.terrain_adaptation import DEPTH, EARLIEST, SEARCH, STEEP, WAIT
+from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
+from hexapod_control.evaluation.quality import flat_ground, rough_ground
+from hexapod_control.evaluation.quality.lockstep import walk as walked
+from hexapod_control.evaluation.quality.sensing_lockstep import SensingLockstep
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.world_settings import WorldSettings
+
+NAMES = ("phantomx", "article")
+FEET = Adaptation(touch_down=True)
+LEVEL = Adaptation(levelling=True)
+FORWARD = Twist(0.05, 0.0, 0.0)
+LOADED, FREE = 5.0, 0.0  # [N]
+LOST = 0.5  # [s] in which everything is back on the plane
+
+
+def feeling(name="phantomx", adaptation=FEET):
+    planner = standing(name)
+    planner.senses.adaptation = adaptation
+    return planner
+
+
+def feet(planner):
+    return planner._motion.walker.feet
+
+
+def ground(planner):
+    return planner._motion.walker.ground
+
+
+class Feeler:
+    """Loads of the feet with a little noise, so that they are never twice the same."""
+
+    def __init__(self, planner):
+        self._planner, self._noise = planner, random.Random(1)
+
+    def __call__(self, touching):
+        loads = [(LOADED if down else FREE) + 0.01 * self._noise.random() for down in touching]
+        self._planner.senses.contacts.take(loads)
+
+
+def step(planner, touching, command=FORWARD, feeler=None):
+    (feeler or Feeler(planner))(touching)
+    planner.command(command)
+    return planner.step(DT)
+
+
+def on_plane(planner, heights=(0.0,) * 6):
+    """Which feet touch ground that is so much [m] higher than the plane."""
+    return [foot.z <= height + 0.001 for foot, height in zip(feet(planner), heights, strict=True)]
+
+
+def walk(planner, seconds, heights=(0.0,) * 6, command=FORWARD):
+    feeler = Feeler(planner)
+    for _ in range(round(seconds / DT)):
+        yield step(planner, on_plane(planner, heights), command, feeler)
+
+
+@pytest.mark.parametrize("adaptation", [FEET, LEVEL, Adaptation(True, True)])
+@pytest.mark.parametrize("name", NAMES)
+def test_without_a_source_the_walk_is_to_the_last_bit_the_one_without_senses(name, adaptation):
+    plain, other = standing(name), feeling(name, adaptation)
+    for k in range(400):
+        command = Twist(0.05 * math.sin(0.02 * k), 0.02, 0.2 * math.cos(0.03 * k))
+        plain.command(command), other.command(command)
+        assert (plain.step(DT).row == other.step(DT).row).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_on_flat_ground_feet_that_feel_walk_the_same_walk(name):
+    plain, other = standing(name), feeling(name)
+    for plan in walk(other, 6.0):
+        plain.command(FORWARD)
+        assert plan.row == pytest.approx(plain.step(DT).row, abs=1e-9)
+
+
+def assert_planted_feet_are_one_rigid_body(planner, before, twist):
+    """Feet that stand keep their distances in space; seen from above they move but for the turn of the plane."""
+    back, pairs = exp(twist, -DT), []
+    for leg, (was, foot) in enumerate(zip(before, feet(planner), strict=True)):
+        if was is not None and foot.planted and not (ground(planner) and ground(planner).sinking[leg]):
+            pairs.append((was, (foot.x, foot.y, foot.z)))
+            assert math.dist(back.apply(*was[:2]), (foot.x, foot.y)) < 2e-4
+    for (p, q), (r, s) in combinations(pairs, 2):
+        assert math.dist(p, r) == pytest.approx(math.dist(q, s), abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_the_feet_feel_no_joint_is_too_fast_and_three_feet_stand(name, seed):
+    """Contacts at random: speed and acceleration of every joint, planned support, reach, planted feet."""
+    planner, rng = feeling(name), random.Random(seed)
+    top = np.array([[SPEED_SHARE * joint.no_load_speed for joint in leg.joints] for leg in robot(name).legs])
+    feeler, touching, last, speed = Feeler(planner), [True] * 6, None, None
+    command = FORWARD
+    for k in range(1200):
+        touching = [down if rng.random() < 0.85 else rng.random() < 0.6 for down in touching]
+        if k % 150 == 0:
+            command = Twist(rng.uniform(-0.06, 0.06), rng.uniform(-0.04, 0.04), rng.uniform(-0.3, 0.3))
+        before = [(foot.x, foot.y, foot.z) if foot.planted else None for foot in feet(planner)]
+        plan = step(planner, touching, command, feeler)
+        assert sum(plan.planted) >= 3
+        if last is not None:
+            now = (plan.row - last) / DT
+            assert (np.abs(now) <= 1.0001 * top).all()
+            if speed is not None:
+                assert (np.abs(now - speed) <= top / SPEED_SHARE * DT / SPIN_UP).all()
+            speed = now
+        last = plan.row
+        assert_planted_feet_are_one_rigid_body(planner, before, plan.twist)
+
+
+def test_a_swing_ends_where_it_meets_the_ground_and_the_foot_stays_there():
+    planner = feeling()
+    heights = (0.015, 0.0, 0.0, 0.0, 0.0, 0.0)
+    met = None
+    for _ in walk(planner, 3.0, heights):
+        foot = feet(planner)[0]
+        if met is None and foot.drop is not None and foot.drop.touched:
+            met = foot.z
+            assert 0.01 < foot.drop.end <= 0.0165
+        if met is not None and foot.planted:
+            break
+    assert met is not None
+    assert 0.01 < feet(planner)[0].z < 0.0165
+
+
+def test_a_contact_in_the_first_half_of_a_swing_is_the_lift_off():
+    planner, feeler = feeling(), None
+    feeler = Feeler(planner)
+    seen = 0
+    for _ in range(200):
+        touching = [foot.planted or (foot.progress or 0.0) < EARLIEST - 0.05 for foot in feet(planner)]
+        before = [foot.progress for foot in feet(planner)]
+        step(planner, touching, FORWARD, feeler)
+        for was, foot in zip(before, feet(planner), strict=True):
+            if was is not None and was < EARLIEST - 0.05:
+                seen += 1
+                assert foot.progress is not None
+    assert seen > 50
+
+
+def swings(planner, seconds, edge):
+    """The first foot's swings on rough ground as lists of (progress, x, z) [m]; below a height [m] an edge is met."""
+    feeler, found = Feeler(planner), []
+    for _ in range(round(seconds / DT)):
+        foot, touching = feet(planner)[0], on_plane(planner)
+        if ground(planner) is not None:
+            ground(planner).rough = 1.0
+        was = foot.progress
+        touching[0] = touching[0] or (was is not None and 0.2 < was < EARLIEST and foot.z < edge)
+        step(planner, touching, FORWARD, feeler)
+        foot = feet(planner)[0]
+        if foot.progress is None:
+            continue
+        if was is None:
+            found.append([])
+        found[-1].append((foot.progress, foot.x, foot.z))
+    return found[1:-1]
+
+
+def top(way):
+    return max(z for _, _, z in way)
+
+
+def half_way(way):
+    """Progress at which a swing is half way over the ground."""
+    return next(u for u, x, _ in way if x >= (way[0][1] + way[-1][1]) / 2.0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_foot_that_runs_against_an_edge_goes_higher_first_and_then_on(name):
+    plain = swings(feeling(name), 8.0, 0.0)
+    met = swings(feeling(name), 8.0, 1.1 * max(map(top, plain)))
+    assert len(met) > 3
+    assert min(map(top, met)) > max(map(top, plain)) + 0.003
+    assert min(map(half_way, met)) > max(map(half_way, plain)) + 0.03
+    assert met[-1][-1][1] == pytest.approx(plain[-1][-1][1], abs=0.01)
+
+
+def test_on_rough_ground_a_swing_goes_up_before_it_goes_forward_and_is_there_before_it_is_down():
+    assert SMOOTH.towards(STEEP, 0.0) == SMOOTH
+    for u in (0.0, 0.1, 0.3, 0.5, 0.7, 1.0):
+        assert (SMOOTH.travelled(u), SMOOTH.lifted(u)) == (swing_trajectory.share(u), u)
+    half = 0.25  # progress at which a smooth swing is half up
+    steep_half = next(k / 1000 for k in range(1001) if STEEP.lifted(k / 1000) >= half)
+    assert STEEP.travelled(steep_half) < 0.7 * swing_trajectory.share(half)
+    assert STEEP.travelled(STEEP.there) == 1.0
+    assert lift(STEEP.lifted(STEEP.there), 1.0) > 0.2
+
+
+def test_a_late_foot_sinks_at_a_bounded_speed_to_a_bounded_depth_while_the_clock_runs_on():
+    planner = feeling()
+    list(walk(planner, 1.0))
+    feeler, deepest, fastest = Feeler(planner), 0.0, 0.0
+    for _ in range(300):
+        before, phase = feet(planner)[0].z, planner.phase
+        touching = [False, *on_plane(planner)[1:]]
+        planted = feet(planner)[0].planted
+        step(planner, touching, FORWARD, feeler)
+        foot = feet(planner)[0]
+        if planted and foot.planted:
+            fastest = max(fastest, (before - foot.z) / DT)
+        deepest = min(deepest, foot.z)
+        assert planner.phase != phase or ground(planner).waiting
+    assert 0.8 * SEARCH < fastest <= SEARCH + 0.06  # the plane follows the feet meanwhile, at a few cm/s
+    assert -1.1 * DEPTH * robot("phantomx").walk.height <= deepest < -0.02
+
+
+def test_a_lift_off_waits_for_three_feet_at_most_for_its_share_of_the_cycle_and_the_body_slows():
+    planner = feeling()
+    list(walk(planner, 4.0))
+    speed, feeler = planner.step(DT).twist.vx, Feeler(planner)
+    landing = [foot.progress is not None for foot in feet(planner)]
+    while not any(landing):
+        step(planner, [True] * 6, FORWARD, feeler)
+        landing = [foot.progress is not None for foot in feet(planner)]
+    waited, slowest = 0.0, speed
+    while not any(foot.progress is not None and not down for foot, down in zip(feet(planner), landing, strict=True)):
+        plan = step(planner, [not down for down in landing], FORWARD, feeler)
+        waited += DT * ground(planner).waiting
+        slowest = min(slowest, plan.twist.vx)
+        assert waited < 1.0
+    walk_ = planner._motion
+    most = WAIT * walk_.gait.cycle * walk_.swing_time
+    assert 0.5 * most < waited <= most + 2 * DT
+    assert slowest < 0.7 * speed
+
+
+LOSSES = {
+    "silent": lambda source, sample, k: None,
+    "frozen": lambda source, sample, k: source.take(sample),
+    "not a number": lambda source, sample, k: source.take([math.nan] * len(sample)),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_feet_are_back_on_the_plane_half_a_second_after_the_contacts_are_lost(loss):
+    planner = feeling()
+    heights = (0.012, -0.012, 0.0, 0.0, 0.01, -0.01)
+    list(walk(planner, 4.0, heights))
+    assert max(abs(foot.z) for foot in feet(planner) if foot.planted) > 0.005
+    sample = planner.senses.contacts.sample
+    for k in range(round(LOST / DT)):
+        LOSSES[loss](planner.senses.contacts, sample, k)
+        planner.command(FORWARD)
+        planner.step(DT)
+    assert planner.senses.contacts.trouble == ("frozen" if loss == "frozen" else "silent")
+    assert ground(planner) is None
+    assert all(foot.z == 0.0 for foot in feet(planner) if foot.planted)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_tilt_is_gone_half_a_second_after_the_imu_is_lost(loss):
+    planner = feeling(adaptation=LEVEL)
+    level(planner, (0.02, -0.06), 6.0)
+    assert math.hypot(*planner._motion.level.tilt) > 0.03
+    sample = planner.senses.tilt.sample
+    for k in range(round(LOST / DT)):
+        LOSSES[loss](planner.senses.tilt, sample, k)
+        planner.command(FORWARD)
+        planner.step(DT)
+    assert planner._motion.level is None
+
+
+def level(planner, slope, seconds, command=FORWARD):
+    """Walks on a plane of this roll and pitch [rad] with an ideal IMU; the tilts of the body."""
+    tilts = []
+    for k in range(round(seconds / DT)):
+        tilt = planner._motion.level.tilt if planner._motion.level else (0.0, 0.0)
+        tilts.append((slope[0] + tilt[0], slope[1] + tilt[1]))
+        planner.senses.tilt.take((*tilts[-1], 1e-6 * k))
+        planner.command(command)
+        planner.step(DT)
+    return tilts
+
+
+@pytest.mark.parametrize("command", [ZERO, FORWARD], ids=["standing", "walking"])
+@pytest.mark.parametrize("slope", [(0.05, 0.0), (0.0, -0.06), (-0.04, 0.04)])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_body_becomes_level_on_a_tilted_plane(name, slope, command):
+    planner = feeling(name, LEVEL)
+    assert math.hypot(*level(planner, slope, 8.0, command)[-1]) < math.radians(0.3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_tilt_stays_within_its_bound_and_the_robot_goes_on_walking(name):
+    planner = feeling(name, LEVEL)
+    level(planner, (0.0, -0.5), 8.0)
+    assert math.hypot(*planner._motion.level.tilt) <= LARGEST + 1e-6
+    assert planner.state is RobotState.WALKING
+    assert planner.step(DT).twist.vx > 0.01
+
+
+def test_a_pose_that_was_asked_for_is_not_levelled_away():
+    planner = feeling(adaptation=LEVEL)
+    planner.pose(planner._motion.pose.pose._replace(pitch=0.08))
+    for k in range(200):
+        achieved = planner._motion.pose.pose.pitch
+        tilt = planner._motion.level.tilt[1] if planner._motion.level else 0.0
+        planner.senses.tilt.take((0.0, achieved + tilt, 1e-6 * k))
+        planner.step(DT)
+    assert planner._motion.pose.pose.pitch == pytest.approx(0.08)
+    assert abs(planner._motion.level.tilt[1]) < 1e-3
+
+
+def test_switching_everything_off_or_sitting_down_takes_feet_and_body_back_first():
+    planner = feeling(adaptation=Adaptation(True, True))
+    feeler = Feeler(planner)
+    for k in range(200):
+        planner.senses.tilt.take((0.02, -0.04, 1e-6 * k))
+        step(planner, on_plane(planner, (0.01, -0.01, 0.0, 0.0, 0.008, 0.0)), FORWARD, feeler)
+    assert planner.sit() == ""
+    last = planner.step(DT).row
+    for _ in range(1000):
+        feeler([True] * 6)
+        row = planner.step(DT).row
+        assert np.abs(row - last).max() <= 6.2 * SPEED_SHARE * DT * 1.001
+        last = row
+        if planner.state is RobotState.SITTING:
+            break
+    assert planner.state is RobotState.SITTING
+
+
+def test_a_source_that_stands_still_with_the_robot_is_believed():
+    """Contact forces of a robot at rest may be the same for minutes."""
+    source = SensorSource()
+    source.take((1.0, 2.0))
+    for _ in range(100):
+        source.take((1.0, 2.0))
+        source.step(DT, moving=False)
+    assert source.trouble == ""
+    for _ in range(20):
+        source.take((1.0, 2.0))
+        source.step(DT, moving=True)
+    assert source.trouble == "frozen"
+    source.take((1.0, 2.1))
+    assert source.trouble == ""
+
+
+def test_touching_has_hysteresis_between_its_two_thresholds():
+    planner = feeling()
+    contacts, even = planner.senses.contacts, robot("phantomx").mass * GRAVITY / 6
+    seen = []
+    for share in (0.05, 0.09, 0.2, 0.09, 0.05):
+        contacts.take([share * even] * 6)
+        seen.append(contacts.feet[0])
+    assert seen == [False, False, True, True, False]
+
+
+# --- the same in physics ----------------------------------------------------------------------------------------
+
+
+@cache
+def way(ground_, seed=1):
+    robot_file = load("phantomx")
+    high_stepper = rough_ground.stepping(robot_file.robot, ground_.lift)
+    text = urdf(robot_file)
+    return rough_ground.walk(rough_ground.started(high_stepper, text, ground_, seed))
+
+
+GROUNDS = {ground_.name: ground_ for ground_ in rough_ground.GROUNDS}
+
+
+@pytest.mark.physics
+@pytest.mark.parametrize(("blocks", "least", "better"), [("blocks 2 cm", 0.97, 0.1), ("blocks 3 cm", 0.9, 0.2)])
+def test_feet_that_feel_get_farther_over_blocks_than_blind_ones_and_tilt_less(blocks, least, better):
+    blind, found = way(GROUNDS[f"{blocks}, blind"]), way(GROUNDS[f"{blocks}, feet feel"])
+    assert not found.fell
+    assert found.ratio >= max(least, blind.ratio + better)
+    assert found.tilt < blind.tilt
+
+
+@pytest.mark.physics
+def test_feet_that_feel_by_the_loads_of_the_servos_get_as_far_as_by_contact():
+    blind, found = way(GROUNDS["blocks 2 cm, blind"]), way(GROUNDS["blocks 2 cm, servos feel"])
+    assert not found.fell
+    assert found.ratio >= max(0.95, blind.ratio + 0.1)
+    assert found.tilt < blind.tilt
+
+
+@pytest.mark.physics
+def test_levelling_on_top_makes_the_body_calmer_on_blocks():
+    feel, both = way(GROUNDS["blocks 2 cm, feet feel"]), way(GROUNDS["blocks 2 cm, both"])
+    assert not both.fell
+    assert both.tilt < 0.75 * feel.tilt
+
+
+@pytest.mark.physics
+def test_up_a_slope_a_levelled_robot_gets_as_far_as_it_is_told():
+    blind, found = (way(GROUNDS[f"slope 15 deg, {how}"]) for how in ("blind", "level"))
+    assert not found.fell
+    assert 0.97 <= found.ratio <= 1.03
+    assert found.tilt < blind.tilt - 3.0
+
+
+@pytest.mark.physics
+@pytest.mark.parametrize("number", [0, 4, 7])
+def test_on_flat_ground_both_senses_keep_the_limits_of_the_walk(number):
+    robot_file, case = load("phantomx"), flat_ground.CASES[number]
+    simulation = Simulation(robot_file.robot, urdf(robot_file), WorldSettings())
+    found = walked(simulation, case.course, lambda s, planner: SensingLockstep(s, planner, Adaptation(True, True)))
+    assert not case.limits.broken_by(found), flat_ground.line(case, found)

@@ -1,0 +1,335 @@
+"""The kinematic contract of walking, for every robot file, gait and kind of motion."""
+
+import math
+import os
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from support.drives import (
+    DIRECTIONS,
+    DT,
+    GAITS,
+    ROBOTS,
+    drive,
+    fitting,
+    random_drive,
+    robot,
+    standing,
+)
+
+from hexapod_control.core.gait.gait_table import gaits
+from hexapod_control.core.gait.swing_trajectory import lift, share
+from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
+from hexapod_control.core.kinematics.leg_kinematics import forward, inverse
+from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.sensing.odometry import FootSupport, fit
+from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
+
+SOAK = bool(os.environ.get("HEXAPOD_SOAK"))
+SEEDS, TICKS = (24, 10_000) if SOAK else (2, 1_500)
+
+# [mm] what was measured, rounded down
+FLOORS = {
+    "article": {"tripod": 13, "ripple": 19, "tetrapod": 12, "wave": 27},
+    "phantomx": {"tripod": 87, "ripple": 97, "tetrapod": 95, "wave": 93},
+}
+
+
+def support(plan: TickPlan) -> FootSupport:
+    return FootSupport(plan.pose, tuple((x, y) for x, y in plan.contacts.tolist()), tuple(map(float, plan.planted)))
+
+
+def top_speeds(name: str) -> np.ndarray:
+    return np.array([[SPEED_SHARE * joint.no_load_speed for joint in leg.joints] for leg in robot(name).legs])
+
+
+def assert_feet_follow_the_twist(before: TickPlan, after: TickPlan, dt: float) -> None:
+    """Feet planted in both plans are fixed in the world, and their least-squares motion is the executed twist."""
+    back = exp(after.twist, -dt)
+    for p, q, was, still in zip(before.contacts, after.contacts, before.planted, after.planted, strict=True):
+        if was and still:
+            assert math.dist(back.apply(*p), q) < 1e-9
+    step = fit(support(before), support(after))
+    if step is not None and step.feet >= 2:
+        assert tuple(step.motion) == pytest.approx(tuple(exp(after.twist, dt)), abs=1e-9 * dt)
+        assert step.residual < 1e-9
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("gait", GAITS)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_planted_feet_stay_fixed_in_the_world_and_the_body_follows_the_command(name, gait, direction):
+    planner = standing(name, gait)
+    command = fitting(planner, DIRECTIONS[direction], 0.8, gait)
+    limits = top_speeds(name)
+    plans = list(drive(planner, command, 4.0))
+    for before, after in pairwise(plans):
+        assert_feet_follow_the_twist(before, after, DT)
+        assert (np.abs(after.row - before.row) / DT <= limits * 1.0001).all()
+        assert after.unreached is None and after.margin > 0.0 and sum(after.planted) >= 3
+    if gait != "wave":  # a wave's first stance, and so its ramp, takes longer than this drive
+        assert tuple(plans[-1].twist) == pytest.approx(tuple(command), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_changing_twist_of_an_operator_moves_no_planted_foot(name):
+    planner = standing(name)
+    plans = []
+    for k in range(400):
+        angle = k * DT
+        command = Twist(0.05 * math.cos(angle), 0.05 * math.sin(2 * angle), 0.3 * math.sin(angle))
+        planner.command(command)
+        plans.append(planner.step(DT))
+    for before, after in pairwise(plans):
+        assert_feet_follow_the_twist(before, after, DT)
+
+
+@pytest.mark.parametrize("gait", GAITS)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_feet_leave_and_land_at_rest_over_the_ground(name, gait):
+    """At touch-down and lift-off: vertical speed x swing time / lift <= 0.05, horizontal mismatch <= 0.05."""
+    planner = standing(name, gait)
+    command = fitting(planner, DIRECTIONS["arc"], 0.8, gait)
+    list(drive(planner, command, 6.0))
+    walker = planner._motion.walker  # the speed over the ground is not in the plan
+    fine, swing_time = 0.0005, planner._motion.swing_time
+    fastest = max(
+        math.hypot(command.vx - command.wz * foot.y, command.vy + command.wz * foot.x) for foot in walker.feet
+    )
+    seen = 0
+    previous = [foot.progress for foot in walker.feet]
+    for _ in range(round(2.2 * planner.capabilities.gaits[gait].stance * swing_time / fine)):
+        planner.command(command)
+        planner.step(fine)
+        for foot, before in zip(planner._motion.walker.feet, previous, strict=True):
+            landed, left = before is not None and foot.progress is None, before is None and foot.progress is not None
+            if landed or left:
+                seen += 1
+                assert abs(foot.velocity[2]) * swing_time / robot(name).walk.lift_height <= 0.05
+                assert math.hypot(*foot.velocity[:2]) / fastest <= 0.05
+        previous = [foot.progress for foot in planner._motion.walker.feet]
+    assert seen >= 12
+
+
+def test_the_swing_is_at_rest_at_both_ends_and_highest_in_the_middle():
+    """Article B6: lift over the swing, none in stance; the article's sine is squared here, to land without a bump."""
+    step = 1e-5
+    assert share(step) < 1e-12 and 1.0 - share(1.0 - step) < 1e-12
+    assert lift(step, 0.03) / step < 1e-4 and lift(1.0 - step, 0.03) / step < 1e-4
+    assert lift(0.5, 0.03) == pytest.approx(0.03)
+    assert share(2.0) == 1.0 and lift(1.5, 0.03) == 0.0
+
+
+@pytest.mark.parametrize("gait", GAITS)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_every_gait_keeps_its_stability_floor(name, gait):
+    """The static margin of starting and walking at 80 %, pinned per robot and gait."""
+    planner = standing(name, gait)
+    for direction in DIRECTIONS.values():
+        command = fitting(planner, direction, 0.8, gait)
+        assert min(plan.margin for plan in drive(planner, command, 5.0)) >= FLOORS[name][gait] / 1000.0
+
+
+@pytest.mark.parametrize("gait", GAITS)
+def test_a_gait_is_a_row_of_phases_and_neighbours_never_swing_together(gait):
+    """Article A3: legs of the two tripods are half a cycle apart; a leg's motion is a function of one phase."""
+    row = gaits(robot("phantomx").leg_names)[gait]
+    perimeter = (0, 1, 2, 5, 4, 3)
+    for a, b in pairwise((*perimeter, perimeter[0])):
+        apart = abs(row.lift_off[a] - row.lift_off[b]) % 1.0
+        assert min(apart, 1.0 - apart) >= 1.0 - row.duty_factor - 1e-12
+    assert row.cycle == pytest.approx(1.0 + row.stance)
+
+
+def test_robots_with_other_leg_counts_walk_a_wave():
+    assert set(gaits(("a", "b", "c", "d"))) == {"wave"}
+    eight = gaits(tuple("abcdefgh"))["wave"]
+    assert eight.duty_factor == pytest.approx(7 / 8) and sorted(eight.lift_off) == [k / 8 for k in range(8)]
+    with pytest.raises(ValueError, match="at least 4 legs"):
+        gaits(("a", "b", "c"))
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_soak_of_random_joystick_input_breaks_no_law(name, seed):
+    """Reversals, jumps, releases and jittered ticks: regions, joint speeds, reach, stability, fixed feet."""
+    planner = standing(name)
+    limits = top_speeds(name)
+    before = planner.step(DT)
+    for dt, plan in random_drive(planner, seed, TICKS, poses=False, gaits=False):
+        assert (np.abs(plan.row - before.row) / dt <= limits * 1.0001).all()
+        assert plan.unreached is None and plan.margin > 0.0 and sum(plan.planted) >= 3
+        assert_feet_follow_the_twist(before, plan, dt)
+        stance = planner.capabilities.stances.at(robot(name).walk.height + plan.pose.z)
+        for foot, home, radius, down in zip(plan.contacts, stance.footholds, stance.radii, plan.planted, strict=True):
+            assert not down or math.dist(foot, home) <= radius
+        before = plan
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("seed", range(100, 100 + SEEDS))
+def test_soak_of_random_poses_and_gaits_keeps_speed_limits_support_and_fixed_feet(name, seed):
+    planner = standing(name)
+    limits = top_speeds(name)
+    before, held = planner.step(DT), 0
+    for dt, plan in random_drive(planner, seed, TICKS, poses=True, gaits=True):
+        assert np.isfinite(plan.row).all() and (np.abs(plan.row - before.row) / dt <= limits * 1.0001).all()
+        assert plan.margin > 0.0 and sum(plan.planted) >= 3
+        assert_feet_follow_the_twist(before, plan, dt)
+        held += plan.unreached is not None
+        before = plan
+    assert held <= 0.002 * TICKS
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_mirrored_commands_give_mirrored_walks(name):
+    """Both shipped robots are symmetric; the mirror image of a tripod is the tripod half a cycle later."""
+    left, right = standing(name, "tripod"), standing(name, "tripod")
+    right._motion.walker.start(0.5)
+    command = fitting(left, Twist(0.7, 0.4, 2.0), 0.8, "tripod")
+    mirrored = Twist(command.vx, -command.vy, -command.wz)
+    for a, b in zip(drive(left, command, 3.0), drive(right, mirrored, 3.0), strict=True):
+        flipped = a.contacts[[3, 4, 5, 0, 1, 2]] * np.array([1.0, -1.0])
+        assert np.allclose(flipped, b.contacts, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_row_is_the_inverse_of_its_own_foot_targets(name):
+    planner = standing(name)
+    for plan in drive(planner, fitting(planner, DIRECTIONS["arc"], 0.8, "tripod"), 2.0):
+        again = inverse(robot(name), plan.feet, plan.row)
+        assert again.reached and np.allclose(again.joints, plan.row, atol=1e-9)
+        assert np.allclose(forward(robot(name), plan.row), plan.feet, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_limited_commands_keep_their_curvature(name):
+    """Articles A5 and B7: steps are scaled together so that the outermost leg never exceeds its stride."""
+    planner = standing(name)
+    for direction in (*DIRECTIONS.values(), Twist(1.0, 0.4, 2.5)):
+        command = direction.scaled(3.0)
+        plan = list(drive(planner, command, 4.0))[-1]
+        scale = math.dist(plan.twist, ZERO) / math.dist(command, ZERO)
+        assert 0.0 < scale < 1.0
+        assert tuple(plan.twist) == pytest.approx(tuple(command.scaled(scale)), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_turning_on_the_spot_moves_every_foot_tangentially(name):
+    """Article A5: each foot moves tangentially about the body centre."""
+    planner = standing(name)
+    plans = list(drive(planner, fitting(planner, DIRECTIONS["on the spot"], 0.8, "tripod"), 3.0))
+    for before, after in pairwise(plans):
+        for p, q, was, still in zip(before.contacts, after.contacts, before.planted, after.planted, strict=True):
+            if was and still:
+                assert math.hypot(*p) == pytest.approx(math.hypot(*q), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("angle_deg", range(0, 360, 45))
+def test_the_body_walks_in_any_direction_without_turning(name, angle_deg):
+    """Article D9."""
+    planner = standing(name)
+    direction = Twist(math.cos(math.radians(angle_deg)), math.sin(math.radians(angle_deg)), 0.0)
+    command = fitting(planner, direction, 0.8, "tripod")
+    plan = list(drive(planner, command, 3.0))[-1]
+    assert tuple(plan.twist) == pytest.approx(tuple(command), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_gait_tripod_supports_the_centre_of_mass_with_three_feet(name):
+    """Article C7: three feet always support and the centre of mass stays inside their triangle."""
+    planner = standing(name, "tripod")
+    plans = list(drive(planner, fitting(planner, DIRECTIONS["straight"], 0.8, "tripod"), 4.0))
+    assert min(sum(plan.planted) for plan in plans) == 3
+    assert all(plan.margin > 0.0 for plan in plans)
+    weight = robot(name).mass * 9.81
+    assert all(plan.support.sum() == pytest.approx(weight) for plan in plans if plan.support.min() >= 0.0)
+
+
+@pytest.mark.parametrize("gait", GAITS)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_after_a_zero_command_all_feet_go_back_to_neutral_and_stay_down(name, gait):
+    """Article D6: walking is relative to a rest point per leg."""
+    planner = standing(name, gait)
+    list(drive(planner, fitting(planner, DIRECTIONS["arc"], 0.8, gait), 5.0))
+    list(drive(planner, ZERO, 8.0))
+    stay = list(drive(planner, ZERO, 1.0))
+    assert planner.state is RobotState.STANDING
+    assert all(all(plan.planted) for plan in stay)
+    assert np.array_equal(stay[0].row, stay[-1].row)
+    for foot, leg in zip(stay[-1].contacts, robot(name).legs, strict=True):
+        assert math.dist(foot, leg.foothold) <= 0.005
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_halting_brings_feet_straight_down_and_leaves_them_until_a_zero_command(name):
+    planner = standing(name)
+    command = fitting(planner, DIRECTIONS["straight"], 0.8, "tripod")
+    list(drive(planner, command, 3.13))
+    before = planner.step(DT)
+    limits = top_speeds(name)
+    planner.halt()
+    stopped = None
+    for tick in range(100):
+        plan = planner.step(DT)
+        assert (np.abs(plan.row - before.row) / DT <= limits * 1.0001).all() and plan.unreached is None
+        assert_feet_follow_the_twist(before, plan, DT)
+        if stopped is None and plan.state is RobotState.STANDING:
+            stopped = tick * DT
+        before = plan
+    assert stopped is not None and stopped <= planner.capabilities.gaits["tripod"].cycle * robot(name).walk.swing_time
+    away = [math.dist(foot, leg.foothold) for foot, leg in zip(before.contacts, robot(name).legs, strict=True)]
+    assert max(away) > 0.005  # they stayed where they came down
+    assert np.array_equal(planner.step(DT).row, before.row)
+    list(drive(planner, ZERO, 4.0))
+    plan = planner.step(DT)
+    assert max(math.dist(f, leg.foothold) for f, leg in zip(plan.contacts, robot(name).legs, strict=True)) <= 0.005
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_every_ball_centre_is_one_radius_above_the_ground_while_its_foot_stands(name):
+    machine = robot(name)
+    planner = standing(name)
+    for plan in drive(planner, fitting(planner, DIRECTIONS["diagonal"], 0.8, "tripod"), 2.0):
+        placement = Placement(plan.pose, machine.walk.height)
+        for centre, down in zip(plan.feet, plan.planted, strict=True):
+            if down:
+                assert placement.to_footprint(*centre)[2] == pytest.approx(machine.foot_radius, abs=1e-9)
+
+
+def test_a_touch_down_preload_presses_planted_feet_below_the_ground_and_keeps_the_lift():
+    """Article A4: the foot may press slightly below ground level in stance; default 0."""
+    plain = robot("phantomx")
+    assert plain.walk.preload == 0.0
+    pressed = replace(plain, walk=replace(plain.walk, preload=0.004))
+    planner = Planner(pressed)
+    planner.measured(
+        np.array(joints_at_offset(pressed, planner.capabilities.stances.at(pressed.walk.height).footholds, 0.0))
+    )
+    list(drive(planner, ZERO, 1.0))
+    placement = Placement(BodyPose(), pressed.walk.height)
+    heights = []
+    for plan in drive(planner, Twist(0.05, 0.0, 0.0), 3.0):
+        for centre, down in zip(plan.feet, plan.planted, strict=True):
+            z = placement.to_footprint(*centre)[2] - pressed.foot_radius
+            heights.append(z)
+            assert not down or z == pytest.approx(-0.004, abs=1e-9)
+    assert max(heights) == pytest.approx(pressed.walk.lift_height, abs=5e-4)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_stance_is_linear_in_time_on_a_straight_walk(name):
+    """Article A4: ground motion is linear in phase, that is with constant foot speed in stance."""
+    planner = standing(name)
+    command = fitting(planner, DIRECTIONS["straight"], 0.8, "tripod")
+    plans = list(drive(planner, command, 4.0))[-60:]
+    for before, after in pairwise(plans):
+        for p, q, was, still in zip(before.contacts, after.contacts, before.planted, after.planted, strict=True):
+            if was and still:
+                assert (q - p) / DT == pytest.approx([-command.vx, 0.0], abs=1e-9)

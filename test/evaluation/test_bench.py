@@ -1,0 +1,189 @@
+"""`hexapod bench`: the C floor does the same work, and the document says what was measured and what is missing."""
+
+import json
+import math
+import shutil
+import sys
+
+import numpy as np
+import pytest
+from support.drives import GAITS, ROBOTS, fitting, robot
+
+from hexapod_control.cli import bench
+from hexapod_control.cli.main import main
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.leg_clearance import ENOUGH
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.evaluation.performance.planner import planner_tick
+from hexapod_control.evaluation.performance.planner.c_reference import Floor, compiled
+
+SAME = 1e-9
+
+
+@pytest.fixture(scope="module")
+def library():
+    return compiled()
+
+
+@pytest.fixture
+def short(monkeypatch):
+    for name, value in (("REPEATS", 1), ("PYTHON_TICKS", 20), ("C_TICKS", 200), ("SAME", 20)):
+        monkeypatch.setattr(planner_tick, name, value)
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("gait", GAITS)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_c_floor_walks_the_rows_of_the_python_core(library, name, gait):
+    planner = planner_tick.standing(robot(name), gait)
+    planner = planner_tick.walking(robot(name), gait, fitting(planner, Twist(1.0, 0.3, 3.0), 0.8, gait))
+    assert planner_tick.difference(planner, Floor(library, planner), 400) <= SAME
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("direction", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 5.0)])
+def test_the_c_floor_starts_from_rest_and_ramps_up_as_the_python_core(library, direction):
+    planner = planner_tick.standing(robot("phantomx"), "tripod")
+    planner.command(fitting(planner, Twist(*direction), 0.5, "tripod"))
+    assert planner_tick.difference(planner, Floor(library, planner), 300) <= SAME
+
+
+@pytest.mark.compiler
+def test_the_c_floor_carries_the_body_in_any_pose(library):
+    planner = planner_tick.standing(robot("phantomx"), "tripod")
+    planner.pose(BodyPose(0.01, -0.01, 0.01, 0.05, -0.05, 0.1))
+    planner.command(fitting(planner, Twist(1.0, 0.0, 2.0), 0.3, "tripod"))
+    for _ in range(300):
+        planner.step(planner_tick.DT)
+    assert planner_tick.difference(planner, Floor(library, planner), 300) <= SAME
+
+
+@pytest.mark.compiler
+def test_the_c_floor_measures_the_gap_of_legs_that_come_near_each_other(library):
+    planner = planner_tick.standing(robot("article"), "tripod")
+    planner = planner_tick.walking(robot("article"), "tripod", fitting(planner, Twist(1.0, 0.0, 0.0), 0.9, "tripod"))
+    floor, near = Floor(library, planner), 0
+    for _ in range(300):
+        gap = planner.step(planner_tick.DT).gap
+        floor.plan(planner_tick.DT, 1)
+        assert gap == pytest.approx(float(floor.said("gap")), abs=SAME)
+        near += gap < ENOUGH
+    assert 0 < near < 300
+
+
+@pytest.mark.compiler
+def test_the_c_floor_says_when_it_cannot_follow(library):
+    planner = planner_tick.walking(robot("phantomx"), "tripod")
+    floor = Floor(library, planner)
+    floor._planner.walk.pose_goal[2] = 0.01
+    with pytest.raises(RuntimeError, match="stopped after 0 of 5 ticks"):
+        floor.walk(planner_tick.DT, 5)
+
+
+@pytest.mark.compiler
+def test_the_tick_is_one_json_document_on_stdout_with_sorted_keys(short, capsys):
+    assert main(["bench", "tick"]) == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert list(found) == sorted(found) == ["machine", "robot", "tick", "tick_gaits", "tick_parts", "tick_watched"]
+    assert set(found["tick_gaits"]) == set(GAITS) and set(found["tick_parts"]) == {"planner", "kinematics"}
+    assert {"architecture", "cpus", "numpy", "python"} <= set(found["machine"])
+    assert found["tick"]["ratio"] == pytest.approx(found["tick"]["python_us"] / found["tick"]["c_us"], rel=0.01)
+    assert 1.0 < found["tick"]["ratio"] < 100.0  # the figure itself needs a quiet machine
+    watched = found["tick_watched"]
+    assert watched["ratio"] == pytest.approx(watched["watched_us"] / watched["bare_us"], rel=0.01)
+    assert watched["ratio"] > 1.0
+    assert "tick: wave" in err
+
+
+def test_without_a_compiler_the_tick_is_skipped_with_the_reason(monkeypatch, capsys):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert main(["bench", "tick"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["tick"] == {"skipped": "gcc is missing: apt install gcc libc6-dev"}
+    assert "gcc is missing" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "module"), [("graph", "rclpy"), ("robots", "rclpy"), ("web", "rclpy"), ("physics", "mujoco")]
+)
+def test_without_a_library_its_section_is_skipped_with_the_reason(name, module, monkeypatch, capsys):
+    for loaded in [
+        item for item in sys.modules if item.startswith(("hexapod_control.evaluation", "hexapod_control.sim"))
+    ]:
+        monkeypatch.delitem(sys.modules, loaded)
+    for loaded in [item for item in sys.modules if item.startswith("hexapod_control.nodes")]:
+        monkeypatch.delitem(sys.modules, loaded)
+    monkeypatch.setitem(sys.modules, module, None)
+    assert main(["bench", name]) == 0
+    reason = json.loads(capsys.readouterr().out)[name]["skipped"]
+    assert reason.startswith(f"{module} is missing: ") and "pip install" in reason
+
+
+def test_without_a_browser_the_page_is_skipped_before_a_robot_starts(monkeypatch, capsys):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert main(["bench", "web"]) == 0
+    assert json.loads(capsys.readouterr().out)["web"] == {"skipped": "Chromium is missing: apt install chromium"}
+
+
+def test_a_section_that_fails_is_named_and_the_exit_code_says_so(monkeypatch, capsys):
+    def fail(*_):
+        raise RuntimeError("the robot does not walk")
+
+    monkeypatch.setattr(bench.planner_tick, "measure", fail)
+    assert main(["bench", "tick"]) == 1
+    assert json.loads(capsys.readouterr().out)["tick"] == {"failed": "the robot does not walk"}
+
+
+def test_an_unknown_section_or_robot_is_bad_input(capsys):
+    assert main(["bench", "tock"]) == 2
+    assert "must be one of tick, graph, robots, bus, web, physics, is 'tock'" in capsys.readouterr().err
+    assert main(["bench", "--robot", "nobody"]) == 2
+
+
+@pytest.mark.physics
+def test_the_physics_section_has_a_row_per_case(monkeypatch, capsys):
+    from hexapod_control.evaluation.quality import flat_ground
+
+    rows = flat_ground.rows
+    monkeypatch.setattr(flat_ground, "rows", lambda robot_file: rows(robot_file, flat_ground.CASES[:1]))
+    assert main(["bench", "physics"]) == 0
+    (case,) = json.loads(capsys.readouterr().out)["physics"]
+    assert case["gait"] == "tripod" and case["twist"] == [0.1, 0.0, 0.0] and case["limits_kept"] is True
+    assert case["ratios"][0] == pytest.approx(1.0, abs=0.02)
+
+
+@pytest.mark.process
+def test_the_graph_is_held_against_bare_relays_of_the_same_messages(monkeypatch):
+    from hexapod_control.evaluation.performance.graph import graph_load
+
+    for name, value in (("LATENCY_WINDOW", 1.0), ("CPU_WINDOW", 1.0)):
+        monkeypatch.setattr(graph_load, name, value)
+    told = []
+    found = graph_load.measure(robot("phantomx"), "phantomx", told.append, turns=1)
+    latency, cpu = found["graph_latency"], found["graph_cpu"]
+    assert min(latency["samples"]) >= 25
+    assert latency["ratio"] == pytest.approx(latency["graph_us"] / latency["bare_us"], abs=0.01)
+    assert latency["planning_us"] < latency["graph_us"]
+    assert set(cpu) == {*graph_load.COUNTERPARTS, "total", "total_without_physics"}
+    assert all(math.isfinite(part["ratio"]) and np.isfinite(part["graph_percent"]) for part in cpu.values())
+    json.dumps(found, allow_nan=False)
+
+
+@pytest.mark.process
+def test_several_robots_walk_at_the_same_time_and_each_is_measured(monkeypatch):
+    from hexapod_control.evaluation.performance.graph import many_robots
+
+    for name, value in (("WINDOW", 1.0), ("SETTLE", 0.2)):
+        monkeypatch.setattr(many_robots, name, value)
+    found = many_robots.measure(robot("phantomx"), "phantomx", lambda line: None, counts=(1, 2))["robots"]
+    free = [row["cores_free"] for row in found["rows"]]
+    assert [row["robots"] for row in found["rows"]] == ([1, 2] if all(free[:2]) else [1, 2, 1, 2])
+    for row in found["rows"]:
+        assert row["cpu_percent_each"] > 0.0 and 0.0 < row["latency_us"] <= row["latency_p95_us"]
+        assert row["rows_per_second_each"] > 0.2 * row["rate_hz"]
+    assert ("note" in found) is not all(free[-2:])
+    series = [all(free[start : start + 2]) for start in range(0, len(free), 2)]
+    assert [growth["cores_free"] for growth in found["growth"]] == series
+    assert all(growth["cpu"] > 0.0 and growth["robots"] == 2 for growth in found["growth"])
+    json.dumps(found, allow_nan=False)

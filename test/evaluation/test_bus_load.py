@@ -1,0 +1,50 @@
+"""`hexapod bench bus`: the limit is what the bytes take, the servos are no faster than their wire."""
+
+import os
+
+import pytest
+
+from hexapod_control.config.robots.robot_file import load, resolve
+from hexapod_control.evaluation.performance.bus import bus_load
+from hexapod_control.servos.protocols.registry import PROTOCOLS
+
+LIMITS = {  # [ms] bytes out and in at 10 bits each, and 1 ms for every turnaround
+    "ssc32 115200": 19.0 + 1,
+    "maestro 115200": 9.6 + 1,
+    "feetech_sc 1000000": 4.2 + 18,
+    "dynamixel2 57600": 70.5 + 1,
+    "dynamixel2 1000000": 4.1 + 1,
+}
+
+
+@pytest.fixture(scope="module")
+def found():
+    patch = pytest.MonkeyPatch()
+    names = {key.split()[0] for key in LIMITS}
+    patch.setattr(bus_load, "PROTOCOLS", {name: row for name, row in PROTOCOLS.items() if name in names})
+    patch.setattr(bus_load, "SPAN", 0.3)
+    before = os.sched_getscheduler(0)
+    yield bus_load.wires(load(resolve("phantomx")), "phantomx", lambda text: None)
+    assert os.sched_getscheduler(0) == before
+    patch.undo()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("line", LIMITS)
+def test_a_loop_is_held_against_what_its_bytes_take(found, line):
+    entry = found[line]
+    assert entry["limit_ms"] == pytest.approx(LIMITS[line], abs=0.07)
+    assert entry["loops"] >= bus_load.LEAST
+    assert entry["quickest_ms"] <= entry["median_ms"] <= entry["slowest_ms"]
+    assert entry["quickest_ms"] > entry["limit_ms"]  # no servo is faster than its wire
+    assert 0.0 < entry["cpu_ms"] < entry["slowest_ms"]
+    assert entry["kept"] is (entry["median_ms"] <= bus_load.WANTED * entry["limit_ms"])
+
+
+def test_a_user_without_the_right_to_real_time_goes_on_without(monkeypatch):
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "sched_setscheduler", refuse)
+    with bus_load.real_time() as granted:
+        assert granted is False

@@ -1,0 +1,67 @@
+"""Odometry in physics: how far it drifts on three grounds, and whether its covariance says so."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.evaluation.quality.odometry_drift import (
+    DRIVES,
+    GROUNDS,
+    DriftJob,
+    drift,
+    jobs,
+    main,
+    random_drive,
+    run,
+    standing,
+)
+
+pytestmark = pytest.mark.physics
+
+SOAK = bool(os.environ.get("HEXAPOD_SOAK"))
+SEEDS = range(20 if SOAK else 2)
+LIMITS = {"flat": (0.01, 1.0), "blocks 1 cm": (0.03, 2.0), "friction 0.5": (0.03, 2.0)}  # of the way, [deg/m]
+SLICE = [("flat", "mixed"), ("blocks 1 cm", "figure eight"), ("friction 0.5", "square")]
+CASES = [(ground, drive) for ground in GROUNDS for drive in DRIVES] if SOAK else SLICE
+
+
+@pytest.fixture(scope="module")
+def phantomx():
+    robot_file = load("phantomx")
+    return robot_file.robot, urdf(robot_file)
+
+
+@pytest.mark.parametrize(("ground", "drive"), CASES)
+def test_soak_of_legs_and_imu_staying_with_the_robot(ground, drive, phantomx):
+    found = drift(standing(*phantomx, GROUNDS[ground]), DRIVES[drive], ("legs_imu",))["legs_imu"]
+    share, degrees = LIMITS[ground]
+    assert found.share <= share
+    assert math.degrees(found.heading_per_metre) <= degrees
+
+
+@pytest.mark.parametrize("ground", GROUNDS if SOAK else ["flat"])
+def test_soak_of_the_covariance_describing_the_errors_of_ten_second_windows(ground):
+    """Mean normalised error squared per degree of freedom between 0.5 and 2 (a slice of it: between 0.3 and 3)."""
+    drives = [run(DriftJob("phantomx", ground, "", random_drive(seed), seed)) for seed in SEEDS]
+    least, most = (0.5, 2.0) if SOAK else (0.3, 3.0)
+    for mode in ("legs", "legs_imu"):
+        squared = [square for drifts in drives for square in drifts[mode].windows]
+        assert len(squared) == 6 * len(SEEDS)
+        assert least <= float(np.mean(squared)) <= most
+
+
+def test_the_table_has_a_line_per_drive_and_mode(monkeypatch, capsys):
+    from hexapod_control.evaluation.quality import odometry_drift as module
+
+    short = {"straight": DRIVES["straight"][:1]}
+    monkeypatch.setattr(module, "DRIVES", {name: ((drive[0][0], 10.0),) for name, drive in short.items()})
+    monkeypatch.setattr(module, "GROUNDS", {"flat": GROUNDS["flat"]})
+    assert [job.name for job in jobs("phantomx", 2)] == ["straight", "random 0", "random 1"]
+    assert main(["--seeds", "0", "--jobs", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[2] for line in lines[1:]] == ["planned", "legs", "legs_imu"]
+    assert all(0.9 < float(line.split()[3]) < 1.1 for line in lines[1:])  # [m] of the truth

@@ -1,0 +1,41 @@
+"""The shipped motions in physics: player and MuJoCo in lock step."""
+
+import os
+from functools import cache
+
+import pytest
+
+from hexapod_control.config.motions.motion_library import known_motions
+from hexapod_control.config.robots.robot_file import known_robots, load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.walking import walk_controller
+from hexapod_control.evaluation.quality import shipped_motions as figures
+from hexapod_control.sim.world_settings import WorldSettings
+
+pytestmark = pytest.mark.physics
+
+FILES = {name: load(name) for name in known_robots()}
+TABLES = cache(walk_controller.Capabilities.of)  # a pure function of the robot
+NAMES = (*(posture.name for posture in figures.POSTURES), *known_motions())
+
+
+@pytest.fixture(autouse=True)
+def tables(monkeypatch):
+    monkeypatch.setattr(walk_controller.Capabilities, "of", TABLES)
+
+
+@pytest.mark.parametrize("robot", FILES if os.environ.get("HEXAPOD_SOAK") else ("phantomx",))
+@pytest.mark.parametrize("name", NAMES)
+def test_soak_of_motions_every_one_keeps_its_limits_in_physics(name, robot):
+    file = FILES[robot]
+    (motion,) = (motion for motion in figures.motions(file.robot) if motion.name == name)
+    found = figures.perform(file.robot, urdf(file), motion)
+    assert not found.broken(figures.limits(motion)), figures.line(motion, found)
+    assert found.time == pytest.approx(found.rehearsed, abs=0.5)
+
+
+def test_servos_that_cannot_carry_the_robot_break_the_limits():
+    file = FILES["phantomx"]
+    (motion,) = (motion for motion in figures.motions(file.robot) if motion.name == "push_ups")
+    found = figures.perform(file.robot, urdf(file), motion, settings=WorldSettings(servo_model="mg90s"))
+    assert {"saturation", "tilt"} & set(found.broken(figures.MOTION)), figures.line(motion, found)

@@ -1,0 +1,101 @@
+"""The figures of the walk in physics: core and MuJoCo in lock step."""
+
+import itertools
+import math
+
+import pytest
+
+from hexapod_control.config.robots.robot_file import known_robots, load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.evaluation.quality import flat_ground, gait_changes
+from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD, Course, WalkError, walk
+from hexapod_control.evaluation.quality.odometry_drift import standing
+from hexapod_control.evaluation.quality.walk_quality import planar_pose
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.world_settings import WorldSettings
+
+pytestmark = pytest.mark.physics
+
+
+@pytest.fixture(scope="module")
+def phantomx():
+    robot_file = load("phantomx")
+    return robot_file.robot, urdf(robot_file)
+
+
+@pytest.mark.parametrize("case", flat_ground.CASES, ids=lambda case: " ".join(case.name.split()))
+def test_a_walk_on_flat_ground_keeps_its_limits(case, phantomx):
+    found = flat_ground.measure(*phantomx, case)
+    assert not case.limits.broken_by(found), flat_ground.line(case, found)
+
+
+def test_the_same_walk_gives_the_same_figures(phantomx):
+    assert flat_ground.measure(*phantomx, flat_ground.CASES[4]) == flat_ground.measure(*phantomx, flat_ground.CASES[4])
+
+
+@pytest.mark.parametrize("name", known_robots())
+def test_every_robot_walks_where_it_is_told(name):
+    robot_file = load(name)
+    simulation = Simulation(robot_file.robot, urdf(robot_file), WorldSettings())
+    found = walk(simulation, Course(robot_file.robot.walk.gait, Twist(0.05, 0.0, 0.0)))
+    assert found.ratio == pytest.approx(1.0, abs=0.03)
+    assert not found.strange_contacts
+    assert found.unreachable == 0
+
+
+@pytest.mark.parametrize(("settings", "slip"), [({"payload": 1.0}, 0.01), ({"friction": 0.5}, 0.03)])
+def test_load_and_a_slippery_floor_do_not_change_where_the_robot_goes(settings, slip, phantomx):
+    found = walk(Simulation(*phantomx, WorldSettings(**settings)), Course("tripod", Twist(0.1, 0.0, 0.0)))
+    assert found.ratio == pytest.approx(1.0, abs=0.02)
+    assert found.slip < slip
+
+
+def test_a_robot_whose_servos_cannot_carry_it_breaks_the_limits(phantomx):
+    case = flat_ground.WalkCase(Course("tripod", Twist(0.1, 0.0, 0.0)), flat_ground.OTHER_SERVO, "mg90s")
+    assert "saturation" in case.limits.broken_by(flat_ground.measure(*phantomx, case))
+
+
+def test_a_twist_the_robot_never_reaches_is_named(phantomx):
+    with pytest.raises(WalkError, match=r"reach the twist \(3\.0, 0\.0, 0\.0\)"):
+        walk(Simulation(*phantomx, WorldSettings()), Course("tripod", Twist(3.0, 0.0, 0.0)))
+
+
+def test_odometry_of_the_legs_alone_stays_with_the_robot_over_a_minute_with_turns(phantomx):
+    found = flat_ground.measure_drift(*phantomx)
+    assert found.distance > 4.0
+    assert found.share <= flat_ground.MOST_DRIFT
+    assert found.heading_per_metre <= flat_ground.MOST_HEADING_DRIFT
+
+
+PAIRS = list(itertools.combinations(("tripod", "ripple", "tetrapod", "wave"), 2))
+WAYS = [(*pair, way) for pair, way in zip(PAIRS, itertools.cycle(gait_changes.DIRECTIONS))]
+
+
+@pytest.mark.parametrize(("old", "new", "direction"), WAYS)
+def test_changes_of_the_gait_at_any_phase_keep_the_speed(old, new, direction, phantomx):
+    lockstep = standing(*phantomx, WorldSettings())
+    found = gait_changes.changes(lockstep, (old, new), gait_changes.DIRECTIONS[direction], phases=1)
+    assert found.kept and found.count == 2, found
+
+
+def test_changing_the_gait_while_walking_keeps_the_speed_and_the_body_level(phantomx):
+    """One-cycle means of the body's speed within 0.0015 m/s of the steady walks', tilt below 0.3 deg."""
+    lockstep = standing(*phantomx, WorldSettings())
+    command, ticks = Twist(0.027, 0.0, 0.0), 300
+    cycle = round(max(gait.cycle for gait in lockstep.planner.capabilities.gaits.values()) * 0.45 / CONTROL_PERIOD)
+    places, tilts = [], []
+    for gait in ("tripod", "wave", "ripple", "tetrapod", "tripod"):
+        assert lockstep.planner.gait(gait) == ""
+        for _ in range(ticks):
+            lockstep.planner.command(command)
+            assert lockstep.tick().margin > 0.08
+            pose = planar_pose(lockstep.simulation)
+            places.append((pose.x, pose.y))
+            x, y, _, _ = lockstep.simulation.reading().orientation
+            tilts.append(math.degrees(2.0 * math.hypot(x, y)))
+        assert lockstep.planner.gait_active == gait
+    walked = places[ticks:]
+    speeds = [math.dist(walked[i], walked[i + cycle]) / (cycle * CONTROL_PERIOD) for i in range(len(walked) - cycle)]
+    assert min(speeds) >= 0.0255 and max(speeds) <= 0.0285
+    assert max(tilts[ticks:]) < 0.3 and lockstep.unreachable == 0

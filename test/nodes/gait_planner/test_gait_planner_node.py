@@ -1,0 +1,285 @@
+"""gait_planner on DDS: commands in, one row per tick out, states that latecomers get too."""
+
+import math
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import Pose, Quaternion, TwistStamped
+from geometry_msgs.msg import Twist as TwistMessage
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
+from std_msgs.msg import Float64, String
+from std_srvs.srv import Trigger
+from support.ros_bench import STEP, robot, standing, twist
+from visualization_msgs.msg import MarkerArray
+
+from hexapod_control.core.kinematics.leg_kinematics import inverse
+from hexapod_control.core.kinematics.se2 import ZERO
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
+from hexapod_control.ros import messages
+from hexapod_control.ros.qos import LATCHED
+
+
+def drive(bench, node, command, condition, seconds=4.0):
+    """Sends a command at 20 Hz until the condition holds."""
+    publisher = bench.publisher(TwistMessage, "cmd_vel")
+    timer = bench.probe.create_timer(0.05, lambda: publisher.publish(command))
+    took = bench.until(condition, seconds)
+    bench.probe.destroy_timer(timer)
+    return took
+
+
+def test_the_chain_stands_up_walks_and_sits_down_with_every_joint_target_in_its_limits(bench):
+    planner, _, _ = bench.planner(False), bench.add(InverseKinematics()), bench.add(ServoDriver())
+    targets = bench.listen(JointState, "joint_targets")
+    bench.until(lambda: planner.planner.state.value == "sitting")
+    assert bench.call(Trigger, "stand").success
+    bench.until(lambda: planner.planner.state.value == "standing", 8.0)
+    drive(bench, planner, twist(0.08, 0.0, 0.1), lambda: planner.output.last.twist.vx > 0.07)
+    bench.until(lambda: planner.planner.state.value == "standing", 5.0)
+    assert bench.call(Trigger, "sit").success
+    bench.until(lambda: planner.planner.state.value == "sitting", 8.0)
+    layout = messages.JointLayout(robot())
+    rows = np.array([layout.joints(message) for message in targets])
+    times = np.array([messages.nanoseconds(message.header.stamp) * 1e-9 for message in targets])
+    lower, upper, speed = np.moveaxis(
+        np.array([[(j.lower, j.upper, j.no_load_speed) for j in leg.joints] for leg in robot().legs]), -1, 0
+    )
+    assert len(rows) > 200
+    assert (rows >= lower).all()
+    assert (rows <= upper).all()
+    steps = np.abs(np.diff(rows, axis=0)) / np.clip(np.diff(times), 0.005, 0.1)[:, None, None]
+    assert (steps <= 1.05 * speed).all()
+    assert planner.recent_reports() == [
+        "cmd_vel: nothing usable for 0.5 s while walking: stopping; is its sender alive?"
+    ]
+
+
+def test_the_first_targets_hold_the_joints_that_were_measured(bench):
+    bench.planner(False, stand_on_start=True)
+    rows = bench.listen(JointState, "joint_motion")
+    states = bench.publisher(JointState, "joint_states")
+    layout = messages.JointLayout(robot())
+    start = standing() + np.array([0.3, 0.5, -0.4])
+    states.publish(layout.message(start, None, messages.time(1)))
+    bench.until(lambda: rows)
+    assert layout.joints(rows[0]) == pytest.approx(start, abs=0.01)
+
+
+def test_a_robot_that_already_stands_is_taken_over_without_a_step(bench):
+    node = bench.planner(False)
+    rows = bench.listen(MultiDOFJointState, "foot_targets")
+    states = bench.publisher(JointState, "joint_states")
+    states.publish(messages.JointLayout(robot()).message(standing(), None, messages.time(1)))
+    bench.until(lambda: node.planner.state.value == "standing" and rows)
+    feet = messages.FootLayout(robot()).feet(rows[-1])
+    solution = inverse(robot(), feet.positions, standing())
+    assert solution.reached
+    assert solution.joints == pytest.approx(standing(), abs=1e-6)
+
+
+def test_feet_and_joints_never_go_out_in_the_same_tick(bench):
+    node = bench.planner(False)
+    rows = bench.listen(MultiDOFJointState, "foot_targets"), bench.listen(JointState, "joint_motion")
+    bench.publisher(MultiDOFJointState, "unused", matched=0)
+    node.planner.measured(standing() + 0.3)
+    node.planner.stand()
+    bench.until(lambda: len(rows[0]) > 10 and rows[1], 6.0)
+    stamps = [{messages.nanoseconds(message.header.stamp) for message in kind} for kind in rows]
+    assert not stamps[0] & stamps[1]
+
+
+def test_the_foot_targets_follow_the_contract(bench):
+    node = bench.planner()
+    rows = bench.listen(MultiDOFJointState, "foot_targets")
+    bench.until(lambda: rows)
+    assert rows[0].joint_names == [f"{leg}_foot" for leg in robot().leg_names]
+    assert rows[0].header.frame_id == "base_link"
+    assert all(transform.rotation == Quaternion(w=1.0) for transform in rows[0].transforms)
+    weight = 9.81 * robot().mass
+    assert sum(wrench.force.z for wrench in rows[0].wrench) == pytest.approx(weight, rel=1e-6)
+    assert node.planner.state.value == "standing"
+
+
+def test_latecomers_get_the_latched_states_within_a_second(bench):
+    bench.planner()
+    heard = {
+        topic: bench.listen(String, topic, LATCHED) for topic in ("gait_state", "gait_active", "gaits", "motion_state")
+    }
+    limits = bench.listen(TwistMessage, "velocity_limits", LATCHED)
+    bench.until(lambda: all(heard.values()) and limits and limits[-1].linear.x > 0.0, 1.0)
+    assert heard["gait_state"][-1].data in ("rising", "standing")
+    assert heard["gait_active"][-1].data == "tripod"
+    assert heard["gaits"][-1].data == "tripod,ripple,tetrapod,wave"
+    assert len(heard["motion_state"][-1].data.split()) == 3
+    assert limits[-1].angular.z > 0.1
+
+
+def test_states_are_published_only_when_they_change(bench):
+    bench.planner()
+    states, limits = bench.listen(String, "gait_state", LATCHED), bench.listen(TwistMessage, "velocity_limits", LATCHED)
+    margins = bench.listen(Float64, "stability_margin")
+    bench.until(lambda: len(margins) > 50)
+    assert [state.data for state in states][-1:] == ["standing"]
+    assert len(states) <= 2  # the first may be the one before the pose was known
+    assert len(limits) == 1
+    assert margins[-1].data > 0.05
+
+
+def test_a_gait_is_changed_by_name_and_an_unknown_one_refused_with_the_list(bench):
+    node = bench.planner()
+    active = bench.listen(String, "gait_active", LATCHED)
+    gait = bench.publisher(String, "gait")
+    gait.publish(String(data="wave"))
+    bench.until(lambda: active and active[-1].data == "wave")
+    gait.publish(String(data="gallop"))
+    bench.until(lambda: node.last_report("gait"))
+    assert "unknown gait 'gallop'" in node.last_report("gait")
+    assert "tripod, ripple, tetrapod, wave" in node.last_report("gait")
+    assert node.planner.gait_active == "wave"
+
+
+def test_the_achieved_body_pose_is_published(bench):
+    node = bench.planner()
+    achieved = bench.listen(Pose, "body_pose_achieved", LATCHED)
+    pose = bench.publisher(Pose, "body_pose")
+    pose.publish(Pose(orientation=messages.quaternion(0.05, 0.0, 0.0)))
+    bench.until(lambda: achieved and messages.body_pose(achieved[-1]).roll == pytest.approx(0.05, abs=1e-6))
+    pose.publish(Pose(orientation=Quaternion(w=0.0)))
+    bench.until(lambda: node.recent_reports())
+    assert "body_pose refused: orientation (0, 0, 0, 0) has norm 0" in node.recent_reports()[0]
+
+
+def test_the_executed_velocity_is_published_if_asked_for(bench):
+    node = bench.planner(publish_limited_velocity=True)
+    executed = bench.listen(TwistMessage, "cmd_vel_out")
+    drive(bench, node, twist(5.0), lambda: executed and node.planner.state.value == "walking" and len(executed) > 60)
+    most = node.planner.maxima().vx
+    assert max(message.linear.x for message in executed) == pytest.approx(most, rel=0.02)
+
+
+def test_a_live_limit_holds_from_then_on(bench):
+    node = bench.planner()
+    assert node.set_parameters([Parameter("linear.x.max_velocity", value=0.03)])[0].successful
+    drive(bench, node, twist(0.1), lambda: node.output.last.twist.vx > 0.0299)
+    assert node.output.last.twist.vx == pytest.approx(0.03)
+    assert node.planner.maxima().vx == pytest.approx(0.03)
+
+
+def test_stamped_commands_are_followed_when_asked_for(bench):
+    node = bench.planner(enable_stamped_cmd_vel=True)
+    publisher = bench.publisher(TwistStamped, "cmd_vel")
+
+    def send():
+        stamp = bench.probe.get_clock().now().to_msg()
+        publisher.publish(messages.twist_stamped_message(messages.Twist(0.05, 0.0, 0.0), stamp))
+
+    bench.probe.create_timer(0.05, send)
+    bench.until(lambda: node.output.last and node.output.last.twist.vx > 0.04)
+    assert node.recent_reports() == []
+
+
+def test_a_stop_holds_against_a_stream_of_commands_until_a_zero_comes(bench):
+    node = bench.planner()
+    publisher = bench.publisher(TwistMessage, "cmd_vel")
+    command = [twist(0.08)]
+    timer = bench.probe.create_timer(0.05, lambda: publisher.publish(command[0]))
+    bench.until(lambda: node.output.last and node.output.last.twist.vx > 0.05)
+    assert bench.call(Trigger, "stop").success
+    bench.until(lambda: node.output.last.twist.is_zero and all(node.output.last.planted), 2.0)
+    bench.until(lambda: "ignored after a stop" in node.velocity.last_refusal)
+    assert node.output.last.twist == ZERO
+    command[0] = twist()
+    bench.until(lambda: not node.velocity.input._blocked)
+    command[0] = twist(0.08)
+    bench.until(lambda: node.output.last.twist.vx > 0.05)
+    bench.probe.destroy_timer(timer)
+
+
+def test_sitting_down_is_not_interrupted_by_a_stream_that_ends(bench):
+    node = bench.planner()
+    drive(bench, node, twist(0.08), lambda: node.planner.state.value == "walking")
+    assert bench.call(Trigger, "sit").success
+    bench.until(lambda: node.planner.state.value == "sitting", 8.0)
+
+
+def test_commands_before_standing_are_ignored_and_the_cure_is_said(bench):
+    node = bench.planner(False)
+    node.planner.measured(standing() + 0.3)
+    bench.publisher(TwistMessage, "cmd_vel").publish(twist(0.1))
+    bench.until(lambda: "call the service stand first" in node.last_report("not standing"))
+    refused = bench.call(Trigger, "stand")
+    assert refused.success
+
+
+def test_standing_up_without_a_known_pose_is_refused_with_the_cure(bench):
+    bench.planner(False)
+    answer = bench.call(Trigger, "stand")
+    assert not answer.success
+    assert "no joint_states" in answer.message
+
+
+def test_markers_show_feet_polygon_and_footholds(bench):
+    bench.planner(tf_frame_prefix="one/")
+    markers = bench.listen(MarkerArray, "foot_markers")
+    bench.until(lambda: markers and len(markers[-1].markers) == 3)
+    feet, polygon, homes = markers[-1].markers
+    assert {marker.header.frame_id for marker in markers[-1].markers} == {"one/base_link"}
+    assert len(feet.points) == len(feet.colors) == len(homes.points) == 6
+    assert len(polygon.points) == 7
+    assert homes.points[0].z == pytest.approx(-robot().walk.height)
+
+
+def test_diagnostics_tell_rate_source_and_last_refusal(bench):
+    node = bench.planner()
+    heard = bench.listen(DiagnosticArray, "/diagnostics")
+    bench.publisher(TwistMessage, "cmd_vel").publish(twist(math.nan))
+
+    def values():
+        status = next((m.status[0] for m in reversed(heard) if m.status[0].name == "/gait_planner"), None)
+        return {v.key: v.value for v in status.values} | {"": status.message} if status else {}
+
+    bench.until(lambda: "nan" in values().get("last refusal", "") and float(values()["loop Hz"]) > 35.0)
+    assert values()["command source"] == "/probe"
+    assert "linear.x is nan" in values()[""]
+    assert int(values()["overruns"]) >= 0
+    assert node.planner.state.value == "standing"
+
+
+def test_senses_are_listened_to_while_they_are_wanted_and_a_lost_one_is_said(bench):
+    node = bench.planner(adaptive_touch_down=True)
+    layout, sender = messages.FootLayout(robot()), bench.publisher(MultiDOFJointState, "foot_states")
+    zero = np.zeros((6, 3))
+
+    def sent(forces):
+        sender.publish(layout.message(zero, zero, np.array(forces), messages.time(1)))
+
+    sent([5.0, 5.0, 5.0, 5.0, 5.0, 0.0])
+    bench.until(lambda: node.planner.senses.touching == (True,) * 5 + (False,))
+    assert node.status()["foot_states"] == "used" and node.status()["imu/data"] == "off"
+    bench.until(lambda: any("foot_states is silent" in text for text in node.recent_reports()))
+    assert node.status()["foot_states"] == "silent" and node.planner.senses.touching is None
+    sent([math.nan] * 6)
+    bench.until(lambda: any("foot_states refused" in text for text in node.recent_reports()))
+    assert node.planner.senses.touching is None
+    node.set_parameters([Parameter("adaptive_touch_down", value=False), Parameter("imu_levelling", value=True)])
+    bench.until(lambda: sender.get_subscription_count() == 0)
+    imu = bench.publisher(Imu, "imu/data")
+    told = messages.Inertial((0.03, -0.05, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81))
+    imu.publish(messages.inertial_message(told, messages.time(1)))
+    bench.until(lambda: node.planner.senses.lean is not None)
+    assert node.planner.senses.lean == pytest.approx((0.03, -0.05), abs=1e-9)
+
+
+def test_no_tick_counts_more_than_two_periods(bench):
+    node = bench.planner(use_sim_time=True)
+    steps = []
+    original = node.planner.step
+    node.planner.step = lambda dt: steps.append(dt) or original(dt)
+    bench.tick_clock()
+    for jump in (STEP, STEP, 5.0, STEP):
+        count = len(steps)
+        bench.until(lambda n=count, j=jump: bench.tick_clock(j) or bench.executor.spin_once(0.05) or len(steps) > n)
+    assert max(steps) <= 2 * STEP + 1e-9

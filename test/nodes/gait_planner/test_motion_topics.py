@@ -1,0 +1,264 @@
+"""Motions over DDS: rehearsed between the ticks, played, replaced, cancelled, taken over."""
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import Pose
+from geometry_msgs.msg import Twist as TwistMessage
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
+from support.motion_bench import BREATH, NOD, Motions
+from support.ros_bench import Stream, assert_sound, robot, standing, twist
+
+from hexapod_control.config.motions.motion_library import known_motions
+from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.ros import messages
+from hexapod_control.ros.qos import LATCHED
+
+
+@pytest.fixture
+def motions(bench, tmp_path):
+    return Motions(bench, tmp_path)
+
+
+def still(node):
+    last = node.output.last
+    return last.twist.is_zero and all(last.planted) and not last.joint_velocity.any()
+
+
+def test_a_shipped_motion_is_rehearsed_and_then_reaches_the_servos_from_start_to_end(bench, tmp_path):
+    bench.driver(standing())
+    bench.add(InverseKinematics())
+    motions = Motions(bench, tmp_path)
+    rows = bench.listen(JointState, "joint_targets")
+    bench.until(lambda: rows)
+    motions.play("wave")
+    motions.until("wave done 100", 20.0)
+    bench.until(lambda: motions.states[-1].data == "standing")
+    words = [message.data.split() for message in motions.said if message.data.startswith("wave ")]
+    assert words[0] == ["wave", "rehearse", "0"]
+    percents = [int(word[2]) for word in words if word[1] not in ("rehearse", "done")]
+    assert percents == sorted(percents)
+    assert percents[-1] > 90
+    assert {"pose", "leg"} <= {word[1] for word in words}
+    assert [state.data for state in motions.states][-2:] == ["moving", "standing"]
+    assert_sound(rows)
+    layout, leg = messages.JointLayout(robot()), robot().leg_names.index("left_front")
+    heights = [forward(robot(), layout.joints(row))[leg, 2] for row in rows]
+    assert max(heights) > heights[0] + 0.09, "the leg that waves is well above the ground"
+
+
+def test_all_shipped_motions_are_listed_for_latecomers(bench):
+    bench.planner()
+    heard = bench.listen(String, "motions", LATCHED)
+    bench.until(lambda: heard, 1.0)
+    assert tuple(heard[-1].data.split(",")) == known_motions()
+    assert {"wave", "pack", "unpack"} <= set(known_motions())
+
+
+def test_a_rehearsal_takes_its_time_between_the_ticks_and_keeps_none_of_them_waiting(bench, motions):
+    rows = bench.listen(MultiDOFJointState, "foot_targets")
+    bench.until(lambda: rows)
+    shares = []
+    original = motions.node.motions.rehearse
+    motions.node.motions.rehearse = lambda seconds: shares.append(seconds) or original(seconds)
+    motions.play(motions.write("long", "  - walk: {x: 0.05, duration: 30}\n"))
+    bench.until(lambda: motions.node.motions.busy)
+    start = len(rows)
+    motions.until("long walk", 30.0)
+    assert len(rows) - start > 10, "rows go out while a motion is rehearsed"
+    assert max(shares) < 1.0 / motions.node.settings.control_rate
+    assert bench.call(Trigger, "cancel_motion").success
+
+
+def test_a_motion_that_was_rehearsed_begins_at_once_the_next_time(bench, motions):
+    path = motions.write("nod", NOD)
+    for _ in range(2):
+        motions.said.clear()
+        motions.play(path)
+        motions.until("nod done 100")
+        bench.until(lambda: motions.said[-1].data.startswith("none"))
+    assert not motions.heard("nod rehearse")
+    motions.said.clear()
+    motions.write("nod", BREATH)
+    motions.play(path)
+    motions.until("nod rehearse")
+
+
+def test_one_next_motion_waits_and_a_newer_one_replaces_it(bench, motions):
+    first, second, third = (motions.write(name, NOD) for name in ("first", "second", "third"))
+    motions.play(first)
+    motions.until("first pose")
+    motions.play(second)
+    bench.until(lambda: motions.node.player.waiting == "second")
+    motions.play(third)
+    motions.until("third done 100", 8.0)
+    assert motions.names() == ["first", "third"]
+    assert motions.heard("first done 100")
+
+
+def test_an_empty_name_ends_a_loop_with_its_cycle(bench, motions):
+    motions.play(motions.write("breathe", BREATH, loops=0))
+    motions.until("breathe pose 90")
+    bench.until(lambda: motions.said[-1].data.startswith("breathe pose 1"), what="second pass")
+    motions.play("")
+    motions.until("breathe done 100")
+    achieved = bench.listen(Pose, "body_pose_achieved", LATCHED)
+    bench.until(lambda: achieved and messages.body_pose(achieved[-1]).z == pytest.approx(0.0, abs=1e-6))
+
+
+def test_cancelling_brings_the_feet_down_and_says_so(bench, motions):
+    motions.play("wave")
+    bench.until(lambda: motions.node.output.last.planted.count(False) == 1, 10.0, "a leg in the air")
+    assert bench.call(Trigger, "cancel_motion").success
+    motions.until("wave cancelled")
+    bench.until(lambda: still(motions.node), 5.0)
+    again = bench.call(Trigger, "cancel_motion")
+    assert (again.success, again.message) == (False, "no motion is played")
+
+
+def test_what_cannot_be_done_is_refused_with_file_line_and_time_before_anything_moves(bench, motions):
+    rows = bench.listen(MultiDOFJointState, "foot_targets")
+    diagnostics = bench.listen(DiagnosticArray, "/diagnostics", QoSProfile(depth=50))
+    bench.until(lambda: rows)
+    steps = "  - wait: {duration: 0.5}\n  - leg: {name: left_front, x: 0.2, out: 0.3, z: 0.05}\n"
+    motions.play(motions.write("reach", steps))
+    motions.until("reach refused 0 ")
+    reason = next(m.data for m in motions.said if " refused " in m.data)
+    assert "reach.yaml:5: leg: " in reason
+    assert "s after the start)" in reason
+    assert float(reason.rsplit("(", 1)[1].split()[0]) >= 0.5
+    assert motions.node.last_report("motion") in [f"motion reach refused: {reason.split(' ', 3)[3]}"]
+    bench.until(lambda: any("reach.yaml:5" in message.status[0].message for message in diagnostics))
+    layout = messages.FootLayout(robot())
+    assert np.ptp([layout.feet(row).positions for row in rows], axis=0).max() < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "reason"),
+    [("moonwalk", "moonwalk", "moonwalk"), ("/nowhere/at_all.yaml", "at_all", "at_all.yaml")],
+)
+def test_a_motion_that_is_not_there_is_refused_by_name(motions, text, name, reason):
+    motions.play(text)
+    motions.until(f"{name} refused 0 ")
+    assert reason in motions.node.last_report("motion").split("refused: ")[1]
+
+
+def test_a_motion_is_refused_while_the_pose_is_unknown(bench):
+    bench.planner(False)
+    answer = bench.call(Trigger, "pack")
+    assert not answer.success
+    assert "no joint_states" in answer.message
+
+
+def test_a_velocity_takes_over_from_a_motion_and_a_zero_does_not(bench, motions):
+    velocity = bench.publisher(TwistMessage, "cmd_vel")
+    motions.play(motions.write("breathe", BREATH, loops=0))
+    motions.until("breathe pose")
+    timer = bench.probe.create_timer(0.05, lambda: velocity.publish(twist()))
+    motions.said.clear()
+    motions.until("breathe pose 80")
+    bench.until(lambda: motions.said[-1].data.startswith("breathe pose 1"), what="the next pass")
+    bench.probe.destroy_timer(timer)
+    stream = Stream(bench, lambda: twist(0.06))
+    bench.until(lambda: motions.node.output.last.twist.vx > 0.05)
+    assert motions.heard("breathe cancelled")
+    assert not motions.node.motions.busy
+    stream.stop()
+
+
+def test_a_velocity_that_runs_out_does_not_disturb_a_motion(bench, tmp_path):
+    motions = Motions(bench, tmp_path, cmd_vel_timeout=10.0)
+    velocity = motions.node.velocity
+    steps = "  - leg: {name: left_front, z: 0.06}\n  - wait: {duration: 3}\n  - leg: {name: left_front, z: 0}\n"
+    bench.publisher(TwistMessage, "cmd_vel").publish(twist(0.05))
+    bench.until(lambda: not velocity.input.twist.is_zero)
+    motions.play(motions.write("lift", steps))
+    motions.until("lift wait", 8.0)
+    velocity.input._until = 0.0  # now
+    bench.until(lambda: motions.node.last_report("cmd_vel timeout"))
+    rows = bench.listen(MultiDOFJointState, "foot_targets")
+    bench.until(lambda: len(rows) > 75)
+    leg = messages.FootLayout(robot()).names.index("left_front_foot")
+    assert rows[-1].wrench[leg].force.z == 0.0, "the leg is still in the air"
+    motions.until("lift done 100", 10.0)
+
+
+def test_a_velocity_ends_a_move_of_all_feet_and_is_followed(bench, motions):
+    motions.play(motions.write("up", "  - feet: {offsets: {all: [0, 0, -0.02]}, duration: 4}\n"))
+    bench.until(lambda: motions.node.planner.row_moves and motions.node.player.progress > 0.3)
+    stream = Stream(bench, lambda: twist(0.05))
+    bench.until(lambda: motions.node.output.last.twist.vx > 0.04)
+    stream.stop()
+
+
+@pytest.mark.parametrize("wish", ["stand", "sit", "stop", "body_pose", "gait", "foot_command"])
+def test_every_other_wish_ends_a_motion_first(bench, motions, wish):
+    motions.play(motions.write("breathe", BREATH, loops=0))
+    motions.until("breathe pose")
+    if wish in ("stand", "sit", "stop"):
+        assert bench.call(Trigger, wish).success
+    else:
+        kind, message = {
+            "body_pose": (Pose, messages.body_pose_message(messages.BodyPose(z=0.02))),
+            "gait": (String, String(data="wave")),
+            "foot_command": (MultiDOFJointState, MultiDOFJointState()),
+        }[wish]
+        bench.publisher(kind, wish).publish(message)
+    motions.until("breathe cancelled")
+    after = {"sit": "sitting"}.get(wish, "standing")
+    bench.until(lambda: motions.node.player.gait_state.value == after, 8.0)
+    if wish == "body_pose":
+        bench.until(lambda: motions.node.output.last.pose.z == pytest.approx(0.02, abs=1e-6))
+    if wish == "gait":
+        bench.until(lambda: motions.node.planner.gait_active == "wave")
+
+
+def test_packing_and_unpacking_are_services_and_standing_up_interrupts_a_fold(bench, motions):
+    assert bench.call(Trigger, "pack").success
+    motions.until("pack done 100", 15.0)
+    bench.until(lambda: motions.node.planner.state.value == "sitting")
+    assert bench.call(Trigger, "unpack").success
+    motions.until("unpack done 100", 15.0)
+    assert motions.node.planner.state.value == "standing"
+    assert bench.call(Trigger, "pack").success
+    bench.until(lambda: motions.node.planner.row_moves, 10.0, "folding")
+    assert bench.call(Trigger, "stand").success
+    bench.until(lambda: motions.node.planner.state.value == "standing", 10.0)
+    assert motions.heard("pack cancelled")
+
+
+def test_an_emergency_stop_ends_a_motion_for_good(bench, tmp_path):
+    bench.add(InverseKinematics())
+    bench.driver(standing())
+    motions = Motions(bench, tmp_path)
+    motions.play("wave")
+    bench.until(lambda: not all(motions.node.output.last.planted), 10.0, "a leg in the air")
+    assert bench.call(SetBool, "estop", SetBool.Request(data=True)).success
+    motions.until("wave cancelled")
+    assert motions.node.planner.state.value == "unknown"
+    assert not motions.node.motions.busy
+    motions.said.clear()
+    assert bench.call(SetBool, "estop", SetBool.Request(data=False)).success
+    for service in ("reset_fault", "arm"):
+        assert bench.call(Trigger, service).success
+    bench.until(lambda: motions.node.planner.state.value not in ("unknown", "rising"), 8.0)
+    assert bench.call(Trigger, "stand").success
+    bench.until(lambda: motions.states[-1].data == "standing", 8.0)
+    assert not motions.heard("wave pose")
+    assert not motions.heard("wave leg")
+
+
+def test_step_height_and_tempo_set_during_a_motion_hold_after_it(bench, motions):
+    motions.play(motions.write("steps", "  - walk: {lift: 0.5, tempo: 1.5, duration: 1.0}\n"))
+    motions.until("steps walk")
+    changes = [Parameter("lift_scale", value=0.7), Parameter("swing_time_scale", value=1.2)]
+    assert all(result.successful for result in motions.node.set_parameters(changes))
+    assert motions.node.planner.style.tempo == 1.5
+    motions.until("steps done 100")
+    assert motions.node.planner.style.lift == pytest.approx(0.7)
+    assert motions.node.planner.style.tempo == pytest.approx(1.2)

@@ -1,0 +1,75 @@
+"""What counts as a velocity command: finite, timely, in order; without ROS."""
+
+import math
+
+import pytest
+
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.nodes.gait_planner.velocity_filter import VelocityFilter
+
+TIMEOUT = 0.5  # [s]
+STILL = (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("field", range(6))
+def test_a_number_that_is_not_finite_is_refused_and_does_not_refresh_the_timer(bad, field):
+    command = VelocityFilter(TIMEOUT)
+    assert command.offer(Twist(0.1, 0.0, 0.0), STILL, None, 0.0, 0.0).accepted
+    values = [0.1] * 6
+    values[field] = bad
+    verdict = command.offer(Twist(*values[:3]), tuple(values[3:]), None, 0.0, 0.4)
+    assert not verdict.accepted
+    assert f"is {bad}: refused" in verdict.text
+    assert not command.expired(0.49)
+    assert command.expired(0.51)
+
+
+@pytest.mark.parametrize("value", [1e308, -1e308, 5e-324, 1e-310])
+def test_finite_extremes_are_accepted_at_a_size_that_can_be_squared(value):
+    command = VelocityFilter(TIMEOUT)
+    assert command.offer(Twist(value, value, 0.0), STILL, None, 0.0, 0.0).accepted
+    assert max(map(abs, command.twist)) <= 100.0
+    assert command.twist.vx == command.twist.vy
+
+
+@pytest.mark.parametrize(
+    ("stamp", "accepted", "says"),
+    [
+        (90.0, False, "10 s old"),
+        (99.4, False, "0.6 s old"),
+        (99.6, True, ""),
+        (100.15, True, ""),
+        (100.3, False, "0.3 s in the future"),
+        (3700.0, False, "3.6e+03 s in the future"),
+        (0.0, True, "the stamp is zero"),
+    ],
+)
+def test_stamps_are_held_against_the_clock(stamp, accepted, says):
+    verdict = VelocityFilter(TIMEOUT).offer(Twist(0.1, 0.0, 0.0), STILL, stamp, 100.0, 5.0)
+    assert verdict.accepted is accepted
+    assert says in verdict.text
+
+
+def test_the_age_of_a_stamp_counts_against_the_timeout():
+    command = VelocityFilter(TIMEOUT)
+    assert command.offer(Twist(0.1, 0.0, 0.0), STILL, 99.7, 100.0, 5.0).accepted
+    assert not command.expired(5.19)
+    assert command.expired(5.21)
+
+
+def test_of_commands_out_of_order_the_newest_counts():
+    command = VelocityFilter(TIMEOUT)
+    assert command.offer(Twist(0.1, 0.0, 0.0), STILL, 100.0, 100.0, 5.0).accepted
+    assert not command.offer(Twist(0.2, 0.0, 0.0), STILL, 99.9, 100.0, 5.0).accepted
+    assert command.offer(Twist(0.3, 0.0, 0.0), STILL, 100.0, 100.0, 5.0).accepted
+    assert command.twist.vx == 0.3
+
+
+@pytest.mark.parametrize("jump", [-100.0, 1000.0])
+def test_a_jump_of_the_clock_locks_nobody_out(jump):
+    command = VelocityFilter(TIMEOUT)
+    for tick in range(10):
+        now = 1000.0 + 0.05 * tick + (jump if tick >= 5 else 0.0)
+        assert command.offer(Twist(0.1, 0.0, 0.0), STILL, now, now, 0.05 * tick).accepted
+        assert not command.expired(0.05 * tick + 0.04)

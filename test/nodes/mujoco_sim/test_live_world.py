@@ -1,0 +1,80 @@
+"""The simulated world changed while the robot is in it: pushes, friction, load, another ground."""
+
+import math
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import Vector3, Wrench
+from rclpy.parameter import Parameter
+from support.simulator_rig import ON, Rig
+
+pytestmark = pytest.mark.physics
+
+
+@pytest.fixture
+def rig(bench):
+    rig = Rig(bench)
+    rig.stand()
+    return rig
+
+
+def change(rig, **values):
+    [result] = [rig.node.set_parameters_atomically([Parameter(name, value=value) for name, value in values.items()])]
+    return result
+
+
+def place(rig):
+    position = rig.truth[-1].pose.pose.position
+    return np.array([position.x, position.y, position.z])
+
+
+def test_a_push_moves_the_body_for_a_moment(rig):
+    push = rig.bench.publisher(Wrench, "mujoco_sim/push")
+    count = len(rig.truth)
+    push.publish(Wrench(force=Vector3(y=30.0)))
+    rig.wait(15)
+    assert max(message.twist.twist.linear.y for message in rig.truth[count:]) > 0.02
+    rig.wait(20)
+    assert not rig.node.world.simulation.data.xfrc_applied.any()
+    assert abs(rig.truth[-1].twist.twist.linear.y) < 0.02
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_push_that_is_not_finite_is_refused(rig, value):
+    push = rig.bench.publisher(Wrench, "mujoco_sim/push")
+    push.publish(Wrench(force=Vector3(x=value)))
+    rig.bench.until(lambda: "not finite" in rig.node.last_report("refused ~/push"))
+    assert np.isfinite(place(rig)).all()
+
+
+def test_friction_and_load_change_under_the_robot_as_it_stands(rig):
+    before, mass = place(rig), rig.node.world.simulation.model.body_mass.sum()
+    assert change(rig, friction=0.3, payload=1.0).successful
+    rig.wait(10)
+    model = rig.node.world.simulation.model
+    assert model.body_mass.sum() == pytest.approx(mass + 1.0)
+    assert set(model.geom_friction[:, 0]) == {0.3}
+    assert place(rig) == pytest.approx(before, abs=0.01)
+    assert rig.node.status()["friction"] == "0.3"
+
+
+def test_another_ground_starts_anew(rig):
+    rig.node.world.simulation.data.qpos[0] = 0.5
+    assert change(rig, world="bumps", seed=3).successful
+    rig.wait(5)
+    assert place(rig)[0] == pytest.approx(0.0, abs=0.02)
+    assert rig.node.world.simulation.model.nhfield == 1
+
+
+def test_a_bad_world_is_refused_and_the_old_one_stays(rig):
+    simulation = rig.node.world.simulation
+    for values in ({"world": "moon"}, {"friction": 0.0}, {"payload": math.nan}, {"timestep": 0.001}):
+        assert not change(rig, **values).successful
+    assert rig.node.world.simulation is simulation
+
+
+def test_torque_that_is_off_stays_off_in_another_world(rig):
+    assert rig.call("estop", ON).success
+    assert change(rig, payload=0.5).successful
+    rig.wait(10)
+    assert not np.any(rig.states[-1].effort)

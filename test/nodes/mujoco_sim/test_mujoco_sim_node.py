@@ -1,0 +1,246 @@
+"""mujoco_sim on real DDS: what a driver node says and obeys, and what only a simulator can."""
+
+import math
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
+from support.ros_bench import overrides, robot, standing
+from support.simulator_rig import MANY, OFF, ON, Rig
+
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.core import names
+from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
+from hexapod_control.ros.parameters import ParameterError
+from hexapod_control.sim.rendering.state_recording import KEYS
+from hexapod_control.sim.start_poses import sitting
+
+pytestmark = pytest.mark.physics
+
+SPEED = max(joint.no_load_speed for leg in robot().legs for joint in leg.joints)
+
+
+@pytest.fixture
+def rig(bench):
+    return Rig(bench)
+
+
+def seconds(message):
+    stamp = message.header.stamp if hasattr(message, "header") else message.clock
+    return stamp.sec + 1e-9 * stamp.nanosec
+
+
+def rate(heard):
+    return (len(heard) - 1) / (seconds(heard[-1]) - seconds(heard[0]))
+
+
+def test_at_rest_it_says_everything_at_its_rate(bench):
+    imu = bench.listen(Imu, "imu/data", MANY)
+    feet = bench.listen(MultiDOFJointState, "foot_states", MANY)
+    rig = Rig(bench)
+    rig.wait(50)
+    assert rate(rig.states) == pytest.approx(50.0, rel=0.1)
+    assert rate(feet) == pytest.approx(50.0, rel=0.1)
+    assert rate(rig.truth) == pytest.approx(50.0, rel=0.1)
+    assert rate(imu) == pytest.approx(100.0, rel=0.1)
+
+
+def test_joint_states_have_all_joints_with_position_velocity_and_effort(rig):
+    rig.wait(5)
+    state = rig.states[-1]
+    assert state.name == list(names.joint_names(robot().leg_names))
+    assert len(state.position) == len(state.velocity) == len(state.effort) == 18
+    assert rig.joints == pytest.approx(sitting(robot()), abs=0.05)
+    assert np.abs(state.velocity).max() < 0.1
+
+
+def test_the_imu_feels_gravity_in_its_own_frame(bench):
+    imu = bench.listen(Imu, "imu/data", MANY)
+    rig = Rig(bench)
+    rig.wait(10)
+    message = imu[-1]
+    assert message.header.frame_id == "imu_link"
+    assert message.linear_acceleration.z == pytest.approx(9.81, abs=0.05)
+    assert message.orientation.w == pytest.approx(1.0, abs=1e-3)
+    assert message.orientation_covariance[0] > 0.0
+
+
+def test_standing_feet_carry_the_weight_of_the_robot(bench):
+    feet = bench.listen(MultiDOFJointState, "foot_states", MANY)
+    rig = Rig(bench)
+    rig.stand()
+    assert feet[-1].joint_names == [names.foot_name(leg) for leg in robot().leg_names]
+    assert feet[-1].header.frame_id == "base_link"
+    assert sum(w.force.z for w in feet[-1].wrench) == pytest.approx(9.81 * robot().mass, rel=0.05)
+    assert min(w.force.z for w in feet[-1].wrench) > 0.5
+    assert feet[-1].transforms[0].translation.z == pytest.approx(-0.09, abs=0.01)
+    assert rig.height == pytest.approx(robot().walk.height, abs=0.005)
+
+
+def test_the_truth_is_base_link_in_the_world(rig):
+    assert rig.truth[-1].header.frame_id == "world"
+    assert rig.truth[-1].child_frame_id == "base_link"
+    assert rig.height == pytest.approx(robot().body.size[2] / 2, abs=0.005)
+
+
+def test_a_jump_of_the_targets_moves_no_joint_faster_than_it_can(rig):
+    rig.stand()
+    rig.wait(10)
+    before = rig.joints
+    seen = len(rig.states)
+    rig.send(before + 1.0)
+    rig.wait(20)
+    positions = np.array([rig.layout.joints(state) for state in rig.states[seen:]])
+    times = np.array([seconds(state) for state in rig.states[seen:]])
+    assert (np.abs(np.diff(positions, axis=0)).max(axis=(1, 2)) / np.diff(times)).max() <= 1.1 * SPEED
+
+
+def test_the_emergency_stop_cuts_the_torque_and_latches(rig):
+    rig.stand()
+    assert rig.call("estop", ON).success
+    rig.stand()
+    assert rig.height < robot().walk.height - 0.01
+    assert not np.any(rig.states[-1].effort)
+    assert "latched" in rig.call("arm").message
+    assert not rig.call("reset_fault").success
+    assert rig.call("estop", OFF).success
+    rig.wait(5)
+    assert not np.any(rig.states[-1].effort)
+    assert not rig.call("arm").success
+    assert rig.call("reset_fault").success
+    assert rig.call("arm").success
+    rig.stand()
+    assert rig.height == pytest.approx(robot().walk.height, abs=0.005)
+
+
+def test_after_disarm_and_arm_the_robot_stays_where_it_lies_until_targets_come(rig):
+    rig.stand()
+    assert rig.call("disarm").success
+    rig.wait(50)
+    lying = rig.joints
+    assert rig.height < robot().walk.height - 0.01
+    assert rig.call("arm").success
+    rig.wait(50)
+    assert np.abs(rig.joints - lying).max() < 0.1
+
+
+def test_paused_the_world_stands_still_and_goes_on_without_catching_up(rig):
+    rig.wait(5)
+    assert rig.call("mujoco_sim/set_pause", ON).success
+    count, time = len(rig.truth), rig.node.world.simulation.time
+    for _ in range(20):
+        rig.bench.executor.spin_once(timeout_sec=0.02)
+    assert rig.node.world.simulation.time == time
+    assert len(rig.truth) <= count + 1  # one may have been on the way
+    assert rig.call("mujoco_sim/set_pause", OFF).success
+    resumed = rig.node.world.simulation.time
+    rig.wait(1)
+    assert rig.node.world.simulation.time - resumed < 0.2
+    assert resumed - time < 0.1
+
+
+def test_a_step_is_one_period_and_only_while_paused(rig):
+    assert not rig.call("mujoco_sim/step_simulation").success
+    rig.call("mujoco_sim/set_pause", ON)
+    before, count = rig.node.world.simulation.time, len(rig.truth)
+    for _ in range(3):
+        assert rig.call("mujoco_sim/step_simulation").success
+    assert rig.node.world.simulation.time - before == pytest.approx(0.03, abs=0.0021)
+    rig.bench.until(lambda: len(rig.truth) >= count + 3)
+
+
+def test_reset_world_puts_the_robot_back_to_the_origin(rig):
+    rig.stand()
+    rig.node.world.simulation.data.qpos[0] = 0.5
+    rig.wait(3)
+    assert rig.truth[-1].pose.pose.position.x > 0.4
+    assert rig.call("mujoco_sim/reset_world").success
+    rig.wait(10)
+    assert rig.truth[-1].pose.pose.position.x == pytest.approx(0.0, abs=1e-3)
+    assert rig.height < 0.04
+
+
+def test_with_publish_clock_all_stamps_are_simulated_time_which_only_goes_on(bench):
+    clock = bench.listen(Clock, "/clock", MANY)
+    rig = Rig(bench, publish_clock=True)
+    rig.wait(10)
+    rig.call("mujoco_sim/reset_world")
+    rig.wait(10)
+    steps = np.diff([seconds(message) for message in clock])
+    assert steps == pytest.approx(np.full(len(steps), 0.01), abs=1e-6)
+    assert {seconds(state) for state in rig.states} <= {seconds(message) for message in clock}
+
+
+def test_the_speed_factor_lets_simulated_time_run_faster(bench):
+    rig = Rig(bench, publish_clock=True, sim_speed_factor=3.0)
+    first = seconds(rig.states[-1])
+    took = bench.until(lambda: seconds(rig.states[-1]) - first >= 1.5)
+    assert 1.5 / took == pytest.approx(3.0, rel=0.3)
+
+
+def test_targets_that_stop_coming_while_moving_are_said_in_diagnostics(bench):
+    heard = bench.listen(DiagnosticArray, "/diagnostics", MANY)
+    rig = Rig(bench)
+    rig.send(sitting(robot()) + 0.1, np.full((6, 3), 0.5))
+    bench.until(lambda: any("no joint_targets for 0.2 s" in array.status[0].message for array in heard))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda message: message.name.pop(), "right_rear_tibia_joint missing"),
+        (lambda message: message.name.__setitem__(0, "tail_joint"), "'tail_joint' is unknown"),
+        (lambda message: message.position.__setitem__(4, math.nan), "is nan; send finite numbers"),
+    ],
+)
+def test_targets_that_cannot_be_used_are_refused_and_the_robot_holds(rig, change, sentence):
+    message = rig.layout.message(standing(), None, rig.node.get_clock().now().to_msg())
+    message = JointState(name=list(message.name), position=list(message.position))
+    change(message)
+    rig._targets.publish(message)
+    rig.bench.until(lambda: sentence in rig.node.last_report("refused joint_targets"))
+    rig.wait(10)
+    assert rig.joints == pytest.approx(sitting(robot()), abs=0.05)
+
+
+def test_an_exception_in_a_callback_is_said_and_the_robot_holds(rig, monkeypatch):
+    monkeypatch.setattr(rig.node.world.driver, "take", lambda *_: 1 / 0)
+    rig.send(standing())
+    rig.bench.until(lambda: "ZeroDivisionError" in rig.node.last_report("failed take_targets"))
+    rig.wait(10)
+    assert rig.joints == pytest.approx(sitting(robot()), abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "sentence"),
+    [
+        ({"world": "moon"}, ParameterError, "world must be one of flat, slope, blocks, bumps, obstacles"),
+        ({"payload": -1.0}, ParameterError, "payload must be in [0, 20] kg"),
+        ({"servo_model": "rocket"}, ParameterError, "servo model 'rocket' is unknown"),
+        ({"rate": math.nan}, ParameterError, "rate must be in [50, 500] Hz"),
+        ({"robot": "nobody"}, RobotFileError, "known: article, phantomx"),
+    ],
+)
+def test_parameters_that_cannot_be_used_are_refused_before_anything_runs(bench, parameters, error, sentence):
+    with pytest.raises(error, match=sentence.replace("[", r"\[")):
+        MujocoSim(parameter_overrides=overrides(**parameters))
+
+
+def test_the_record_has_the_states_of_the_run(bench, tmp_path):
+    path = tmp_path / "run.npz"
+    rig = Rig(bench, record=str(path), record_rate=20.0)
+    rig.wait(50)
+    rig.node.publish_final_state()
+    with np.load(path) as frames:
+        assert set(frames) == set(KEYS)
+        assert np.diff(frames["time"]) == pytest.approx(np.full(len(frames["time"]) - 1, 0.05), abs=0.02)
+        assert len(frames["time"]) >= 18
+
+
+def test_a_record_that_cannot_be_written_is_said(bench, tmp_path):
+    rig = Rig(bench, record=str(tmp_path / "missing" / "run.npz"))
+    rig.wait(5)
+    rig.node.publish_final_state()
+    assert "the record was not written" in rig.node.last_report("record")

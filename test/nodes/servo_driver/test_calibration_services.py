@@ -1,0 +1,268 @@
+"""The guided calibration through a running driver's services: same questions, same file, nothing while armed."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
+from support.calibration_bench import LEGS, Command, Mounted, Person, narrow_file
+from support.ros_bench import standing
+from support.wires import LATE, start
+
+from hexapod_control.config.robots.robot_file import load, resolve
+from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.ros.qos import LATCHED
+from hexapod_control.servos.settings.servo_section import servo_settings
+
+pytestmark = pytest.mark.process
+
+STEPS = "wiggle,rest,marks,verify"
+LONG = 30.0  # [s] for a process to start on a busy machine
+ALL = 90.0  # [s] for a whole calibration
+
+
+class FrontEnd:
+    """A driver's process on emulated servos, and what a front end of its calibration does."""
+
+    def __init__(self, bench, mounted, file, **parameters):
+        self.bench, self.mounted = bench, mounted
+        self.prompts = bench.listen(String, "servo_driver/calibration/prompt", LATCHED)
+        settings = mounted.settings
+        self.process = start(
+            "servo_driver",
+            robot=file,
+            protocol=settings.protocol,
+            port=settings.port,
+            reply_margin=LATE,
+            **{"calibration_pace": 50.0, "arm_on_start": "false", **parameters},
+        )
+        bench.until(lambda: self.prompts, LONG, "the driver's prompt")
+        self._text = bench.publisher(String, "servo_driver/calibration/answer")
+
+    @property
+    def prompt(self):
+        return json.loads(self.prompts[-1].data)
+
+    def call(self, name, kind=Trigger, request=None):
+        return self.bench.call(kind, name, request)
+
+    def calibration(self, name):
+        return self.call(f"servo_driver/calibration/{name}")
+
+    def asked(self, words="", after=0):
+        """The next question, which has these words in it."""
+
+        def there():
+            assert self.prompt["state"] not in ("ended", "saved"), self.prompt
+            return self.prompt["state"] == "asking" and self.prompt["number"] > after
+
+        self.bench.until(there, 20.0, "a question")
+        assert words in self.prompt["question"], self.prompt
+        return self.prompt["question"]
+
+    def answer(self, text):
+        """Answers as a front end does: Enter is a button, all else is typed."""
+        number = self.prompt["number"]
+        if text:
+            self._text.publish(String(data=text))
+        else:
+            assert self.calibration("accept").success
+        self.bench.until(lambda: self.prompt["number"] > number or self.prompt["state"] in ("saved", "ended"), 20.0)
+
+    def begin(self, steps=STEPS):
+        answer = self.calibration("start")
+        assert answer.success, answer.message
+        self.bench.until(lambda: "which steps?" in self.prompt.get("question", ""), 20.0, "the first question")
+        self.answer(steps)
+
+    def until_step(self, person, step):
+        """A person answers up to a step. Returns all prompts that were seen."""
+        seen = []
+        while self.prompt["step"] != step:
+            self.asked()
+            seen.append(self.prompt)
+            self.answer(person.answer(self.prompt["question"]))
+        return seen
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+        return self.process.communicate(timeout=20.0)
+
+
+@pytest.fixture
+def front_end(bench, tmp_path):
+    made = []
+
+    def make(protocol, file, **parameters):
+        mounted = Mounted(protocol, resolve(file), tmp_path / "bus")
+        made.append(mounted.pty.close)
+        front_end = FrontEnd(bench, mounted, file, **parameters)
+        made.append(front_end.end)
+        return front_end
+
+    yield make
+    for close in reversed(made):
+        close()
+
+
+@pytest.fixture
+def own(tmp_path):
+    return narrow_file(tmp_path / "mine.yaml")
+
+
+def person_for(mounted):
+    return Person(mounted, measure=() if mounted.smart else ("scale",))
+
+
+@pytest.mark.parametrize("protocol", ["feetech_st", "ssc32"])
+def test_answers_to_the_services_and_in_the_terminal_write_the_same_file(protocol, front_end, own, tmp_path):
+    before = own.read_text()
+    front = front_end(protocol, own)
+    mounted, bench = front.mounted, front.bench
+    if mounted.smart:
+        mounted.crooked[7] = np.radians(4.0)  # somebody holds a femur wrongly, and it is trimmed
+    assert front.prompt == {"state": "idle"}
+    front.begin()
+    seen = front.until_step(person_for(mounted), "save")
+    assert {prompt["step"] for prompt in seen} == {"wiggle", "rest", "marks", "verify"}
+    heights = {leg: abs(height) for leg, height in front.prompt["residuals_mm"].items()}
+    assert set(heights) == set(LEGS) and max(heights.values()) < 1.0  # after the trim
+    if mounted.smart:
+        before_trim = next(prompt for prompt in seen if "trim the femurs" in prompt["question"])["residuals_mm"]
+        assert abs(before_trim[LEGS[2]]) > 5.0 > 5.0 * max(abs(before_trim[leg]) for leg in LEGS if leg != LEGS[2])
+    assert not front.calibration("start").success
+    assert own.read_text() == before
+    assert front.calibration("save").success
+    bench.until(lambda: front.prompt["state"] == "saved", 10.0)
+    assert mounted.relaxed()
+    (backup,) = tmp_path.glob("mine.yaml.*.bak")
+    assert backup.read_text() == before and backup.name in front.prompt["said"][-1]
+    found = servo_settings(load(own))
+    assert max(mounted.errors(found.joints)) < np.radians(0.6)
+    assert "Traceback" not in "".join(front.end())
+
+    mounted.pty.close()
+    again = Mounted(protocol, own, tmp_path / "bus")
+    again.crooked.update(mounted.crooked)
+    try:
+        other = narrow_file(tmp_path / "terminal.yaml")
+        words = ["--robot", str(other), "--protocol", protocol, "--port", again.settings.port, "--steps", STEPS]
+        command = Command(person_for(again), *words)
+        assert command.run() == 0, command.text
+    finally:
+        again.pty.close()
+    assert own.read_text() == other.read_text()
+
+
+def test_what_was_saved_holds_for_the_driver_at_once(front_end, own):
+    front = front_end("feetech_st", own)
+    mounted = front.mounted
+    front.begin("wiggle,rest")
+    front.until_step(person_for(mounted), "save")
+    assert front.calibration("save").success
+    front.bench.until(lambda: front.prompt["state"] == "saved", 10.0)
+    mounted.put(dict(enumerate(standing().ravel().tolist())))
+    assert front.call("arm").success
+    front.bench.until(mounted.world.torques.all, 5.0)
+    raw = [joint.angle(mounted.world.positions[mounted.index(row)]) for row, joint in enumerate(mounted.joints)]
+    assert np.abs(np.array(raw) - standing().ravel()).max() < 0.01  # nothing has moved: it knows where the joints are
+    heights = forward(mounted.robot, np.reshape(raw, (-1, 3)))[:, 2]
+    assert np.ptp(heights) < 5e-3
+
+
+def test_a_robot_that_holds_is_not_calibrated_and_one_that_is_calibrated_is_not_armed(front_end, own):
+    front = front_end("feetech_st", own, arm_on_start="true")
+    world = front.mounted.world
+    front.bench.until(world.torques.all, 10.0, "armed")
+    answer = front.calibration("start")
+    assert not answer.success and "call disarm" in answer.message
+    assert world.torques.all() and front.prompt == {"state": "idle"}
+    assert front.call("disarm").success
+    front.begin()
+    front.asked("which joint")
+    answer = front.call("arm")
+    assert not answer.success and "a calibration is under way" in answer.message
+    assert not front.calibration("save").success
+    assert front.calibration("cancel").success
+    front.bench.until(lambda: front.prompt["state"] == "ended", 10.0)
+    assert front.call("arm").success
+
+
+def test_a_calibration_that_is_cancelled_leaves_the_file_and_takes_the_torque(front_end, own, tmp_path):
+    front = front_end("ssc32", own)
+    before = own.read_text()
+    for name in ("accept", "back", "save", "cancel"):
+        answer = front.calibration(name)
+        assert not answer.success and "call calibration/start" in answer.message
+    front.begin()
+    front.until_step(person_for(front.mounted), "rest")
+    assert front.mounted.world.torques.any()  # hobby servos are held while they are jogged
+    assert front.calibration("cancel").success
+    front.bench.until(lambda: front.prompt["state"] == "ended", 10.0)
+    assert front.prompt["said"] == ["nothing was saved: cancelled"]
+    assert front.mounted.relaxed()
+    assert own.read_text() == before and len(list(tmp_path.glob("mine.yaml*"))) == 1
+    front.begin()  # and again
+
+
+@pytest.mark.parametrize("how", ["estop", "unplug", "exit"])
+def test_whatever_takes_the_torque_ends_the_calibration_and_says_why(how, front_end, own):
+    front = front_end("ssc32", own)
+    before = own.read_text()
+    front.begin()
+    front.until_step(person_for(front.mounted), "rest")
+    if how == "estop":
+        assert front.call("estop", SetBool, SetBool.Request(data=True)).success
+        assert front.mounted.relaxed()
+    elif how == "unplug":
+        front.mounted.pty.hang_up()
+    else:
+        text = "".join(front.end())
+        assert front.process.returncode == 0 and "Traceback" not in text
+        assert front.mounted.relaxed() and own.read_text() == before
+        return
+    front.bench.until(lambda: front.prompt["state"] == "ended", 10.0)
+    told = front.prompt["said"][-1]
+    assert re.search("emergency stop" if how == "estop" else "port|gone|unplugged", told), told
+    assert own.read_text() == before
+
+
+def test_back_leads_to_the_question_before_and_forgets_what_was_answered(front_end, own):
+    front = front_end("feetech_st", own)
+    mounted, person = front.mounted, person_for(front.mounted)
+    front.begin("wiggle,rest")
+    first = front.asked("servo 1: which joint")
+    number = front.prompt["number"]
+    assert front.calibration("back").success  # there is none before
+    front.asked("servo 1: which joint", number)
+    assert any("this is where wiggle begins" in text for text in front.prompt["said"])
+    front.answer("lf coxa -" if "lf coxa +" in person.answer(first) else "lf coxa +")  # wrong
+    front.asked("servo 2", number + 1)
+    number = front.prompt["number"]
+    assert front.calibration("back").success
+    front.asked("servo 1", number)
+    seen = front.until_step(person, "rest")
+    assert not any("already" in text for prompt in seen for text in prompt["said"])
+    front.until_step(person, "save")
+    assert front.calibration("save").success
+    front.bench.until(lambda: front.prompt["state"] == "saved", 10.0)
+    assert max(mounted.errors(servo_settings(load(own)).joints)) < 0.005
+
+
+def test_steps_that_do_not_exist_are_asked_for_again(front_end, own):
+    front = front_end("feetech_st", own)
+    assert front.calibration("start").success
+    front.asked("which steps?")
+    front.answer("wiggle,rets")
+    front.asked("which steps?")
+    assert any("must be of wiggle, rest" in text for text in front.prompt["said"])
+    front.end()
+
+
+def test_a_robot_that_comes_with_the_package_is_not_written_to(front_end):
+    front = front_end("feetech_st", "phantomx")
+    answer = front.calibration("start")
+    assert not answer.success and "copy it first: cp " in answer.message

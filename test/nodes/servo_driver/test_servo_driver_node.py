@@ -1,0 +1,182 @@
+"""servo_driver as a node over an emulated bus: what the others hear of it, and what it makes the planner do."""
+
+import signal
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray
+from sensor_msgs.msg import BatteryState, JointState
+from std_msgs.msg import Bool
+from std_srvs.srv import SetBool, Trigger
+from support.ros_bench import Stream, assert_sound, overrides, standing, twist
+
+from hexapod_control.config.robots.robot_file import RobotFileError
+from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
+from hexapod_control.ros.parameters import ParameterError
+from hexapod_control.ros.qos import LATCHED
+
+
+def chain(bench, wire, **parameters):
+    """Planner, kinematics and driver on emulated servos, standing."""
+    driver, kinematics, planner = wire.driver(bench, **parameters), bench.add(InverseKinematics()), bench.planner(False)
+    bench.until(lambda: planner.planner.state is RobotState.SITTING)
+    assert bench.call(Trigger, "stand").success
+    bench.until(lambda: planner.planner.state is RobotState.STANDING, 12.0, "standing")
+    return driver, kinematics, planner
+
+
+def test_the_chain_stands_and_walks_on_emulated_servos(bench, wire):
+    wire = wire()
+    rows = bench.listen(JointState, "joint_targets")
+    driver, _, planner = chain(bench, wire)
+    Stream(bench, lambda: twist(0.08))
+    bench.until(lambda: planner.output.last.twist.vx > 0.07)
+    told = planner.output.last.row
+    bench.until(lambda: np.abs(planner.output.last.row - told).max() > 0.2)
+    assert np.abs(wire.world.angles() - planner.output.last.row).max() < 0.5
+    assert_sound(rows)
+    assert driver.status()["feedback"] == "measured"
+
+
+def test_battery_and_diagnostics_tell_what_the_bus_knows(bench, wire):
+    wire().driver(bench)
+    heard, batteries = bench.listen(DiagnosticArray, "/diagnostics"), bench.listen(BatteryState, "battery_state")
+    bench.until(lambda: batteries, 4.0)
+    assert batteries[-1].voltage == pytest.approx(11.1, abs=0.1)
+    bench.until(lambda: any(s.values and _values(s).get("loop Hz", "0.0") != "0.0" for m in heard for s in m.status))
+    values = _values(heard[-1].status[0])
+    assert values["feedback"] == "measured"
+    assert float(values["loop Hz"]) == pytest.approx(50.0, rel=0.15)
+    assert {"overruns", "misses", "bus errors", "voltage [V]", "temperatures [degC]", "loads"} <= set(values)
+
+
+def _values(status):
+    return {item.key: item.value for item in status.values}
+
+
+@pytest.mark.parametrize("let_go", ["disarm", "estop", "unplug"])
+def test_a_robot_that_was_let_go_is_lost_to_the_planner_until_it_is_armed_again(bench, wire, let_go):
+    wire = wire(start=standing())
+    driver, _, planner = wire.driver(bench), bench.add(InverseKinematics()), bench.planner(False)
+    bench.until(lambda: planner.planner.state is RobotState.STANDING, 8.0)
+    holds = bench.listen(Bool, "armed", LATCHED)
+    bench.until(lambda: holds and holds[-1].data)
+    if let_go == "disarm":
+        assert bench.call(Trigger, "disarm").success
+    elif let_go == "estop":
+        assert bench.call(SetBool, "estop", SetBool.Request(data=True)).success
+        assert bench.call(SetBool, "estop", SetBool.Request(data=False)).success
+        assert not bench.call(Trigger, "arm").success
+        assert bench.call(Trigger, "reset_fault").success
+    else:
+        wire.pty.hang_up()
+    bench.until(lambda: not holds[-1].data, 0.5, "armed is false")
+    bench.until(lambda: planner.planner.state is RobotState.UNKNOWN, 0.5, "the planner knows")
+    assert not bench.call(Trigger, "stand").success
+    wire.world.positions[1::3] += 100  # somebody moves the legs
+    if let_go == "unplug":
+        states = bench.listen(JointState, "joint_states")
+        wire.pty.come_back()
+        bench.until(lambda: driver.driver.snapshot.power.value == "off", 4.0)
+        bench.until(lambda: states)
+    assert planner.planner.state is RobotState.UNKNOWN
+    assert bench.call(Trigger, "arm").success
+    bench.until(lambda: planner.planner.state is not RobotState.UNKNOWN, 1.0)
+    bench.until(wire.world.torques.all, 1.0)
+
+
+def test_nothing_is_published_while_the_pose_is_unknown(bench, wire):
+    wire = wire("ssc32")
+    node = wire.driver(bench)
+    states, holds = bench.listen(JointState, "joint_states"), bench.listen(Bool, "armed", LATCHED)
+    planner = bench.planner(False)
+    bench.until(lambda: holds)
+    assert not holds[-1].data
+    assert "put the robot on its belly" in node.last_report("start")
+    assert not bench.call(Trigger, "stand").success
+    assert not states
+    assert bench.call(Trigger, "arm").success
+    bench.until(lambda: states)
+    bench.until(lambda: planner.planner.state is RobotState.SITTING)
+    assert node.status()["feedback"] == "estimated"
+
+
+def test_a_silent_servo_stops_the_walk_and_is_named(bench, wire):
+    wire = wire()
+    driver, _, planner = chain(bench, wire)
+    stream = Stream(bench, lambda: twist(0.08))
+    bench.until(lambda: planner.output.last.twist.vx > 0.07)
+    wire.world.unplug(4)
+    bench.until(lambda: planner.output.last.twist.is_zero, 0.5 + 0.6 + 0.5 + 0.5, "stop")
+    bench.until(lambda: all(planner.output.last.planted), 1.5)
+    bench.until(
+        lambda: any("left_middle_femur_joint (id 5) is silent" in text for text in driver.recent_reports()), 1.0
+    )
+    stream.stop()
+
+
+def test_a_hot_servo_makes_the_robot_sit_and_then_the_torque_goes(bench, wire):
+    wire = wire()
+    driver, _, planner = chain(bench, wire)
+    wire.world.temperatures[4] = 80.0
+    bench.until(lambda: planner.planner.state in (RobotState.SINKING, RobotState.SITTING), 3.0, "sitting down")
+    bench.until(lambda: not wire.world.torques.any(), 8.0, "torque off")
+    assert any("80 degC of 70" in text for text in driver.recent_reports(within=10.0))
+    bench.until(lambda: planner.planner.state is RobotState.UNKNOWN, 1.0)
+
+
+def test_a_driver_that_is_started_again_ramps_from_where_the_servos_are(bench, wire):
+    wire = wire()
+    driver, _, planner = chain(bench, wire)
+    driver.driver.close(False)
+    bench.remove(driver)
+    told = len(wire.world.told)
+    wire.driver(bench)
+    bench.until(lambda: len(wire.world.told) > told + 18 * 60, 5.0)
+    assert planner.planner.state is RobotState.STANDING
+    last = {}
+    for _, index, goal, where, _ in wire.world.told[told:]:
+        assert abs(goal - last.setdefault(index, where)) < 0.02
+        last[index] = goal
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"protocol": "feetech_stt", "port": "/dev/null"}, "did you mean feetech_st?"),
+        ({"protocol": "feetech_st"}, "servos.port: is missing"),
+        ({"protocol": "feetech_st", "port": "/dev/none"}, "there is no such port"),
+    ],
+)
+def test_servos_that_cannot_be_reached_are_refused_with_a_cure(bench, parameters, words):
+    with pytest.raises((ParameterError, RobotFileError), match=words.replace("?", r"\?")):
+        ServoDriver(parameter_overrides=overrides(**parameters))
+
+
+@pytest.mark.process
+def test_the_process_refuses_missing_servos_with_exit_code_2_before_any_torque(wire):
+    wire = wire()
+    wire.world.unplug(4, 5)
+    process = wire.process()
+    _, errors = process.communicate(timeout=30.0)
+    assert process.returncode == 2
+    assert "left_middle_femur_joint (id 5), left_middle_tibia_joint (id 6)" in errors
+    assert errors.count("\n") == 1
+    assert not wire.world.torques.any()
+
+
+@pytest.mark.process
+def test_a_process_that_is_asked_to_end_takes_the_torque_with_it(bench, wire):
+    wire = wire()
+    process = wire.process()
+    try:
+        bench.until(wire.world.torques.all, 20.0)
+        process.send_signal(signal.SIGTERM)
+        bench.until(lambda: not wire.world.torques.any(), 10.0)
+        _, errors = process.communicate(timeout=10.0)
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    assert "Traceback" not in errors

@@ -1,0 +1,227 @@
+"""gamepad with the kernel's side played by the test: the state, the removal, and what teleop makes of it."""
+
+import builtins
+import errno
+from types import SimpleNamespace
+
+import pytest
+from geometry_msgs.msg import Twist as TwistMessage
+from sensor_msgs.msg import Joy
+from support.ros_bench import overrides
+from support.teleop_bench import L1, STOP, Robot, speeds, teleop
+
+from hexapod_control.core.steering.gamepad_map import GamepadState
+from hexapod_control.nodes.gamepad import gamepad
+from hexapod_control.nodes.gamepad.evdev_gamepad import (
+    EV_ABS,
+    EV_KEY,
+    EV_SYN,
+    SYN_DROPPED,
+    EvdevGamepad,
+    GamepadLost,
+)
+from hexapod_control.nodes.gamepad.gamepad import GamepadNode
+from hexapod_control.ros.parameters import ParameterError
+
+KEYS = [0x130, 0x131, 0x133, 0x134, 0x136, 0x137, 0x13A, 0x13B, 0x13C, 0x13D, 0x13E]
+STICK, TRIGGER, HAT = (-32768, 32767), (0, 255), (-1, 1)
+XBOX = {0: STICK, 1: STICK, 2: TRIGGER, 3: STICK, 4: STICK, 5: TRIGGER, 0x10: HAT, 0x11: HAT}
+GENERIC = {0: TRIGGER, 1: TRIGGER, 2: TRIGGER, 5: TRIGGER, 0x10: HAT, 0x11: HAT}
+BLUETOOTH = {0: STICK, 1: STICK, 2: STICK, 5: STICK, 9: TRIGGER, 10: TRIGGER}
+
+
+class Device:
+    """As evdev.InputDevice."""
+
+    def __init__(self, axes=XBOX, keys=KEYS, vendor=0x045E, name="Test Pad"):
+        self.name, self.info = name, SimpleNamespace(vendor=vendor)
+        self.axes, self.keys = axes, keys
+        self.values = {
+            code: (low + high + 1) // 2 if high > 1 and low < 0 else low for code, (low, high) in axes.items()
+        }
+        self.values |= {code: 0 for code, ends in axes.items() if ends == HAT}
+        if axes is GENERIC:
+            self.values |= dict.fromkeys((0, 1, 2, 5), 128)
+        self.pressed, self.events = set(), []
+        self.gone = self.closed = False
+
+    def capabilities(self):
+        ranges = [(code, SimpleNamespace(min=low, max=high)) for code, (low, high) in self.axes.items()]
+        return {EV_ABS: ranges, EV_KEY: self.keys}
+
+    def absinfo(self, axis):
+        self._check()
+        return SimpleNamespace(value=self.values[axis])
+
+    def active_keys(self):
+        self._check()
+        return list(self.pressed)
+
+    def read(self):
+        self._check()
+        if not self.events:
+            raise BlockingIOError
+        events, self.events = self.events, []
+        return iter(events)
+
+    def close(self):
+        self.closed = True
+
+    def _check(self):
+        if self.gone:
+            raise OSError(errno.ENODEV, "No such device")
+
+    def event(self, kind, code, value):
+        self.events.append(SimpleNamespace(type=kind, code=code, value=value))
+        if kind == EV_ABS:
+            self.values[code] = value
+        elif kind == EV_KEY:
+            (self.pressed.add if value else self.pressed.discard)(code)
+
+
+def after(device, *events):
+    pad = EvdevGamepad(device, 0.05)
+    for event in events:
+        device.event(*event)
+    pad.read()
+    return pad.pad
+
+
+def test_at_rest_everything_is_zero():
+    for axes in (XBOX, GENERIC, BLUETOOTH):
+        pad = after(Device(axes))
+        assert pad == GamepadState([0.0] * 6, [0] * 21)
+
+
+def test_sticks_are_positive_to_the_left_and_forward_and_triggers_negative():
+    pad = after(Device(), *((EV_ABS, code, STICK[0]) for code in (0, 1, 3, 4)), (EV_ABS, 2, 255), (EV_ABS, 5, 255))
+    assert pad.axes == pytest.approx([1.0, 1.0, 1.0, 1.0, -1.0, -1.0], abs=1e-4)
+    pad = after(Device(), *((EV_ABS, code, STICK[1]) for code in (0, 1, 3, 4)))
+    assert pad.axes[:4] == pytest.approx([-1.0] * 4, abs=1e-4)
+
+
+def test_sticks_grow_from_zero_at_the_edge_of_their_rest():
+    def value(x):
+        return after(Device(), (EV_ABS, 0, round(x * 32767))).axes[0]
+
+    assert value(-0.049) == 0.0
+    assert value(-0.06) == pytest.approx(0.01 / 0.95, abs=1e-3)
+    values = [value(-k / 50) for k in range(-50, 51)]
+    assert values == sorted(values)
+
+
+@pytest.mark.parametrize(("axes", "right"), [(XBOX, (3, 4)), (GENERIC, (2, 5)), (BLUETOOTH, (2, 5))])
+def test_the_right_stick_is_found_whichever_axes_it_has(axes, right):
+    low = axes[right[0]][0]
+    pad = after(Device(axes), *((EV_ABS, code, low) for code in right))
+    assert pad.axes[2:4] == pytest.approx([1.0, 1.0])
+
+
+def test_triggers_are_found_as_other_axes_or_as_buttons():
+    assert after(Device(BLUETOOTH), (EV_ABS, 10, 255)).axes[4:] == pytest.approx([-1.0, 0.0])
+    assert after(Device(GENERIC), (EV_KEY, 0x139, 1)).axes[4:] == pytest.approx([0.0, -1.0])
+
+
+@pytest.mark.parametrize(("vendor", "numbers"), [(0x045E, (2, 3)), (0x054C, (3, 2)), (0x057E, (3, 2))])
+def test_x_and_y_are_where_their_maker_means_them(vendor, numbers):
+    for code, number in zip((0x133, 0x134), numbers, strict=True):
+        assert after(Device(vendor=vendor), (EV_KEY, code, 1)).buttons[number] == 1
+
+
+@pytest.mark.parametrize(("event", "number"), [((0x11, -1), 11), ((0x11, 1), 12), ((0x10, -1), 13), ((0x10, 1), 14)])
+def test_a_d_pad_may_be_axes(event, number):
+    pad = after(Device(), (EV_ABS, *event))
+    assert [k for k, pressed in enumerate(pad.buttons) if pressed] == [number]
+
+
+def test_what_was_lost_in_a_full_queue_is_asked_for():
+    device = Device()
+    pad = EvdevGamepad(device, 0.05)
+    device.values[1] = STICK[0]
+    device.values[0x11] = -1
+    device.pressed = {0x136}
+    device.events = [SimpleNamespace(type=EV_SYN, code=SYN_DROPPED, value=0)]
+    pad.read()
+    assert pad.pad.axes[1] == pytest.approx(1.0, abs=1e-4)
+    assert (pad.pad.buttons[L1], pad.pad.buttons[11]) == (1, 1)
+
+
+def test_a_removed_device_is_told():
+    device = Device()
+    pad = EvdevGamepad(device, 0.05)
+    device.gone = True
+    with pytest.raises(GamepadLost, match="No such device"):
+        pad.read()
+    with pytest.raises(GamepadLost):
+        EvdevGamepad(device, 0.05)
+
+
+def test_a_mouse_is_no_gamepad():
+    assert not EvdevGamepad(Device({0: STICK}, [0x110]), 0.05).usable
+
+
+# --- the node -------------------------------------------------------------------------------------------------
+
+
+def pads(bench, *devices, **parameters):
+    return bench.add(GamepadNode(lambda: devices, parameter_overrides=overrides(**parameters)))
+
+
+def test_the_state_is_sent_when_it_changes_and_repeated(bench):
+    device = Device()
+    pads(bench, device)
+    heard = bench.listen(Joy, "joy")
+    bench.until(lambda: len(heard) > 10, 2.0)
+    device.event(EV_KEY, 0x130, 1)
+    bench.until(lambda: heard[-1].buttons[0], 0.3)
+    assert (len(heard[-1].axes), len(heard[-1].buttons)) == (6, 21)
+
+
+def test_a_gamepad_that_is_removed_with_the_stick_forward_is_a_stop(bench):
+    device = Device()
+    node, driver = pads(bench, device), teleop(bench)
+    Robot(bench)
+    heard = bench.listen(TwistMessage, "cmd_vel")
+    bench.until(lambda: driver._heard and driver.person.seen.maxima.vx > 0.0)
+    device.event(EV_KEY, 0x136, 1)
+    device.event(EV_ABS, 1, STICK[0])
+    bench.until(lambda: heard and speeds(heard)[-1].vx > 0.0)
+    device.gone = True
+    assert bench.until(lambda: speeds(heard)[-1].is_zero, STOP) < 0.3
+    assert "gamepad Test Pad is gone" in node.last_report("lost")
+    bench.until(lambda: driver._heard is None, 2.0, "silence")
+    assert device.closed
+    device.gone = False  # plugged in again, everything still held
+    before = len(heard)
+    bench.until(lambda: driver._heard, 3.0)
+    bench.until(lambda: driver.person._before and "enable_button" in driver.person._before)
+    assert len(heard) == before
+
+
+def test_the_one_with_the_name_is_taken_and_the_others_let_go(bench):
+    mouse, other, wanted = Device(keys=[0x110]), Device(name="Brand A"), Device(name="Brand B pad")
+    node = pads(bench, mouse, other, wanted, device_name="brand b")
+    assert node._pad.name == "Brand B pad"
+    assert mouse.closed
+    assert other.closed
+
+
+def test_without_a_gamepad_it_waits_and_says_what_to_do(bench):
+    found = []
+    node = bench.add(GamepadNode(lambda: found))
+    assert "plug one in" in node.last_report("none")
+    found.append(Device())
+    bench.until(lambda: node._pad is not None, 3.0)
+
+
+def test_without_evdev_the_cure_is_said(bench, monkeypatch):
+    load = builtins.__import__
+
+    def lacking(name, *rest):
+        if name == "evdev":
+            raise ModuleNotFoundError(name="evdev")
+        return load(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", lacking)
+    with pytest.raises(ParameterError, match="apt install python3-evdev"):
+        list(gamepad.devices())

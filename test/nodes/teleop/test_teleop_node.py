@@ -1,0 +1,319 @@
+"""teleop on DDS: Joy in, commands out, with gait_planner behind it where the robot's answer counts."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+import rclpy
+from geometry_msgs.msg import Pose, TwistStamped
+from geometry_msgs.msg import Twist as TwistMessage
+from rclpy.parameter import Parameter
+from std_msgs.msg import String
+from support.ros_bench import wait_for_stop
+from support.teleop_bench import BACK, L1, LATE, R1, START, STOP, TOP, B, Pad, Robot, Y, speeds, teleop
+
+from hexapod_control.bringup import node_graph
+from hexapod_control.config.shipped_files import share
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.nodes.teleop.settings import GamepadSettings, TeleopSettings
+from hexapod_control.ros import messages, parameters
+from hexapod_control.ros.qos import EVENTS, LATCHED
+
+UP, RIGHT = 11, 14
+
+
+def ready(bench, node):
+    """A robot, and a pad that nobody touches."""
+    robot, pad = Robot(bench), Pad(bench)
+    known = node.person.seen
+    bench.until(lambda: known.maxima == TOP and known.state and known.gaits and node._heard, what="robot and pad")
+    bench.until(lambda: all(client.service_is_ready() for client in node._postures.values()), what="services")
+    return robot, pad
+
+
+# --- driving --------------------------------------------------------------------------------------------------
+
+
+def test_the_dead_man_drives_at_a_share_of_the_robots_own_limits_and_its_release_is_one_zero(bench):
+    node = teleop(bench)
+    _, pad = ready(bench, node)
+    heard = bench.listen(TwistMessage, "cmd_vel")
+    pad.touch(ly=1.0)
+    count = len(heard)
+    bench.until(lambda: node.person._before is not None)
+    pad.touch(L1, ly=1.0)
+    bench.until(lambda: len(heard) >= count + 5)
+    assert speeds(heard)[-1] == pytest.approx((0.1, 0.0, 0.0))
+    pad.touch(L1, R1, ly=1.0, lx=1.0, rx=-1.0)
+    bench.until(lambda: speeds(heard)[-1] == pytest.approx(Twist(TOP.vx, TOP.vy, -TOP.wz)))
+    pad.touch(ly=1.0)
+    bench.until(lambda: speeds(heard)[-1].is_zero, STOP)
+    count = len(heard)
+    pad.touch(ly=0.9)
+    pad.touch(L1)
+    bench.until(lambda: len(heard) > count)
+    assert speeds(heard)[count].is_zero  # nothing came from the stick alone
+
+
+def test_nothing_moves_before_the_limits_have_come(bench):
+    node = teleop(bench)
+    pad = Pad(bench)
+    heard = bench.listen(TwistMessage, "cmd_vel")
+    bench.until(lambda: node._heard)
+    pad.touch(L1, ly=1.0)
+    bench.until(lambda: len(heard) > 3)
+    assert all(speed.is_zero for speed in speeds(heard))
+    assert node.last_report("hint") == "no robot is heard"
+
+
+def test_stamped_commands_carry_stamp_and_frame(bench):
+    node = teleop(bench, enable_stamped_cmd_vel=True, scale_linear__x=0.07)
+    _, pad = ready(bench, node)
+    heard = bench.listen(TwistStamped, "cmd_vel")
+    pad.touch(L1, ly=1.0)
+    bench.until(lambda: heard and heard[-1].twist.linear.x > 0.0)
+    assert heard[-1].twist.linear.x == pytest.approx(0.07)
+    assert heard[-1].header.frame_id == "base_footprint"
+    age = bench.probe.get_clock().now().nanoseconds - messages.nanoseconds(heard[-1].header.stamp)
+    assert 0 <= age < 1e9
+
+
+def test_other_numbers_and_scales_are_parameters_and_live_where_they_may_be(bench):
+    node = teleop(bench, enable_button=2, axis_linear__x=3, require_enable_button=True)
+    _, pad = ready(bench, node)
+    heard = bench.listen(TwistMessage, "cmd_vel")
+    pad.touch(2, ry=1.0)
+    bench.until(lambda: heard and speeds(heard)[-1].vx == pytest.approx(0.1))
+    assert node.set_parameters([Parameter("scale_linear.x", value=0.02)])[0].successful
+    bench.until(lambda: speeds(heard)[-1].vx == pytest.approx(0.02))
+    for name, value in (("scale_linear.x", math.inf), ("expo", 2.0), ("enable_button", 5), ("joy_timeout", math.nan)):
+        result = node.set_parameters([Parameter(name, value=value)])[0]
+        assert not result.successful
+        assert name in result.reason
+
+
+@pytest.mark.parametrize("kind", [TeleopSettings, GamepadSettings])
+def test_every_parameter_has_a_description_and_a_default_within_its_bounds(kind):
+    for row in parameters.table(kind):
+        assert row.metadata["description"]
+        row.value(row.default)
+
+
+def test_parameters_are_spelled_as_in_teleop_twist_joy():
+    assert {row.name for row in parameters.table(TeleopSettings)} >= {
+        "require_enable_button",
+        "enable_button",
+        "enable_turbo_button",
+        "axis_linear.x",
+        "axis_linear.y",
+        "axis_angular.yaw",
+        "scale_linear.x",
+        "scale_linear_turbo.x",
+        "scale_angular.yaw",
+        "scale_angular_turbo.yaw",
+    }
+
+
+# --- the rest of the map --------------------------------------------------------------------------------------
+
+
+def test_buttons_reach_pose_gait_and_services(bench):
+    node = teleop(bench)
+    robot, pad = ready(bench, node)
+    poses, gaits = bench.listen(Pose, "body_pose"), bench.listen(String, "gait")
+    bench.until(lambda: node._gait.get_subscription_count() and node._body_pose.get_subscription_count())
+    pad.tap(UP)
+    bench.until(lambda: poses and poses[-1].position.z == pytest.approx(0.005))
+    pad.tap(RIGHT)
+    bench.until(lambda: gaits and gaits[-1].data == "ripple")
+    pad.touch(L1, Y)
+    pad.touch(L1, ly=1.0, rx=1.0)
+    bench.until(lambda: messages.body_pose(poses[-1]).yaw == pytest.approx(0.3))
+    assert poses[-1].position.x == pytest.approx(0.03)
+    pad.tap(BACK)
+    bench.until(lambda: poses[-1].position.x == 0.0)
+    pad.tap(START)
+    bench.until(lambda: robot.calls == ["sit"])
+    robot.state("sitting")
+    bench.until(lambda: node.person.seen.state == "sitting")
+    pad.touch()
+    pad.tap(START)
+    bench.until(lambda: robot.calls == ["sit", "stand"])
+
+
+def test_stop_is_live_without_the_dead_man_and_sends_a_zero(bench):
+    node = teleop(bench)
+    robot, pad = ready(bench, node)
+    heard = bench.listen(TwistMessage, "cmd_vel")
+    bench.until(lambda: node._cmd_vel.get_subscription_count())
+    pad.touch(B)
+    bench.until(lambda: robot.calls == ["stop"] and heard, STOP)
+    assert speeds(heard)[-1].is_zero
+
+
+def test_a_missing_planner_is_said_and_a_refusal_passed_on(bench):
+    node = teleop(bench)
+    pad = Pad(bench)
+    bench.until(lambda: node._heard)
+    pad.touch(B)
+    bench.until(lambda: "is gait_planner running?" in node.last_report("no stop"))
+    bench.planner(False)
+    bench.until(node._postures["stand"].service_is_ready)
+    pad.touch()
+    pad.tap(START)
+    bench.until(lambda: "no joint_states" in node.last_report("stand"))
+
+
+def test_triggers_set_the_step_height_of_the_planner(bench):
+    planner, node = bench.planner(), teleop(bench)
+    pad = Pad(bench)
+    bench.until(lambda: node._heard and node._planner_parameters.service_is_ready())
+    pad.touch(L1)
+    pad.touch(L1, lt=-1.0)
+    bench.until(lambda: planner.settings.lift_scale == pytest.approx(0.9))
+
+
+# --- loss and ends --------------------------------------------------------------------------------------------
+
+
+def test_a_pad_that_is_removed_with_the_stick_forward_is_a_stop(bench):
+    planner, node = bench.planner(), teleop(bench)
+    pad = Pad(bench)
+    bench.until(lambda: node._heard and node.person.seen.maxima.vx > 0.0)
+    pad.touch(L1, ly=1.0)
+    bench.until(lambda: planner.output.last.twist.vx > 0.04)
+    pad.remove()
+    bench.until(lambda: planner.velocity.input.twist.is_zero, STOP, "a zero command")
+    assert "silent for 0.3 s while driving" in node.last_report("silent")
+    wait_for_stop(bench, planner)
+    assert planner.recent_reports() == []  # it was an order, not a timeout
+
+
+def test_a_pad_that_comes_back_with_everything_stuck_drives_nothing(bench):
+    node = teleop(bench)
+    _, pad = ready(bench, node)
+    heard = bench.listen(TwistMessage, "cmd_vel")
+    pad.touch(L1, ly=1.0)
+    bench.until(lambda: heard and speeds(heard)[-1].vx > 0.0)
+    pad.remove()
+    bench.until(lambda: node._heard is None, STOP)
+    bench.until(lambda: speeds(heard)[-1].is_zero)
+    again = Pad(bench)
+    again.touch(L1, ly=1.0)
+    before = len(heard)
+    bench.until(lambda: node._heard)
+    again.touch(ly=1.0)
+    again.touch(L1)
+    bench.until(lambda: len(heard) > before)
+    assert speeds(heard)[before].is_zero
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_joy_with_an_axis_that_is_not_finite_is_refused_and_ends_in_a_stop(bench, value):
+    node = teleop(bench)
+    _, pad = ready(bench, node)
+    heard = bench.listen(TwistMessage, "cmd_vel")
+    pad.touch(L1, ly=1.0)
+    bench.until(lambda: heard and speeds(heard)[-1].vx > 0.0)
+    pad.touch(L1, ly=value)
+    bench.until(lambda: speeds(heard)[-1].is_zero, STOP + LATE)
+    assert "are not finite; check the driver" in node.last_report("refused joy")
+    assert all(math.isfinite(value) for speed in speeds(heard) for value in speed)
+
+
+def test_a_callback_that_fails_is_a_stop_and_is_named(bench):
+    node = teleop(bench)
+    _, pad = ready(bench, node)
+    heard = bench.listen(TwistMessage, "cmd_vel")
+    pad.touch(L1, ly=1.0)
+    bench.until(lambda: heard and speeds(heard)[-1].vx > 0.0)
+    node.person.map = None
+    bench.until(lambda: speeds(heard)[-1].is_zero, STOP)
+    assert "callback on_joy failed" in node.last_report("failed on_joy")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_driving_ends_with_a_zero_and_exit_code_0(bench, number):
+    command = [sys.executable, "-m", "hexapod_control.nodes.teleop.teleop"]
+    process = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True, env=os.environ)
+    try:
+        heard = bench.listen(TwistMessage, "cmd_vel")
+        pad = Pad(bench)
+        Robot(bench)
+        pad.touch(L1, ly=1.0)
+        bench.until(lambda: (pad.touch(), pad.touch(L1, ly=1.0)) and heard and speeds(heard)[-1].vx > 0.0, 10.0)
+        pad.touch(L1, ly=1.0)
+        bench.until(lambda: speeds(heard)[-1].vx > 0.0)
+        process.send_signal(number)
+        bench.until(lambda: process.poll() is not None, 5.0, "end of teleop")
+        bench.until(lambda: speeds(heard)[-1].is_zero, 1.0, "a last zero")
+        assert process.returncode == 0
+    finally:
+        process.kill()
+        assert "Traceback" not in process.communicate(timeout=5.0)[1]
+
+
+# --- who drives -----------------------------------------------------------------------------------------------
+
+
+def test_the_planner_shows_who_drives_and_that_nobody_does_any_more(bench):
+    planner, node = bench.planner(), teleop(bench)
+    pad = Pad(bench)
+    shown = bench.listen(String, "command_source", LATCHED)
+    bench.until(lambda: node._heard and node.person.seen.maxima.vx > 0.0 and shown)
+    assert shown[-1].data == "none"
+    pad.touch(L1, ly=1.0)
+    bench.until(lambda: shown[-1].data == "joystick")
+    assert planner.status()["driven by"] == "joystick"
+    pad.touch()
+    bench.until(lambda: shown[-1].data == "none")
+
+
+def test_of_several_sources_the_foremost_is_shown_and_strange_names_do_no_harm(bench):
+    planner = bench.planner()
+    shown = bench.listen(String, "command_source", LATCHED)
+    publisher = bench.publisher(String, "driving", EVENTS)
+    for number in range(50):
+        publisher.publish(String(data=str(number)))
+        bench.executor.spin_once(0.01)
+    for name in ("navigation", "tablet", "keyboard", "", "\x1b[31m" + "x" * 10_000):
+        publisher.publish(String(data=name))
+    bench.until(lambda: shown and shown[-1].data == "tablet")
+    assert all(len(name) <= 40 and name.isprintable() for name in planner.source._heard)
+    assert len(planner.source._heard) <= 20
+
+
+def test_a_source_that_does_not_say_its_name_is_shown_as_its_node(bench):
+    planner = bench.planner()
+    shown = bench.listen(String, "command_source", LATCHED)
+    publisher = bench.publisher(TwistMessage, "cmd_vel")
+    timer = bench.probe.create_timer(0.05, lambda: publisher.publish(messages.twist_message(Twist(0.05, 0.0, 0.0))))
+    bench.until(lambda: shown and shown[-1].data == "/probe")
+    bench.probe.destroy_timer(timer)
+    bench.until(lambda: shown[-1].data == "none")
+    assert planner.source.name == "none"
+
+
+@pytest.mark.parametrize("namespace", ["", "/spider"])
+def test_the_twist_mux_file_reaches_its_node_in_every_namespace(bench, namespace):
+    words = ["--ros-args", "--params-file", str(share("config", "twist_mux.yaml"))]
+    options = {"allow_undeclared_parameters": True, "automatically_declare_parameters_from_overrides": True}
+    node = bench.add(rclpy.create_node("twist_mux", namespace=namespace, cli_args=words, **options))
+    assert node.get_parameter("topics.keyboard.priority").value == 90
+    assert node.get_parameter("use_stamped").value is False
+
+
+@pytest.mark.parametrize("name", ["teleop", "gamepad"])
+def test_the_graph_sets_only_parameters_that_teleop_and_gamepad_have(name):
+    known = {"teleop": TeleopSettings, "gamepad": GamepadSettings}
+    for spec in node_graph.specs(name, {"device_name": "pad", "enable_stamped_cmd_vel": "true", "cmd_vel": "joy_vel"}):
+        if spec.executable in known:
+            assert set(spec.parameters) <= {row.name for row in parameters.table(known[spec.executable])} | {
+                "use_sim_time"
+            }
+    assert spec.executable == "teleop"
+    assert spec.remaps == {"cmd_vel": "joy_vel"}

@@ -1,0 +1,382 @@
+"""The node web on real DDS: what visitors ask reaches the robot, and stops when it must."""
+
+import contextlib
+import json
+import math
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import Pose, Wrench
+from geometry_msgs.msg import Twist as TwistMessage
+from hypothesis import HealthCheck, given, settings
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import BatteryState, JointState
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
+from support.ros_bench import overrides, robot, standing, tables, wait_for_stop
+from support.web_bench import MESSAGES, TOKEN, Loop, Visitor
+
+from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
+from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.walking import walk_controller
+from hexapod_control.nodes.web.web import WebNode
+from hexapod_control.ros import messages
+from hexapod_control.ros.parameters import ParameterError
+from hexapod_control.ros.qos import LATCHED
+from hexapod_control.web.client_sessions import DEAD_MAN
+from hexapod_control.web.page_state import level, shape
+
+MANY = QoSProfile(depth=50)
+MOST = Twist(0.2, 0.1, 1.0)
+LATE = 0.5  # [s] for a busy machine
+
+
+class House:
+    """A node and its visitors."""
+
+    def __init__(self, bench):
+        self.bench = bench
+        self.node = bench.add(WebNode(parameter_overrides=overrides(port=0, token=TOKEN)))
+        self.velocities = bench.listen(TwistMessage, "cmd_vel", MANY)
+        limits = bench.publisher(TwistMessage, "velocity_limits", LATCHED)
+        limits.publish(messages.twist_message(MOST))
+        bench.until(lambda: self.node.feed.limits == MOST)
+        bench.until(lambda: self.node.commands._velocity.get_subscription_count() >= 2)
+        self.loop = Loop()
+        self.visitors = []
+
+    def visit(self, **options):
+        visitor = Visitor(self.loop, self.node.server.port, **options)
+        self.visitors.append(visitor)
+        return visitor
+
+    def until(self, condition, seconds=5.0):
+        return self.bench.until(condition, seconds)
+
+    def close(self):
+        for visitor in self.visitors:
+            with contextlib.suppress(TimeoutError):
+                visitor.close()
+        self.node.server.close()
+        self.loop.close()
+
+    @property
+    def speed(self):
+        return self.velocities[-1].linear.x if self.velocities else 0.0
+
+
+@pytest.fixture
+def house(bench):
+    house = House(bench)
+    yield house
+    house.close()
+
+
+def test_a_drag_becomes_a_share_of_what_the_robot_can_do(house):
+    house.visit().send("drive", on=True, vx=0.5, vy=-1.0, wz=0.25)
+    house.until(lambda: house.velocities)
+    assert messages.twist(house.velocities[-1]) == pytest.approx((0.1, -0.1, 0.25))
+
+
+def test_without_limits_nothing_moves(house):
+    house.node.feed.limits = Twist(0.0, 0.0, 0.0)
+    house.visit().send("drive", on=True, vx=1.0)
+    house.until(lambda: house.velocities)
+    assert house.speed == 0.0
+
+
+def test_a_silent_driver_is_a_stop_within_the_dead_mans_time_and_then_others_may_drive(house):
+    house.visit().send("drive", on=True, vx=1.0)
+    house.until(lambda: house.speed > 0.0)
+    assert house.until(lambda: house.speed == 0.0) <= DEAD_MAN + LATE
+    house.until(lambda: not house.node.commands._zeros)
+    quiet = [len(house.velocities)]
+    house.bench.probe.create_timer(0.3, lambda: quiet.append(len(house.velocities)))
+    house.until(lambda: len(quiet) == 4)
+    assert quiet[2] == quiet[3]
+
+
+def test_the_dead_man_works_even_if_the_servers_thread_hangs(house):
+    visitor = house.visit()
+    visitor.send("drive", on=True, vx=1.0)
+    house.until(lambda: house.speed > 0.0)
+    hang = threading.Event()
+    house.node.server._later(lambda: hang.wait(3.0))
+    assert house.until(lambda: house.speed == 0.0) <= DEAD_MAN + LATE
+    hang.set()
+
+
+@pytest.mark.parametrize("way", ["let go", "close", "cable"])
+def test_letting_go_closing_and_a_broken_line_are_a_stop(house, way):
+    visitor = house.visit()
+    visitor.send("drive", on=True, vx=1.0)
+    house.until(lambda: house.speed > 0.0)
+    if way == "let go":
+        visitor.send("drive", on=False)
+    elif way == "close":
+        visitor.close()
+    else:
+        visitor.drop()
+    house.until(lambda: house.speed == 0.0, 0.4)
+
+
+def test_a_stream_of_nan_is_a_stop(house):
+    visitor = house.visit()
+    visitor.send("drive", on=True, vx=1.0)
+    house.until(lambda: house.speed > 0.0)
+    count = [1]
+
+    def nan():
+        count[0] += 1
+        visitor.text(f'{{"v":1,"n":{count[0] + 10},"t":"drive","on":true,"vx":NaN}}')
+
+    house.bench.probe.create_timer(0.05, nan)
+    house.until(lambda: house.speed == 0.0, DEAD_MAN + LATE)
+    assert all(math.isfinite(value) for sent in house.velocities for value in messages.twist(sent))
+
+
+def test_pose_gait_motion_and_push_reach_their_topics(house):
+    poses, gaits = house.bench.listen(Pose, "body_pose"), house.bench.listen(String, "gait")
+    motions = house.bench.listen(String, "motion")
+    pushes = house.bench.listen(Wrench, "mujoco_sim/push")
+    commands = house.node.commands
+    for publisher in (commands._pose, commands._gait, commands._motion, commands._push):
+        house.until(lambda publisher=publisher: publisher.get_subscription_count())
+    visitor = house.visit()
+    visitor.send("pose", z=0.01, roll=0.1)
+    visitor.send("gait", name="wave")
+    visitor.send("play", name="bow")
+    visitor.send("push", x=10.0, y=-5.0)
+    house.until(lambda: poses and gaits and motions and pushes)
+    assert messages.body_pose(poses[-1]) == pytest.approx((0.0, 0.0, 0.01, 0.1, 0.0, 0.0))
+    assert gaits[-1].data == "wave"
+    assert motions[-1].data == "bow"
+    assert (pushes[-1].force.x, pushes[-1].force.y) == (10.0, -5.0)
+
+
+def test_the_page_sees_motions_how_far_they_are_and_why_they_are_refused(house, bench):
+    visitor = house.visit()
+    bench.publisher(String, "motions", LATCHED).publish(String(data="bow,wave"))
+    state = bench.publisher(String, "motion_state", LATCHED)
+    state.publish(String(data="bow pose 40"))
+    house.until(lambda: visitor.heard("state") and visitor.heard("state")[-1]["motion"])
+    assert visitor.heard("state")[-1]["motion"] == {"name": "bow", "phase": "pose", "percent": 40.0}
+    house.until(lambda: visitor.heard("status") and visitor.heard("status")[-1]["motions"] == ["bow", "wave"])
+    state.publish(String(data="wave refused 0 wave.yaml:7: leg: too far (1.2 s after the start)"))
+    house.until(lambda: visitor.heard("answer"))
+    answer = visitor.heard("answer")[-1]
+    assert (answer["what"], answer["ok"]) == ("wave", False)
+    assert answer["text"] == "wave.yaml:7: leg: too far (1.2 s after the start)"
+    state.publish(String(data="walk tripod 30"))
+    house.until(lambda: visitor.heard("state")[-1]["motion"] is None)
+
+
+class Services:
+    """What a planner and a hardware node offer; notes what is called."""
+
+    def __init__(self, bench):
+        self.called = []
+        for name in ("stand", "sit", "stop", "arm", "reset_fault"):
+            bench.probe.create_service(Trigger, name, self._taker(name))
+        bench.probe.create_service(SetBool, "estop", self._estop)
+
+    def _taker(self, name):
+        def take(request, response):
+            self.called.append(name)
+            response.success = name != "sit"
+            response.message = "no"
+            return response
+
+        return take
+
+    def _estop(self, request, response):
+        self.called.append(f"estop {request.data}")
+        response.success = True
+        return response
+
+
+def test_buttons_call_services_and_refusals_come_back(house):
+    services = Services(house.bench)
+    house.until(lambda: all(house.node.commands._clients[n].service_is_ready() for n in ("stand", "sit", "estop")))
+    visitor = house.visit()
+    for what in ("stand", "sit"):
+        visitor.send("ask", what=what)
+    house.until(lambda: len(visitor.heard("answer")) == 2)
+    assert sorted(services.called) == ["sit", "stand"]
+    assert {a["what"]: a["ok"] for a in visitor.heard("answer")} == {"stand": True, "sit": False}
+    visitor.send("ask", what="estop")
+    house.until(lambda: len(services.called) == 4)
+    assert set(services.called[2:]) == {"stop", "estop True"}
+    visitor.send("ask", what="rearm")
+    house.until(lambda: len(services.called) == 7)
+    assert services.called[4:] == ["estop False", "reset_fault", "arm"]
+
+
+def test_a_service_that_is_not_there_is_said(house):
+    visitor = house.visit()
+    visitor.send("ask", what="stand")
+    house.until(lambda: visitor.heard("answer"))
+    assert visitor.heard("answer")[0]["text"] == "gait_planner is not there"
+
+
+def test_a_watcher_stops_the_driver(house):
+    services = Services(house.bench)
+    house.until(house.node.commands._clients["stop"].service_is_ready)
+    driver, watcher = house.visit(), house.visit()
+    driver.send("drive", on=True, vx=1.0)
+    house.until(lambda: house.speed > 0.0)
+    watcher.send("ask", what="stop")
+    house.until(lambda: house.speed == 0.0, 0.4)
+    house.until(lambda: services.called == ["stop"])
+    house.until(lambda: driver.heard("stopped"))
+
+
+def test_two_drivers_do_not_mix(house):
+    first, second = house.visit(), house.visit()
+    house.until(lambda: second.heard("welcome"))
+    first.send("drive", on=True, vx=1.0)
+    house.until(lambda: house.speed > 0.0)
+    second.send("drive", on=True, vx=-1.0)
+    house.until(lambda: second.heard("refused"))
+    house.until(lambda: house.speed == 0.0)
+    assert min(message.linear.x for message in house.velocities) >= 0.0
+
+
+def test_the_page_sees_joints_feet_battery_and_the_sentences_of_diagnostics(house, bench):
+    visitor = house.visit()
+    joints = bench.publisher(JointState, "joint_states")
+    battery = bench.publisher(BatteryState, "battery_state")
+    diagnostics = bench.publisher(DiagnosticArray, "/diagnostics", QoSProfile(depth=10))
+    layout = messages.JointLayout(robot())
+    stamp = bench.probe.get_clock().now().to_msg()
+    values = {"loop [Hz]": "49.9", "left_front_coxa_joint temperature [C]": "41.5"}
+
+    def say():
+        joints.publish(layout.message(standing(), None, stamp))
+        battery.publish(BatteryState(voltage=11.1, percentage=math.nan))
+        diagnostics.publish(messages.diagnostics("/servo_driver", "", 1, "a servo is warm", values, stamp))
+
+    bench.probe.create_timer(0.02, say)
+    house.until(lambda: visitor.heard("state") and visitor.heard("state")[-1]["joints"])
+    house.until(lambda: visitor.heard("status") and visitor.heard("status")[-1]["battery"])
+    state, status = visitor.heard("state")[-1], visitor.heard("status")[-1]
+    assert state["joints"] == pytest.approx(standing().ravel(), abs=1e-3)
+    assert state["planted"] == [1] * 6
+    assert state["body"] == pytest.approx([robot().walk.height, 0.0, 0.0], abs=1e-3)
+    assert status["battery"]["volts"] == pytest.approx(11.1)
+    assert status["battery"]["share"] is None
+    assert status["loops"]["servo_driver"] == 49.9
+    assert status["temperatures"] == {"left_front_coxa_joint": 41.5}
+    assert {"name": "servo_driver", "level": 1, "text": "a servo is warm"} in status["diagnostics"]
+
+
+def test_a_robot_that_is_silent_is_shown_as_silent(house):
+    visitor = house.visit()
+    house.until(lambda: visitor.heard("state"))
+    assert visitor.heard("state")[-1]["silent"]
+    assert visitor.heard("state")[-1]["joints"] is None
+
+
+@pytest.mark.parametrize(("roll", "pitch"), [(0.0, 0.0), (0.1, 0.0), (0.0, -0.15), (0.12, 0.2)])
+def test_height_and_tilt_follow_from_the_feet_that_stand(roll, pitch):
+    place = Placement(BodyPose(roll=roll, pitch=pitch), 0.1)
+    feet = np.array([place.to_base(x, y, robot().foot_radius) for x, y, _ in forward(robot(), standing()).tolist()])
+    assert level(robot(), feet, [True] * 6) == pytest.approx((0.1, roll, pitch))
+    assert level(robot(), feet, [True, True] + [False] * 4) is None
+
+
+def test_the_shape_has_every_leg():
+    assert [leg["name"] for leg in shape(robot())["legs"]] == list(robot().leg_names)
+    json.dumps(shape(robot()), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"token": "short"}, "token must have at least 16 characters"),
+        ({"port": 70000}, "port must be in"),
+        ({"bind": "192.0.2.1", "port": 0}, "port: 192.0.2.1:0 cannot be opened"),
+    ],
+)
+def test_bad_parameters_are_refused_at_the_start(bench, parameters, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        WebNode(parameter_overrides=overrides(**parameters))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(message=MESSAGES)
+def test_no_message_is_an_exception_in_the_node(house, message):
+    visitor = house.visitors[0] if house.visitors and house.visitors[0].code is None else None
+    if visitor is None:
+        house.visitors.insert(0, visitor := house.visit())
+    visitor.text(message)
+    house.bench.executor.spin_once(timeout_sec=0.005)
+    assert not [kind for kind in house.node.sent_reports if kind.startswith("failed")]
+
+
+# --- as a process -------------------------------------------------------------------------------------------------
+
+
+class Process:
+    """The node as a process of its own."""
+
+    def __init__(self):
+        words = ["--ros-args", "-p", "port:=0", "-p", f"token:='{TOKEN}'"]
+        command = [sys.executable, "-u", "-m", "hexapod_control.nodes.web.web", *words]
+        self.process = subprocess.Popen(
+            command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        line = self.process.stdout.readline()
+        assert "the page: http://127.0.0.1:" in line, line + self.process.stdout.read()
+        self.port = int(line.split("127.0.0.1:")[1].split("/")[0])
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        return self.process.communicate(timeout=5.0)[0]
+
+
+@pytest.fixture
+def walking(bench, monkeypatch):
+    """A planner that walks because a page says so: bench, planner, process, loop."""
+    monkeypatch.setattr(walk_controller.Capabilities, "of", tables)
+    planner, process, loop = bench.planner(), Process(), Loop()
+    visitor = Visitor(loop, process.port)
+    heard = bench.listen(TwistMessage, "cmd_vel", MANY)
+
+    def drive():
+        with contextlib.suppress(ConnectionError):  # the process may have ended
+            visitor.send("drive", on=True, vx=0.5)
+
+    timer = bench.probe.create_timer(0.05, drive)
+    bench.until(lambda: planner.output.last.twist.vx > 0.01, 10.0)
+    yield planner, process, heard
+    bench.probe.destroy_timer(timer)
+    process.end()
+    visitor.close()
+    loop.close()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_asked_to_end_it_sends_a_zero(bench, walking, number):
+    planner, process, heard = walking
+    process.process.send_signal(number)
+    bench.until(lambda: process.process.poll() is not None, 4.0, "end of the node")
+    assert process.process.returncode == 0
+    bench.until(lambda: heard[-1].linear.x == 0.0, 1.0)
+    wait_for_stop(bench, planner)
+    assert "Traceback" not in process.end()
+
+
+@pytest.mark.process
+def test_killed_it_is_a_stop(bench, walking):
+    planner, process, _ = walking
+    process.process.kill()
+    wait_for_stop(bench, planner)

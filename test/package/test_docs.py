@@ -1,0 +1,233 @@
+"""The documentation says what the code does: names, types, tables, commands and tests that it mentions exist."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from support.paths import ROOT, test_file
+
+from hexapod_control.bringup import node_graph
+from hexapod_control.cli import main
+from hexapod_control.clients import keyboard_map as keyboard
+from hexapod_control.config.robots.robot_file import known_robots
+from hexapod_control.core.planner.tick_plan import RobotState
+
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+CURE = "python docs/tables.py writes the tables of docs/reference.md anew"
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def section(page: str, title: str) -> str:
+    """What stands below a heading, up to the next of its level."""
+    level = "#" * (len(title) - len(title.lstrip("#")))
+    found = re.search(rf"^{re.escape(title)}\n(.*?)(?=^#{{1,{len(level)}}} |\Z)", text(page), re.S | re.M)
+    assert found, f"{page} has no section '{title}'"
+    return found[1]
+
+
+def rows(markdown: str) -> list[list[str]]:
+    """Cells of the rows of all tables, heads left out."""
+    lines = [line for line in markdown.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    rules = [k for k, row in enumerate(cells) if set("".join(row)) <= set("-: ")]
+    return [row for k, row in enumerate(cells) if k not in rules and k + 1 not in rules]
+
+
+def module(path: str) -> ModuleType:
+    """A script of the repository as a module."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
+    assert spec and spec.loader
+    found = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = found
+    spec.loader.exec_module(found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def tables() -> ModuleType:
+    return module("docs/tables.py")
+
+
+def test_the_tables_of_the_reference_are_those_of_the_code(tables):
+    """Topics and services as the nodes create them, parameters as declared, arguments, options and keys as parsed."""
+    reference = text("docs/reference.md")
+    assert tables.filled(reference) == reference, CURE
+    assert tables.MISSING not in reference
+    told = {name for name, item in tables.interfaces()[0].items() if tables.TOPICS[name].startswith("latched")}
+    assert told == {name for name, item in tables.interfaces()[0].items() if True in item.latched}
+
+
+def test_the_topics_of_the_readme_are_those_of_the_reference():
+    known = {(topic, kind) for topic, kind, *_ in rows(section("docs/reference.md", "## Topics"))}
+    shown = {(topic, kind) for topic, kind, *_ in rows(section("README.md", "## Talk to it"))}
+    services = {(name, kind) for name, kind, *_ in rows(section("docs/reference.md", "## Services"))}
+    assert shown and shown <= known | services
+
+
+def test_states_gaits_and_robots_are_named_as_in_the_code():
+    line = next(row[-1] for row in rows(section("docs/reference.md", "## Topics")) if row[0] == "`gait_state`")
+    assert set(line.removeprefix("latched: ").split(", ")) == {state.value for state in RobotState}
+    readme = text("README.md")
+    assert all(robot in readme for robot in known_robots())
+    assert "tripod, ripple, tetrapod, wave" in readme
+
+
+def test_the_picture_of_the_data_flow_has_only_names_that_exist(tables):
+    picture = re.search(r"```text\n(.*?)```", section("README.md", "## How it fits together"), re.S)
+    assert picture
+    known = set(tables.interfaces()[0])
+    known |= {executable for rows in node_graph.GRAPHS.values() for row in rows for executable in [row.executable]}
+    found = set(re.findall(r"/?[a-z][a-z0-9]*[_/][a-z0-9_/]*", picture[1]))
+    assert len(found) > 8 and found <= known | {"robot_description"}, found - known
+
+
+def test_the_keys_of_the_readme_are_those_of_the_keyboard():
+    told: dict[str, str] = {}
+    for key, what in rows(section("README.md", "## Drive it")):
+        for name in re.findall(r"`([^`]+)`", key):
+            told[{"space": " ", "Ctrl-C": ""}.get(name, name)] = what
+    ways = {
+        "forward": (1, 0, 0),
+        "back": (-1, 0, 0),
+        "turn left": (0, 0, 1),
+        "turn right": (0, 0, -1),
+        "forward, turning left": (1, 0, 1),
+        "forward, turning right": (1, 0, -1),
+        "back, turning left": (-1, 0, 1),
+        "back, turning right": (-1, 0, -1),
+        "left": (0, 1, 0),
+        "right": (0, -1, 0),
+        "forward left": (1, 1, 0),
+        "forward right": (1, -1, 0),
+        "back left": (-1, 1, 0),
+        "back right": (-1, -1, 0),
+        "stop, feet back to neutral": (0, 0, 0),
+    }
+    assert {key: ways.get(told.get(key, "")) for key in keyboard.DIRECTIONS} == keyboard.DIRECTIONS
+    assert {key: told[key].split(",")[0] for key in keyboard.REQUESTS} == {
+        "t": "stand up",
+        "g": "sit down",
+        " ": "halt",
+    }
+    assert {"q", "z", "1", "4", ""} <= set(told) - set(keyboard.DIRECTIONS)
+
+
+def test_the_system_packages_of_the_readme_are_those_of_the_build():
+    """Both install the same: what a person types, and what .ci/run needs."""
+    words = re.search(r"^PACKAGES=\((.*?)\)", text(".ci/run"), re.M)
+    told = re.search(r"apt install ([^\n`]+)", text("README.md"))
+    assert words and told
+    optional = {"git"}  # to get the project; the build has it already
+    assert set(told[1].split()) - optional == set(words[1].split())
+
+
+@cache
+def docstrings(file: str) -> dict[str, str]:
+    """Docstrings of the tests of a file, which is found by its name wherever it is below test/."""
+    tree = ast.parse(test_file(file).read_text(encoding="utf-8"))
+    return {
+        node.name: ast.get_docstring(node) or ""
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    }
+
+
+def cited(docstring: str) -> set[str]:
+    """Rows of the articles, as in `Articles A2 and D4`."""
+    places = re.findall(r"\bArticles? ((?:[A-D]\d+(?:, | and )?)+)", docstring)
+    return set(re.findall(r"[A-D]\d+", " ".join(places)))
+
+
+def test_every_rule_of_the_articles_is_listed_with_tests_that_cite_it_or_as_not_yet():
+    listed = {row[0]: row for row in rows(text("docs/sources.md"))}
+    wanted = {
+        f"{article}{k}" for article, count in zip("ABCD", (8, 8, 8, 11), strict=True) for k in range(1, count + 1)
+    }
+    assert set(listed) == wanted
+    for name, (_, _, code, tests) in listed.items():
+        named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", tests)
+        assert bool(named) != code.startswith("not yet"), f"{name}: has either tests or the words not yet"
+        for file, test in named:
+            assert test in docstrings(file), f"{name}: {file} has no {test}"
+            assert name in cited(docstrings(file)[test]), f"{name}: the docstring of {file}::{test} does not cite it"
+        if named:
+            for path in re.findall(r"`([\w/.]+)`", code):
+                assert (ROOT / path).is_file() or (ROOT / "hexapod_control" / path).is_file(), f"{name}: no {path}"
+
+
+def test_every_test_that_cites_a_rule_is_listed_at_it():
+    listed = {row[0]: row[-1] for row in rows(text("docs/sources.md"))}
+    for path in sorted((ROOT / "test").rglob("test_*.py")):
+        for test, docstring in docstrings(path.name).items():
+            for name in cited(docstring):
+                assert f"{path.name}::{test}" in listed[name], f"docs/sources.md does not list {test} at {name}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_and_pictures_lead_to_files_and_headings(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if "://" in target:
+            continue
+        path, _, heading = target.partition("#")
+        file = page.parent / path if path else page
+        assert file.exists(), f"{page.name}: no {target}"
+        if heading:
+            titles = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.M)
+            slugs = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+            assert heading in slugs, f"{page.name}: no heading for {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_have_options_arguments_and_targets_that_exist(page):
+    whole = page.read_text(encoding="utf-8")
+    for words in re.findall(r'ARGS="([^"]*)"', whole):
+        assert {word for word in words.split() if word.startswith("--")} <= options_of("sim"), words
+    blocks = "\n".join(re.findall(r"```bash\n(.*?)```", whole, re.S))
+    for line in blocks.splitlines():
+        for target in re.findall(r"(?:^|\$ |&& )make (\w+)", line):
+            assert re.search(rf"^{target}:", text("Makefile"), re.M), line
+        if found := re.search(r"hexapod (sim|urdf|walk|bench)\b", line):
+            assert set(re.findall(r"(?<=\s)--[a-z-]+", line)) <= options_of(found[1]), line
+        if found := re.search(r"ros2 launch hexapod_control (\w+)\.launch\.py(.*)", line):
+            node_graph.specs(found[1], dict(re.findall(r"(\w+):=(\S+)", found[2])))
+        for path in re.findall(r"python (docs/\S+\.py)", line):
+            assert (ROOT / path).is_file(), line
+        for name in re.findall(r"python -m (hexapod_control[\w.]*)", line):
+            assert importlib.util.find_spec(name), line
+
+
+@cache
+def options_of(command: str) -> set[str]:
+    """Options of a subcommand."""
+    parser = main.parser(command)
+    commands: Any = next(action for action in parser._actions if hasattr(action, "choices") and action.choices)
+    return {option for action in commands.choices[command]._actions for option in action.option_strings}
+
+
+def test_the_sentences_quoted_in_the_documentation_are_in_the_code():
+    """Fixed parts of the messages that docs/troubleshooting.md quotes, in code spans with ... for what varies."""
+    folders = ("hexapod_control", "scripts")
+    code = "\n".join(p.read_text(encoding="utf-8") for f in folders for p in sorted((ROOT / f).rglob("*.py")))
+    joined = re.sub(r"\"\s*\n\s*f?\"", "", code)  # a sentence may go on in the next line
+    quoted = [row[0] for row in rows(section("docs/troubleshooting.md", "## What it says"))]
+    assert quoted
+    for cell in quoted:
+        for part in re.findall(r"`([^`]+)`", cell):
+            for words in filter(None, (piece.strip() for piece in part.split("..."))):
+                assert words in joined, f"nothing says: {words}"
+
+
+def test_nothing_of_a_workplace_is_mentioned():
+    for page in (*PAGES, ROOT / "CHANGELOG.rst", ROOT / "docs" / "tables.py", ROOT / "docs" / "figures" / "plots.py"):
+        assert not re.search(r"/tmp\b|/home/|issues? #?\d", page.read_text(encoding="utf-8")), page.name

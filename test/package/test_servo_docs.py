@@ -1,0 +1,70 @@
+"""docs/servos.md says what the code does: protocols, limits, faults; the files for a Pi are sound."""
+
+import configparser
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+from support.paths import ROOT, test_file
+
+from hexapod_control.bringup import node_graph
+from hexapod_control.config.shipped_files import share
+from hexapod_control.servos.protocols.registry import PROTOCOLS
+
+PAGE = (ROOT / "docs" / "servos.md").read_text(encoding="utf-8")
+CURE = "python docs/figures/wires.py prints the table anew"
+
+
+def module(path):
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def test_the_table_of_the_wires_is_that_of_the_protocols():
+    assert module("docs/figures/wires.py").table() in PAGE, CURE
+
+
+@pytest.mark.parametrize("name", [name for name in PROTOCOLS if name != "loopback"])
+def test_every_protocol_has_its_wiring(name):
+    assert f"\n### {name}\n" in PAGE
+
+
+def test_every_row_of_the_faults_is_a_test():
+    rows = re.findall(r"^\|.*`(test_\w+\.py)::(test_\w+)` \|$", PAGE, re.M)
+    assert len(rows) >= 14
+    for file, name in rows:
+        assert f"\ndef {name}(" in test_file(file).read_text(encoding="utf-8"), name
+
+
+def test_the_commands_of_the_pages_can_be_parsed():
+    from hexapod_control.cli.main import parser
+
+    pages = PAGE + (ROOT / "docs" / "raspberry-pi.md").read_text(encoding="utf-8")
+    lines = [line for block in re.findall(r"```bash\n(.*?)```", pages, re.S) for line in block.splitlines()]
+    commands = [line.split()[1:] for line in lines if re.match(r"hexapod (servos|calibrate|emulate|sim)\b", line)]
+    assert len(commands) >= 8
+    for words in commands:
+        parser(words[0]).parse_args(words)
+
+
+def test_the_unit_boots_to_a_robot_without_torque_with_arguments_that_exist():
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str
+    unit.read_string(share("config", "systemd", "hexapod.service").read_text())
+    line = unit["Service"]["ExecStart"]
+    given = dict(re.findall(r"(\w+):=(\S+?)'?(?=\s|$)", line))
+    assert given["arm_on_start"] == "false"
+    (driver,) = (s for s in node_graph.specs("bringup", given) if s.executable == "servo_driver")
+    assert driver.parameters["arm_on_start"] is False and driver.parameters["wait_for_port"] is True
+    assert unit["Service"]["KillSignal"] == "SIGINT"
+
+
+def test_the_udev_rules_are_pairs_of_keys_and_values():
+    rules = share("config", "udev", "99-hexapod.rules").read_text().splitlines()
+    lines = [line for line in rules if line and not line.startswith("#")]
+    pair = r'[A-Z]+(\{[\w]+\})?(==|!=|=|\+=)"[^"]*"'
+    assert all(re.fullmatch(rf"{pair}(, {pair})*", line) for line in lines)
+    assert any('ATTR{latency_timer}="1"' in line for line in lines)

@@ -1,0 +1,170 @@
+"""Nodes as processes of their own: killed, flooded, asked to end while the robot walks."""
+
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import Twist as TwistMessage
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_msgs.msg import String
+from support.ros_bench import (
+    STEP,
+    Stream,
+    assert_sound,
+    robot,
+    standing,
+    twist,
+    wait_for_stop,
+)
+from support.wires import start
+
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.ros import messages
+from hexapod_control.ros.qos import LATCHED
+
+FLOOD = """
+import rclpy, sys
+from geometry_msgs.msg import Twist
+rclpy.init()
+node = rclpy.create_node("teleop")
+publisher = node.create_publisher(Twist, sys.argv[2], 1)
+message = Twist()
+message.linear.x = 0.05
+period = float(sys.argv[1])
+import time
+while True:
+    publisher.publish(message)
+    if period:
+        time.sleep(period)
+"""
+
+
+def teleop(period, topic="cmd_vel"):
+    return subprocess.Popen([sys.executable, "-c", FLOOD, str(period), topic], start_new_session=True)
+
+
+@pytest.mark.process
+def test_a_flood_of_commands_does_not_starve_the_loop(bench):
+    node = bench.planner()
+    rows = bench.listen(MultiDOFJointState, "foot_targets")
+    bench.listen(TwistMessage, "elsewhere")
+
+    def late(topic, begun):
+        """Time between rows [s] that one in twenty exceeds while somebody floods a topic."""
+        process = teleop(0.0, topic)
+        try:
+            bench.until(begun, 10.0)
+            rows.clear()
+            bench.until(lambda: len(rows) > 200, 20.0)
+        finally:
+            process.kill()
+            process.wait()
+        times = [messages.nanoseconds(row.header.stamp) * 1e-9 for row in rows]
+        return np.percentile(np.diff(times), 95)
+
+    # The flood takes its share of the machine and of rclpy, whatever is done with it.
+    aside = late("elsewhere", lambda: bench.probe.count_publishers("elsewhere"))
+    assert late("cmd_vel", lambda: node.output.last.twist.vx > 0.04) <= 2 * max(STEP, aside)
+    wait_for_stop(bench, node)
+
+
+@pytest.mark.process
+def test_a_killed_teleop_is_a_stop(bench):
+    node = bench.planner()
+    process = teleop(0.05)
+    try:
+        bench.until(lambda: node.output.last.twist.vx > 0.04, 10.0)
+    finally:
+        process.kill()
+        process.wait()
+    wait_for_stop(bench, node)
+
+
+class Planner:
+    """gait_planner as a process, with kinematics and driver in the test."""
+
+    def __init__(self, bench, *arguments):
+        self.bench, self.arguments = bench, arguments
+        self.kinematics, self.driver = bench.add(InverseKinematics()), bench.driver(standing())
+        self.targets = bench.listen(JointState, "joint_targets")
+        self.feet = bench.listen(MultiDOFJointState, "foot_targets")
+        self.executed = bench.listen(TwistMessage, "cmd_vel_out")
+        self.process = self.spawn()
+
+    def spawn(self):
+        return start("gait_planner", "-p", "publish_limited_velocity:=true", *self.arguments)
+
+    def walk(self):
+        self.bench.until(lambda: self.bench.probe.count_subscribers("cmd_vel"), 20.0, "start of the planner")
+        stream = Stream(self.bench, lambda: twist(0.08))
+        self.bench.until(lambda: self.executed and self.executed[-1].linear.x > 0.07, 10.0)
+        return stream
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        return self.process.communicate(timeout=5.0)
+
+
+@pytest.fixture
+def chain(bench):
+    chain = Planner(bench)
+    yield chain
+    chain.end()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_walking_puts_the_feet_down_and_ends_with_a_zero_and_exit_code_0(bench, chain, number):
+    chain.walk()
+    chain.process.send_signal(number)
+    if number == signal.SIGINT:
+        chain.process.send_signal(number)  # launch sends two
+    bench.until(lambda: chain.process.poll() is not None, 4.0, "end of the planner")
+    bench.until(lambda: chain.executed[-1].linear.x == 0.0, 1.0, "a last zero")
+    assert chain.process.returncode == 0
+    layout = messages.FootLayout(robot())
+    bench.until(lambda: not layout.feet(chain.feet[-1]).velocities.any(), 1.0, "a last row at rest")
+    last = layout.feet(chain.feet[-1])
+    assert (last.forces > 0.0).all()
+    assert np.ptp(last.positions[:, 2]) < 1e-3
+    assert_sound(chain.targets)
+    assert "Traceback" not in "".join(chain.end())
+
+
+@pytest.mark.process
+def test_where_it_is_asked_to_sit_a_walking_robot_lies_on_its_belly_before_the_planner_ends(bench):
+    chain = Planner(bench, "-p", "sit_on_exit:=true")
+    try:
+        states = bench.listen(String, "gait_state", LATCHED)
+        chain.walk()
+        chain.process.terminate()
+        bench.until(lambda: chain.process.poll() is not None, 10.0, "end of the planner")
+        assert chain.process.returncode == 0
+        assert [state.data for state in states][-2:] == ["sinking", "sitting"]
+        last = messages.FootLayout(robot()).feet(chain.feet[-1])
+        belly = robot().body.center[2] - robot().body.size[2] / 2
+        assert (last.positions[:, 2] - robot().foot_radius > belly).all()
+        assert_sound(chain.targets)
+    finally:
+        chain.end()
+
+
+@pytest.mark.process
+def test_a_killed_planner_is_held_and_its_successor_takes_over_without_a_jump(bench, chain):
+    stream = chain.walk()
+    chain.process.kill()
+    chain.process.communicate(timeout=5.0)
+    bench.until(lambda: chain.driver.driver.holding, 1.0, "the driver holds")
+    bench.until(lambda: "no joint_targets for 0.2 s while moving" in chain.driver.last_report("silence"), 1.0, "said")
+    stream.command = twist
+    before, chain.executed[:] = len(chain.targets), []
+    chain.process = chain.spawn()
+    bench.until(lambda: len(chain.targets) > before, 10.0, "targets of the successor")
+    first, last = (messages.JointLayout(robot()).joints(chain.targets[i]) for i in (before, before - 1))
+    assert np.abs(first - last).max() < 0.12
+    stream.command = lambda: twist(0.08)
+    bench.until(lambda: chain.executed and chain.executed[-1].linear.x > 0.07, 10.0)
+    assert_sound(chain.targets)

@@ -1,0 +1,170 @@
+"""Parameters: defaults once, bounds and finiteness at the start and on every change, refused with a reason."""
+
+import dataclasses
+import math
+import signal
+
+import pytest
+import rclpy
+from rclpy.parameter import Parameter
+from support.ros_bench import overrides
+
+from hexapod_control.nodes.gait_planner import gait_planner
+from hexapod_control.nodes.inverse_kinematics import inverse_kinematics
+from hexapod_control.nodes.servo_driver import servo_driver
+from hexapod_control.ros import parameters
+from hexapod_control.ros.parameters import PlannerSettings, table
+
+
+def declared(bench, changed=None, **values):
+    node = bench.add(rclpy.create_node("planner", parameter_overrides=overrides(**values)))
+    return node, parameters.declare(node, PlannerSettings, changed)
+
+
+def test_defaults_are_those_of_the_dataclass(bench):
+    node, settings = declared(bench)
+    assert settings.control_rate == PlannerSettings().control_rate == 50.0
+    assert settings.cmd_vel_timeout == 0.5
+    assert math.isnan(settings.limits.linear_x.max_velocity)
+    assert {row.name for row in table(PlannerSettings)} >= {
+        "robot",
+        "gait",
+        "enable_stamped_cmd_vel",
+        "linear.x.max_velocity",
+        "linear.y.min_velocity",
+        "angular.z.max_acceleration",
+        "angular.z.max_deceleration",
+    }
+    assert all(node.has_parameter(row.name) for row in table(PlannerSettings))
+
+
+@pytest.mark.parametrize("kind", [PlannerSettings, parameters.DriverSettings, parameters.RobotSettings])
+def test_every_parameter_has_a_description_and_a_default_within_its_bounds(kind):
+    for row in table(kind):
+        assert row.metadata["description"]
+        assert "unit" in row.metadata
+        row.value(row.default)
+
+
+def test_descriptors_carry_description_unit_and_range(bench):
+    node, _ = declared(bench)
+    rate = node.describe_parameter("control_rate")
+    assert "[Hz]" in rate.description
+    assert rate.read_only
+    assert (rate.floating_point_range[0].from_value, rate.floating_point_range[0].to_value) == (10.0, 500.0)
+    assert not node.describe_parameter("cmd_vel_timeout").read_only
+    assert "[0, 10] m/s" in node.describe_parameter("linear.x.max_velocity").additional_constraints
+
+
+def test_a_whole_number_is_good_enough_where_a_number_is_asked(bench):
+    _, settings = declared(bench, control_rate=60, linear__x__max_velocity=1)
+    assert isinstance(settings.control_rate, float)
+    assert settings.limits.linear_x.max_velocity == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("control_rate", math.nan, r"control_rate must be in \[10, 500\] Hz, is nan"),
+        ("control_rate", 5000.0, r"control_rate must be in \[10, 500\] Hz, is 5000"),
+        ("control_rate", "fast", "control_rate must be a number, is 'fast'; e.g. 50.0"),
+        ("stand_on_start", 1, "stand_on_start must be true or false, is 1"),
+        ("linear__x__max_velocity", math.inf, r"linear.x.max_velocity must be in \[0, 10\] m/s, or .nan .* is inf"),
+        ("angular__z__min_velocity", 1.0, r"angular.z.min_velocity must be in \[-20, 0\] rad/s"),
+    ],
+)
+def test_a_bad_value_at_the_start_is_refused_with_its_bounds(bench, name, value, says):
+    with pytest.raises(parameters.ParameterError, match=says):
+        declared(bench, **{name: value})
+
+
+def test_a_live_change_is_handed_on(bench):
+    seen = []
+    node, _ = declared(bench, seen.append)
+    assert node.set_parameters([Parameter("cmd_vel_timeout", value=0.3)])[0].successful
+    assert node.set_parameters([Parameter("linear.x.max_velocity", value=0.05)])[0].successful
+    assert seen[-1].cmd_vel_timeout == 0.3
+    assert seen[-1].limits.linear_x.max_velocity == 0.05
+    assert node.set_parameters([Parameter("linear.x.max_velocity", value=math.nan)])[0].successful
+    assert math.isnan(seen[-1].limits.linear_x.max_velocity)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("cmd_vel_timeout", math.nan),
+        ("cmd_vel_timeout", 1000.0),
+        ("cmd_vel_timeout", "soon"),
+        ("linear.x.max_velocity", -1.0),
+        ("linear.x.max_velocity", math.inf),
+        ("control_rate", 100.0),
+        ("robot", "article"),
+    ],
+)
+def test_a_bad_live_change_keeps_the_old_value_and_gives_the_reason(bench, name, value):
+    seen = []
+    node, _ = declared(bench, seen.append)
+    before = node.get_parameter(name).value
+    result = node.set_parameters([Parameter(name, value=value)])[0]
+    assert not result.successful
+    assert name in result.reason
+    after = node.get_parameter(name).value
+    assert after == before or (math.isnan(after) and math.isnan(before))
+    assert seen == []
+
+
+def test_what_the_dataclass_itself_refuses_is_refused_too(bench):
+    @dataclasses.dataclass(frozen=True)
+    class Range:
+        low: float = parameters.number(0.0, "m", 0.0, 1.0, "lower end", live=True)
+        high: float = parameters.number(1.0, "m", 0.0, 1.0, "upper end", live=True)
+
+        def __post_init__(self):
+            if self.low > self.high:
+                raise ValueError(f"low must not be above high {self.high}, is {self.low}")
+
+    node = bench.probe
+    parameters.declare(node, Range)
+    assert node.set_parameters([Parameter("high", value=0.5)])[0].successful
+    result = node.set_parameters([Parameter("low", value=0.75)])[0]
+    assert "low must not be above high 0.5, is 0.75" in result.reason
+    assert node.get_parameter("low").value == 0.0
+
+
+@pytest.fixture
+def own_signals():
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+
+
+def one_line(capfd):
+    lines = capfd.readouterr().err.strip().splitlines()
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+@pytest.mark.parametrize("node", [gait_planner, inverse_kinematics, servo_driver])
+def test_a_bad_robot_file_ends_a_node_with_exit_code_2_and_one_line(node, own_signals, capfd, tmp_path):
+    path = tmp_path / "bad.yaml"
+    path.write_text("name: bad\n")
+    assert node.main(["--ros-args", "-p", f"robot:={path}"]) == 2
+    assert one_line(capfd).startswith(str(path))
+
+
+def test_an_unknown_robot_names_the_known_ones(own_signals, capfd):
+    assert inverse_kinematics.main(["--ros-args", "-p", "robot:=phantomy"]) == 2
+    assert "phantomx" in one_line(capfd)
+
+
+def test_a_bad_parameter_ends_the_planner_with_exit_code_2_and_one_line(own_signals, capfd):
+    assert gait_planner.main(["--ros-args", "-p", "cmd_vel_timeout:=.nan"]) == 2
+    assert "cmd_vel_timeout must be in [0.05, 10] s, is nan" in one_line(capfd)
+
+
+def test_an_unknown_gait_at_the_start_lists_the_known_ones(own_signals, capfd):
+    assert gait_planner.main(["--ros-args", "-p", "gait:=gallop"]) == 2
+    line = one_line(capfd)
+    assert "gallop" in line
+    assert "tripod, ripple" in line

@@ -1,0 +1,251 @@
+"""The serial port fails in one way, with a sentence that says what to do."""
+
+import contextlib
+import errno
+import os
+import select
+import subprocess
+import sys
+import termios
+import time
+import tty
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import serial
+
+from hexapod_control.servos.bus import serial_port as port_module
+from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.bus.serial_port import SerialPort, latency, reason
+
+HOLD = "import serial, sys; s = serial.Serial(sys.argv[1], exclusive=True); print('held', flush=True); sys.stdin.read()"
+
+
+class Terminal:
+    """The far end of a pty."""
+
+    def __init__(self):
+        self.master, slave = os.openpty()
+        tty.setraw(slave)
+        self.path = os.ttyname(slave)
+        os.close(slave)
+
+    def unplug(self):
+        os.close(self.master)
+        self.master = -1
+
+
+@pytest.fixture
+def terminal():
+    end = Terminal()
+    yield end
+    if end.master >= 0:
+        os.close(end.master)
+
+
+@pytest.fixture
+def line(terminal):
+    port = SerialPort(terminal.path, 1_000_000)
+    yield port
+    port.close()
+
+
+def soon(seconds=1.0):
+    return time.monotonic() + seconds
+
+
+def test_bytes_go_both_ways_untouched(line, terminal):
+    data = bytes(range(256))
+    line.write(data)
+    assert select.select([terminal.master], [], [], 5.0)[0]
+    assert os.read(terminal.master, 1000) == data
+    os.write(terminal.master, data)
+    assert line.read(256, soon()) == data
+
+
+def test_a_read_takes_no_more_than_it_is_asked_for(line, terminal):
+    os.write(terminal.master, b"12345")
+    assert line.read(2, soon()) == b"12"
+    assert line.read(3, soon()) == b"345"
+
+
+def test_a_read_ends_at_its_deadline_with_what_has_come(line, terminal):
+    os.write(terminal.master, b"123")
+    begun = time.monotonic()
+    assert line.read(10, begun + 0.05) == b"123"
+    assert 0.05 <= time.monotonic() - begun < 0.5
+    assert line.read(10, begun) == b""  # long over
+
+
+def test_what_has_come_in_is_forgotten(line, terminal):
+    os.write(terminal.master, b"old")
+    assert line.read(1, soon()) == b"o"
+    line.clear()
+    os.write(terminal.master, b"new")
+    assert line.read(3, soon()) == b"new"
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [lambda p: p.write(b"x"), lambda p: p.read(1, soon()), lambda p: p.clear()],
+    ids=["write", "read", "clear"],
+)
+def test_an_unplugged_port_is_gone_at_once_whatever_is_done(line, terminal, operation):
+    line.write(b"x")
+    terminal.unplug()
+    begun = time.monotonic()
+    with pytest.raises(PortGone, match=rf"{terminal.path}: gone while .*: unplugged\? check the cable"):
+        operation(line)
+    assert time.monotonic() - begun < 0.2
+    line.close()
+    line.close()
+    with pytest.raises(PortGone, match="it was closed"):
+        operation(line)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        termios.error(5, "Input/output error"),
+        OSError(errno.EIO, "Input/output error"),
+        serial.SerialException("device reports readiness to read but returned no data"),
+        ValueError("file descriptor cannot be a negative integer (-1)"),
+        TypeError("argument must be an int, or have a fileno() method"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_every_kind_of_failure_is_the_one_error(line, monkeypatch, error):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(port_module, "os", SimpleNamespace(read=fail, write=fail))
+    monkeypatch.setattr(port_module, "termios", SimpleNamespace(tcflush=fail, TCIFLUSH=termios.TCIFLUSH))
+    monkeypatch.setattr(port_module.select, "select", lambda *_: ([1], [], []))
+    for operation in (lambda: line.write(b"x"), lambda: line.read(1, soon()), line.clear):
+        with pytest.raises(PortGone, match="gone while"):
+            operation()
+    monkeypatch.undo()
+    monkeypatch.setattr(line._serial, "close", fail)
+    line.close()
+    monkeypatch.undo()
+
+
+def test_a_line_that_is_readable_and_has_nothing_is_dead(line, monkeypatch):
+    monkeypatch.setattr(port_module.select, "select", lambda *_: ([1], [], []))
+    monkeypatch.setattr(port_module, "os", SimpleNamespace(read=lambda *_: b""))
+    with pytest.raises(PortGone, match="gone while reading"):
+        line.read(1, soon())
+
+
+def test_a_frame_larger_than_the_buffer_of_the_line_arrives_whole(line, terminal):
+    sent, heard = bytes(range(256)) * 256, b""
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(line.write, sent)
+        while len(heard) < len(sent):
+            assert select.select([terminal.master], [], [], 5.0)[0], writing.result(1.0)
+            heard += os.read(terminal.master, 4096)
+        writing.result(1.0)
+    assert heard == sent
+
+
+def test_a_line_that_takes_no_bytes_does_not_block(line):
+    begun = time.monotonic()
+    with pytest.raises(PortGone, match="takes no bytes any more"):
+        for _ in range(100):
+            line.write(bytes(4096))
+    assert time.monotonic() - begun < 2.0
+
+
+def test_a_second_opener_is_told_who_has_the_port(line, terminal):
+    with pytest.raises(PortGone, match=rf"{terminal.path}: is in use by this program itself: end that first"):
+        SerialPort(terminal.path, 115200)
+
+
+def test_the_program_that_has_the_port_is_named(terminal):
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, terminal.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(PortGone, match=rf"is in use by .*\(process {holder.pid}\)"):
+            SerialPort(terminal.path, 115200)
+        holder.stdin.close()
+        assert holder.wait(10) == 0
+    SerialPort(terminal.path, 115200).close()
+
+
+def test_a_port_can_be_opened_again_after_it_was_closed(terminal):
+    for _ in range(3):
+        SerialPort(terminal.path, 115200).close()
+
+
+def test_an_absent_port_says_what_is_present(monkeypatch, tmp_path):
+    (tmp_path / "usb-FTDI_A1").touch()
+    monkeypatch.setattr(port_module, "BY_ID", tmp_path)
+    with pytest.raises(PortGone, match=r"there is no such port: plug the adapter in .* present: .*usb-FTDI_A1"):
+        SerialPort("/dev/serial/by-id/no-such-port", 115200)
+    monkeypatch.setattr(port_module, "BY_ID", tmp_path / "none")
+    monkeypatch.setattr(port_module.Path, "glob", lambda *_: iter(()))
+    assert "no USB serial port is present" in reason("/dev/no-such-port", 115200, OSError())
+
+
+def test_a_file_is_not_a_port(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(PortGone, match="is not a serial port"):
+        SerialPort(str(tmp_path / "file"), 115200)
+
+
+def test_a_character_device_that_is_no_terminal_is_refused():
+    with pytest.raises(PortGone, match="/dev/null: cannot be opened"):
+        SerialPort("/dev/null", 115200)
+
+
+def test_a_missing_right_names_the_group_to_join(terminal, monkeypatch):
+    monkeypatch.setattr(port_module.os, "access", lambda *_: False)
+    group = port_module.grp.getgrgid(Path(terminal.path).stat().st_gid).gr_name.replace("root", "dialout")
+    told = reason(terminal.path, 115200, PermissionError(errno.EACCES, "Permission denied"))
+    assert f"no permission: join its group with `sudo usermod -aG {group} $USER`, then log in again" in told
+
+    def unknown(_):
+        raise KeyError
+
+    monkeypatch.setattr(port_module.grp, "getgrgid", unknown)
+    assert "usermod -aG dialout" in reason(terminal.path, 115200, PermissionError())
+
+
+@pytest.mark.parametrize("baud", [-1, "fast"])
+def test_an_impossible_baud_is_named(terminal, baud):
+    with pytest.raises(PortGone, match=f"does not take {baud} baud"):
+        SerialPort(terminal.path, baud)
+
+
+def test_messages_are_one_line(terminal):
+    for path in ("/dev/no-such-port", "/dev/null", terminal.path):
+        assert "\n" not in reason(path, 115200, OSError(errno.EIO, "Input/output error"))
+
+
+def test_a_port_without_a_latency_timer_says_nothing_of_it(line):
+    assert line.latency is None
+
+
+def test_the_latency_of_an_adapter_is_read_where_it_is_told(monkeypatch, tmp_path):
+    timer = tmp_path / "sys/class/tty/ttyUSB7/device"
+    timer.mkdir(parents=True)
+    (timer / "latency_timer").write_text("16\n")
+    real = Path
+
+    def moved(*parts):
+        return real(tmp_path, *(str(part).lstrip("/") for part in parts)) if "/sys" in str(parts[0]) else real(*parts)
+
+    monkeypatch.setattr(port_module, "Path", moved)
+    assert latency("/dev/ttyUSB7") == 0.016
+
+
+def test_no_file_stays_open(terminal):
+    before = set(os.listdir("/proc/self/fd"))
+    line = SerialPort(terminal.path, 115200)
+    line.close()
+    with contextlib.suppress(PortGone):
+        SerialPort("/dev/null", 115200)
+    assert set(os.listdir("/proc/self/fd")) == before

@@ -1,0 +1,193 @@
+"""What happens when the line, a servo or the port fails, over a pty: what, how soon, said how.
+
+Over all faults: no goal is further from the one before than the joint's speed allows (the fixture `armed` looks), and
+every one has a sentence that says what, where and what to do.
+"""
+
+import time
+
+import numpy as np
+import pytest
+from support.servo_bench import (
+    FAULT,
+    FEMUR,
+    LOST,
+    SLACK,
+    kinds,
+    said,
+)
+
+from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.bus.serial_port import SerialPort
+from hexapod_control.servos.driver import fault_timers
+from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
+from hexapod_control.servos.settings.servo_section import OnLost
+
+# --- lost and disturbed frames ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        {"drop": 0.05},
+        {"flip": 0.05},
+        {"truncate": 0.05},
+        {"double": 0.2},
+        {"glue": True},
+        {"split": True},
+        {"echo": True},
+        {"noise": b"\xff\xff\x01"},
+        {"slow": 0.0001},
+    ],
+    ids=lambda faults: next(iter(faults)),
+)
+def test_disturbed_replies_are_counted_and_neither_stop_the_loop_nor_move_a_joint_wrongly(armed, faults):
+    bench = armed()
+    bench.during(0.5)
+    before = bench.driver.snapshot.rate
+    for name, value in faults.items():
+        setattr(bench.pty.faults, name, value)
+    bench.during(1.5)
+    rate = bench.driver.snapshot.rate
+    assert bench.driver.armed
+    assert bench.driver.snapshot.power is TorqueState.ON
+    assert not bench.troubles("brown-out")
+    assert rate > 0.6 * before  # of one run: how fast the machine is does not matter
+    counters = bench.driver.snapshot.counters
+    if set(faults) & {"flip", "truncate"}:
+        assert counters.bad + counters.timeouts > 0
+    if "drop" in faults:
+        assert counters.timeouts > 0
+        assert sum(bench.driver.snapshot.misses) > 0
+    bench.assert_no_leap()
+    assert np.abs(bench.driver.snapshot.joints - bench.world.angles()).max() < 0.1
+
+
+def test_after_a_bad_minute_the_line_is_as_good_as_before(armed):
+    bench = armed()
+    bench.pty.faults.flip = bench.pty.faults.drop = 0.2
+    bench.during(1.0)
+    bench.pty.faults.flip = bench.pty.faults.drop = 0.0
+    bench.until(lambda: not bench.driver.snapshot.diagnoses, fault_timers.PING_PERIOD + SLACK, "all troubles gone")
+    misses = sum(bench.driver.snapshot.misses)
+    bench.during(0.5)
+    assert sum(bench.driver.snapshot.misses) == misses
+    bench.assert_no_leap()
+
+
+# --- a silent servo -----------------------------------------------------------------------------------------
+
+
+@kinds
+def test_a_servo_that_falls_silent_is_warned_of_named_and_the_planner_stopped(armed, protocol):
+    bench = armed(protocol)
+    bench.world.unplug(4)
+    bench.until(lambda: bench.troubles("silent"), 3 * bench.driver._control.group.silence_window + SLACK, "warning")
+    assert not bench.troubles("silent")[0].serious
+    assert bench.driver.snapshot.planner_request is PlannerRequest.NOTHING
+    bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.STOP, LOST + SLACK, "fault")
+    words = f"{FEMUR} is silent for", "the robot stops", "check its cable and id"
+    bench.until(lambda: said(bench, *words), 0.3, "the sentence")
+    assert bench.driver.armed
+    bench.assert_no_leap()
+
+
+@pytest.mark.parametrize("protocol", ["feetech_st", "dynamixel1", "dynamixel2"])
+def test_one_missing_servo_leaves_the_others_their_rate(armed, protocol):
+    """Against the time before, the best second of each: how fast a busy machine is at the moment does not matter."""
+    bench = armed(protocol)
+
+    def counted():
+        """Cycles and answers of a second, in which there is one ping."""
+        begin, before = time.monotonic(), bench.driver.snapshot.counters.received
+        bench.during(fault_timers.PING_PERIOD)
+        received, end = bench.driver.snapshot.counters.received - before, time.monotonic()
+        cycles = sum(index == 5 and begin < now < end for now, index, *_ in bench.world.told)
+        return cycles / (end - begin), received / (end - begin)
+
+    cycles, answers = np.max([counted() for _ in range(3)], axis=0)
+    bench.world.unplug(4)
+    bench.until(lambda: bench.troubles("silent"), 2.0)
+    cycles_of_17, answers_of_17 = np.max([counted() for _ in range(4)], axis=0)
+    assert cycles_of_17 >= 0.95 * cycles
+    assert answers_of_17 / 17 >= 0.95 * answers / 18
+
+
+def test_a_lost_servo_lets_the_robot_sit_or_takes_the_torque_if_that_is_set(armed):
+    bench = armed(on_lost=OnLost.SIT)
+    bench.world.unplug(4)
+    bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.SIT, LOST + SLACK)
+    assert bench.driver.armed
+    bench.driver.seated()
+    bench.until(lambda: not bench.world.torques.any(), 0.2, "torque off once it sits")
+    assert "call reset_fault, then arm" in bench.driver.arm()
+
+
+def test_a_lost_servo_takes_the_torque_if_that_is_set(armed):
+    bench = armed(on_lost=OnLost.OFF)
+    bench.world.unplug(4)
+    took = bench.until(lambda: not bench.world.torques.any(), LOST + SLACK)
+    assert took > LOST - 0.1
+    bench.until(lambda: said(bench, f"torque is off: {FEMUR} lost"), 0.5, "the sentence")
+    bench.world.plug(4)
+    assert bench.driver.reset_fault() == ""
+    assert bench.driver.arm() == ""
+
+
+@kinds
+def test_a_servo_that_comes_back_elsewhere_is_brought_to_its_place_without_a_leap(armed, protocol):
+    bench = armed(protocol)
+    bench.publishing.clear()
+    bench.world.unplug(4)
+    bench.until(lambda: bench.troubles("silent"), 1.0)
+    bench.world.positions[4] -= 0.45 * bench.world.scale.per_rad  # it hung down meanwhile
+    bench.world.plug(4)
+    bench.until(lambda: bench.world.torques[4], fault_timers.PING_PERIOD + SLACK, "torque of the servo")
+    goals = [goal for *_, index, goal, where, torque in bench.world.told if index == 4 and not torque]
+    assert abs(goals[-1] - bench.driver.snapshot.joints[1, 1]) < 0.02
+    bench.until(lambda: abs(bench.driver.snapshot.joints - bench.driver.snapshot.joints[0])[1, 1] < 0.02, 4.0)
+    assert not [trouble for trouble in bench.driver.snapshot.diagnoses if trouble.kind != "budget"]
+    bench.assert_no_leap()
+
+
+def test_a_servo_with_a_twin_is_called_a_likely_duplicate(armed):
+    bench = armed()
+    bench.world.twin(4)
+    bench.until(lambda: said(bench, f"{FEMUR} answers garbled, likely two servos have this id"), 6.0)
+    bench.assert_no_leap()
+
+
+# --- the port -----------------------------------------------------------------------------------------------
+
+
+def test_an_unplugged_port_is_a_fault_at_once_and_comes_back_without_torque_and_without_old_targets(armed):
+    bench = armed()
+    bench.pty.hang_up()
+    bench.until(lambda: not bench.driver.armed, FAULT, "fault")
+    bench.until(lambda: bench.driver.snapshot.joints is None, FAULT, "pose unknown")
+    assert "not connected" in bench.driver.arm()
+    bench.until(lambda: said(bench, "torque counts as off, the port is tried again"), 0.3)
+    bench.world.positions += 100  # somebody moves the robot meanwhile
+    bench.pty.come_back()
+    bench.until(
+        lambda: bench.driver.snapshot.power is TorqueState.OFF, fault_timers.BACK_OFF_BOUNDS[1] + 1.0, "reconnected"
+    )
+    bench.until(lambda: not bench.world.torques.any(), 0.1, "torque off")
+    assert np.abs(bench.driver.snapshot.joints - bench.world.angles()).max() < 0.01
+    bench.until(lambda: said(bench, "is back, torque is off: call arm"), 0.5, "the sentence")
+    told = len(bench.world.told)
+    bench.during(0.3)
+    assert len(bench.world.told) == told  # targets come, nothing is sent
+    assert bench.driver.arm() == ""
+    first = [goal for *_, index, goal, where, _ in bench.world.told[told:] if abs(goal - where) > 0.01]
+    bench.during(0.1)
+    assert not first
+    bench.during(1.2)
+    bench.assert_no_leap()
+    assert bench.driver.snapshot.reconnections == 1
+
+
+def test_a_port_in_use_is_refused_by_name(armed):
+    bench = armed()
+    with pytest.raises(PortGone, match=r"bus: .*(use|busy)"):
+        SerialPort(bench.settings.port, bench.settings.baud)

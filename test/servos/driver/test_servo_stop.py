@@ -1,0 +1,132 @@
+"""What happens when the robot must stop, nobody leads it, or the driver fails, over a pty: what, how soon, said how.
+
+Over all faults: no goal is further from the one before than the joint's speed allows (the fixture `armed` looks), and
+every one has a sentence that says what, where and what to do.
+"""
+
+import time
+
+import numpy as np
+import pytest
+from support.servo_bench import FAULT, HIGH, SLACK, said
+
+from hexapod_control.servos.driver.telemetry import TorqueState
+from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.settings.servo_section import LOOPBACK, OnSilence
+
+# --- the emergency stop, and nobody to follow ---------------------------------------------------------------
+
+
+def test_an_emergency_stop_takes_all_torque_at_once_three_times_over_and_latches(armed):
+    bench = armed()
+    frames = []
+    bench.pty.listener = frames.append
+    begin = time.monotonic()
+    bench.driver.press_estop()
+    bench.until(lambda: not bench.world.torques.any(), 0.1)
+    assert time.monotonic() - begin < 0.1
+    off = bytes.fromhex("FF FF FE 04 03 28 00 D2")
+    bench.until(lambda: b"".join(frames).count(off) == 3, 0.1)
+    assert "latched" in bench.driver.arm()
+    assert "still true" in bench.driver.reset_fault()
+    bench.driver.release_estop()
+    assert "latched" in bench.driver.arm()
+    assert bench.driver.reset_fault() == ""
+    bench.during(0.2)
+    assert not bench.world.torques.any()
+    assert bench.driver.arm() == ""
+    bench.during(0.5)
+    bench.assert_no_leap()
+
+
+@pytest.mark.parametrize("protocol", [name for name in PROTOCOLS if name != LOOPBACK])
+def test_an_emergency_stop_takes_the_torque_of_every_kind_of_servo_at_once(armed, protocol):
+    bench = armed(protocol)
+    bench.during(0.2)
+    bench.driver.press_estop()
+    bench.until(lambda: not bench.world.torques.any(), 0.2)
+    told = len(bench.world.told)
+    bench.during(0.2)
+    assert len(bench.world.told) == told  # targets come, nothing is sent
+    assert "latched" in bench.driver.arm()
+
+
+def test_an_emergency_stop_waits_for_no_servo_that_does_not_answer(armed):
+    bench = armed("dynamixel1")
+    bench.pty.faults.mute = True
+    bench.during(0.05)
+    begin = time.monotonic()
+    bench.driver.press_estop()
+    bench.until(lambda: not bench.world.torques.any(), 0.2)
+    assert time.monotonic() - begin < 0.2
+
+
+def test_an_emergency_stop_while_the_torque_comes_on_stops_that(armed):
+    bench = armed()
+    bench.driver.disarm()
+    bench.until(lambda: not bench.world.torques.any(), 0.2)
+    bench.driver._requests.append(request := _arming(bench))
+    bench.until(bench.world.torques.any, 0.5)
+    bench.driver.press_estop()
+    bench.until(lambda: not bench.world.torques.any(), 0.1)
+    assert "latched" in request.answer
+    bench.during(0.4)
+    assert not bench.world.torques.any()
+
+
+def _arming(bench):
+    from hexapod_control.servos.driver.driver_cycle import Request
+
+    return Request(bench.driver._control.begin_arming)
+
+
+def test_targets_that_stop_are_held_within_a_fifth_of_a_second(armed):
+    bench = armed()
+    bench.during(1.2)
+    bench.publishing.clear()
+    bench.until(lambda: bench.driver.holding, FAULT + SLACK, "hold")
+    told = len(bench.world.told)
+    bench.during(0.5)
+    goals = np.array([goal for _, index, goal, *_ in bench.world.told[told + 18 :] if index == 4])
+    assert len(goals) > 10
+    assert np.ptp(goals) < 0.005
+    bench.until(
+        lambda: said(bench, "no joint_targets for 0.2 s while moving: holding the last row"), 0.5, "the sentence"
+    )
+    assert bench.driver.armed
+
+
+def test_targets_that_stay_away_take_the_torque_if_that_is_set(armed):
+    bench = armed(on_silence=OnSilence.OFF, silence_time=0.5)
+    bench.during(1.2)
+    bench.publishing.clear()
+    bench.until(lambda: not bench.world.torques.any(), FAULT + 0.5 + SLACK)
+    bench.until(lambda: said(bench, "no joint_targets for 0.5 s: torque off; call arm"), 0.5, "the sentence")
+
+
+def test_a_driver_that_is_started_again_reads_the_pose_and_ramps_from_there(armed):
+    bench = armed()
+    bench.during(1.0)
+    bench.driver.close(False)  # killed: the servos hold
+    told = len(bench.world.told)
+    bench.driver = bench.new_driver()
+    bench.driver.connect()
+    bench.driver.start()
+    bench.row = HIGH + 0.2
+    assert bench.driver.arm() == ""
+    bench.during(1.5)
+    for _, _, goal, where, _ in bench.world.told[told : told + 18]:
+        assert abs(goal - where) < 0.02
+    bench.assert_no_leap()
+
+
+def test_a_defect_in_the_driver_ends_neither_the_thread_nor_the_robot(armed, monkeypatch):
+    bench = armed()
+    step = bench.driver._setpoints.step
+    monkeypatch.setattr(bench.driver._setpoints, "step", lambda dt: 1 / 0)
+    bench.until(lambda: not bench.driver.armed, 0.2)
+    bench.until(lambda: said(bench, "ZeroDivisionError"), 0.5, "the sentence")
+    monkeypatch.setattr(bench.driver._setpoints, "step", step)
+    bench.until(lambda: bench.driver.snapshot.power is TorqueState.OFF, 2.0)
+    bench.until(lambda: not bench.world.torques.any(), 0.2)
+    assert bench.driver.arm() == ""

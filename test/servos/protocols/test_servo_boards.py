@@ -1,0 +1,149 @@
+"""Boards for hobby servos over a pty when they are late, or silent behind a port that is still there."""
+
+import time
+
+import numpy as np
+import pytest
+from support.servo_bench import HIGH, LOST, SLACK, ServoBench, said
+
+from hexapod_control.servos.bus import pulse_board
+from hexapod_control.servos.bus.bus_interface import ServoQuantity
+from hexapod_control.servos.bus.serial_port import SerialPort
+from hexapod_control.servos.driver import fault_timers
+from hexapod_control.servos.driver.telemetry import TorqueState
+from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
+from hexapod_control.servos.emulator.servo_world import LagWorld
+from hexapod_control.servos.protocols.registry import PROTOCOLS
+
+BOARDS = ("ssc32", "maestro", "servo2040")
+IDS = tuple(range(18))
+LATE = 0.06  # [s]: more than a question waits, less than a late reply is waited for
+
+
+@pytest.fixture(params=BOARDS)
+def board(request):
+    """A bus with an emulated board at the other end: (pty, bus), the servos on."""
+    row = PROTOCOLS[request.param]
+    with PseudoTerminal(row.device(LagWorld(row.scale), IDS), row.baud) as pty:
+        bus = row.open(SerialPort(pty.path, row.baud), IDS)
+        bus.identify()
+        bus.write_goals(dict.fromkeys(IDS, 1500), 0.0)
+        bus.torque(IDS, True)
+        yield pty, bus
+        bus.close()
+
+
+@pytest.fixture(params=BOARDS)
+def bench(request, tmp_path):
+    bench = ServoBench(tmp_path, request.param, start=HIGH)
+    yield bench
+    bench.close()
+
+
+def soon(read, seconds=2.0):
+    """What is read once something is."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if answer := read():
+            return answer
+    raise AssertionError(f"nothing was read within {seconds} s")
+
+
+def pulses(bus):
+    return {i: reading.position for i, reading in bus.read(IDS, ServoQuantity.POSITION).items()}
+
+
+# --- late replies -------------------------------------------------------------------------------------------
+
+
+def test_a_late_reply_is_never_taken_for_the_next_one(board):
+    pty, bus = board
+    assert set(soon(lambda: pulses(bus)).values()) == {1500}
+    pty.faults.slow = LATE
+    assert pulses(bus) == {}
+    pty.faults.slow = 0.0
+    for pulse in (1600, 1700, 1800):  # what is under way says 1500
+        bus.write_goals(dict.fromkeys(IDS, pulse), 0.0)
+        assert set(soon(lambda: pulses(bus)).values()) == {pulse}
+
+
+def test_a_board_that_is_always_late_is_never_believed_with_an_old_answer(board):
+    pty, bus = board
+    pty.faults.slow = LATE
+    for pulse in range(1000, 2000, 50):
+        bus.write_goals(dict.fromkeys(IDS, pulse), 0.0)
+        assert set(pulses(bus).values()) <= {pulse}
+    pty.faults.slow = 0.0
+    assert set(soon(lambda: pulses(bus)).values()) == {pulse}
+
+
+def test_after_a_reply_that_did_not_come_nothing_is_asked_until_it_cannot_come_any_more(board):
+    pty, bus = board
+    heard = []
+    pty.faults.mute = True
+    assert bus.answers() is False
+    pty.listener = heard.append
+    assert bus.answers() is None
+    assert bus.supply() == (None, None)
+    assert pulses(bus) == {}
+    assert not heard
+    pty.faults.mute = False
+    begun = time.monotonic()
+    assert soon(bus.answers) is True
+    assert time.monotonic() - begun < pulse_board.SETTLE_TIME + SLACK
+
+
+# --- silent boards ------------------------------------------------------------------------------------------
+
+
+def test_a_board_that_hangs_behind_a_live_port_is_a_fault_and_comes_back_without_torque(bench):
+    bench.arm()
+    bench.during(0.5)
+    heard = []
+    bench.pty.faults.mute = True
+    bench.pty.listener = heard.append
+    took = bench.until(lambda: not bench.driver.armed, LOST + SLACK, "fault")
+    assert took > LOST - 0.2  # not for a reply or two
+    bench.until(lambda: bench.driver.snapshot.joints is None, 0.2, "pose unknown")
+    words = str(bench.link), "the board behind it is silent for", "check the board's power"
+    bench.until(lambda: said(bench, *words), 0.5, "the sentence")
+    assert "not connected" in bench.driver.arm()
+    bench.until(lambda: not bench.world.torques.any(), 0.5, "torque off: it hears, though it says nothing")
+    bench.pty.faults.mute = False
+    bench.until(
+        lambda: bench.driver.snapshot.power is TorqueState.OFF, fault_timers.BACK_OFF_BOUNDS[1] + 8.0, "reconnected"
+    )
+    bench.until(lambda: said(bench, "is back, torque is off: call arm"), 0.5, "the sentence")
+    told = len(bench.world.told)
+    bench.during(0.3)
+    assert len(bench.world.told) == told  # targets come, nothing is sent
+    assert not bench.world.torques.any()
+    bench.arm()
+    bench.during(0.5)
+    assert np.abs(bench.driver.snapshot.joints - HIGH).max() < 0.15
+    bench.assert_no_leap()
+
+
+def test_an_emergency_stop_while_a_board_is_silent_is_not_held_up_by_looking_for_it(bench):
+    bench.arm()
+    bench.pty.faults.mute = True
+    bench.until(lambda: not bench.driver.armed, LOST + SLACK, "fault")
+    begun = time.monotonic()
+    bench.driver.press_estop()
+    assert bench.driver.arm()  # refused, for one reason or the other
+    assert bench.driver.reset_fault()
+    assert time.monotonic() - begun < 3.0
+    bench.pty.faults.mute = False
+    bench.until(
+        lambda: bench.driver.snapshot.power is TorqueState.OFF, fault_timers.BACK_OFF_BOUNDS[1] + 8.0, "reconnected"
+    )
+    assert "latched" in bench.driver.arm()
+
+
+def test_a_board_that_misses_an_answer_now_and_then_goes_on(bench):
+    bench.arm()
+    bench.pty.faults.drop = 0.05
+    bench.during(3.0)
+    assert bench.driver.armed
+    assert not bench.troubles("port")
+    bench.assert_no_leap()

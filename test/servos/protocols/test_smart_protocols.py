@@ -1,0 +1,505 @@
+"""Buses of smart servos against their emulated servos, bytes both ways in memory."""
+
+import dataclasses
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hexapod_control.servos.bus import ff_frames, transaction
+from hexapod_control.servos.bus.bus_interface import BusError, PortGone, ServoFault, ServoQuantity
+from hexapod_control.servos.bus.id_addressing import duplicate_ids
+from hexapod_control.servos.emulator.servo_world import LagWorld
+from hexapod_control.servos.protocols import dynamixel1, dynamixel2_frames, feetech_st, lx16a
+from hexapod_control.servos.protocols.dynamixel2_bus import Dynamixel2Bus
+from hexapod_control.servos.protocols.registry import PROTOCOLS
+
+SMART = ["feetech_st", "feetech_sc", "dynamixel1", "dynamixel2", "lx16a"]
+IDS = tuple(range(1, 19))
+POSITION, EVERYTHING = ServoQuantity.POSITION, ~ServoQuantity.NONE
+smart = pytest.mark.parametrize("name", SMART)
+
+
+class Line:
+    """A port to an emulated device, without any time: what does not come at once does not come."""
+
+    def __init__(self, device, baud):
+        self.device, self.baud = device, baud
+        self.now = 100.0
+        self.inbox = b""
+        self.writes = []
+        self.replied = 0  # bytes
+        self.echo = False
+        self.gone = False
+        self.spoil = lambda reply: reply
+
+    def write(self, data):
+        self.alive()
+        self.writes.append(data)
+        if self.echo:
+            self.inbox += data
+        for _, reply in self.device.receive(data, self.now):
+            reply = self.spoil(reply)
+            self.replied += len(reply)
+            self.inbox += reply
+
+    def read(self, count, deadline):
+        self.alive()
+        data, self.inbox = self.inbox[:count], self.inbox[count:]
+        return data
+
+    def clear(self):
+        self.alive()
+        self.inbox = b""
+
+    def close(self):
+        pass
+
+    def alive(self):
+        if self.gone:
+            raise PortGone("gone")
+
+
+class Bench:
+    def __init__(self, name, ids=IDS, **options):
+        self.row = PROTOCOLS[name]
+        self.ids = ids
+        self.world = LagWorld(self.row.scale, len(ids))
+        self.line = Line(self.row.device(self.world, ids), self.row.baud)
+        self.bus = self.row.open(self.line, ids, **options)
+
+    def run(self, seconds):
+        self.line.now += seconds
+        self.world.step(self.line.now)
+
+    def spread(self):
+        """Every servo somewhere else."""
+        scale, count = self.row.scale, len(self.ids)
+        self.world.positions[:] = np.round(np.linspace(scale.low + 20, scale.high - 20, count))
+        return dict(zip(self.ids, (int(p) for p in self.world.positions), strict=True))
+
+
+# --- laws of every bus -------------------------------------------------------------------------------
+
+
+@smart
+def test_all_are_identified(name):
+    assert set(Bench(name).bus.identify()) == set(IDS)
+
+
+def test_models_are_named():
+    names = {name: set(Bench(name, (1,)).bus.identify().values()) for name in SMART}
+    assert names == {
+        "feetech_st": {"STS3215"},
+        "feetech_sc": {"model 5"},
+        "dynamixel1": {"AX-12A"},
+        "dynamixel2": {"XL430-W250"},
+        "lx16a": {"LX-16A or kin"},
+    }
+
+
+@smart
+def test_positions_come_back_as_they_are(name):
+    bench = Bench(name)
+    expected = bench.spread()
+    readings = bench.bus.read(IDS, POSITION)
+    assert {i: r.position for i, r in readings.items()} == expected
+    assert bench.bus.counters.bad == bench.bus.counters.timeouts == 0
+
+
+@smart
+@pytest.mark.parametrize("ids", [(7,), (3, 9, 4)])
+def test_some_are_read_alone(name, ids):
+    bench = Bench(name)
+    expected = bench.spread()
+    assert {i: r.position for i, r in bench.bus.read(ids, POSITION).items()} == {i: expected[i] for i in ids}
+    assert bench.bus.read((), POSITION) == {}
+
+
+@smart
+def test_goals_are_reached_in_their_time(name):
+    bench = Bench(name)
+    bench.bus.identify()
+    start = {i: r.position for i, r in bench.bus.read(IDS, POSITION).items()}
+    bench.bus.torque(IDS, True)
+    goals = {i: start[i] + (30 if i % 2 else -40) for i in IDS}
+    bench.run(0.01)
+    bench.bus.write_goals(goals, 0.5)
+    bench.run(1.0)
+    readings = bench.bus.read(IDS, POSITION)
+    assert all(abs(readings[i].position - goals[i]) <= 1 for i in IDS)
+
+
+@smart
+@pytest.mark.parametrize("count", [1, 18, 24])
+def test_all_goals_go_out_in_one_write(name, count):
+    ids = tuple(range(1, count + 1))
+    bench = Bench(name, ids)
+    bench.bus.write_goals(dict.fromkeys(ids, bench.row.scale.center), 0.02)
+    assert len(bench.line.writes) == 1
+    assert len(bench.line.writes[0]) * 10 / bench.row.baud == pytest.approx(bench.bus.timing(count).write)
+
+
+@smart
+def test_goals_beyond_the_range_are_clamped(name):
+    bench = Bench(name)
+    bench.bus.torque(IDS, True)
+    bench.bus.write_goals(dict.fromkeys(IDS, 100_000), 0.0)
+    assert all(bench.world.target(i) == bench.row.scale.high for i in range(18))
+    bench.bus.write_goals(dict.fromkeys(IDS, -100_000), 0.0)
+    assert all(bench.world.target(i) == bench.row.scale.low for i in range(18))
+
+
+@smart
+def test_torque_is_switched_per_servo_and_taken_from_all_three_times(name):
+    bench = Bench(name)
+    bench.bus.torque(IDS[:3], True)
+    assert [bench.world.has_torque(i) for i in range(4)] == [True, True, True, False]
+    bench.bus.torque(IDS[:1], False)
+    assert [bench.world.has_torque(i) for i in range(3)] == [False, True, True]
+    bench.line.writes.clear()
+    bench.bus.relax()
+    assert not any(bench.world.has_torque(i) for i in range(18))
+    assert len(bench.line.writes) == 3 and len(set(bench.line.writes)) == 1
+
+
+@smart
+def test_health_is_told(name):
+    bench = Bench(name)
+    bench.world.voltages[:] = 11.4
+    bench.world.temperatures[4] = 63.0
+    readings = bench.bus.read(IDS, ServoQuantity.VOLTAGE | ServoQuantity.TEMPERATURE)
+    assert all(reading.voltage == pytest.approx(11.4) for reading in readings.values())
+    assert readings[5].temperature == 63.0
+    assert readings[6].temperature == 35.0
+    assert bench.bus.supply() == (None, None)
+
+
+@pytest.mark.parametrize("name", [n for n in SMART if n != "lx16a"])
+@pytest.mark.parametrize("way", [1, -1])
+def test_speed_and_load_have_the_sign_of_the_motion(name, way):
+    bench = Bench(name)
+    bench.bus.identify()
+    bench.bus.read(IDS, POSITION)
+    bench.bus.torque(IDS, True)
+    center, per_rad = bench.row.scale.center, bench.row.scale.per_rad
+    bench.run(0.001)
+    bench.bus.write_goals(dict.fromkeys(IDS, center + way * round(per_rad)), 0.5)
+    bench.run(0.1)
+    reading = bench.bus.read(IDS, EVERYTHING)[3]
+    unit = {"dynamixel1": dynamixel1.STEPS_PER_SECOND, "dynamixel2": dynamixel2_frames.STEPS_PER_SECOND}.get(name, 1.0)
+    assert reading.speed == pytest.approx(bench.world.speed(2), abs=unit)
+    assert reading.load == pytest.approx(bench.world.load(2), abs=0.002)
+    assert math.copysign(1, reading.speed) == math.copysign(1, reading.load) == way
+
+
+@pytest.mark.parametrize("name", [n for n in SMART if n != "lx16a"])
+@pytest.mark.parametrize(
+    "fault", [ServoFault.OVERLOAD, ServoFault.HEAT, ServoFault.VOLTAGE, ServoFault.OVERLOAD | ServoFault.HEAT]
+)
+def test_faults_are_told_and_overload_is_cleared(name, fault):
+    bench = Bench(name)
+    bench.bus.torque(IDS, True)
+    bench.world.latch(6, fault)
+    readings = bench.bus.read(IDS, POSITION | ServoQuantity.FAULT)
+    assert readings[7].fault == fault
+    assert all(readings[i].fault is ServoFault.NONE for i in IDS if i != 7)
+    if fault is ServoFault.OVERLOAD:
+        bench.bus.recover(7)
+        assert bench.bus.read((7,), POSITION | ServoQuantity.FAULT)[7].fault is ServoFault.NONE
+        assert not bench.world.has_torque(6) and bench.world.has_torque(5)
+
+
+# --- when something is missing or wrong --------------------------------------------------------------
+
+
+@smart
+@pytest.mark.parametrize("gone", [1, 9, 18])
+def test_a_missing_servo_is_missing_and_the_others_are_there(name, gone):
+    bench = Bench(name)
+    expected = bench.spread()
+    bench.world.unplug(gone - 1)
+    readings = bench.bus.read(IDS, POSITION)
+    assert {i: r.position for i, r in readings.items()} == {i: p for i, p in expected.items() if i != gone}
+    bench.bus.read(IDS, POSITION)
+    assert bench.bus.counters.misses[gone] == bench.bus.counters.timeouts == 2
+    bench.world.plug(gone - 1)
+    assert set(bench.bus.read(IDS, POSITION)) == set(IDS)
+    assert set(bench.bus.counters.misses.values()) == {0}
+    assert set(bench.bus.identify()) == set(IDS)
+
+
+@smart
+def test_a_dead_bus_is_an_error_with_its_cures(name):
+    bench = Bench(name)
+    bench.world.unplug(*range(18))
+    with pytest.raises(BusError, match=r"no servo answers at \d+ baud: check"):
+        bench.bus.identify()
+
+
+@smart
+def test_a_wrong_baud_is_named(name):
+    bench = Bench(name)
+    bench.line.spoil = lambda reply: b"\x9a\x00" * len(reply)
+    with pytest.raises(BusError, match="wrong baud or protocol, or two servos with one id"):
+        bench.bus.identify()
+
+
+@smart
+def test_twins_are_not_believed(name):
+    bench = Bench(name)
+    expected = bench.spread()
+    bench.world.twin(4)
+    assert {i: r.position for i, r in bench.bus.read(IDS, POSITION).items()} == {
+        i: p for i, p in expected.items() if i != 5
+    }
+    assert 5 not in bench.bus.identify()
+    bench.world.unplug(7)
+    assert duplicate_ids(bench.bus, [4, 5, 8]) == [5]  # 8 is merely not there
+
+
+@smart
+def test_an_echo_changes_nothing(name):
+    bench = Bench(name)
+    expected = bench.spread()
+    bench.line.echo = True
+    assert set(bench.bus.identify()) == set(IDS)
+    for _ in range(2):
+        bench.bus.write_goals(dict.fromkeys(IDS, bench.row.scale.center), 0.02)
+        assert {i: r.position for i, r in bench.bus.read(IDS, POSITION).items()} == expected
+    assert bench.bus.counters.timeouts == 0
+    assert bench.bus.counters.bad == 0
+    assert bench.bus.counters.echoes > 18
+
+
+@smart
+def test_nobody_but_an_echo_is_said(name):
+    bench = Bench(name)
+    bench.line.echo = True
+    bench.world.unplug(*range(18))
+    with pytest.raises(BusError, match=r"only the echo of what is sent comes back at \d+ baud.*: check"):
+        bench.bus.identify()
+
+
+@smart
+def test_noise_before_every_reply_changes_nothing(name):
+    bench = Bench(name)
+    expected = bench.spread()
+    bench.line.spoil = lambda reply: b"\xff\x55\xff\xff\xfd" + reply
+    assert {i: r.position for i, r in bench.bus.read(IDS, POSITION).items()} == expected
+
+
+# The same spoilt replies every time: a checksum of eight bits lets one of 256 through, which no code can tell.
+@smart
+@pytest.mark.parametrize("seed", range(30))
+def test_whatever_happens_to_replies_no_reading_is_wrong(name, seed):
+    bench, chance = Bench(name), random.Random(seed)
+    expected, share = bench.spread(), chance.random()
+
+    def spoil(reply):
+        if chance.random() > share or not reply:
+            return reply
+        at = chance.randrange(len(reply))
+        flipped = reply[:at] + bytes((reply[at] ^ 1 << chance.randrange(8),)) + reply[at + 1 :]
+        return chance.choice([b"", reply[:at], flipped, reply + reply, chance.randbytes(at), reply[at:]])
+
+    bench.line.spoil = spoil
+    for what in (POSITION, EVERYTHING & bench.bus.can_read):
+        readings = bench.bus.read(IDS, what)
+        assert all(r.position in (expected[i], None) for i, r in readings.items())
+        assert all(r.temperature in (None, 35.0) and r.fault is ServoFault.NONE for r in readings.values())
+
+
+@smart
+@settings(max_examples=50)
+@given(pieces=st.lists(st.one_of(st.binary(max_size=12), st.sampled_from([b"\xff\xff", b"\xff\xff\xfd\0", b"UU"]))))
+def test_any_bytes_move_no_emulated_servo(name, pieces):
+    bench = Bench(name)
+    for piece in pieces:
+        bench.line.device.receive(piece, bench.line.now)
+    assert not bench.world.torques.any()
+    assert (bench.world.goals == bench.row.scale.center).all()
+    bench.run(1.0)
+    assert set(bench.bus.read(IDS, POSITION)) == set(IDS)  # and after a pause they understand again
+
+
+@smart
+@settings(max_examples=50)
+@given(body=st.binary(max_size=20), servo=st.integers(0, 254), code=st.integers(0, 255))
+def test_well_formed_nonsense_raises_nothing(name, body, servo, code):
+    build = {"dynamixel2": dynamixel2_frames.build, "lx16a": lx16a.build}.get(name, ff_frames.build)
+    bench = Bench(name)
+    bench.line.device.receive(build(servo, code, body), bench.line.now)
+    bench.line.device.receive(build(servo, 5), bench.line.now)
+
+
+@smart
+def test_a_port_that_is_gone_is_the_one_error(name):
+    bench = Bench(name)
+    bench.line.gone = True
+    for action in (
+        lambda: bench.bus.identify(),
+        lambda: bench.bus.read(IDS, POSITION),
+        lambda: bench.bus.write_goals({1: 500}, 0.02),
+        lambda: bench.bus.torque(IDS, True),
+        lambda: bench.bus.relax(),
+    ):
+        with pytest.raises(PortGone):
+            action()
+
+
+@smart
+@pytest.mark.parametrize("ids", [(1, 1), (-1,), (254,)])
+def test_ids_that_cannot_be_are_refused(name, ids):
+    with pytest.raises(ValueError, match="servo ids"):
+        PROTOCOLS[name].open(Line(None, 115200), ids)
+
+
+@smart
+def test_an_id_is_written_and_only_to_a_free_one(name):
+    bench = Bench(name, (1, 2))
+    with pytest.raises(BusError, match="id 2 is there already"):
+        bench.bus.set_id(1, 2)
+    with pytest.raises(BusError, match="no servo answers with id 9"):
+        bench.bus.set_id(9, 3)
+    with pytest.raises(ValueError, match="servo ids"):
+        bench.bus.set_id(1, 254)
+    bench.bus.set_id(1, 30)
+    assert set(bench.bus.scan(range(40))) == {2, 30}
+
+
+# --- what the wire allows ----------------------------------------------------------------------------
+
+# protocol, baud, options -> bytes written, bytes asked and replied, turnarounds
+WIRE = [
+    ("dynamixel1", 1_000_000, {}, 98, 144 + 252, 18),
+    ("dynamixel2", 57_600, {}, 104, 32 + 270, 1),
+    ("dynamixel2", 1_000_000, {}, 104, 32 + 270, 1),
+    ("dynamixel2", 1_000_000, {"read": "fast"}, 104, 32 + 152, 1),
+    ("feetech_st", 1_000_000, {}, 134, 26 + 144, 1),
+    ("feetech_sc", 1_000_000, {}, 134, 144 + 144, 18),
+    ("lx16a", 115_200, {}, 180, 108 + 144, 18),
+]
+RATES = [44, 14, 198, 258, 247, 45, 18]  # [Hz] at most, with 1 ms per turnaround
+
+
+@pytest.mark.parametrize(("row", "rate"), list(zip(WIRE, RATES, strict=True)))
+def test_the_wire_is_busy_as_long_as_its_bytes(row, rate):
+    name, baud, options, write, read, turnarounds = row
+    bench = Bench(name, **options)
+    bench.line.baud = baud
+    timing = bench.bus.timing(18)
+    assert timing.write == pytest.approx(write * 10 / baud)
+    assert timing.read == pytest.approx(read * 10 / baud)
+    assert timing.turnarounds == turnarounds
+    assert 1 / (timing.write + timing.read + timing.turnarounds * 0.001) == pytest.approx(rate, rel=0.03)
+
+
+@pytest.mark.parametrize("row", WIRE)
+def test_the_bytes_on_the_wire_are_those_of_its_timing(row):
+    name, _, options, _, read, turnarounds = row
+    bench = Bench(name, **options)
+    assert len(bench.bus.read(IDS, POSITION)) == 18
+    assert len(bench.line.writes) == turnarounds
+    assert sum(map(len, bench.line.writes)) + bench.line.replied == read
+
+
+def test_the_block_of_all_registers_takes_what_the_table_says():
+    world = LagWorld(feetech_st.SCALE, 18)
+    line = Line(PROTOCOLS["feetech_st"].device(world, IDS), 1_000_000)
+    line.write(ff_frames.sync_read(56, 15, IDS))
+    assert (len(line.writes[0]), line.replied) == (26, 378)
+    bench = Bench("feetech_st", acceleration=50)
+    bench.bus.write_goals(dict.fromkeys(IDS, 2048), 0.02)
+    assert len(bench.line.writes[0]) == 152
+
+
+@smart
+def test_return_delays_count(name):
+    wait = dataclasses.replace(transaction.ReplyTiming(), return_delay=0.0005)
+    slow, fast = Bench(name, wait=wait).bus.timing(18), Bench(name).bus.timing(18)
+    assert slow.read - fast.read == pytest.approx(18 * 0.0005)
+
+
+# --- what is special ---------------------------------------------------------------------------------
+
+
+def test_an_st_move_gets_the_speed_that_takes_it_there_in_time():
+    bench = Bench("feetech_st", (1, 2))
+    bench.bus.read((1,), POSITION)
+    bench.bus.write_goals({1: 2148, 2: 2148}, 0.1)
+    slow = feetech_st.goal_row(2148, feetech_st.SPEEDS.unknown)  # nobody knows where 2 is
+    assert bench.line.writes[-1] == ff_frames.sync_write(42, {1: feetech_st.goal_row(2148, 1000), 2: slow})
+    bench.bus.write_goals({1: 2148, 2: 2168}, 0.1)  # 1 has not been seen to move yet
+    rows = {1: feetech_st.goal_row(2148, 1000), 2: feetech_st.goal_row(2168, 200)}
+    assert bench.line.writes[-1] == ff_frames.sync_write(42, rows)
+    bench.world.positions[0] = 2148
+    bench.bus.read((1,), POSITION)
+    bench.bus.write_goals({1: 2148}, 0.1)
+    assert bench.line.writes[-1] == ff_frames.sync_write(42, {1: feetech_st.goal_row(2148, 1)})  # 0 would be full speed
+
+
+def test_an_x_servo_with_a_time_profile_is_told_the_time_once():
+    bench = Bench("dynamixel2", (1, 2))
+    for memory in bench.line.device.memories:
+        memory[dynamixel2_frames.Dynamixel2Register.DRIVE_MODE] = dynamixel2_frames.TIME_BASED
+    bench.bus.identify()
+    bench.line.writes.clear()
+    for _ in range(3):
+        bench.bus.write_goals({1: 2100, 2: 2000}, 0.02)
+    profile = dynamixel2_frames.write(
+        dynamixel2_frames.BROADCAST, dynamixel2_frames.Dynamixel2Register.PROFILE_VELOCITY, (20).to_bytes(4, "little")
+    )
+    goals = dynamixel2_frames.sync_write(
+        116, {1: dynamixel2_frames.goal_row(2100), 2: dynamixel2_frames.goal_row(2000)}
+    )
+    assert bench.line.writes == [profile, goals, goals, goals]
+
+
+def test_a_fast_read_falls_back_when_a_servo_is_missing():
+    bench = Bench("dynamixel2", read="fast")
+    expected = bench.spread()
+    assert {i: r.position for i, r in bench.bus.read(IDS, POSITION).items()} == expected
+    bench.world.unplug(8)
+    assert set(bench.bus.read(IDS, POSITION)) == set(IDS) - {9}
+    bench.line.writes.clear()
+    assert set(bench.bus.read(IDS, POSITION)) == set(IDS) - {9}
+    assert len(bench.line.writes) == 1
+
+
+def test_x_servos_get_a_watchdog():
+    bench = Bench("dynamixel2", (1,))
+    bench.bus.watchdog(0.1)
+    assert bench.line.writes[-1] == bytes.fromhex("FF FF FD 00 FE 06 00 03 62 00 05 98 14")
+    bench.bus.watchdog(0.0)
+    assert bench.line.writes[-1] == dynamixel2_frames.write(dynamixel2_frames.BROADCAST, 98, b"\0")
+
+
+def test_without_the_sdk_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "dynamixel_sdk", None)
+    dynamixel2_frames._handler.cache_clear()
+    with pytest.raises(BusError, match=r"pip install 'hexapod_control\[dynamixel\]'"):
+        Dynamixel2Bus(Line(None, 57600), (1,))
+    monkeypatch.undo()
+
+
+def test_an_lx_servo_beyond_its_end_reads_negative():
+    bench = Bench("lx16a", (1,))
+    bench.world.positions[0] = -12
+    assert bench.bus.read((1,), POSITION)[1].position == -12
+
+
+def test_an_st_position_with_sign_comes_back():
+    bench = Bench("feetech_st", (1,))
+    bench.world.positions[0] = -100
+    assert bench.bus.read((1,), POSITION)[1].position == -100
+    assert dynamixel2_frames.goal_row(-1) == b"\xff" * 4
+
+
+def test_the_patience_is_wire_turnaround_delays_and_a_margin():
+    wait = transaction.ReplyTiming(return_delay=0.0005, turnaround=0.016, margin=0.01)
+    patience = transaction.Transaction(Line(None, 1_000_000), wait).patience(8, 18)
+    assert patience == pytest.approx(144e-5 + 0.016 + 18 * 0.0005 + 0.01)

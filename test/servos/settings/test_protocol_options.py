@@ -1,0 +1,93 @@
+"""Options of a protocol in the robot file reach its bus as what they mean."""
+
+import pytest
+from support.calibration_bench import narrow_file
+
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.section_writer import with_section
+from hexapod_control.servos.bus.bus_interface import BusError
+from hexapod_control.servos.bus.serial_port import SerialPort
+from hexapod_control.servos.emulator.devices.servo2040 import Servo2040Device
+from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
+from hexapod_control.servos.emulator.servo_world import LagWorld
+from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocols.servo2040 import Servo2040Dialect
+from hexapod_control.servos.settings.save_servo_section import section
+from hexapod_control.servos.settings.servo_section import servo_settings
+
+OPTIONS = [(row.name, option.key) for row in PROTOCOLS.values() for option in row.settings]
+GOOD = {  # what the file says, what the bus gets
+    ("feetech_st", "acceleration"): (50, 50),
+    ("feetech_sc", "degrees"): (180, 180.0),
+    ("dynamixel2", "read"): ("fast", "fast"),
+    ("servo2040", "dialect"): ("fork", Servo2040Dialect.FORK),
+    ("ssc32", "battery"): ("B", "B"),
+    ("ssc32", "divider"): (3, 3.0),
+    ("maestro", "device"): (12, 12),
+    ("maestro", "crc"): (True, True),
+}
+
+
+@pytest.fixture
+def with_options(tmp_path):
+    """The settings of a robot file with these options."""
+
+    def make(protocol, options, port="/dev/none"):
+        path = narrow_file(tmp_path / "robot.yaml")
+        file = load(path)
+        data = section(file, servo_settings(file, protocol, port), PROTOCOLS[protocol].scale)
+        for joint in (joint for leg in data["joints"].values() for joint in leg.values()):
+            for key in ("units_per_rad", "units_per_rad_neg"):
+                joint.pop(key, None)
+        path.write_text(with_section(path.read_text(), "servos", {**data, "options": options}))
+        return servo_settings(load(path))
+
+    return make
+
+
+def test_every_option_in_the_table_is_one_that_its_bus_takes():
+    assert set(GOOD) == set(OPTIONS)
+    for protocol, key in OPTIONS:
+        assert key in PROTOCOLS[protocol].options
+
+
+@pytest.mark.parametrize(("protocol", "key"), OPTIONS)
+def test_an_option_comes_out_of_the_file_as_its_bus_takes_it(protocol, key, with_options):
+    said, meant = GOOD[protocol, key]
+    ((name, value),) = with_options(protocol, {key: said}).options
+    assert (name, value, type(value)) == (key, meant, type(meant))
+
+
+def test_the_range_of_a_model_sets_the_units_of_joints_that_say_nothing_else(with_options):
+    usual = with_options("feetech_sc", {}).joints[0].units_per_rad
+    assert with_options("feetech_sc", {"degrees": 200}).joints[0].units_per_rad == pytest.approx(1.5 * usual, rel=1e-3)
+
+
+@pytest.fixture
+def board(tmp_path):
+    """An emulated Servo2040 and a function that opens it by a robot file's options."""
+    made = []
+
+    def make(settings, dialect):
+        row = PROTOCOLS["servo2040"]
+        device = Servo2040Device(LagWorld(row.scale, 18), settings.ids, dialect=dialect)
+        made.append(PseudoTerminal(device, settings.baud, link=tmp_path / "bus"))
+        made.append(row.open(SerialPort(settings.port, settings.baud), settings.ids, **dict(settings.options)))
+        return made[-1]
+
+    yield make
+    for each in reversed(made):
+        each.close()
+
+
+@pytest.mark.parametrize("dialect", list(Servo2040Dialect))
+def test_a_board_whose_dialect_the_file_says_is_not_asked_for_it(dialect, with_options, board, tmp_path):
+    bus = board(with_options("servo2040", {"dialect": dialect.value}, str(tmp_path / "bus")), dialect)
+    assert f"{dialect.value} firmware" in bus.identify()[0]
+    assert bus.supply()[0] == pytest.approx(11.1, abs=0.1)
+
+
+def test_a_dialect_that_the_board_does_not_speak_is_refused_with_a_cure(with_options, board, tmp_path):
+    bus = board(with_options("servo2040", {"dialect": "fork"}, str(tmp_path / "bus")), Servo2040Dialect.ORIGINAL)
+    with pytest.raises(BusError, match=r"does not speak the dialect fork: leave options\.dialect out"):
+        bus.identify()

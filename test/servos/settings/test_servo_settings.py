@@ -1,0 +1,151 @@
+"""The robot file's section `servos`: what is wrong is refused with its place and a cure, before any torque."""
+
+import math
+from pathlib import Path
+
+import pytest
+from support.ros_bench import robot
+
+from hexapod_control.config.robots.robot_file import RobotFileError, load, resolve
+from hexapod_control.core.names import JOINTS
+from hexapod_control.servos.settings.servo_section import Battery, OnExit, OnLost, OnSilence, servo_settings
+
+PHANTOMX = Path(resolve("phantomx")).read_text()
+TOP = """\
+servos:
+  protocol: feetech_st
+  port: /dev/serial/by-id/usb-bus
+"""
+
+
+def joints(**changes):
+    """The section `joints`, a line per servo; `changes` by <leg>_<joint> replace a servo's text."""
+    lines, number = ["  joints:"], 0
+    for leg in robot().leg_names:
+        lines.append(f"    {leg}:")
+        for name in JOINTS:
+            number += 1
+            center = {"coxa": 0, "femur": 15, "tibia": -77.5}[name]
+            usual = f"{{id: {number}, direction: 1, q_center_deg: {center}}}"
+            text = changes.get(f"{leg}_{name}", usual)
+            if text:
+                lines.append(f"      {name}: {text}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(section, **given):
+        path = tmp_path / "robot.yaml"
+        path.write_text(f"{PHANTOMX}\n{section}")
+        return servo_settings(load(path), **given)
+
+    return read
+
+
+def test_a_complete_section_is_read_in_the_order_of_the_joints(read):
+    settings = read(
+        TOP
+        + "  baud: 500000\n  rate: 40\n  on_lost: sit\n  on_silence: off\n  on_exit: hold\n"
+        + "  battery: {warn: 10.5, critical: 9.9}\n"
+        + joints(left_front_femur="{id: 30, direction: -1, center: 2000, q_center_deg: 15, trim_deg: 2, high: 4000}")
+    )
+    assert (settings.protocol, settings.port, settings.baud) == ("feetech_st", "/dev/serial/by-id/usb-bus", 500000)
+    assert (settings.rate, settings.on_lost, settings.on_silence) == (40.0, OnLost.SIT, OnSilence.OFF)
+    assert settings.on_exit is OnExit.HOLD
+    assert settings.battery == Battery(10.5, 9.9, 2.0)
+    assert settings.ids == (1, 30, *range(3, 19))
+    femur = settings.joints[1]
+    assert (femur.joint, femur.direction, femur.center) == ("left_front_femur_joint", -1, 2000.0)
+    assert (femur.q_center, femur.trim) == pytest.approx((math.radians(15), math.radians(2)))
+    assert femur.units_per_rad == femur.units_per_rad_neg == pytest.approx(651.9, rel=1e-5)
+    assert (femur.low, femur.high) == (0, 4000)
+
+
+def test_a_robot_without_the_section_has_the_loopback_bus():
+    settings = servo_settings(load("phantomx"))
+    assert settings.protocol == "loopback"
+    assert len(set(settings.ids)) == 18
+
+
+def test_options_of_the_protocol_are_kept(read):
+    assert read(TOP + "  options: {acceleration: 50}\n" + joints()).options == (("acceleration", 50),)
+
+
+def test_a_port_that_is_given_wins_and_another_protocol_has_the_standard_servos(read):
+    section = TOP + joints(left_front_coxa="{id: 40, direction: -1}")
+    assert read(section, port="/dev/ttyUSB7").port == "/dev/ttyUSB7"
+    assert read(section, port="/dev/ttyUSB7").ids[0] == 40
+    other = read(section, protocol="dynamixel1", port="/dev/ttyUSB7")
+    assert (other.protocol, other.ids) == ("dynamixel1", tuple(range(1, 19)))
+
+
+WRONG = {
+    "a missing protocol": ("servos:\n  port: /dev/x\n", "servos.protocol: is missing, must be one of"),
+    "an unknown protocol": ("servos:\n  protocol: feetech_stt\n", "did you mean feetech_st?"),
+    "a protocol that is no text": ("servos:\n  protocol: 3\n", "servos.protocol: is 3"),
+    "a missing port": ("servos:\n  protocol: feetech_st\n", "servos.port: is missing"),
+    "an empty port": ("servos:\n  protocol: feetech_st\n  port:\n" + joints(), "servos.port: is empty"),
+    "a section that is a list": ("servos: [1]\n", "servos: is [1], must be a section"),
+    "an unknown key": (TOP + "  bauds: 9600\n" + joints(), "servos.bauds: is unknown"),
+    "a baud that is a text": (TOP + '  baud: "1M"\n' + joints(), "servos.baud"),
+    "a baud of nothing": (TOP + "  baud: 0\n" + joints(), "must be a number within 1200"),
+    "a rate that is not a number": (TOP + "  rate: .nan\n" + joints(), "servos.rate: is nan"),
+    "a policy that is none": (TOP + "  on_lost: relax\n" + joints(), "must be one of hold, sit, off"),
+    "half a battery": (TOP + "  battery: {warn: 10}\n" + joints(), "servos.battery.critical: is missing"),
+    "a swapped battery": (TOP + "  battery: {warn: 9, critical: 10}\n" + joints(), "are the two swapped?"),
+    "an option of another protocol": (TOP + "  options: {battery: A}\n" + joints(), "options.battery: is unknown"),
+    "an option that is a list": (TOP + "  options: {acceleration: [1]}\n" + joints(), "acceleration: is [1], must be"),
+    "an option out of bounds": (TOP + "  options: {acceleration: 255}\n" + joints(), "within 0 and 254"),
+    "half a register": (TOP + "  options: {acceleration: 1.5}\n" + joints(), "must be a whole number"),
+    "an option that is a truth": (TOP + "  options: {acceleration: true}\n" + joints(), "is true, must be a number"),
+    "options that are a text": (TOP + "  options: fast\n" + joints(), 'options: is "fast", must be a section'),
+    "options of a protocol without any": (
+        TOP.replace("feetech_st", "lx16a") + "  options: {read: fast}\n" + joints(),
+        "options: is unknown, this protocol has no options",
+    ),
+    "a word that is none": (
+        TOP.replace("feetech_st", "dynamixel2") + "  options: {read: fats}\n" + joints(),
+        'options.read: is "fats", must be one of sync, fast, did you mean fast?',
+    ),
+    "a number for a word": (
+        TOP.replace("feetech_st", "maestro") + "  options: {crc: 1}\n" + joints(),
+        "options.crc: is 1, must be one of true, false",
+    ),
+    "no joints": (TOP, "servos.joints: is missing"),
+    "a missing leg": (TOP + joints().split("    right_rear:")[0], "servos.joints.right_rear: is missing"),
+    "a missing joint": (TOP + joints(left_rear_tibia=""), "servos.joints.left_rear.tibia: is missing"),
+    "an unknown leg": (TOP + joints() + "    tail: {}\n", "servos.joints.tail: is unknown"),
+    "a missing id": (TOP + joints(left_front_coxa="{direction: 1}"), "left_front.coxa.id: is missing"),
+    "an id of NaN": (TOP + joints(left_front_coxa="{id: .nan, direction: 1}"), "left_front.coxa.id: is nan"),
+    "half an id": (TOP + joints(left_front_coxa="{id: 1.5, direction: 1}"), "must be a whole number"),
+    "a duplicate id": (
+        TOP + joints(right_rear_coxa="{id: 4, direction: 1}"),
+        "right_rear.coxa.id: is 4, which servos.joints.left_middle.coxa (line",
+    ),
+    "a direction of 0": (TOP + joints(left_front_coxa="{id: 1, direction: 0}"), "must be 1 or -1"),
+    "swapped raw limits": (
+        TOP + joints(left_front_coxa="{id: 1, direction: 1, low: 3000, high: 1000}"),
+        "must satisfy low < center < high",
+    ),
+    "a raw limit no servo has": (
+        TOP + joints(left_front_coxa="{id: 1, direction: 1, high: 5000}"),
+        "is 5000, the servo takes 0 to 4095",
+    ),
+    "a joint limit out of reach": (
+        TOP + joints(left_front_coxa="{id: 1, direction: 1, high: 2500}"),
+        "cannot reach the joint's upper limit 75.0 deg",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_it_is_refused_with_file_line_key_and_cure(read, wrong):
+    section, words = WRONG[wrong]
+    with pytest.raises(RobotFileError) as caught:
+        read(section)
+    text = str(caught.value)
+    assert words in text
+    assert "robot.yaml:" in text
+    assert "servos" in text
+    assert "\n" not in text

@@ -1,0 +1,71 @@
+"""Films of a run, drawn without a display."""
+
+import sys
+
+import pytest
+from PIL import Image
+
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.sim.rendering.film import Film, NoGraphics
+from hexapod_control.sim.rendering.offscreen_camera import CURE
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.start_poses import standing
+from hexapod_control.sim.world_settings import WorldSettings
+
+pytestmark = [pytest.mark.physics, pytest.mark.gl]
+
+
+@pytest.fixture
+def simulation():
+    robot_file = load("phantomx")
+    return Simulation(robot_file.robot, urdf(robot_file), WorldSettings())
+
+
+def record(film, simulation, seconds):
+    for _ in range(round(seconds / 0.02)):
+        if film.due:
+            film.frame("forward")
+        simulation.step(standing(simulation.robot), 0.02)
+    film.close()
+
+
+def test_a_gif_has_a_frame_for_every_period_of_simulated_time(simulation, tmp_path):
+    path = tmp_path / "run.gif"
+    record(Film(simulation, path, fps=10.0, size=(160, 120)), simulation, 1.0)
+    with Image.open(path) as picture:
+        assert picture.size == (160, 120)
+        assert picture.n_frames == 10
+        assert picture.info["loop"] == 0
+
+
+def test_a_png_is_one_sheet_of_at_most_six_stills(simulation, tmp_path):
+    path = tmp_path / "run.png"
+    record(Film(simulation, path, fps=10.0, size=(160, 120)), simulation, 4.0)
+    with Image.open(path) as picture:
+        assert picture.size == (3 * 164 - 4, 2 * 124 - 4)
+        assert len(picture.convert("RGB").getcolors(1 << 20)) > 50
+
+
+def test_the_robot_is_in_the_middle_of_the_picture(simulation, tmp_path):
+    path = tmp_path / "still.png"
+    film = Film(simulation, path, size=(160, 120))
+    film.frame()
+    film.close()
+    with Image.open(path) as picture:
+        middle = picture.convert("L").crop((60, 40, 100, 70))
+        edge = picture.convert("L").crop((0, 0, 160, 15))
+        assert min(middle.tobytes()) < 60 < min(edge.tobytes())
+
+
+def test_an_unknown_kind_of_film_is_refused_with_the_known_ones(simulation, tmp_path):
+    with pytest.raises(ValueError, match=r"\.gif, \.png"):
+        Film(simulation, tmp_path / "run.mp4")
+
+
+def test_a_machine_without_gl_is_told_what_to_install(simulation, tmp_path, monkeypatch):
+    monkeypatch.setenv("MUJOCO_GL", "egl")
+    monkeypatch.setitem(sys.modules, "mujoco.egl", None)
+    with pytest.raises(NoGraphics) as caught:
+        Film(simulation, tmp_path / "run.gif")
+    assert CURE in str(caught.value)

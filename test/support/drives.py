@@ -1,0 +1,79 @@
+"""Robots and drives that several tests of the core walk through."""
+
+import random
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+
+from hexapod_control.config.robots.robot_file import known_robots, load
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.robot import Robot
+
+DT = 0.02  # [s] the control period
+ROBOTS = tuple(known_robots())
+GAITS = ("tripod", "ripple", "tetrapod", "wave")
+DIRECTIONS = {
+    "straight": Twist(1.0, 0.0, 0.0),
+    "backwards": Twist(-1.0, 0.0, 0.0),
+    "strafe": Twist(0.0, 1.0, 0.0),
+    "diagonal": Twist(0.7, 0.7, 0.0),
+    "arc": Twist(1.0, 0.0, 4.0),
+    "on the spot": Twist(0.0, 0.0, 5.0),
+}
+
+
+@cache
+def robot(name: str) -> Robot:
+    return load(name).robot
+
+
+def standing(name: str | Robot, gait: str = "") -> Planner:
+    """A planner whose robot stands on its neutral footholds."""
+    machine = robot(name) if isinstance(name, str) else name
+    planner = Planner(machine, gait)
+    row = joints_at_offset(machine, planner.capabilities.stances.at(machine.walk.height).footholds, 0.0)
+    planner.measured(np.array(row))
+    while planner.state is not RobotState.STANDING:
+        planner.step(DT)
+    planner.command(ZERO)
+    return planner
+
+
+def fitting(planner: Planner, direction: Twist, share: float, *gaits: str) -> Twist:
+    """A twist in a direction at a share of the highest speed that all these gaits allow."""
+    return planner.capabilities.fastest(direction, gaits).scaled(share)
+
+
+def drive(planner: Planner, twist: Twist, seconds: float, dt: float = DT) -> Iterator[TickPlan]:
+    """The plans of a drive with a constant command."""
+    for _ in range(round(seconds / dt)):
+        planner.command(twist)
+        yield planner.step(dt)
+
+
+def random_drive(planner: Planner, seed: int, ticks: int, poses: bool, gaits: bool) -> Iterator[tuple[float, TickPlan]]:
+    """(dt, plan) of violent random commands: reversals, jumps, releases, jittered ticks."""
+    rng = random.Random(seed)
+    top = planner.maxima()
+    command, left = ZERO, 0
+    for _ in range(ticks):
+        if left == 0:
+            left = rng.choice((1, 2, 5, 20, 50, 100))
+            size = rng.choice((0.0, 0.5, 1.0, 1.0, 2.0))
+            command = Twist(*(size * rng.uniform(-1.0, 1.0) * v for v in top))
+            if rng.random() < 0.1:
+                command = command.scaled(-1.0)
+            if gaits and rng.random() < 0.1:
+                assert planner.gait(rng.choice(GAITS)) == ""
+            if poses and rng.random() < 0.1:
+                spread = (0.04, 0.04, 0.04, 0.2, 0.2, 0.3)
+                planner.pose(BodyPose(*(rng.uniform(-1.0, 1.0) * a for a in spread)))
+        left -= 1
+        dt = DT * rng.choice((0.5, 0.9, 1.0, 1.0, 1.0, 1.1, 1.5, 2.0))
+        planner.command(command)
+        yield dt, planner.step(dt)

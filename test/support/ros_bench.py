@@ -1,0 +1,175 @@
+"""Nodes of the package in one process on real DDS, spun by the test: every wait is for a condition and bounded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import rclpy
+from geometry_msgs.msg import Twist as TwistMessage
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from rclpy.signals import SignalHandlerOptions
+from rosgraph_msgs.msg import Clock
+
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.walking import walk_controller
+from hexapod_control.nodes.gait_planner.gait_planner import GaitPlanner
+from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
+from hexapod_control.ros import messages
+from hexapod_control.ros.executor import Spinner
+from hexapod_control.ros.qos import COMMAND
+
+STEP = 0.02  # [s]
+tables = cache(walk_controller.Capabilities.of)
+"""The planner's tables are a pure function of the robot: computed once for all tests of a process."""
+
+
+@cache
+def robot() -> Robot:
+    return load("phantomx").robot
+
+
+def standing() -> np.ndarray:
+    """Joints (n, 3) [rad] of the neutral stance."""
+    return np.array(joints_at_offset(robot(), [leg.foothold for leg in robot().legs], 0.0))
+
+
+def overrides(**values: Any) -> list[Parameter]:
+    return [Parameter(name.replace("__", "."), value=value) for name, value in values.items()]
+
+
+class Bench:
+    """A ROS context with nodes in it; close it at the end."""
+
+    def __init__(self) -> None:
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        self.executor = Spinner()
+        self.nodes: list[Any] = []
+        self.probe = self.add(rclpy.create_node("probe"))
+        self._clock: Any = None
+        self.time = 100.0  # [s] of /clock
+
+    def add(self, node: Any) -> Any:
+        self.executor.add_node(node)
+        self.nodes.append(node)
+        return node
+
+    def remove(self, node: Any) -> None:
+        self.executor.remove_node(node)
+        self.nodes.remove(node)
+        node.destroy_node()
+
+    def close(self) -> None:
+        for node in self.nodes:
+            node.destroy_node()
+        self.executor.shutdown(timeout_sec=1.0)
+        rclpy.try_shutdown()
+
+    def until(self, condition: Callable[[], Any], seconds: float = 5.0, what: str = "") -> float:
+        """Spins until the condition holds; fails after so many seconds. Returns how long it took [s]."""
+        start = asked = time.monotonic()
+        while not condition():
+            now = time.monotonic()
+            assert now - start < seconds, f"{what or 'condition'} not within {seconds} s"
+            self.executor.spin_once(timeout_sec=0.01)
+            while time.monotonic() < 2 * now - asked:  # a slow question must not keep the nodes from their work
+                self.executor.spin_once(timeout_sec=0.0)
+            asked = time.monotonic()
+        return time.monotonic() - start
+
+    def publisher(self, kind: Any, topic: str, qos: QoSProfile = COMMAND, node: Any = None, matched: int = 1) -> Any:
+        """A publisher that is already connected to `matched` subscriptions."""
+        publisher = (node or self.probe).create_publisher(kind, topic, qos)
+        self.until(lambda: publisher.get_subscription_count() >= matched, what=f"subscription of {topic}")
+        return publisher
+
+    def listen(self, kind: Any, topic: str, qos: QoSProfile = COMMAND) -> list[Any]:
+        """A list that fills with what comes on a topic."""
+        heard: list[Any] = []
+        self.probe.create_subscription(kind, topic, heard.append, qos)
+        return heard
+
+    def call(self, kind: Any, service: str, request: Any = None) -> Any:
+        """The answer of a service."""
+        client = self.probe.create_client(kind, service)
+        self.until(client.service_is_ready, what=f"service {service}")
+        future = client.call_async(request or kind.Request())
+        self.until(future.done, what=f"answer of {service}")
+        return future.result()
+
+    def tick_clock(self, dt: float = STEP) -> None:
+        """Publishes /clock, `dt` [s] later than the last one."""
+        if self._clock is None:
+            self._clock = self.publisher(Clock, "/clock", QoSProfile(depth=10))
+        self.time += dt
+        self._clock.publish(Clock(clock=messages.time(round(self.time * 1e9))))
+
+    def driver(self, joints: np.ndarray) -> ServoDriver:
+        """A servo_driver whose robot is found with these joints (n, 3) [rad]."""
+        return self.add(ServoDriver(start=joints))
+
+    def planner(self, on_its_feet: bool = True, **parameters: Any) -> GaitPlanner:
+        """A gait_planner that stands (its robot was found standing), or knows nothing yet."""
+        node = self.add(GaitPlanner(parameter_overrides=overrides(**parameters)))
+        if on_its_feet:
+            node.planner.measured(standing())
+            while node.planner.state is not RobotState.STANDING:
+                node.planner.step(STEP)
+            if not node.simulated_time:
+                self.until(lambda: node.output.last, what="the first tick")
+        return node
+
+
+TIMEOUT, RAMP, DOWN = 0.5, 0.6, 0.9  # [s] of a command, of the braking, of a tripod cycle
+LATE = 0.5  # [s] for a busy machine
+LIMITS = np.array([[(j.lower, j.upper, j.no_load_speed) for j in leg.joints] for leg in robot().legs])
+"""Lower and upper limit [rad] and no-load speed [rad/s] of every joint (n, 3, 3)."""
+
+
+def twist(vx: float = 0.0, vy: float = 0.0, wz: float = 0.0) -> TwistMessage:
+    return messages.twist_message(Twist(vx, vy, wz))
+
+
+class Stream:
+    """Sends what `command` returns at a rate, until stopped."""
+
+    def __init__(self, bench, command, rate=20.0, kind=TwistMessage, node=None):
+        self.bench, self.node = bench, node or bench.probe
+        self.publisher = bench.publisher(kind, "cmd_vel", node=self.node)
+        self.command = command
+        self.timer = self.node.create_timer(1.0 / rate, lambda: self.publisher.publish(self.command()))
+
+    def stop(self):
+        self.node.destroy_timer(self.timer)
+        self.node.destroy_publisher(self.publisher)
+
+
+def walking(bench, node, vx=0.08):
+    stream = Stream(bench, lambda: twist(vx))
+    bench.until(lambda: node.output.last.twist.vx > 0.9 * vx)
+    return stream
+
+
+def wait_for_stop(bench, node, seconds=TIMEOUT + RAMP + LATE):
+    bench.until(lambda: node.output.last.twist.is_zero, seconds, "body at rest")
+    bench.until(lambda: all(node.output.last.planted), DOWN + LATE, "all feet down")
+
+
+def assert_sound(rows):
+    """No joint target outside its limits or faster than its servo."""
+    layout = messages.JointLayout(robot())
+    joints = np.array([layout.joints(message) for message in rows])
+    assert np.isfinite(joints).all()
+    assert (joints >= LIMITS[..., 0]).all()
+    assert (joints <= LIMITS[..., 1]).all()
+    times = np.array([messages.nanoseconds(message.header.stamp) * 1e-9 for message in rows])
+    gaps = np.clip(np.diff(times), 0.02, 0.1)
+    assert (np.abs(np.diff(joints, axis=0)) <= 1.05 * LIMITS[..., 2] * gaps[:, None, None]).all()

@@ -1,0 +1,128 @@
+"""A robot on emulated servos for tests of nodes: driver in this process or in one of its own, or a whole graph."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from std_msgs.msg import Bool, String
+from std_srvs.srv import Trigger
+from support.paths import ROOT
+from support.ros_bench import Stream, overrides, robot, standing, twist
+from support.servo_bench import Recorded, lying
+
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
+from hexapod_control.ros.qos import LATCHED
+from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
+from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.settings.servo_section import servo_settings
+
+START, RISING, ENDING = 90.0, 30.0, 40.0  # [s] for a whole graph on a busy machine
+LATE = 0.2  # [s] of replies: emulator and test share a process, on a busy machine
+
+
+class Wire:
+    """Eighteen emulated servos on a pty, and the parameters with which a driver finds them."""
+
+    def __init__(self, path, protocol="feetech_st", start=None):
+        link = path / "bus"
+        settings = servo_settings(load("phantomx"), protocol, str(link))
+        self.joints = settings.joints
+        self.world = Recorded(settings.joints, PROTOCOLS[protocol].scale, lying() if start is None else start)
+        self.pty = PseudoTerminal(PROTOCOLS[protocol].device(self.world, settings.ids), settings.baud, link=link)
+        self.parameters = {"protocol": protocol, "port": str(link)}
+
+    def driver(self, bench, reply_margin=0.015, **parameters):
+        """The node; it shares the process with the emulator and the planner, so replies may be late."""
+        parameters["reply_margin"] = reply_margin
+        return bench.add(ServoDriver(parameter_overrides=overrides(**self.parameters, **parameters)))
+
+    def process(self):
+        """servo_driver as a process of its own."""
+        return start("servo_driver", **self.parameters)
+
+    def bringup(self, **arguments):
+        """The whole graph of a real robot under its supervisor, in a process of its own."""
+        given = {"servo_protocol": self.parameters["protocol"], "servo_port": self.parameters["port"], **arguments}
+        command = [sys.executable, "-c", BRINGUP, *(f"{name}={value}" for name, value in given.items())]
+        return spawned(command)
+
+
+BRINGUP = f"""
+import dataclasses, sys
+from hexapod_control import graph
+from hexapod_control.bringup.process_supervisor import run
+specs = graph.specs("bringup", dict(word.split("=", 1) for word in sys.argv[1:]))
+late = {{"reply_margin": {LATE}}}
+driver = dataclasses.replace(specs[0], parameters={{**specs[0].parameters, **late}})
+sys.exit(run((driver, *specs[1:])))
+"""
+
+
+def spawned(command):
+    """A process in a session of its own, whose output is text."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    return subprocess.Popen(
+        command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
+    )
+
+
+def start(node, *arguments, **parameters):
+    """A node of this package as a process of its own."""
+    words = [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
+    return spawned([sys.executable, "-m", f"hexapod_control.nodes.{node}.{node}", "--ros-args", *words, *arguments])
+
+
+class Launched:
+    """The graph of a real robot on emulated servos."""
+
+    def __init__(self, bench, wire, **arguments):
+        self.bench, self.world = bench, wire.world
+        self.states, self.holds = bench.listen(String, "gait_state", LATCHED), bench.listen(Bool, "armed", LATCHED)
+        self.process = wire.bringup(**arguments)
+        bench.until(lambda: self._says("sitting") and self.holds and self.holds[-1].data, START, "sitting and armed")
+
+    def _says(self, state):
+        return self.states and self.states[-1].data == state
+
+    def stand(self):
+        self._begin()
+        self.bench.until(lambda: self._says("standing"), RISING, "standing")
+
+    def _begin(self):
+        """The planner may hear later than others that the servos hold."""
+        self.bench.until(lambda: self.bench.call(Trigger, "stand").success, RISING, "standing up")
+
+    def begin_to_stand(self):
+        self._begin()
+        self.bench.until(lambda: self.height() > 0.5 * self.height(standing()), RISING, "half way up")
+
+    def walk(self, vx=0.08):
+        self.stand()
+        Stream(self.bench, lambda: twist(vx))
+        self.bench.until(lambda: self._says("walking"), RISING, "walking")
+        before = self.world.angles()
+        self.bench.until(lambda: np.abs(self.world.angles() - before).max() > 0.3, RISING, "servos that walk")
+
+    def height(self, row=None):
+        """How far [m] base_link is above the feet, on average."""
+        return -float(np.mean(forward(robot(), self.world.angles() if row is None else row)[:, 2]))
+
+    def nodes(self):
+        """Process ids of the nodes."""
+        pid = self.process.pid
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+    def end(self, number, *processes):
+        """Asks processes to end, usually the graph. Returns the joints when the first torque went, and all output."""
+        for process in processes or (self.process.pid,):
+            os.kill(process, number)
+        self.bench.until(lambda: not self.world.torques.all(), ENDING, "torque off")
+        angles = self.world.angles()
+        self.bench.until(lambda: self.process.poll() is not None, ENDING, "end of the graph")
+        return angles, "".join(self.process.communicate(timeout=5.0))

@@ -1,0 +1,214 @@
+"""The server of the page on a real socket: headers, tokens, limits, slow clients. No ROS."""
+
+import re
+import threading
+import time
+import urllib.error
+import urllib.request
+from itertools import pairwise
+
+import aiohttp
+import pytest
+from support.web_bench import TOKEN, Loop, Visitor, deaf
+
+from hexapod_control.web import page_address, send_queue
+from hexapod_control.web.access_control import HostPolicy, TokenAuthority
+from hexapod_control.web.client_sessions import DEAD_MAN, ClientSessions
+from hexapod_control.web.page_files import STATIC
+from hexapod_control.web.protocol import LARGEST, DriveMessage
+from hexapod_control.web.server import PageServer
+
+WEIGHT = 1_000_000  # [bytes] of the whole page
+
+
+class Site:
+    """A server without a robot."""
+
+    def __init__(self):
+        self.done = []
+        self.people = 0
+        door = TokenAuthority(TOKEN)
+        self.desk = ClientSessions(door.admit, lambda: {"shape": {}})
+        self.server = PageServer(self.desk, HostPolicy(["robot.example"]), self.done.append, self._watch)
+        self.server.start("127.0.0.1", 0)
+        self.port = self.server.port
+        self.loop = Loop()
+        self.visitors = []
+
+    def _watch(self, people):
+        self.people = people
+
+    def visit(self, **options):
+        self.visitors.append(Visitor(self.loop, self.port, **options))
+        return self.visitors[-1]
+
+    def close(self):
+        for visitor in self.visitors:
+            visitor.close()
+        self.server.close()
+        self.loop.close()
+
+    def get(self, path, **headers):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", headers=headers)
+        return urllib.request.urlopen(request, timeout=5.0)
+
+    def bodies(self):
+        return [action.body for action in self.done]
+
+
+@pytest.fixture
+def site():
+    site = Site()
+    yield site
+    site.close()
+
+
+def test_the_page_is_served_with_its_parts_and_a_strict_policy(site):
+    with site.get("/") as page:
+        text, headers = page.read().decode(), page.headers
+    assert "E-STOP" in text
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self';" in policy
+    assert "unsafe" not in policy
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    for part in re.findall(r'(?:src|href)="([\w./-]+)"', text):
+        with site.get(f"/{part}") as file:
+            assert file.status == 200
+
+
+def test_nothing_of_the_page_comes_from_another_machine():
+    for path in STATIC.rglob("*"):
+        found = re.findall(r"(?:https?:)?//[\w.-]+\.\w+", path.read_text())
+        assert [url for url in found if "www.w3.org" not in url] == [], path
+
+
+def test_the_whole_page_is_light():
+    assert sum(path.stat().st_size for path in STATIC.rglob("*") if path.is_file()) <= WEIGHT
+
+
+def test_a_page_of_text_is_sent_packed_to_who_can_unpack_it(site):
+    with site.get("/main.js", **{"Accept-Encoding": "gzip"}) as packed, site.get("/main.js") as plain:
+        assert packed.headers["Content-Encoding"] == "gzip"
+        assert len(packed.read()) < 0.5 * len(plain.read())
+
+
+@pytest.mark.parametrize("path", ["/../server.py", "/%2e%2e/server.py", "//etc/passwd", "/nothing", "/static/main.js"])
+def test_there_are_no_other_pages(site, path):
+    with pytest.raises(urllib.error.HTTPError) as error:
+        site.get(path)
+    assert error.value.code == 404
+
+
+def test_a_foreign_host_is_refused(site):
+    with pytest.raises(urllib.error.HTTPError) as error:
+        site.get("/", Host="evil.example")
+    assert error.value.code == 403
+    with site.get("/", Host="robot.example") as page:
+        assert page.status == 200
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])
+def test_a_foreign_origin_is_refused(site, origin):
+    with pytest.raises(aiohttp.WSServerHandshakeError) as error:
+        site.visit(origin=origin)
+    assert error.value.status == 403
+
+
+@pytest.mark.parametrize("token", ["", "wrong", TOKEN[:-1]])
+def test_without_the_token_there_is_a_401_and_the_end(site, token):
+    visitor = site.visit(token=token)
+    visitor.wait(lambda: visitor.code)
+    assert visitor.code == 4401
+    assert [message["code"] for message in visitor.heard("refused")] == [401]
+
+
+def test_a_visitor_with_a_token_is_welcome_and_comes_back_with_a_key(site):
+    visitor = site.visit()
+    visitor.wait(lambda: visitor.heard("seats"))
+    again = site.visit(token="", key=visitor.heard("welcome")[0]["key"])
+    again.wait(lambda: again.heard("welcome"))
+    assert site.people == 2
+
+
+def test_a_message_that_is_too_long_ends_the_connection_with_1009(site):
+    visitor = site.visit()
+    visitor.text("x" * (LARGEST + 1))
+    visitor.wait(lambda: visitor.code)
+    assert visitor.code == 1009
+
+
+def test_nan_is_refused_and_a_finite_velocity_goes_on(site):
+    visitor = site.visit()
+    visitor.text('{"v":1,"n":7,"t":"drive","on":true,"vx":NaN}')
+    visitor.wait(lambda: visitor.heard("refused"))
+    visitor.send("drive", n=8, on=True, vx=0.5)
+    visitor.wait(lambda: site.done)
+    assert site.bodies() == [DriveMessage(True, 0.5)]
+    assert site.done[0].until == pytest.approx(time.monotonic() + DEAD_MAN, abs=0.4)
+
+
+@pytest.mark.parametrize("way", ["close", "drop"])
+def test_a_driver_who_is_gone_stops_the_robot(site, way):
+    visitor = site.visit()
+    visitor.send("drive", on=True, vx=0.5)
+    visitor.wait(lambda: site.done)
+    getattr(visitor, way)()
+    visitor.wait(lambda: len(site.done) == 2, seconds=1.0)
+    assert site.bodies()[-1] == DriveMessage(False)
+
+
+def test_a_client_that_does_not_read_delays_nobody_and_is_cut_off(site, monkeypatch):
+    monkeypatch.setattr(send_queue, "STALLED", 0.5)
+    raw = deaf(site.port)
+    visitor = site.visit()
+    visitor.wait(lambda: site.people == 2)
+    filler = {"filler": "x" * 50_000}
+    ended = threading.Event()
+
+    def states():
+        while not ended.wait(0.01):
+            site.server.show(filler)
+
+    thread = threading.Thread(target=states)
+    thread.start()
+    try:
+        visitor.wait(lambda: site.people == 1, seconds=10.0)
+        got = len(visitor.heard("state"))
+        visitor.wait(lambda: len(visitor.heard("state")) >= got + 20, seconds=2.0)
+    finally:
+        ended.set()
+        thread.join()
+        raw.close()
+
+
+def test_everybody_sees_who_drives(site):
+    first, second = site.visit(name="Ada"), site.visit(name="Bob")
+    second.wait(lambda: second.heard("welcome"))
+    first.send("drive", on=True, vx=0.1)
+    second.wait(lambda: second.heard("seats") and second.heard("seats")[-1]["driver"] == 1)
+    assert {person["name"] for person in second.heard("seats")[-1]["people"]} == {"Ada", "Bob"}
+
+
+def test_numbers_of_the_messages_only_grow(site):
+    visitor = site.visit()
+    visitor.wait(lambda: visitor.heard("welcome"))
+    for value in range(20):
+        site.server.show({"value": value})
+    visitor.wait(lambda: visitor.heard("state") and visitor.heard("state")[-1]["value"] == 19)
+    numbers = [message["n"] for message in visitor.messages]
+    assert all(a < b for a, b in pairwise(numbers))
+
+
+def test_a_port_in_use_is_said_at_the_start(site):
+    other = PageServer(ClientSessions(TokenAuthority(TOKEN).admit, dict), HostPolicy([]), print, print)
+    with pytest.raises(OSError, match="in use"):
+        other.start("127.0.0.1", site.port)
+
+
+def test_a_code_for_a_phone_has_the_address_in_it():
+    rows = page_address.qr_rows(page_address.url("192.0.2.7", 8770, "token"))
+    assert len(rows) == len(rows[0])
+    assert set("".join(rows)) == {"0", "1"}
+    assert all(line.strip() for line in page_address.qr_lines("x")[1:-1])
+    assert page_address.url("2001:db8::7", 1, "t") == "http://[2001:db8::7]:1/#t"
