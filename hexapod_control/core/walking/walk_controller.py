@@ -90,6 +90,44 @@ class WalkController:
         return self.walker.schedule.gait
 
     @property
+    def feet(self) -> tuple[Foot, ...]:
+        """The feet as they are now, in leg order; to look at only."""
+        return tuple(self.walker.feet)
+
+    @property
+    def gait_phase(self) -> float:
+        """Phase of the gait clock in [0, 1)."""
+        return self.walker.schedule.phase
+
+    @property
+    def guiding(self) -> bool:
+        """True while a foot is guided, or about to be."""
+        return self.walker.by_hand
+
+    def guided_foot_arrived(self, leg: int) -> bool:
+        """True if the foot is held at the end of its path, or is not guided at all."""
+        hand = self.walker.feet[leg].hand
+        return hand is None or hand.arrived
+
+    @property
+    def body_pose(self) -> BodyPose:
+        """The pose of the body now, without the tilt that keeps it level."""
+        return self.pose.pose
+
+    @property
+    def pose_goal(self) -> BodyPose:
+        """The pose the body goes to while the robot stands."""
+        return self.pose.standing_goal
+
+    def pose_reachable(self, pose: BodyPose) -> bool:
+        """True if a robot that stands can take this pose as it is."""
+        return self.pose.reachable(pose)
+
+    def track_pose(self, pose: BodyPose) -> None:
+        """Follows a pose that changes all the time and is known to be in reach."""
+        self.pose.track(pose)
+
+    @property
     def height(self) -> float:
         """Height of base_link above the ground [m]."""
         return self._capabilities.robot.walk.height + self.pose.pose.z
