@@ -1,1 +1,1 @@
-"""Bags: a ring of the newest messages, MCAP files of it, and two runs held side by side. No ROS in here."""
+"""Recorded runs without ROS: a ring of the newest messages, MCAP files, and the comparison of two runs."""

@@ -1,0 +1,1 @@
+"""Which processes make up a robot, with which parameters, and how they start and stop."""

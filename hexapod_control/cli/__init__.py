@@ -1,0 +1,1 @@
+"""The command `hexapod`: each subcommand parses its options, calls the packages below, and prints the result."""

@@ -1,0 +1,1 @@
+"""Programs on the operator's side of ROS: keyboard, motions, patrols and the odometry survey."""

@@ -1,0 +1,1 @@
+"""Reads, checks and writes the YAML files that users edit."""

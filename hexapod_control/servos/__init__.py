@@ -1,0 +1,1 @@
+"""Real and emulated servos: buses, protocols, the driver thread, calibration and settings."""

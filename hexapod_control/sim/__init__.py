@@ -1,0 +1,1 @@
+"""One robot in MuJoCo: model, terrain, servo models and sensors."""

@@ -1,0 +1,1 @@
+"""The page: its static files, the HTTP and WebSocket server, and the sessions of its clients."""

@@ -1,0 +1,1 @@
+"""The subcommands that record runs as bags and replay them."""

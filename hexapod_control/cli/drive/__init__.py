@@ -1,0 +1,1 @@
+"""The subcommands that drive a running robot: gamepad, keyboard, motions, patrols."""

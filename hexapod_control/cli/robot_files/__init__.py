@@ -1,0 +1,1 @@
+"""The subcommands that read a robot file: URDF, Nav2 parameters, joint targets of a walk, odometry scale."""

@@ -1,0 +1,1 @@
+"""Robot files: reading and checking them, and the URDF and Nav2 parameters generated from them."""

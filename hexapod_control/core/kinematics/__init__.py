@@ -1,0 +1,1 @@
+"""Kinematics of a leg and of the whole body, planar motion, foot contact and leg clearance."""

@@ -1,0 +1,1 @@
+"""Choreographed motions: their steps, their rehearsal and their execution on the planner."""

@@ -1,0 +1,1 @@
+"""Foot contacts, body tilt, foot forces and odometry from measured joints."""

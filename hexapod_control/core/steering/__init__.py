@@ -1,0 +1,1 @@
+"""Sources of velocity commands: gamepad, arcs, paths and obstacle avoidance."""

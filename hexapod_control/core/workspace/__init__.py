@@ -1,0 +1,1 @@
+"""Where the feet may stand and how fast the robot may move, tabulated once per robot."""

@@ -1,0 +1,1 @@
+"""What a tick, the node graph, the servo bus and the page cost."""

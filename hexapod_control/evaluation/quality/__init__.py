@@ -1,0 +1,1 @@
+"""Walks, motions, patrols and odometry in physics, each compared with its limits."""

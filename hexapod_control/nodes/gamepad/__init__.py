@@ -1,0 +1,1 @@
+"""The node gamepad: reads a Linux input device and publishes joy."""

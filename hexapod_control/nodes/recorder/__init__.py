@@ -1,0 +1,1 @@
+"""The recorder of bags and the player that publishes them again."""

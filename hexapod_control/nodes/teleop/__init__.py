@@ -1,0 +1,1 @@
+"""The node teleop: joy in, velocity, pose and posture commands out."""

@@ -1,0 +1,1 @@
+"""Guided calibration: which servo turns which joint, its direction, scale and limits."""

@@ -1,0 +1,1 @@
+"""The thread that drives the servos: arming, command limits, telemetry, faults."""

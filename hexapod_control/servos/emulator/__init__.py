@@ -1,0 +1,1 @@
+"""Servos without hardware: emulated devices behind a pseudo-terminal, with injected faults."""

@@ -1,0 +1,1 @@
+"""One file per servo protocol, and the table of them."""

@@ -1,0 +1,1 @@
+"""The section `servos` of a robot file: joints, calibration and bus options."""

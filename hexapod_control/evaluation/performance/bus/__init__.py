@@ -1,0 +1,1 @@
+"""Timing of the servo driver on emulated buses."""

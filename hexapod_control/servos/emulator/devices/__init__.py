@@ -1,0 +1,1 @@
+"""One emulated device per servo protocol."""
