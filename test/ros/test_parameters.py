@@ -10,10 +10,12 @@ from rclpy.parameter import Parameter
 from support.ros_bench import overrides
 
 from hexapod_control.nodes.gait_planner import gait_planner
+from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.nodes.inverse_kinematics import inverse_kinematics
 from hexapod_control.nodes.servo_driver import servo_driver
+from hexapod_control.nodes.servo_driver.settings import DriverSettings
 from hexapod_control.ros import parameters
-from hexapod_control.ros.parameters import PlannerSettings, table
+from hexapod_control.ros.parameters import table
 
 
 def declared(bench, changed=None, **values):
@@ -38,7 +40,7 @@ def test_defaults_are_those_of_the_dataclass(bench):
     assert all(node.has_parameter(row.name) for row in table(PlannerSettings))
 
 
-@pytest.mark.parametrize("kind", [PlannerSettings, parameters.DriverSettings, parameters.RobotSettings])
+@pytest.mark.parametrize("kind", [PlannerSettings, DriverSettings, parameters.RobotSettings])
 def test_every_parameter_has_a_description_and_a_default_within_its_bounds(kind):
     for row in table(kind):
         assert row.metadata["description"]

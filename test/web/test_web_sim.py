@@ -10,7 +10,7 @@ from hexapod_control.cli.sim import sim
 from hexapod_control.cli.sim.simulation_run import SimulationRun
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.gait.gait_table import gaits
-from hexapod_control.ros.parameters import WebSettings
+from hexapod_control.nodes.web.settings import WebSettings
 from hexapod_control.sim.world_settings import WorldSettings
 
 

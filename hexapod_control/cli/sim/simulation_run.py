@@ -22,8 +22,8 @@ from hexapod_control.clients.robot_client import SimulationClient
 from hexapod_control.clients.terminal import Terminal
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.nodes.web.settings import WebSettings
 from hexapod_control.ros.distribution import stamped_by_default
-from hexapod_control.ros.parameters import WebSettings
 from hexapod_control.sim.rendering.film import NoGraphics
 from hexapod_control.sim.world_settings import WorldSettings
 

@@ -22,12 +22,13 @@ from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
 from hexapod_control.nodes.gait_planner.pose_gait_foot_input import PoseGaitFootInput
 from hexapod_control.nodes.gait_planner.posture_services import PostureServices, answer
 from hexapod_control.nodes.gait_planner.sensor_input import SensorInput
+from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.nodes.gait_planner.speed_derating import SpeedDerating
 from hexapod_control.nodes.gait_planner.velocity_input import VelocityInput
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
-from hexapod_control.ros.parameters import ParameterError, PlannerSettings, declare
+from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import COMMAND, LATCHED
 
 LONGEST = 2.0  # periods a tick may count: no catching up

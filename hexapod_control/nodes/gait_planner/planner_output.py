@@ -17,9 +17,9 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.motions.motion_player import MotionPlayer
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.nodes.gait_planner.foot_markers import foot_markers
+from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
-from hexapod_control.ros.parameters import PlannerSettings
 from hexapod_control.ros.qos import COMMAND, LATCHED
 
 DELIVERED = 0.5  # [s] a last word may take to everybody

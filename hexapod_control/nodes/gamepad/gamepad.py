@@ -21,7 +21,7 @@ from hexapod_control.nodes.gamepad.evdev_gamepad import (
     EvdevGamepad,
     GamepadLost,
 )
-from hexapod_control.nodes.teleop.settings import GamepadSettings
+from hexapod_control.nodes.gamepad.settings import GamepadSettings
 from hexapod_control.nodes.teleop.teleop import DELIVERED
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run

@@ -17,6 +17,7 @@ from sensor_msgs.msg import JointState
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.nodes.mujoco_sim.lidar_output import LidarOutput
 from hexapod_control.nodes.mujoco_sim.running_world import RunningWorld
+from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
 from hexapod_control.nodes.mujoco_sim.simulation_output import SimulationOutput
 from hexapod_control.nodes.mujoco_sim.viewer_window import ViewerWindow
 from hexapod_control.nodes.mujoco_sim.world_services import WorldServices
@@ -24,7 +25,6 @@ from hexapod_control.nodes.torque_services import TorqueServices
 from hexapod_control.ros import messages, parameters
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
-from hexapod_control.ros.parameters import SimulatorSettings
 from hexapod_control.ros.qos import COMMAND, EVENTS
 from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.servos.driver.setpoint_generator import SetpointGenerator

@@ -17,9 +17,9 @@ import numpy as np
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
 from hexapod_control.nodes.mujoco_sim.simulated_bus import SimulatedBus
 from hexapod_control.nodes.mujoco_sim.time_pacing import ControllerLead, RealTimePacer
-from hexapod_control.ros.parameters import SimulatorSettings
 from hexapod_control.servos.driver.setpoint_generator import SetpointGenerator
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting

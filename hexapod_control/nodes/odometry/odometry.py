@@ -26,10 +26,10 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import wrap
 from hexapod_control.core.sensing.odometry import Odometry
 from hexapod_control.core.statics.static_stability import GRAVITY
+from hexapod_control.nodes.odometry.settings import OdometrySettings
 from hexapod_control.ros import messages, parameters
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
-from hexapod_control.ros.parameters import OdometrySettings
 from hexapod_control.ros.qos import COMMAND, EVENTS, SAMPLES
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
 from hexapod_control.ros.tf2_shim.tf_message import TFMessage

@@ -19,9 +19,9 @@ from std_srvs.srv import Trigger
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import own_file
+from hexapod_control.nodes.servo_driver.settings import DriverSettings
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
-from hexapod_control.ros.parameters import DriverSettings
 from hexapod_control.ros.qos import EVENTS, LATCHED
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.dialog import BACK, Abandoned

@@ -21,11 +21,12 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.servo_driver.calibration_services import CalibrationServices
 from hexapod_control.nodes.servo_driver.driver_output import DriverOutput
 from hexapod_control.nodes.servo_driver.planner_requests import PlannerRequests
+from hexapod_control.nodes.servo_driver.settings import DriverSettings
 from hexapod_control.nodes.torque_services import TorqueServices
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
-from hexapod_control.ros.parameters import DriverSettings, ParameterError, declare
+from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import COMMAND
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
 from hexapod_control.servos.bus.serial_port import SerialPort, latency

@@ -15,9 +15,10 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.nodes.web.page_commands import PageCommands
 from hexapod_control.nodes.web.robot_feed import RobotFeed
+from hexapod_control.nodes.web.settings import WebSettings
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.node_process import run
-from hexapod_control.ros.parameters import ParameterError, WebSettings, declare
+from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.web import page_address
 from hexapod_control.web.access_control import HostPolicy, TokenAuthority, loopback
 from hexapod_control.web.client_sessions import ClientSessions, Forward

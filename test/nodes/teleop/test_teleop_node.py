@@ -18,7 +18,8 @@ from support.teleop_bench import BACK, L1, LATE, R1, START, STOP, TOP, B, Pad, R
 from hexapod_control.bringup import node_graph
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.nodes.teleop.settings import GamepadSettings, TeleopSettings
+from hexapod_control.nodes.gamepad.settings import GamepadSettings
+from hexapod_control.nodes.teleop.settings import TeleopSettings
 from hexapod_control.ros import messages, parameters
 from hexapod_control.ros.qos import EVENTS, LATCHED
 

@@ -1,0 +1,71 @@
+"""Parameters of gait_planner."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+from hexapod_control.core.sensing.sensor_inputs import Adaptation
+from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits
+from hexapod_control.ros.distribution import stamped_by_default
+from hexapod_control.ros.parameters import FROM_ROBOT, LIVE, RobotSettings, choice, number
+
+
+@dataclass(frozen=True, slots=True)
+class LinearAxis:
+    """Limits of a linear axis."""
+
+    max_velocity: float = number(math.nan, "m/s", 0.0, 10.0, "greatest speed forward or left", **FROM_ROBOT)
+    min_velocity: float = number(math.nan, "m/s", -10.0, 0.0, "greatest speed the other way, negative", **FROM_ROBOT)
+    max_acceleration: float = number(math.nan, "m/s^2", 0.01, 100.0, "greatest increase of the speed", **FROM_ROBOT)
+    max_deceleration: float = number(math.nan, "m/s^2", 0.01, 100.0, "greatest decrease of the speed", **FROM_ROBOT)
+
+
+@dataclass(frozen=True, slots=True)
+class AngularAxis:
+    """Limits of the rotation."""
+
+    max_velocity: float = number(math.nan, "rad/s", 0.0, 20.0, "greatest rate counter-clockwise", **FROM_ROBOT)
+    min_velocity: float = number(math.nan, "rad/s", -20.0, 0.0, "greatest rate clockwise, negative", **FROM_ROBOT)
+    max_acceleration: float = number(math.nan, "rad/s^2", 0.01, 200.0, "greatest increase of the rate", **FROM_ROBOT)
+    max_deceleration: float = number(math.nan, "rad/s^2", 0.01, 200.0, "greatest decrease of the rate", **FROM_ROBOT)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannerSettings(RobotSettings):
+    """Parameters of gait_planner."""
+
+    gait: str = choice("", "gait to start with; empty: the robot file's")
+    control_rate: float = number(50.0, "Hz", 10.0, 500.0, "ticks of the planner")
+    cmd_vel_timeout: float = number(0.5, "s", 0.05, 10.0, "a velocity command is good for this long", **LIVE)
+    enable_stamped_cmd_vel: bool = choice(stamped_by_default(), "cmd_vel is TwistStamped, not Twist")
+    publish_limited_velocity: bool = choice(False, "publish the executed velocity on cmd_vel_out")
+    stand_on_start: bool = choice(False, "stand up as soon as the pose is known")
+    sit_on_exit: bool = choice(False, "asked to end, sit down first; else the feet come down and stay")
+    lift_scale: float = number(1.0, "", 0.2, 1.0, "height of the steps as a share of walk.lift_height", **LIVE)
+    swing_time_scale: float = number(
+        1.0, "", 0.8, 2.0, "time of a swing, and so of a cycle, as a share of walk.swing_time", **LIVE
+    )
+    stability_margin_min: float = number(
+        0.01, "m", 0.0, 0.2, "static margin below which a walk slows, leans or changes its gait; 0: never", **LIVE
+    )
+    adaptive_touch_down: bool = choice(
+        False, "feet come down until they touch, as foot_states tells, and keep the height at which they did", **LIVE
+    )
+    imu_levelling: bool = choice(False, "keep the body level by imu/data, as far as the legs reach", **LIVE)
+    tf_frame_prefix: str = choice("", "put before the frame ids of foot_markers")
+    linear_x: LinearAxis = dataclasses.field(default_factory=LinearAxis, metadata={"name": "linear.x"})
+    linear_y: LinearAxis = dataclasses.field(default_factory=LinearAxis, metadata={"name": "linear.y"})
+    angular_z: AngularAxis = dataclasses.field(default_factory=AngularAxis, metadata={"name": "angular.z"})
+
+    @property
+    def limits(self) -> TwistLimits:
+        """The limits as the core takes them."""
+        axes = (self.linear_x, self.linear_y, self.angular_z)
+        return TwistLimits(*(AxisLimits(*dataclasses.astuple(axis)) for axis in axes))
+
+    @property
+    def adaptation(self) -> Adaptation:
+        """What the core makes of its senses."""
+        return Adaptation(self.adaptive_touch_down, self.imu_levelling)

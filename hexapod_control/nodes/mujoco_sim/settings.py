@@ -1,0 +1,22 @@
+"""Parameters of mujoco_sim, besides those of the world and the lidar (sim.world_settings)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hexapod_control.ros.parameters import RobotSettings, choice, number
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatorSettings(RobotSettings):
+    """Parameters of mujoco_sim, beside those of the simulated world (sim.settings.WorldSettings)."""
+
+    rate: float = number(100.0, "Hz", 50.0, 500.0, "steps of the world and imu/data; joint_states at half of it")
+    sim_speed_factor: float = number(1.0, "", 0.05, 10.0, "simulated seconds per second; not 1 needs use_sim_time")
+    publish_clock: bool = choice(False, "publish the simulated time on /clock and stamp with it")
+    headless: bool = choice(True, "run without a window; false opens MuJoCo's viewer")
+    record: str = choice("", "file (.npz) for the states of the run, written at the end; empty: none")
+    record_rate: float = number(25.0, "Hz", 1.0, 100.0, "states per simulated second in the record")
+    tf_frame_prefix: str = choice("", "put before the frame ids base_link and imu_link")
+    bus: str = choice("", "servo bus to be behind instead of joint_targets: a protocol; empty: none")
+    bus_port: str = choice("", "link to make to the bus, the port of its servo_driver")
