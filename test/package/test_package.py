@@ -71,6 +71,18 @@ def test_what_is_tested_is_what_was_installed():
     assert not Path(hexapod_control.__file__).is_relative_to(ROOT / "hexapod_control")
 
 
+def test_the_installed_package_has_the_modules_and_data_of_the_sources_and_no_others():
+    installed_files, source_files = (package_files(Path(p)) for p in (hexapod_control.__path__[0], ROOT / PACKAGE))
+    assert sorted(installed_files.keys() ^ source_files.keys()) == []
+    assert [path for path in source_files if installed_files[path] != source_files[path]] == []
+
+
+def package_files(folder):
+    """Files below a package, with their contents. A folder without `__init__.py` is not installed."""
+    files = [path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
 def test_every_import_is_a_dependency_of_the_manifest():
     keys = {KEYS.get(name, name) for name in imported() - OPTIONAL}
     assert keys - dependencies("exec_depend", "depend") == set()

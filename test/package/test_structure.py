@@ -1,9 +1,11 @@
-"""The bars that keep the code base readable: small folders, files, classes and functions, and names that occur once.
+"""The rules that keep the code base readable: small folders, files, classes and functions, and names that occur once.
 
-Who may import whom is in pyproject.toml, section importlinter, and checked by `make style`; complexity by ruff (C901).
+Each rule fails with the list of places that break it. Complexity is checked by ruff (C901) and the direction of imports
+by import-linter, both in `make style`.
 """
 
 import ast
+import tomllib
 from collections import defaultdict
 from functools import cache
 
@@ -14,109 +16,194 @@ PACKAGE = ROOT / "hexapod_control"
 MAX_ENTRIES, MAX_TEST_ENTRIES = 12, 16  # in a folder; in test/ itself
 MAX_FILE_LINES, MAX_CLASS_LINES, MAX_FUNCTION_LINES = 300, 250, 40
 MAX_METHODS = 25
-IGNORED = {"__init__.py", "__pycache__"}
+IGNORED_ENTRIES = {"__init__.py", "__pycache__"}
+NAMEDTUPLE_METHODS = {"_replace", "_asdict", "_fields", "_field_defaults", "_make"}  # public, whatever their names
+PUBLIC_IN_STANDARD_LIBRARY = {"os._exit"}
+UNITLESS_NAMES = {"MOST", "LEAST", "FAR", "NEAR", "LATE", "EARLY", "SOON", "ENOUGH", "MANY", "SILENT", "FRESH", "SLOW"}
+NO_SUPERLATIVES = {"REQUEST", "REST", "TEST"}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 TESTS = sorted(TEST.rglob("*.py"))
 
 
+def check(rule, faults):
+    """Fails with one line per fault; an assertion would let pytest compare long collections, which is slow."""
+    lines = sorted(faults)
+    if lines:
+        pytest.fail("\n".join([f"{rule} ({len(lines)}):", *lines]), pytrace=False)
+
+
 @cache
-def parsed(path):
-    return ast.parse(path.read_text(encoding="utf-8"))
+def text(path):
+    return path.read_text(encoding="utf-8")
+
+
+@cache
+def tree(path):
+    return ast.parse(text(path))
+
+
+@cache
+def nodes(path):
+    return list(ast.walk(tree(path)))
+
+
+def name(path):
+    return str(path.relative_to(ROOT))
 
 
 def place(path, node):
-    return f"{path.relative_to(ROOT)}:{node.lineno} {getattr(node, 'name', '')}".strip()
-
-
-def lines(node):
-    return node.end_lineno - node.lineno + 1
+    return f"{name(path)}:{node.lineno} {getattr(node, 'name', '')}".strip()
 
 
 def definitions(kind):
-    return [(path, node) for path in SOURCES for node in ast.walk(parsed(path)) if isinstance(node, kind)]
+    return [(path, node) for path in SOURCES for node in nodes(path) if isinstance(node, kind)]
+
+
+def longer_than(lines, kind):
+    """One line per definition that is too long."""
+    for path, node in definitions(kind):
+        length = node.end_lineno - node.lineno + 1
+        if length > lines:
+            yield f"{place(path, node)}: {length} lines"
 
 
 def folders(root):
-    return [root, *sorted(path for path in root.rglob("*") if path.is_dir() and path.name not in IGNORED)]
+    """The folder and all below it that hold files of ours."""
+    return [root, *sorted(p for p in root.rglob("*") if p.is_dir() and "__pycache__" not in p.parts)]
+
+
+def repeated(paths_by_name):
+    return [f"{each}: {', '.join(sorted(paths))}" for each, paths in paths_by_name.items() if len(paths) > 1]
 
 
 @pytest.mark.parametrize(("root", "most"), [(PACKAGE, MAX_ENTRIES), (TEST, MAX_TEST_ENTRIES)], ids=["package", "test"])
 def test_folders_have_few_entries(root, most):
-    entries = {folder: [e for e in folder.iterdir() if e.name not in IGNORED] for folder in folders(root)}
-    bound = {folder: most if folder == root else MAX_ENTRIES for folder in entries}
-    full = {f"{f.relative_to(ROOT)}: {len(found)}" for f, found in entries.items() if len(found) > bound[f]}
-    assert not full
+    counts = {folder: sum(e.name not in IGNORED_ENTRIES for e in folder.iterdir()) for folder in folders(root)}
+    bounds = {folder: most if folder == root else MAX_ENTRIES for folder in counts}
+    full = [f"{name(folder)}: {count} entries" for folder, count in counts.items() if count > bounds[folder]]
+    check(f"folders with more than {MAX_ENTRIES} entries ({most} in {name(root)} itself)", full)
+
+
+def test_every_folder_of_the_package_says_in_its_init_what_it_is_for():
+    with_sources = [folder for folder in folders(PACKAGE) if any(folder.rglob("*.py"))]
+    inits = [folder / "__init__.py" for folder in with_sources]
+    mute = [name(path) for path in inits if not (path.is_file() and ast.get_docstring(tree(path)))]
+    check("missing, or without a docstring", mute)
 
 
 def test_files_are_short():
-    assert not [
-        f"{path.relative_to(ROOT)}: {count}"
-        for path in SOURCES
-        if (count := len(path.read_text(encoding="utf-8").splitlines())) > MAX_FILE_LINES
-    ]
+    lengths = {path: text(path).count("\n") for path in SOURCES}
+    long = [f"{name(path)}: {count} lines" for path, count in lengths.items() if count > MAX_FILE_LINES]
+    check(f"files of more than {MAX_FILE_LINES} lines", long)
 
 
 def test_functions_are_short():
-    assert not [place(path, node) for path, node in definitions(FUNCTIONS) if lines(node) > MAX_FUNCTION_LINES]
+    check(f"functions of more than {MAX_FUNCTION_LINES} lines", longer_than(MAX_FUNCTION_LINES, FUNCTIONS))
 
 
-def test_classes_are_small():
-    classes = definitions(ast.ClassDef)
-    assert not [place(path, node) for path, node in classes if lines(node) > MAX_CLASS_LINES]
-    assert not [place(p, node) for p, node in classes if sum(isinstance(n, FUNCTIONS) for n in node.body) > MAX_METHODS]
+def test_classes_are_short():
+    check(f"classes of more than {MAX_CLASS_LINES} lines", longer_than(MAX_CLASS_LINES, ast.ClassDef))
+
+
+def test_classes_have_few_methods():
+    counts = [(p, node, sum(isinstance(n, FUNCTIONS) for n in node.body)) for p, node in definitions(ast.ClassDef)]
+    large = [f"{place(path, node)}: {count} methods" for path, node, count in counts if count > MAX_METHODS]
+    check(f"classes of more than {MAX_METHODS} methods", large)
+
+
+def assigned_names(path):
+    """Names that a file assigns at its top level."""
+    for node in tree(path).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        for target in targets:
+            elements = target.elts if isinstance(target, ast.Tuple) else [target]
+            yield from (each.id for each in elements if isinstance(each, ast.Name))
 
 
 def type_names(path):
     """Names of the classes of a file, and of its type aliases: assignments to a name in CapWords."""
-    tree = parsed(path)
-    yield from (node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
-    for node in tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        names = [target.id for target in targets if isinstance(target, ast.Name)]
-        yield from (name for name in names if name.lstrip("_")[:1].isupper() and not name.isupper())
+    yield from (node.name for node in nodes(path) if isinstance(node, ast.ClassDef))
+    yield from (node.name.id for node in nodes(path) if isinstance(node, getattr(ast, "TypeAlias", ())))
+    yield from (n for n in assigned_names(path) if n.lstrip("_")[:1].isupper() and not n.isupper())
 
 
-def test_no_type_name_occurs_twice():
+def test_no_type_name_occurs_twice_and_no_private_class_shadows_a_public_one():
     found = defaultdict(list)
     for path in SOURCES:
-        for name in type_names(path):
-            found[name.lstrip("_")].append(str(path.relative_to(PACKAGE)))
-    assert not {name: paths for name, paths in found.items() if len(paths) > 1}
+        for each in type_names(path):
+            found[each.lstrip("_")].append(name(path))
+    check("names of more than one class or type alias", repeated(found))
+
+
+def is_vague(constant):
+    """Whether a name of one word does not say what is bounded, and in which unit: LONGEST, FAR."""
+    return constant in UNITLESS_NAMES or (constant.endswith("EST") and constant not in NO_SUPERLATIVES)
+
+
+def test_a_constant_that_is_only_a_superlative_occurs_in_one_file():
+    found = defaultdict(set)
+    for path in SOURCES:
+        for each in assigned_names(path):
+            if is_vague(each.lstrip("_")):
+                found[each.lstrip("_")].add(name(path))
+    check("name the quantity and the unit instead (MAX_TICK_S)", repeated(found))
 
 
 def imported_modules(path):
     """Modules of this package that a file imports, by their path."""
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE.name):
             base = ROOT / node.module.replace(".", "/")
-            if base.with_suffix(".py").is_file():
-                yield base.with_suffix(".py")
-            yield from (base / f"{a.name}.py" for a in node.names if (base / f"{a.name}.py").is_file())
+            candidates = [base.with_suffix(".py"), *(base / f"{alias.name}.py" for alias in node.names)]
+            yield from (candidate for candidate in candidates if candidate.is_file())
 
 
 def test_no_file_imports_two_modules_of_the_same_name():
-    confusing = {}
+    confusing = []
     for path in SOURCES:
         by_name = defaultdict(set)
         for module in imported_modules(path):
-            by_name[module.name].add(str(module.relative_to(PACKAGE)))
-        twice = [paths for paths in by_name.values() if len(paths) > 1]
-        if twice:
-            confusing[str(path.relative_to(PACKAGE))] = twice
-    assert not confusing
+            by_name[module.name].add(name(module))
+        confusing += [f"{name(path)} imports {line}" for line in repeated(by_name)]
+    check("files that import two modules of one name", confusing)
 
 
 def test_no_import_is_hidden_from_the_import_contracts():
-    assert not [str(path) for path in SOURCES if "TYPE_CHECKING" in path.read_text(encoding="utf-8")]
+    hidden = [name(path) for path in SOURCES if "TYPE_CHECKING" in text(path)]
+    check("files that import for type checkers only", hidden)
 
 
-def test_tests_use_public_names_only():
-    private = [
-        place(path, node) + node.attr
-        for path in TESTS
-        for node in ast.walk(parsed(path))
-        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__")
-        if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"))
-    ]
-    assert not private
+def test_the_import_contracts_cover_every_folder():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    contracts = {contract["type"]: contract for contract in settings["contracts"]}
+    layers = {part for layer in contracts["layers"]["layers"] for part in layer.replace(" ", "").split(":")}
+    assert layers == {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name not in IGNORED_ENTRIES}
+    assert contracts["acyclic_siblings"]["ancestors"] == [PACKAGE.name, f"{PACKAGE.name}.**"]
+    assert not [contract["name"] for contract in settings["contracts"] if "ignore_imports" in contract]
+
+
+def test_the_core_neither_reads_nor_prints():
+    core = [(path, node) for path, node in definitions(ast.Call) if path.is_relative_to(PACKAGE / "core")]
+    calls = [(path, node) for path, node in core if getattr(node.func, "id", "") in ("open", "print", "input")]
+    check("input or output in core", [place(path, node) for path, node in calls])
+
+
+def private_accesses(path):
+    """Uses of a private name of another object or module: anything but self._name and cls._name."""
+    for node in nodes(path):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            written = ast.unparse(node)
+            if written.rpartition(".")[0] not in ("self", "cls") and written not in PUBLIC_IN_STANDARD_LIBRARY:
+                yield f"{place(path, node)} {written}"
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{place(path, node)} {alias.name}" for alias in node.names if is_private(alias.name))
+
+
+def is_private(attribute):
+    return attribute.startswith("_") and not attribute.startswith("__") and attribute not in NAMEDTUPLE_METHODS
+
+
+@pytest.mark.parametrize("paths", [SOURCES, TESTS], ids=["package", "test"])
+def test_only_an_object_itself_uses_its_private_names(paths):
+    check("uses of private names", [fault for path in paths for fault in private_accesses(path)])

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -128,26 +129,26 @@ async def visit(address: str, hello: dict[str, str]) -> str:
     key, heard = hello["key"], time.monotonic()
     async with aiohttp.ClientSession() as session:
         async with asyncio.timeout(SILENT):
-            socket = await session.ws_connect(f"{address}/socket", origin=address, max_msg_size=0)
+            client = await session.ws_connect(f"{address}/socket", origin=address, max_msg_size=0)
 
         async def read() -> None:
             nonlocal key, heard
-            async for message in socket:
+            async for message in client:
                 told, heard = json.loads(message.data), time.monotonic()
                 key = told.get("key", key)
 
         reader = asyncio.ensure_future(read())
-        await socket.send_str(json.dumps({"v": 1, "n": 1, "t": "hello", **hello}))
+        await client.send_str(json.dumps({"v": 1, "n": 1, "t": "hello", **hello}))
         number, asked = 1, 0.0
         while not reader.done() and time.monotonic() - heard < SILENT:
             number += 1
             what = {"t": "drive", "on": True, "vx": 0.5}
             if time.monotonic() - asked > 8.0:
                 asked, what = time.monotonic(), {"t": "ask", "what": "stand"}
-            await socket.send_str(json.dumps({"v": 1, "n": number, **what}))
+            await client.send_str(json.dumps({"v": 1, "n": number, **what}))
             await asyncio.wait({reader}, timeout=STEP)
         reader.cancel()
-        socket._response.connection.transport.abort()  # no goodbye over a line that may be dead
+        client.get_extra_info("socket").shutdown(socket.SHUT_RDWR)  # no closing handshake over a line that may be dead
     return key
 
 

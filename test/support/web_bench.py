@@ -85,7 +85,7 @@ class Visitor:
 
     def drop(self):
         """Breaks the connection without a goodbye."""
-        self.loop.loop.call_soon_threadsafe(self.socket._response.connection.transport.abort)
+        self.loop.loop.call_soon_threadsafe(self.socket.get_extra_info("socket").shutdown, socket.SHUT_RDWR)
 
     def close(self):
         self.loop.run(self.session.close())
