@@ -76,7 +76,6 @@ setup(
         "ros": ROS_WHEELS,
         "record": ["matplotlib>=3.6", "rosbags>=0.11"],
         "sim": ["mujoco>=3.2", "pillow>=10"],
-        "dynamixel": ["dynamixel-sdk>=4.1"],
         # The SDKs of the servos' makers are there to compare frames with.
         "test": [
             "dynamixel-sdk>=4.1",

@@ -29,7 +29,6 @@ from hexapod_control.evaluation.quality.command_table import transitions
 from hexapod_control.ros import parameters
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.tf2_shim.tf_message import TFMessage
-from hexapod_control.servos.protocols.registry import PROTOCOLS
 from hexapod_control.servos.settings import servo_section
 
 REFERENCE = Path(__file__).with_name("reference.md")
@@ -279,7 +278,7 @@ def robot_file() -> str:
 
 def servos() -> str:
     """Keys of a robot file's section `servos`, without its joints."""
-    return table(("key", "value"), ((f"`servos.{key}`", value) for key, value in servo_section.keys(PROTOCOLS)))
+    return table(("key", "value"), ((f"`servos.{key}`", value) for key, value in servo_section.section_keys()))
 
 
 def motion_file() -> str:

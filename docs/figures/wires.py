@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, ServoQuantity
 from hexapod_control.servos.bus.bus_timing import TURNAROUND, budget
-from hexapod_control.servos.protocols.registry import PROTOCOLS, Protocol
+from hexapod_control.servos.protocol_registry import PROTOCOLS, ServoProtocol
 from hexapod_control.servos.settings.servo_section import LOOPBACK
 
 COUNT, RATE = 18, 50.0  # servos, [Hz] that a robot file has unless it says otherwise
@@ -33,7 +33,7 @@ def rows() -> Iterator[tuple[str, ...]]:
                 yield _row(row, baud)
 
 
-def _row(row: Protocol, baud: int) -> tuple[str, ...]:
+def _row(row: ServoProtocol, baud: int) -> tuple[str, ...]:
     ids = [i for i in row.ids if i or row.ids.stop > COUNT][:COUNT]
     bus: Bus = row.open(Still(baud), ids)
     timing, reads = bus.timing(COUNT), bool(row.can_read & ServoQuantity.POSITION)

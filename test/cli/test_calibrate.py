@@ -17,7 +17,7 @@ from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.calibration import foot_plane
 from hexapod_control.servos.calibration.guide import STEPS, CalibrationGuide
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.save_servo_section import save
 from hexapod_control.servos.settings.servo_section import servo_settings
 

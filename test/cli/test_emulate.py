@@ -15,7 +15,7 @@ from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.emulator import fault_injection
 from hexapod_control.servos.emulator.robot_emulator import emulate
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 LIMIT = 20.0  # [s]

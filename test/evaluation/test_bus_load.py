@@ -6,7 +6,7 @@ import pytest
 
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.evaluation.performance.bus import bus_load
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 
 LIMITS = {  # [ms] bytes out and in at 10 bits each, and 1 ms for every turnaround
     "ssc32 115200": 19.0 + 1,

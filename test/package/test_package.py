@@ -35,7 +35,7 @@ KEYS = {
     "serial": "python3-serial",
 }
 # extras of pip that have no rosdep key; imported only where they are needed, with a cure in the message
-OPTIONAL = {"mujoco", "PIL", "rosbags", "dynamixel_sdk"}
+OPTIONAL = {"mujoco", "PIL", "rosbags"}
 FILES = [
     path.relative_to(ROOT)
     for folder in ("config", "launch", "urdf")

@@ -10,7 +10,7 @@ from support.paths import ROOT, test_file
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.config.shipped_files import share
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 
 PAGE = (ROOT / "docs" / "servos.md").read_text(encoding="utf-8")
 CURE = "python docs/figures/wires.py prints the table anew"

@@ -21,9 +21,10 @@ from hexapod_control.config.document import read
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.calibration.calibration_state import REST_POSE
+from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import standard
 
 LEGS = load("phantomx").robot.leg_names
@@ -49,7 +50,7 @@ class Mounted:
     def __init__(self, protocol, file, link, seed=0):
         row = PROTOCOLS[protocol]
         self.robot = load(file).robot
-        self.settings = standard(self.robot, read(file), protocol, str(link), PROTOCOLS)
+        self.settings = standard(self.robot, read(file), protocol, str(link))
         self.smart = protocol in ("feetech_st", "feetech_sc", "dynamixel1", "dynamixel2", "lx16a")
         rng = random.Random(seed)
         ids = list(self.settings.ids)
@@ -70,7 +71,7 @@ class Mounted:
         )
         self.by_id = {joint.id: row for row, joint in enumerate(self.joints)}
         self.world = LagWorld(row.scale, len(ids), lag=0.001, speed=60.0)
-        self.device = row.device(self.world, self.settings.ids)
+        self.device = emulated_device(row.name, self.world, self.settings.ids)
         self.pty = PseudoTerminal(self.device, self.settings.baud, link=link)
         self.crooked = {}  # row -> [rad] by which somebody holds a joint wrongly in the rest pose
 

@@ -18,9 +18,10 @@ from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.driver.driver_thread import Driver
 from hexapod_control.servos.driver.setpoint_generator import SetpointGenerator
 from hexapod_control.servos.driver.telemetry import TorqueState
+from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import standard
 
 sys.setswitchinterval(0.0005)  # [s] the wire, the driver and the test are threads of one process here
@@ -80,11 +81,11 @@ class ServoBench:
     def __init__(self, tmp_path, protocol="feetech_st", start=None, connect=True, **changes):
         self.link = tmp_path / "bus"
         root = read(resolve("phantomx"))
-        settings = standard(robot(), root, protocol, str(self.link), PROTOCOLS)
+        settings = standard(robot(), root, protocol, str(self.link))
         self.settings = settings.__class__(**{**_fields(settings), **changes})
         self.start = lying() if start is None else start
         self.world = Recorded(self.settings.joints, PROTOCOLS[protocol].scale, self.start)
-        self.device = PROTOCOLS[protocol].device(self.world, self.settings.ids)
+        self.device = emulated_device(protocol, self.world, self.settings.ids)
         self.pty = PseudoTerminal(self.device, self.settings.baud, link=self.link)
         self.row, self.speed = self.start, np.zeros_like(self.start)
         self.publishing = threading.Event()

@@ -18,8 +18,9 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
 from hexapod_control.ros.qos import LATCHED
+from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 START, RISING, ENDING = 90.0, 30.0, 40.0  # [s] for a whole graph on a busy machine
@@ -34,7 +35,7 @@ class Wire:
         settings = servo_settings(load("phantomx"), protocol, str(link))
         self.joints = settings.joints
         self.world = Recorded(settings.joints, PROTOCOLS[protocol].scale, lying() if start is None else start)
-        self.pty = PseudoTerminal(PROTOCOLS[protocol].device(self.world, settings.ids), settings.baud, link=link)
+        self.pty = PseudoTerminal(emulated_device(protocol, self.world, settings.ids), settings.baud, link=link)
         self.parameters = {"protocol": protocol, "port": str(link)}
 
     def driver(self, bench, reply_margin=0.015, **parameters):

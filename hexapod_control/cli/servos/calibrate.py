@@ -16,7 +16,7 @@ from hexapod_control.servos.bus.bus_interface import Bus
 from hexapod_control.servos.calibration.dialog import Abandoned
 from hexapod_control.servos.calibration.guide import STEPS
 from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges, chosen
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 POLL = 0.05  # [s]

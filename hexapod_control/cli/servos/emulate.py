@@ -19,7 +19,7 @@ from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.emulator import fault_injection
 from hexapod_control.servos.emulator.fault_injection import Emulation, FaultCommand
 from hexapod_control.servos.emulator.robot_emulator import emulate
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings
 
 POLL = 0.05  # [s]

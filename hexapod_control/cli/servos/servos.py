@@ -15,7 +15,7 @@ from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.servos.bus.bus_interface import Bus, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.id_addressing import duplicate_ids
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.servo_section import ServoSettings
 

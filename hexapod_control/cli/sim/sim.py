@@ -11,7 +11,7 @@ from hexapod_control.cli.errors import InputError
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.gait.gait_table import Gait, gaits
 from hexapod_control.core.robot import Robot
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK
 from hexapod_control.sim.world_settings import WorldSettings
 

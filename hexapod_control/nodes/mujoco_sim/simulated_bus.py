@@ -11,9 +11,10 @@ from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.servos.emulator.device import EmulatedDevice, Reply
+from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.physics_world import PhysicsWorld, SimulatedRobot
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings
 
 
@@ -54,7 +55,7 @@ class SimulatedBus:
         settings = servo_settings(robot_file, protocol, link)
         self.world = PhysicsWorld(settings.joints, PROTOCOLS[protocol].scale, body, advance)
         self.world.engage()
-        self._device = LockedSimulation(PROTOCOLS[protocol].device(self.world, settings.ids), lock)
+        self._device = LockedSimulation(emulated_device(protocol, self.world, settings.ids), lock)
         self._link, self._baud = Path(link), settings.baud
         if not os.access(self._link.parent, os.W_OK):
             raise ParameterError(f"bus_port: {link}: its folder does not exist or cannot be written to")

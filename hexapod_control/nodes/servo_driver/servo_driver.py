@@ -34,8 +34,8 @@ from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.driver.driver_thread import Driver
 from hexapod_control.servos.driver.setpoint_generator import SPEED_MARGIN, SetpointGenerator
 from hexapod_control.servos.driver.telemetry import PlannerRequest, Snapshot, TorqueState
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols.loopback import LoopbackBus
-from hexapod_control.servos.protocols.registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, OnExit, ServoSettings, servo_settings
 
 SILENT = 0.25  # [s] without targets: nobody moves the robot any more

@@ -13,7 +13,7 @@ from hexapod_control.servos.bus.bus_interface import Bus
 from hexapod_control.servos.calibration.dialog import Abandoned, Dialog, yes
 from hexapod_control.servos.calibration.guide import STEPS, CalibrationGuide
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
-from hexapod_control.servos.protocols.registry import PROTOCOLS, scale
+from hexapod_control.servos.protocol_registry import PROTOCOLS, scale
 from hexapod_control.servos.settings.save_servo_section import save
 from hexapod_control.servos.settings.servo_section import ServoSettings
 

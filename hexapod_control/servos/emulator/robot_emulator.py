@@ -9,10 +9,11 @@ import numpy as np
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
 from hexapod_control.core.robot import Robot
+from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.fault_injection import Emulation
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 
@@ -23,5 +24,5 @@ def emulate(robot: Robot, settings: ServoSettings, link: Path, *, seed: int = 0)
     lying = np.ravel(np.array(joints_at_offset(robot, home, stand_up.lying_offset(robot, home)))).tolist()
     places = [joint.raw(angle) for joint, angle in zip(settings.joints, lying, strict=True)]
     world = LagWorld(protocol.scale, len(settings.ids), positions=places)
-    device = protocol.device(world, settings.ids)
+    device = emulated_device(settings.protocol, world, settings.ids)
     return Emulation(PseudoTerminal(device, settings.baud, link=link, seed=seed), world, settings.ids)

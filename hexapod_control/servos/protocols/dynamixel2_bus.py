@@ -39,11 +39,10 @@ class Dynamixel2Bus:
     def __init__(self, port: Port, ids: Sequence[int], wait: ReplyTiming | None = None, read: str = "sync") -> None:
         """Talks to these ids over this port; `read` is "sync" or "fast" (recent firmware).
 
-        Raises ValueError for ids no servo can have, BusError without dynamixel-sdk.
+        Raises ValueError for ids no servo can have.
         """
         if read not in ("sync", "fast"):
             raise ValueError(f"read must be sync or fast, is {read}")
-        codec.crc(b"")
         self.ids = checked_ids(ids, codec.LAST_ID)
         self.exchange = Transaction(port, wait)
         self.counters = self.exchange.counters
@@ -141,11 +140,6 @@ class Dynamixel2Bus:
             + count * len(blocks) * self.exchange.wait.return_delay,
             turnarounds=len(blocks),
         )
-
-    def watchdog(self, timeout: float) -> None:
-        """All servos stop when the bus is silent for so long [s]; 0 switches this off and clears it."""
-        units = min(max(round(timeout / codec.WATCHDOG_UNIT), 1 if timeout > 0.0 else 0), 127)
-        self.exchange.send(codec.write(codec.BROADCAST, Dynamixel2Register.WATCHDOG, bytes((units,))))
 
     def set_id(self, old: int, new: int) -> None:
         """Writes a new id into the EEPROM of a servo, which should be alone on the line. Raises BusError."""

@@ -1,24 +1,21 @@
 """Dynamixel protocol 2 (X series). Raw units are steps, 4096 per turn; words are little-endian, two's complement.
 
-Requests are framed by dynamixel-sdk's packet handler (the extra `dynamixel`), which writes them onto a sheet instead
-of a port. What it does badly is done here: version 4.1 sends frames without the byte stuffing they need; its reader
-does not find back after a broken frame; its group read loses all servos when one is missing and calls the port busy
-for ever after an unplug. Registers: Robotis e-manual, X series control table. † from memory of it, not verified.
+Frames and byte stuffing: Robotis e-manual, "Protocol 2.0". Registers: Robotis e-manual, X series control table.
+† from memory of it, not verified.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from functools import cache
-from typing import Any
 
-from hexapod_control.servos.bus.bus_interface import BusError, RawScale, ServoFault
+from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault
 from hexapod_control.servos.bus.ff_frames import FFPacket, tail
 from hexapod_control.servos.bus.id_addressing import FaultBits
 
 SCALE = RawScale(unit="tick", low=0, high=4095, center=2048, per_rad=4096 / (2 * math.pi))
+CRC_POLYNOMIAL = 0x8005
 BAUD = 57600  # from the factory
 MODELS = {  # †
     1060: "XL430-W250",
@@ -38,7 +35,6 @@ VOLT = 0.1  # [V]
 FULL_LOAD = 1000  # per mille
 STEPS_PER_SECOND = 0.229 / 60 * 4096  # of one unit of velocity, 0.229 rpm †
 TIME_BASED = 0x04  # bit of DRIVE_MODE: PROFILE_VELOCITY is a time [ms] †
-WATCHDOG_UNIT = 0.02  # [s]
 FAULT_BITS: FaultBits = {
     0: ServoFault.VOLTAGE,
     2: ServoFault.HEAT,
@@ -82,7 +78,6 @@ class Dynamixel2Register(IntEnum):
     TORQUE = 64
     STATUS_LEVEL = 68
     HARDWARE_ERROR = 70  # latched until a reboot
-    WATCHDOG = 98  # 20 ms
     PROFILE_ACCELERATION = 108  # 4 bytes
     PROFILE_VELOCITY = 112  # 4 bytes
     GOAL = 116  # 4 bytes
@@ -93,33 +88,28 @@ class Dynamixel2Register(IntEnum):
     TEMPERATURE = 146  # degC
 
 
-class _Sheet:
-    """What the packet handler takes for a port."""
-
-    is_using = False
-    frame = b""
-
-    def clearPort(self) -> None:  # noqa: N802
-        """Nothing to clear."""
-
-    def writePort(self, packet: Sequence[int]) -> int:  # noqa: N802
-        """Keeps the frame."""
-        self.frame = bytes(packet)
-        return len(packet)
+def _crc_table() -> tuple[int, ...]:
+    table = []
+    for byte in range(256):
+        remainder = byte << 8
+        for _ in range(8):
+            remainder = (remainder << 1 ^ (CRC_POLYNOMIAL if remainder & 0x8000 else 0)) & 0xFFFF
+        table.append(remainder)
+    return tuple(table)
 
 
-@cache
-def _handler() -> Any:
-    try:
-        from dynamixel_sdk import Protocol2PacketHandler
-    except ImportError:
-        raise BusError("protocol dynamixel2 needs dynamixel-sdk: pip install 'hexapod_control[dynamixel]'") from None
-    return Protocol2PacketHandler()
+_CRC_TABLE = _crc_table()
 
 
 def crc(data: bytes) -> int:
-    """CRC-16 with polynomial 0x8005 from 0, highest bit first."""
-    return int(_handler().updateCRC(0, data, len(data)))
+    """CRC-16/BUYPASS: polynomial 0x8005, highest bit first, starts at 0, no final XOR.
+
+    Source: Robotis e-manual, "CRC Calculation" of protocol 2.0.
+    """
+    remainder = 0
+    for byte in data:
+        remainder = (remainder << 8 & 0xFFFF) ^ _CRC_TABLE[remainder >> 8 ^ byte]
+    return remainder
 
 
 def stuffed(body: bytes) -> bytes:
@@ -128,25 +118,17 @@ def stuffed(body: bytes) -> bytes:
 
 
 def unstuffed(body: bytes) -> bytes:
-    """The bytes from the instruction on as they were meant."""
+    """The bytes from the instruction on, with the stuffing removed."""
     return body.replace(HEADER[:3] + b"\xfd", HEADER[:3])
 
 
-def framed(servo: int, body: bytes) -> bytes:
-    """A frame around the bytes from the instruction on, as they are. Raises ValueError if they are too many."""
-    sheet, length = _Sheet(), len(body) + 2
-    if length + 7 > MAX_FRAME_BYTES:
-        raise ValueError(f"{len(body)} bytes do not fit into a frame, at most {MAX_FRAME_BYTES - 9}")
-    packet = [0, 0, 0, 0, servo, length & 0xFF, length >> 8, *body, 0, 0]
-    _handler().txPacket(sheet, packet)
-    return sheet.frame
-
-
 def build(servo: int, instruction: int, data: bytes = b"") -> bytes:
-    """One frame."""
-    body = bytes((instruction,)) + data
-    frame = framed(servo, body)
-    return frame if frame[7:-2] == stuffed(body) else framed(servo, stuffed(body))
+    """One frame: `FF FF FD 00 ID LEN_L LEN_H INSTRUCTION DATA... CRC_L CRC_H`. Raises ValueError if it is too long."""
+    body = stuffed(bytes((instruction,)) + data)
+    if len(body) + 9 > MAX_FRAME_BYTES:
+        raise ValueError(f"{len(body)} bytes do not fit into a frame, at most {MAX_FRAME_BYTES - 9}")
+    frame = HEADER + bytes((servo,)) + words(len(body) + 2) + body
+    return frame + words(crc(frame))
 
 
 def words(*values: int) -> bytes:

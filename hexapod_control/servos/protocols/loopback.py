@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from hexapod_control.servos.bus.bus_interface import BusCounters, BusTiming, RawScale, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.serial_port import Port
@@ -107,8 +107,3 @@ class LoopbackBus:
 def open_bus(_port: Port | None, ids: Sequence[int], **options: Any) -> LoopbackBus:
     """As for every protocol; there is no port."""
     return LoopbackBus(ids, **options)
-
-
-def no_device(*_: object) -> NoReturn:
-    """Raises ValueError."""
-    raise ValueError("loopback has no wire and nothing to emulate: take another protocol")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Protocol
 
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.schema import NumberRow, refuse_unknown, require, value
 from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.core.robot import Joint, Robot
 from hexapod_control.servos.bus.bus_interface import RawScale
+from hexapod_control.servos.protocol_registry import ServoProtocol
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 _UNITS = 1e6
@@ -29,25 +29,13 @@ _REQUIRED = ("id", "direction")
 _ROOM = 0.98  # of a standard servo's range that the joint's may take
 
 
-class JointUnits(Protocol):
-    """A protocol's raw units and ids."""
-
-    @property
-    def scale(self) -> RawScale:
-        """Raw units."""
-
-    @property
-    def ids(self) -> range:
-        """That a servo can have."""
-
-
 def _each(robot: Robot) -> Iterator[tuple[str, str, Joint]]:
     for leg in robot.legs:
         for name, joint in zip(JOINTS, leg.joints, strict=True):
             yield leg.name, name, joint
 
 
-def calibrations(section: DocumentEntry, robot: Robot, kind: JointUnits) -> tuple[JointCalibration, ...]:
+def calibrations(section: DocumentEntry, robot: Robot, kind: ServoProtocol) -> tuple[JointCalibration, ...]:
     """One calibration per joint in row order from the section `servos`. Raises RobotFileError."""
     joints = section.children.get("joints")
     if joints is None:
@@ -72,7 +60,7 @@ def calibrations(section: DocumentEntry, robot: Robot, kind: JointUnits) -> tupl
     return tuple(found)
 
 
-def _calibration(entry: DocumentEntry, name: str, joint: Joint, kind: JointUnits) -> JointCalibration:
+def _calibration(entry: DocumentEntry, name: str, joint: Joint, kind: ServoProtocol) -> JointCalibration:
     given = {row.key: _number(entry, row) for row in _ROWS if row.key in entry.children or row.key in _REQUIRED}
     scale = kind.scale
     identity, direction = int(given["id"]), int(given["direction"])

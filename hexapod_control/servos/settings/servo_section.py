@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any
 
 from hexapod_control.config.document import DocumentEntry, read
 from hexapod_control.config.robots.robot_file import RobotFile
@@ -31,35 +31,12 @@ from hexapod_control.config.schema import (
     value,
 )
 from hexapod_control.core.robot import Robot
-from hexapod_control.servos.bus.bus_interface import RawScale
-from hexapod_control.servos.protocols.protocol_options import ProtocolOption, values
+from hexapod_control.servos.protocol_options import values
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.joint_section import calibrations, standard_calibrations
 
 LOOPBACK = "loopback"
-
-
-class ProtocolTraits(Protocol):
-    """What the settings need to know of a protocol: a row of protocols.PROTOCOLS."""
-
-    @property
-    def scale(self) -> RawScale:
-        """Raw units."""
-
-    @property
-    def baud(self) -> int:
-        """The usual one."""
-
-    @property
-    def ids(self) -> range:
-        """That a servo can have."""
-
-    @property
-    def settings(self) -> tuple[ProtocolOption, ...]:
-        """What `servos.options` may say."""
-
-    def with_options(self, options: Mapping[str, object]) -> ProtocolTraits:
-        """This kind with the raw units that these options make."""
 
 
 class OnLost(Enum):
@@ -133,9 +110,9 @@ _BATTERY = (
 _CHOICES: Mapping[str, type[Enum]] = {"on_lost": OnLost, "on_silence": OnSilence, "on_exit": OnExit}
 
 
-def keys(known: Mapping[str, ProtocolTraits]) -> Iterator[tuple[str, str]]:
+def section_keys() -> Iterator[tuple[str, str]]:
     """Every key of the section but the joints', and what its value must be."""
-    yield "protocol", f"must be one of {', '.join(known)}"
+    yield "protocol", f"must be one of {', '.join(PROTOCOLS)}"
     yield "port", "must be the path of a port"
     for row in _NUMBERS:
         yield row.key, bound(row)
@@ -143,37 +120,26 @@ def keys(known: Mapping[str, ProtocolTraits]) -> Iterator[tuple[str, str]]:
         yield name, f"must be one of {', '.join(word.value for word in words)}"
     for row in _BATTERY:
         yield f"battery.{row.key}", bound(row)
-    for protocol, kind in known.items():
+    for protocol, kind in PROTOCOLS.items():
         for option in kind.settings:
             yield f"options.{option.key}", f"{option.bound}, with {protocol}: {option.what}"
 
 
-def protocols() -> Mapping[str, ProtocolTraits]:
-    """The table of protocols."""
-    from hexapod_control.servos.protocols.registry import PROTOCOLS
-
-    table: Mapping[str, ProtocolTraits] = PROTOCOLS
-    return table
-
-
-def servo_settings(
-    file: RobotFile, protocol: str = "", port: str = "", known: Mapping[str, ProtocolTraits] | None = None
-) -> ServoSettings:
+def servo_settings(file: RobotFile, protocol: str = "", port: str = "") -> ServoSettings:
     """The servos of a robot, with another protocol or port where one is given. Raises RobotFileError.
 
     A protocol that is not the file's has the standard servos: ids in row order, centred, all the same way round.
     """
-    table = protocols() if known is None else known
     root = read(file.path)
     section = root.children.get("servos")
     if section is None or (protocol and section.children.get("protocol", section).value != protocol):
-        return standard(file.robot, root, protocol or LOOPBACK, port, table)
+        return standard(file.robot, root, protocol or LOOPBACK, port)
     if not section.is_section:
         raise section.error(f"is {spell(section.value)}", "must be a section", "leave it out for the loopback bus")
     refuse_unknown(section, _known())
-    name = _protocol(section, table)
-    options = values(section.children["options"], table[name].settings) if "options" in section.children else {}
-    kind = table[name].with_options(options)
+    name = _protocol(section)
+    options = values(section.children["options"], PROTOCOLS[name].settings) if "options" in section.children else {}
+    kind = PROTOCOLS[name].with_options(options)
     given = {row.key: value(section.children[row.key], row) for row in _NUMBERS if row.key in section.children}
     baud = _baud(section, given.pop("baud", float(kind.baud)))
     more: dict[str, Any] = {**given, **_choices(section), "battery": _battery(section)}
@@ -181,15 +147,13 @@ def servo_settings(
     return ServoSettings(name, _port(section, name, port), baud, calibrations(section, file.robot, kind), **more)
 
 
-def standard(
-    robot: Robot, root: DocumentEntry, protocol: str, port: str, known: Mapping[str, ProtocolTraits]
-) -> ServoSettings:
-    """Servos as they come from the shop. Raises RobotFileError for an unknown protocol or a missing port."""
-    if protocol not in known:
-        raise root.error(*_unknown(protocol, known), below="servos.protocol")
+def standard(robot: Robot, root: DocumentEntry, protocol: str, port: str) -> ServoSettings:
+    """Servos with factory defaults. Raises RobotFileError for an unknown protocol or a missing port."""
+    if protocol not in PROTOCOLS:
+        raise root.error(*_unknown(protocol), below="servos.protocol")
     if not port and protocol != LOOPBACK:
         raise root.error("is missing", "must be a port", "e.g. /dev/serial/by-id/usb-...", below="servos.port")
-    kind = known[protocol]
+    kind = PROTOCOLS[protocol]
     return ServoSettings(protocol, port, kind.baud, standard_calibrations(robot, kind.scale, kind.ids))
 
 
@@ -198,18 +162,18 @@ def _known() -> dict[str, object]:
     return {**known_keys(keys), "options": None, "joints": None}
 
 
-def _unknown(protocol: str, known: Mapping[str, ProtocolTraits]) -> tuple[str, str, str]:
-    return f'is "{protocol}"', f"must be one of {', '.join(known)}", did_you_mean(protocol, tuple(known))
+def _unknown(protocol: str) -> tuple[str, str, str]:
+    return f'is "{protocol}"', f"must be one of {', '.join(PROTOCOLS)}", did_you_mean(protocol, tuple(PROTOCOLS))
 
 
-def _protocol(section: DocumentEntry, known: Mapping[str, ProtocolTraits]) -> str:
+def _protocol(section: DocumentEntry) -> str:
     entry = section.children.get("protocol")
     if entry is None:
-        raise section.error("is missing", f"must be one of {', '.join(known)}", below="protocol")
+        raise section.error("is missing", f"must be one of {', '.join(PROTOCOLS)}", below="protocol")
     if not isinstance(entry.value, str):
-        raise entry.error(f"is {spell(entry.value)}", f"must be one of {', '.join(known)}")
-    if entry.value not in known:
-        raise entry.error(*_unknown(entry.value, known))
+        raise entry.error(f"is {spell(entry.value)}", f"must be one of {', '.join(PROTOCOLS)}")
+    if entry.value not in PROTOCOLS:
+        raise entry.error(*_unknown(entry.value))
     return str(entry.value)
 
 

@@ -34,7 +34,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import COMMAND, LATCHED
 from hexapod_control.servos.emulator.physics_world import PhysicsWorld
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import servo_settings
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting, standing

@@ -352,6 +352,15 @@ def test_sc_frames_are_those_of_the_makers_sdk(goals, milliseconds):
     assert sheet.frame == ff_frames.sync_write(feetech_sc.FeetechScRegister.GOAL, rows)
 
 
+@given(st.binary(max_size=200))
+def test_the_crc_of_protocol_2_is_that_of_the_makers_sdk(data):
+    assert dynamixel2_frames.crc(data) == dynamixel_sdk.Protocol2PacketHandler().updateCRC(0, data, len(data))
+
+
+def test_the_crc_of_protocol_2_is_crc_16_buypass():
+    assert dynamixel2_frames.crc(b"123456789") == 0xFEE8  # check value in the catalogue of CRC algorithms
+
+
 @given(ids, st.integers(0, 200), st.integers(1, 20), st.binary(min_size=1, max_size=20))
 def test_protocol_2_is_that_of_the_makers_sdk(servos, address, length, data):
     sheet, sdk = Sheet(), dynamixel_sdk.Protocol2PacketHandler()

@@ -13,7 +13,7 @@ from hexapod_control.servos.bus.bus_interface import BusError, BusTiming, PortGo
 from hexapod_control.servos.bus.bus_timing import MAX_LINE_SHARE, MIN_RATE, budget, duration
 from hexapod_control.servos.driver.command_limiter import REJOIN_TIME, CommandLimiter
 from hexapod_control.servos.driver.fault_timers import BackOff, EscalationLadder, Presence, RetryBudget, Severity
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK
 
 

@@ -11,7 +11,7 @@ import pytest
 from support.servo_bench import FAULT, HIGH, SLACK, said
 
 from hexapod_control.servos.driver.telemetry import TorqueState
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, OnSilence
 
 # --- the emergency stop, and nobody to follow ---------------------------------------------------------------

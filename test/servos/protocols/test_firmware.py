@@ -14,7 +14,7 @@ from support.paths import ROOT
 from support.servo_lines import LINES, ssc32_bytes
 
 from hexapod_control.servos.bus.pulse_board import SCALE
-from hexapod_control.servos.emulator.devices.ssc32 import Ssc32Device
+from hexapod_control.servos.emulator.devices.ssc32_device import Ssc32Device
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocols import ssc32
 

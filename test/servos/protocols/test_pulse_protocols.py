@@ -10,11 +10,11 @@ from support.servo_lines import GROUP, ssc32_bytes
 from hexapod_control.servos.bus import pulse_board
 from hexapod_control.servos.bus.bus_interface import BusError, ServoFault, ServoQuantity
 from hexapod_control.servos.bus.pulse_board import SCALE, clamp, runs
-from hexapod_control.servos.emulator.devices import maestro as emulated_maestro
-from hexapod_control.servos.emulator.devices import ssc32 as emulated_ssc32
-from hexapod_control.servos.emulator.devices.maestro import MaestroDevice
-from hexapod_control.servos.emulator.devices.servo2040 import Servo2040Device
-from hexapod_control.servos.emulator.devices.ssc32 import Ssc32Device
+from hexapod_control.servos.emulator.devices import maestro_device as emulated_maestro
+from hexapod_control.servos.emulator.devices import ssc32_device as emulated_ssc32
+from hexapod_control.servos.emulator.devices.maestro_device import MaestroDevice
+from hexapod_control.servos.emulator.devices.servo2040_device import Servo2040Device
+from hexapod_control.servos.emulator.devices.ssc32_device import Ssc32Device
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocols import maestro, servo2040, ssc32
 from hexapod_control.servos.protocols.loopback import LoopbackBus
@@ -414,7 +414,7 @@ def test_relax_is_sent_three_times_and_forgets_the_goals(rig):
 
 
 def test_what_is_read_is_the_pulse_and_none_of_it_if_a_byte_is_lost(rig, monkeypatch):
-    monkeypatch.setattr(pulse_board, "SETTLE", 0.0)
+    monkeypatch.setattr(pulse_board, "SETTLE_TIME", 0.0)
     _, port, bus = rig
     bus.identify()
     bus.write_goals(MIDDLE, 0.0)

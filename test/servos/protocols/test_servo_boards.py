@@ -11,9 +11,10 @@ from hexapod_control.servos.bus.bus_interface import ServoQuantity
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.driver import fault_timers
 from hexapod_control.servos.driver.telemetry import TorqueState
+from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 
 BOARDS = ("ssc32", "maestro", "servo2040")
 IDS = tuple(range(18))
@@ -24,7 +25,7 @@ LATE = 0.06  # [s]: more than a question waits, less than a late reply is waited
 def board(request):
     """A bus with an emulated board at the other end: (pty, bus), the servos on."""
     row = PROTOCOLS[request.param]
-    with PseudoTerminal(row.device(LagWorld(row.scale), IDS), row.baud) as pty:
+    with PseudoTerminal(emulated_device(request.param, LagWorld(row.scale), IDS), row.baud) as pty:
         bus = row.open(SerialPort(pty.path, row.baud), IDS)
         bus.identify()
         bus.write_goals(dict.fromkeys(IDS, 1500), 0.0)

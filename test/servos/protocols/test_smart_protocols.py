@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hexapod_control.servos.bus import ff_frames, transaction
 from hexapod_control.servos.bus.bus_interface import BusError, PortGone, ServoFault, ServoQuantity
 from hexapod_control.servos.bus.id_addressing import duplicate_ids
+from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.servo_world import LagWorld
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols import dynamixel1, dynamixel2_frames, feetech_st, lx16a
-from hexapod_control.servos.protocols.dynamixel2_bus import Dynamixel2Bus
-from hexapod_control.servos.protocols.registry import PROTOCOLS
 
 SMART = ["feetech_st", "feetech_sc", "dynamixel1", "dynamixel2", "lx16a"]
 IDS = tuple(range(1, 19))
@@ -68,7 +68,7 @@ class Bench:
         self.row = PROTOCOLS[name]
         self.ids = ids
         self.world = LagWorld(self.row.scale, len(ids))
-        self.line = Line(self.row.device(self.world, ids), self.row.baud)
+        self.line = Line(emulated_device(name, self.world, ids), self.row.baud)
         self.bus = self.row.open(self.line, ids, **options)
 
     def run(self, seconds):
@@ -409,7 +409,7 @@ def test_the_bytes_on_the_wire_are_those_of_its_timing(row):
 
 def test_the_block_of_all_registers_takes_what_the_table_says():
     world = LagWorld(feetech_st.SCALE, 18)
-    line = Line(PROTOCOLS["feetech_st"].device(world, IDS), 1_000_000)
+    line = Line(emulated_device("feetech_st", world, IDS), 1_000_000)
     line.write(ff_frames.sync_read(56, 15, IDS))
     assert (len(line.writes[0]), line.replied) == (26, 378)
     bench = Bench("feetech_st", acceleration=50)
@@ -468,22 +468,6 @@ def test_a_fast_read_falls_back_when_a_servo_is_missing():
     bench.line.writes.clear()
     assert set(bench.bus.read(IDS, POSITION)) == set(IDS) - {9}
     assert len(bench.line.writes) == 1
-
-
-def test_x_servos_get_a_watchdog():
-    bench = Bench("dynamixel2", (1,))
-    bench.bus.watchdog(0.1)
-    assert bench.line.writes[-1] == bytes.fromhex("FF FF FD 00 FE 06 00 03 62 00 05 98 14")
-    bench.bus.watchdog(0.0)
-    assert bench.line.writes[-1] == dynamixel2_frames.write(dynamixel2_frames.BROADCAST, 98, b"\0")
-
-
-def test_without_the_sdk_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "dynamixel_sdk", None)
-    dynamixel2_frames._handler.cache_clear()
-    with pytest.raises(BusError, match=r"pip install 'hexapod_control\[dynamixel\]'"):
-        Dynamixel2Bus(Line(None, 57600), (1,))
-    monkeypatch.undo()
 
 
 def test_an_lx_servo_beyond_its_end_reads_negative():

@@ -7,10 +7,10 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import with_section
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.bus.serial_port import SerialPort
-from hexapod_control.servos.emulator.devices.servo2040 import Servo2040Device
+from hexapod_control.servos.emulator.devices.servo2040_device import Servo2040Device
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols.servo2040 import Servo2040Dialect
 from hexapod_control.servos.settings.save_servo_section import section
 from hexapod_control.servos.settings.servo_section import servo_settings

@@ -23,7 +23,7 @@ from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone, Se
 from hexapod_control.servos.bus.bus_timing import TURNAROUND
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.bus.transaction import ReplyTiming
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
 SPAN = 2.0  # [s] that a protocol is measured

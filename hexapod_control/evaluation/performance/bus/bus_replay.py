@@ -20,8 +20,9 @@ from hexapod_control.evaluation.quality.walk_quality import WalkQuality
 from hexapod_control.servos.driver.driver_thread import Driver
 from hexapod_control.servos.driver.setpoint_generator import SetpointGenerator
 from hexapod_control.servos.emulator.device import EmulatedDevice
+from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.physics_world import PhysicsWorld
-from hexapod_control.servos.protocols.registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import ServoSettings, servo_settings
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
@@ -100,7 +101,7 @@ class BusLockstep(Lockstep):
         row = PROTOCOLS[settings.protocol]
         self._world = PhysicsWorld(settings.joints, row.scale, lambda: simulation, self._advance)
         self._world.engage()
-        wire = ReplayWire(settings.baud, row.device(self._world, settings.ids), self._time)
+        wire = ReplayWire(settings.baud, emulated_device(settings.protocol, self._world, settings.ids), self._time)
         setpoints = SetpointGenerator(simulation.robot, simulation.joints)
         start = simulation.joints
         self.driver = Driver(

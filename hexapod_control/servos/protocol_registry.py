@@ -1,4 +1,4 @@
-"""The table of servo protocols. A new one is a file for its bus, a file for its emulated device, and a row here."""
+"""Table of servo protocols. A new one is a bus in protocols/, a line here, and an emulated device (emulator/)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 
 from hexapod_control.servos.bus import pulse_board
 from hexapod_control.servos.bus.bus_interface import Bus, RawScale, ServoQuantity
-from hexapod_control.servos.emulator.device import EmulatedDevice
-from hexapod_control.servos.emulator.devices import dynamixel1 as emulated_dynamixel1
-from hexapod_control.servos.emulator.devices import dynamixel2 as emulated_dynamixel2
-from hexapod_control.servos.emulator.devices import feetech as emulated_feetech
-from hexapod_control.servos.emulator.devices import lx16a as emulated_lx16a
-from hexapod_control.servos.emulator.devices.maestro import MaestroDevice
-from hexapod_control.servos.emulator.devices.servo2040 import Servo2040Device
-from hexapod_control.servos.emulator.devices.ssc32 import Ssc32Device
-from hexapod_control.servos.emulator.servo_world import ServoWorld
+from hexapod_control.servos.protocol_options import (
+    SWITCH,
+    ChoiceOption,
+    MeasureOption,
+    ProtocolOption,
+    RegisterOption,
+)
 from hexapod_control.servos.protocols import (
     dynamixel1,
     dynamixel2_bus,
@@ -28,26 +26,18 @@ from hexapod_control.servos.protocols import (
     servo2040,
     ssc32,
 )
-from hexapod_control.servos.protocols.protocol_options import (
-    SWITCH,
-    ChoiceOption,
-    MeasureOption,
-    ProtocolOption,
-    RegisterOption,
-)
 from hexapod_control.servos.protocols.servo2040 import Servo2040Dialect
 
 EVERYTHING = ~ServoQuantity.NONE
 
 
 @dataclass(frozen=True, slots=True)
-class Protocol:
+class ServoProtocol:
     """A kind of servo bus."""
 
     name: str  # in the robot file
     title: str
     open: Callable[..., Bus]  # (port, ids, **options) -> an open bus
-    device: Callable[[ServoWorld, Sequence[int]], EmulatedDevice]  # the emulated far end of the wire
     scale: RawScale  # of the usual model
     baud: int  # the usual one
     ids: range  # that a servo can have
@@ -57,17 +47,16 @@ class Protocol:
     scale_with: Callable[..., RawScale] | None = None  # (**settings) -> raw units, where they depend on them
     notes: str = ""
 
-    def with_options(self, options: Mapping[str, object]) -> Protocol:
+    def with_options(self, options: Mapping[str, object]) -> ServoProtocol:
         """This protocol with the raw units that these options make."""
         return self if self.scale_with is None or not options else replace(self, scale=self.scale_with(**options))
 
 
 _ROWS = (
-    Protocol(
+    ServoProtocol(
         name="feetech_st",
         title="Feetech ST (STS3215)",
         open=feetech_st.open_bus,
-        device=emulated_feetech.st_device,
         scale=feetech_st.SCALE,
         baud=feetech_st.BAUD,
         ids=range(254),
@@ -75,11 +64,10 @@ _ROWS = (
         options=("wait", "acceleration"),
         settings=(RegisterOption("acceleration", 0.0, 254.0, "", "value of register 41, written with every goal"),),
     ),
-    Protocol(
+    ServoProtocol(
         name="feetech_sc",
         title="Feetech SC (SC15, SCS0009)",
         open=feetech_sc.open_bus,
-        device=emulated_feetech.sc_device,
         scale=feetech_sc.scale(feetech_sc.DEGREES),
         baud=feetech_sc.BAUD,
         ids=range(254),
@@ -89,11 +77,10 @@ _ROWS = (
         scale_with=feetech_sc.scale,
         notes="the range depends on the model; no sync read: one turnaround per servo",
     ),
-    Protocol(
+    ServoProtocol(
         name="dynamixel1",
         title="Dynamixel protocol 1 (AX-12A, AX-18A)",
         open=dynamixel1.open_bus,
-        device=emulated_dynamixel1.device,
         scale=dynamixel1.SCALE,
         baud=dynamixel1.BAUD,
         ids=range(254),
@@ -101,11 +88,10 @@ _ROWS = (
         options=("wait",),
         notes="set the return delay (register 5) to 0; no sync read: one turnaround per servo",
     ),
-    Protocol(
+    ServoProtocol(
         name="dynamixel2",
         title="Dynamixel protocol 2 (X series)",
         open=dynamixel2_bus.open_bus,
-        device=emulated_dynamixel2.device,
         scale=dynamixel2_frames.SCALE,
         baud=dynamixel2_frames.BAUD,
         ids=range(253),
@@ -114,13 +100,12 @@ _ROWS = (
         settings=(
             ChoiceOption("read", {"sync": "sync", "fast": "fast"}, "fast: one reply of all, by recent firmware"),
         ),
-        notes="needs the extra `dynamixel`; 57600 baud from the factory is slow, set 1000000",
+        notes="57600 baud from the factory is slow, set 1000000",
     ),
-    Protocol(
+    ServoProtocol(
         name="lx16a",
         title="LewanSoul/Hiwonder LX-16A, LX-224",
         open=lx16a.open_bus,
-        device=emulated_lx16a.device,
         scale=lx16a.SCALE,
         baud=lx16a.BAUD,
         ids=range(254),
@@ -128,11 +113,10 @@ _ROWS = (
         options=("wait",),
         notes="one turnaround per servo",
     ),
-    Protocol(
+    ServoProtocol(
         name="servo2040",
         title="Pimoroni Servo2040 with the Chica firmware or its fork (hobby servos)",
         open=servo2040.Servo2040Bus,
-        device=Servo2040Device,
         scale=pulse_board.SCALE,
         baud=115_200,
         ids=range(servo2040.LAST_CHANNEL + 1),
@@ -143,11 +127,10 @@ _ROWS = (
         ),
         notes="one relay feeds all servos; tells supply voltage and current, the fork its over-current latch too",
     ),
-    Protocol(
+    ServoProtocol(
         name="ssc32",
         title="SSC-32, SSC-32U, firmware/ssc32_mega (hobby servos)",
         open=ssc32.Ssc32Bus,
-        device=Ssc32Device,
         scale=pulse_board.SCALE,
         baud=115_200,
         ids=range(ssc32.LAST_CHANNEL + 1),
@@ -159,11 +142,10 @@ _ROWS = (
         ),
         notes="an SSC-32U comes with 9600 baud: set 115200",
     ),
-    Protocol(
+    ServoProtocol(
         name="maestro",
         title="Pololu Mini Maestro 18 and 24 (hobby servos)",
         open=maestro.MaestroBus,
-        device=MaestroDevice,
         scale=pulse_board.SCALE,
         baud=115_200,
         ids=range(maestro.LAST_CHANNEL + 1),
@@ -175,11 +157,10 @@ _ROWS = (
         ),
         notes='set "USB Dual Port", the serial timeout, and home Off for every channel: the board\'s dead-man switch',
     ),
-    Protocol(
+    ServoProtocol(
         name="loopback",
         title="no wire: servos that are where they were told to be",
         open=loopback.open_bus,
-        device=loopback.no_device,
         scale=loopback.SCALE,
         baud=1_000_000,
         ids=range(254),
@@ -188,7 +169,7 @@ _ROWS = (
     ),
 )
 
-PROTOCOLS: Mapping[str, Protocol] = {row.name: row for row in _ROWS}
+PROTOCOLS: Mapping[str, ServoProtocol] = {row.name: row for row in _ROWS}
 
 
 def scale(protocol: str, options: Sequence[tuple[str, object]] = ()) -> RawScale:

@@ -29,8 +29,7 @@ class Dynamixel2Device:
     """All servos of a bus."""
 
     def __init__(self, world: ServoWorld, ids: Sequence[int]) -> None:
-        """Servo `ids[i]` is number i of the world. Raises BusError without dynamixel-sdk."""
-        codec.crc(b"")
+        """Servo `ids[i]` is number i of the world."""
         self.world = world
         self.memories = [bytearray(SIZE) for _ in ids]
         self._waiting: dict[int, tuple[int, bytes]] = {}

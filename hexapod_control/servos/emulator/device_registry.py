@@ -1,0 +1,38 @@
+"""Table of emulated devices: protocol name -> the far end of the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from hexapod_control.servos.emulator.device import EmulatedDevice
+from hexapod_control.servos.emulator.devices import (
+    dynamixel1_device,
+    dynamixel2_device,
+    feetech_device,
+    lx16a_device,
+)
+from hexapod_control.servos.emulator.devices.maestro_device import MaestroDevice
+from hexapod_control.servos.emulator.devices.servo2040_device import Servo2040Device
+from hexapod_control.servos.emulator.devices.ssc32_device import Ssc32Device
+from hexapod_control.servos.emulator.servo_world import ServoWorld
+
+DEVICES: Mapping[str, Callable[[ServoWorld, Sequence[int]], EmulatedDevice]] = {
+    "feetech_st": feetech_device.st_device,
+    "feetech_sc": feetech_device.sc_device,
+    "dynamixel1": dynamixel1_device.device,
+    "dynamixel2": dynamixel2_device.device,
+    "lx16a": lx16a_device.device,
+    "servo2040": Servo2040Device,
+    "ssc32": Ssc32Device,
+    "maestro": MaestroDevice,
+}
+
+
+def emulated_device(protocol: str, world: ServoWorld, ids: Sequence[int]) -> EmulatedDevice:
+    """The emulated far end of a protocol's wire; servo `ids[i]` is number i of the world.
+
+    Raises ValueError for a protocol without a wire.
+    """
+    if protocol not in DEVICES:
+        raise ValueError(f"{protocol} has no wire and nothing to emulate: choose another protocol")
+    return DEVICES[protocol](world, ids)
