@@ -22,7 +22,8 @@ from rclpy.qos import DurabilityPolicy
 from hexapod_control.bringup import node_graph
 from hexapod_control.cli import main
 from hexapod_control.config import schema
-from hexapod_control.config.motions.motion_keys import FOR_HEIGHT_TOLD, keys
+from hexapod_control.config.motions.motion_keys import FOR_HEIGHT_DOCUMENTATION, keys
+from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.motions.motion_steps import KINDS, Choreography
 from hexapod_control.evaluation.quality.command_table import transitions
@@ -271,7 +272,7 @@ def _option(action: argparse.Action) -> tuple[str, str]:
 
 def robot_file() -> str:
     """Keys of a robot file and their bounds."""
-    places = (("", schema.ROBOT), ("leg.", schema.COMMON), ("legs.NAME.", schema.PLACE))
+    places = (("", robot_keys.ROBOT), ("leg.", robot_keys.COMMON), ("legs.NAME.", robot_keys.PLACE))
     rows = [(f"`{prefix}{row.key}`", schema.bound(row)) for prefix, keys in places for row in keys]
     return table(("key", "value"), rows)
 
@@ -284,9 +285,9 @@ def servos() -> str:
 def motion_file() -> str:
     """Keys of a motion file and of every kind of step."""
     head = ("key", "value", "default", "scaled", "what it is")
-    parts = [table(head, (*(key.told for key in keys(Choreography).values()), FOR_HEIGHT_TOLD))]
+    parts = [table(head, (*(key.documentation for key in keys(Choreography).values()), FOR_HEIGHT_DOCUMENTATION))]
     for name, kind in KINDS.items():
-        rows = [key.told for key in keys(kind).values()]
+        rows = [key.documentation for key in keys(kind).values()]
         parts.append(f"### Step {name}\n\n{kind.__doc__}" + (f"\n\n{table(head, rows)}" if rows else ""))
     return "\n\n".join(parts)
 

@@ -11,9 +11,9 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import LaserScan
 from std_msgs.msg import UInt32
 
-from hexapod_control.cli.sim.scripted_drive import DriveTrack
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import RobotClient, sample
+from hexapod_control.clients.trajectory_log import TrajectoryLog
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.steering.command_priorities import SOURCES
@@ -34,7 +34,7 @@ class PatrolClient(RobotClient):
 
     def __init__(self, link: ConnectionOptions) -> None:
         super().__init__(link)
-        self.odometry, self.truth = DriveTrack(), DriveTrack()
+        self.odometry, self.truth = TrajectoryLog(), TrajectoryLog()
         self.heard_odometry = -math.inf  # [s] steady time
         self.obstacles: Array = np.zeros((0, 2))  # [m] in odom
         self.scanned = -math.inf  # [s] time of the odometry at the last scan

@@ -18,8 +18,8 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from hexapod_control.cli.sim.scripted_drive import DriveTrack, TrackSample
 from hexapod_control.clients.connection_options import ConnectionOptions
+from hexapod_control.clients.trajectory_log import TrajectoryLog, TrajectorySample
 from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angles
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist
 from hexapod_control.core.steering.command_priorities import ANNOUNCE
@@ -160,8 +160,8 @@ class SimulationClient(RobotClient):
 
     def __init__(self, link: ConnectionOptions) -> None:
         super().__init__(link)
-        self.truth = DriveTrack()
-        self.odometry = DriveTrack()
+        self.truth = TrajectoryLog()
+        self.odometry = TrajectoryLog()
         create = self._node.create_subscription
         create(Odometry, "simulator/floating_base_state", lambda message: self.truth.add(sample(message)), 50)
         create(Odometry, "odom", lambda message: self.odometry.add(sample(message)), 50)
@@ -185,8 +185,8 @@ def _pose_message(pose: BodyPose) -> PoseMessage:
     return message
 
 
-def sample(message: Odometry) -> TrackSample:
+def sample(message: Odometry) -> TrajectorySample:
     """What nav_msgs/Odometry says."""
     stamp, place, turn = message.header.stamp, message.pose.pose.position, message.pose.pose.orientation
     yaw = quaternion_angles(turn.x, turn.y, turn.z, turn.w)[2]
-    return TrackSample(stamp.sec + 1e-9 * stamp.nanosec, Pose(place.x, place.y, yaw), place.z)
+    return TrajectorySample(stamp.sec + 1e-9 * stamp.nanosec, Pose(place.x, place.y, yaw), place.z)

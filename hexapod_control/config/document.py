@@ -1,4 +1,4 @@
-"""A YAML file as a tree of entries that remember the key and the line they stand at."""
+"""A YAML file as a tree of entries that know their key and line, for error messages."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from hexapod_control.config.errors import FileError, RobotFileError
 
-DEEPEST = 24  # sections within sections; an alias of itself has no end
+MAX_DEPTH = 24  # sections within sections; an alias of itself would nest without end
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentEntry:
-    """One key of the file. The value of a section is a dict of its entries, in file order."""
+    """One key of the file and its value; the value of a section is a dict of its entries in file order."""
 
     path: Path
     key: str  # dotted, from the top of the file; "" is the file itself
     line: int  # from 1
     value: object
-    fault: type[FileError] = RobotFileError  # what is wrong with files of this kind
+    fault: type[FileError] = RobotFileError  # error raised for files of this kind
 
     @property
     def children(self) -> dict[str, DocumentEntry]:
@@ -36,7 +36,7 @@ class DocumentEntry:
 
     @property
     def items(self) -> tuple[DocumentEntry, ...]:
-        """Entries of a list, made anew by every call; empty for anything else."""
+        """Entries of a list, created on each call; empty for anything else."""
         node = self.value
         if not isinstance(node, CommentedSeq):
             return ()
@@ -44,17 +44,17 @@ class DocumentEntry:
         return tuple(_entry(self, f"{self.key}[{i}]", lines[i], child) for i, child in enumerate(node))
 
     def error(self, *sentence: str, below: str = "") -> FileError:
-        """The error at this place, or at a key `below` it that does not stand in the file."""
+        """The error at this place, or at a key `below` it that is missing from the file."""
         return self.fault(self.path, self.line, join(self.key, below), *sentence)
 
 
 def join(key: str, below: str) -> str:
-    """Dotted key of something below a key."""
+    """Dotted key of `below` within `key`."""
     return ".".join(part for part in (key, below) if part)
 
 
 def read(path: Path, fault: type[FileError] = RobotFileError) -> DocumentEntry:
-    """The file as a section. Raises `fault` if it is unreadable, no YAML, or no mapping."""
+    """Reads a file as a section. Raises `fault` if it is unreadable, not YAML or not a mapping."""
     yaml = YAML(typ="rt", pure=True)
     yaml.preserve_quotes = True
     text = _text(path, fault)
@@ -66,13 +66,14 @@ def read(path: Path, fault: type[FileError] = RobotFileError) -> DocumentEntry:
         raise fault(path, line, "", f"is not valid YAML: {error.problem or error.context}") from error
     except YAMLError as error:
         raise fault(path, None, "", f"is not valid YAML: {str(error).splitlines()[0]}") from error
-    except (ValueError, TypeError, AttributeError, RecursionError, NotImplementedError) as error:  # it gives up so, too
+    except (ValueError, TypeError, AttributeError, RecursionError, NotImplementedError) as error:
+        # ruamel fails with these on broken tags, numbers and deep nesting
         raise fault(path, None, "", f"is not valid YAML: {error}") from error
     if document is None:
-        raise fault(path, None, "", "is empty", f"copy {fault.example} and edit it")
+        raise fault(path, None, "", "is empty", fault.example)
     root = _entry(DocumentEntry(path, "", 1, None, fault), "", 1, document)
     if not root.is_section:
-        raise root.error("must be a mapping of keys at the top", f"copy {fault.example} and edit it")
+        raise root.error("must be a mapping of keys at the top", fault.example)
     return root
 
 
@@ -92,8 +93,8 @@ def _text(path: Path, fault: type[FileError]) -> str:
 def _entry(above: DocumentEntry, key: str, line: int, node: object, depth: int = 0) -> DocumentEntry:
     if not isinstance(node, CommentedMap):
         return DocumentEntry(above.path, key, line, node, above.fault)
-    if depth > DEEPEST:
-        raise above.error(f"has more than {DEEPEST} sections within each other", "does an alias name itself?")
+    if depth > MAX_DEPTH:
+        raise above.error(f"has more than {MAX_DEPTH} sections within each other", "does an alias name itself?")
     children: dict[str, DocumentEntry] = {}
     entry = DocumentEntry(above.path, key, line, children, above.fault)
     for name, child in node.items():
@@ -114,7 +115,7 @@ def merge(common: DocumentEntry, own: DocumentEntry) -> DocumentEntry:
 
 
 def plain(node: object) -> object:
-    """A section no code here interprets, as plain dicts, lists and scalars."""
+    """A section as plain dicts, lists and scalars."""
     if isinstance(node, DocumentEntry):
         return plain(node.value)
     if isinstance(node, dict):

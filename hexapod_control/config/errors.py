@@ -1,4 +1,4 @@
-"""The errors of the files a person writes."""
+"""Errors of the YAML files that people write."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import ClassVar
 
 
 class FileError(ValueError):
-    """A file that cannot be used: `path:line: key.path: what, bound, hint` in one line."""
+    """A file that cannot be used: `path:line: key.path: value, bound, remedy` in one line."""
 
-    kind: ClassVar[str]  # of file, in words
-    example: ClassVar[str]  # one that comes with the package
+    kind: ClassVar[str]  # kind of file, for messages
+    example: ClassVar[str]  # remedy for an empty file: an example to start from
 
     def __init__(self, path: Path, line: int | None, key: str, *sentence: str) -> None:
-        """Place (line counts from 1, None if there is none; key dotted, "" for the whole file) and what is wrong."""
+        """Place (line from 1, or None; dotted key, "" for the whole file), then value, bound and remedy."""
         self.path = path
         self.line = line
         self.key = key
@@ -26,11 +26,18 @@ class RobotFileError(FileError):
     """A robot file that cannot be used."""
 
     kind = "robot"
-    example = "config/robots/phantomx.yaml"
+    example = "copy config/robots/phantomx.yaml and edit it"
 
 
 class MotionFileError(FileError):
-    """A motion file that cannot be used: `path:line: key: what, bound, hint` in one line."""
+    """A motion file that cannot be used."""
 
     kind = "motion"
-    example = "config/motions/wave.yaml"
+    example = "copy config/motions/wave.yaml and edit it"
+
+
+class WaypointFileError(FileError):
+    """A file of waypoints that cannot be used."""
+
+    kind = "waypoint"
+    example = "e.g. waypoints: [{x: 1.0, y: 0.5, yaw_deg: 90}]"

@@ -1,4 +1,7 @@
-"""The keys of a robot file: one table row per key, and how a value is checked against its row."""
+"""The validator of all YAML files: one table row per key, and how a value is checked against its row.
+
+Every error names file, line, key, value, bound and remedy.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,7 @@ class NumberRow:
     upper: float
     unit: str
     hint: str
+    whole: bool = False  # integers only
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,64 +43,27 @@ class TextRow:
     hint: str
 
 
-KeyRow = NumberRow | TextRow
-_METRES = "metres, not millimetres?"
-_KILOGRAMS = "kilograms, not grams?"
-_DEGREES = "degrees"
-_NAME = r"[A-Za-z][A-Za-z0-9_]*"
-_A_NAME = "a name of letters, digits and _"
+@dataclass(frozen=True, slots=True)
+class ChoiceRow:
+    """A row for one of some words."""
 
-ROBOT: tuple[KeyRow, ...] = (
-    TextRow("name", _NAME, _A_NAME, "it becomes the name of the URDF"),
-    NumberRow("body.size", 3, 0.001, 2.0, "m", _METRES),
-    NumberRow("body.center", 3, -1.0, 1.0, "m", _METRES),
-    NumberRow("body.mass", 1, 0.001, 100.0, "kg", _KILOGRAMS),
-    NumberRow("body.center_of_mass", 3, -1.0, 1.0, "m", _METRES),
-    NumberRow("foot.radius", 1, 0.0005, 0.2, "m", _METRES),
-    NumberRow("imu.position", 3, -2.0, 2.0, "m", _METRES),
-    TextRow("walk.gait", _NAME, "the name of a gait", "tripod is the usual one"),
-    NumberRow("walk.height", 1, 0.001, 2.0, "m", _METRES),
-    NumberRow("walk.swing_time", 1, 0.05, 10.0, "s", "seconds, not milliseconds?"),
-    NumberRow("walk.lift_height", 1, 0.001, 1.0, "m", _METRES),
-    NumberRow("walk.preload", 1, 0.0, 0.02, "m", "0 unless the feet of a soft robot must press"),
-)
-COMMON: tuple[KeyRow, ...] = (  # stand under `leg`, or under one leg's name to override
-    NumberRow("coxa.length", 1, 0.001, 1.0, "m", _METRES),
-    NumberRow("coxa.mass", 1, 1e-4, 20.0, "kg", _KILOGRAMS),
-    NumberRow("coxa.radius", 1, 0.001, 0.2, "m", _METRES),
-    NumberRow("femur.length", 1, 0.001, 1.0, "m", _METRES),
-    NumberRow("femur.mass", 1, 1e-4, 20.0, "kg", _KILOGRAMS),
-    NumberRow("femur.radius", 1, 0.001, 0.2, "m", _METRES),
-    NumberRow("femur.lateral_offset", 1, -0.5, 0.5, "m", _METRES),
-    NumberRow("femur.vertical_offset", 1, -0.5, 0.5, "m", _METRES),
-    NumberRow("tibia.length", 1, 0.001, 1.0, "m", _METRES),
-    NumberRow("tibia.mass", 1, 1e-4, 20.0, "kg", _KILOGRAMS),
-    NumberRow("tibia.radius", 1, 0.001, 0.2, "m", _METRES),
-    *(
-        NumberRow(f"joints.{joint}.{side}_deg", 1, -180.0, 180.0, "deg", _DEGREES)
-        for joint in ("coxa", "femur", "tibia")
-        for side in ("lower", "upper")
-    ),
-    TextRow("servo.model", r"(?s).*\S.*", "a text", "the servo's name"),
-    NumberRow("servo.no_load_speed", 1, 0.1, 100.0, "rad/s", "rpm / 9.549"),
-    NumberRow("servo.stall_torque", 1, 0.001, 500.0, "N m", "kgf cm / 10.2"),
-    NumberRow("servo.stiffness", 1, 0.01, 100000.0, "N m/rad", "torque per position error"),
-    TextRow("servo.source", r"(?s).*\S.*", "a text", "where the servo's figures come from"),
-)
-PLACE: tuple[KeyRow, ...] = (  # stand under each leg's name
-    NumberRow("hip", 3, -2.0, 2.0, "m", _METRES),
-    NumberRow("yaw_deg", 1, -180.0, 180.0, "deg", _DEGREES),
-    NumberRow("foothold", 2, -3.0, 3.0, "m", _METRES),
-)
-RAW = ("servos", "odometry_scale")  # optional, interpreted by others
+    key: str
+    words: tuple[str, ...]
+    hint: str
+
+
+KeyRow = NumberRow | TextRow | ChoiceRow
 
 
 def bound(row: KeyRow) -> str:
-    """What a row demands, in words."""
+    """The bound of a row as text, for messages and tables of keys."""
     if isinstance(row, TextRow):
         return f"must be {row.bound}"
-    each = "a number within" if row.count == 1 else f"a list of {row.count} numbers, each within"
-    return f"must be {each} {row.lower:g} and {row.upper:g} {row.unit}"
+    if isinstance(row, ChoiceRow):
+        return f"must be one of {', '.join(row.words)}"
+    kind = "whole number" if row.whole else "number"
+    each = f"a {kind} within" if row.count == 1 else f"a list of {row.count} {kind}s, each within"
+    return f"must be {each} {row.lower:g} and {row.upper:g} {row.unit}".rstrip()
 
 
 def known_keys(keys: Iterable[str]) -> dict[str, object]:
@@ -109,12 +76,13 @@ def known_keys(keys: Iterable[str]) -> dict[str, object]:
 
 
 def refuse_unknown(section: DocumentEntry, known: Mapping[str, object]) -> None:
-    """Raise for a key that no row has, and for a value where a section must be."""
+    """Raises for a key that no row has, and for a value where a section must be."""
     if not section.is_section:
         raise section.error(f"is {spell(section.value)}", f"must be a section with {', '.join(known)}")
     for name, child in section.children.items():
         if name not in known:
-            raise child.error("is unknown", f"known here: {', '.join(known)}", did_you_mean(name, list(known)))
+            hint = did_you_mean(name, list(known)) or "remove it"
+            raise child.error("is unknown", f"known here: {', '.join(known)}", hint)
         below = known[name]
         if isinstance(below, Mapping):
             refuse_unknown(child, below)
@@ -127,7 +95,7 @@ def did_you_mean(name: str, known: Sequence[str]) -> str:
 
 
 def require(section: DocumentEntry, row: KeyRow) -> DocumentEntry:
-    """The row's entry below a section. Raises for a missing one at the deepest section there is."""
+    """The row's entry below a section. Raises for a missing one, at the deepest section that exists."""
     entry = section
     names = row.key.split(".")
     for depth, name in enumerate(names):
@@ -137,16 +105,29 @@ def require(section: DocumentEntry, row: KeyRow) -> DocumentEntry:
     return entry
 
 
+def number(section: DocumentEntry, row: NumberRow, default: float | None = None) -> float:
+    """A number below a section, checked; `default` if the key is missing and may be."""
+    if default is not None and row.key not in section.children:
+        return default
+    entry = require(section, row)
+    return _number(entry, row, entry.value, "")
+
+
 def value(entry: DocumentEntry, row: KeyRow) -> YamlValue:
-    """The checked value of an entry."""
+    """The value of an entry, checked against its row."""
     if isinstance(row, TextRow):
         if not isinstance(entry.value, str) or not re.fullmatch(row.pattern, entry.value):
             raise entry.error(f"is {spell(entry.value)}", bound(row), row.hint)
         return str(entry.value)
+    if isinstance(row, ChoiceRow):
+        if entry.value not in row.words:
+            near = did_you_mean(entry.value, row.words) if isinstance(entry.value, str) else ""
+            raise entry.error(f"is {spell(entry.value)}", bound(row), near or row.hint)
+        return str(entry.value)
     if row.count == 1:
         return _number(entry, row, entry.value, "")
     if not isinstance(entry.value, list) or len(entry.value) != row.count:
-        raise entry.error(f"is {spell(entry.value)}", bound(row))
+        raise entry.error(f"is {spell(entry.value)}", bound(row), _list_hint(row))
     return tuple(_number(entry, row, item, f"[{i}]") for i, item in enumerate(entry.value))
 
 
@@ -157,13 +138,18 @@ def _number(entry: DocumentEntry, row: NumberRow, item: object, index: str) -> f
     if isinstance(item, ScalarInt) and (type(item) is not ScalarInt or (getattr(item, "_width", 0) or 0) > 1):
         raise entry.error(what, bound(row), "write a decimal number without leading zeros")
     if isinstance(item, (bool, ScalarBoolean)) or not isinstance(item, (int, float)):
-        raise entry.error(what, bound(row))
-    number = float(item)
-    if not math.isfinite(number):
+        raise entry.error(what, bound(row), "write the number alone")
+    if not math.isfinite(item):
         raise entry.error(what, bound(row), "a finite number")
-    if not row.lower <= number <= row.upper:
+    if row.whole and item != int(item):
+        raise entry.error(what, bound(row), "remove the fraction")
+    if not row.lower <= item <= row.upper:
         raise entry.error(what, bound(row), row.hint)
-    return number
+    return float(item)
+
+
+def _list_hint(row: NumberRow) -> str:
+    return f"e.g. [{', '.join(['0.1'] * row.count)}]"
 
 
 def _text_hint(text: str) -> str:
@@ -173,7 +159,7 @@ def _text_hint(text: str) -> str:
 
 
 def spell(item: object) -> str:
-    """A value as its author wrote it."""
+    """A value as it is written in the file."""
     if isinstance(item, dict):
         return "a section"
     if isinstance(item, list):

@@ -16,7 +16,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import load, resolve
-from hexapod_control.config.schema import RAW
+from hexapod_control.config.robots.robot_keys import OPTIONAL_SECTIONS
 
 
 def own_file(name_or_path: str | Path) -> Path:
@@ -39,8 +39,8 @@ def save_section(path: Path, name: str, data: Mapping[str, Any]) -> Path:
     The new file is complete before it takes the place of the old one. Raises RobotFileError, and OSError if the disk
     is full: the old file is then still there.
     """
-    if name not in RAW:
-        raise ValueError(f"{name} is no section that is written, those are {', '.join(RAW)}")
+    if name not in OPTIONAL_SECTIONS:
+        raise ValueError(f"{name} is no section that is written, those are {', '.join(OPTIONAL_SECTIONS)}")
     path = path.expanduser().resolve()  # the file, not a link to it
     with path.open(encoding="utf-8", newline="") as file:
         old = file.read()

@@ -21,6 +21,7 @@ from hexapod_control.cli.main import main, parser
 from hexapod_control.cli.sim import simulation_run as cli_run
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import READERS, SimulationClient
+from hexapod_control.config.robots.odometry_scale import odometry_scale
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.gait.gait_table import gaits
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, wrap
@@ -205,7 +206,7 @@ def test_odometry_is_calibrated_over_the_running_graph(robots, tmp_path, capsys)
     file.write_text(Path(load("phantomx").path).read_text())
     words = ["odom-calibrate", "--robot", str(file), "--namespace", "b", "--distance", "0.2", "--turn", "45"]
     assert main([*words, "--measured-distance", "0.3", "--measured-turn", "40"]) == 0, capsys.readouterr()
-    scale = load(file).odometry_scale
-    assert scale["distance"] == pytest.approx(0.3 / 0.21, rel=0.1)
-    assert scale["turn"] == pytest.approx(40 / 47, rel=0.1)
+    distance, turn = odometry_scale(load(file))
+    assert distance == pytest.approx(0.3 / 0.21, rel=0.1)
+    assert turn == pytest.approx(40 / 47, rel=0.1)
     assert len(list(tmp_path.glob("mine.yaml.*.bak"))) == 1

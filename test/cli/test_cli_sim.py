@@ -15,6 +15,7 @@ from support.programs import PROGRAM
 
 from hexapod_control.cli.main import main
 from hexapod_control.cli.sim import scripted_drive
+from hexapod_control.clients.trajectory_log import TrajectoryLog, TrajectorySample
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.gait.gait_table import gaits
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
@@ -217,9 +218,9 @@ def test_bad_input_ends_with_two_and_one_line_and_starts_nothing(capsys, words, 
 
 
 def track(twist, seconds, rate=50):
-    result = scripted_drive.DriveTrack()
+    result = TrajectoryLog()
     for index in range(round(seconds * rate) + 1):
-        result.add(scripted_drive.TrackSample(10.0 + index / rate, exp(twist, index / rate), 0.1))
+        result.add(TrajectorySample(10.0 + index / rate, exp(twist, index / rate), 0.1))
     return result
 
 
@@ -249,7 +250,7 @@ def test_the_table_is_aligned_and_marks_what_is_wrong():
 
 def test_the_odometry_is_compared_with_the_truth_whatever_its_origin():
     twist = Twist(0.1, 0.0, 0.4)
-    truth, odometry = track(twist, 5.0), scripted_drive.DriveTrack()
+    truth, odometry = track(twist, 5.0), TrajectoryLog()
     origin = Pose(3.0, -2.0, 1.0)
     for sample in truth.between(0.0, 100.0):
         odometry.add(sample._replace(pose=origin @ sample.pose))

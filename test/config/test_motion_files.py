@@ -180,7 +180,7 @@ WRONG = {
     ),
     "too many steps": (
         steps("repeat: {times: 1000, steps: [repeat: {times: 1000, steps: [wait: ]}]}"),
-        r"makes 1001\d+ steps of a pass, must be at most 5000",
+        r"makes 1001\d+ steps in one pass, must be at most 5000",
     ),
     "joints beyond their limits": (
         steps("joints: {angles_deg: {left_rear: [0, 0, 0], all: [0, 170, 0]}}"),

@@ -17,6 +17,7 @@ from hexapod_control.core.names import STANDARD
 
 PHANTOMX = share("config", "robots", "phantomx.yaml").read_text()
 MISSING = "every key is required"
+ALONE = "write the number alone"
 METRES = "metres, not millimetres?"
 KILOGRAMS = "kilograms, not grams?"
 LENGTH = "must be a number within 0.001 and 1 m"
@@ -41,6 +42,7 @@ BAD = {
         "colour: red ",
         "body.colour: is unknown",
         "known here: size, center, mass, center_of_mass",
+        "remove it",
     ),
     "unknown in a leg": (
         "{hip: [0.1248, 0.0616, 0.0]",
@@ -56,7 +58,7 @@ BAD = {
         f"known here: {LEG_KEYS}",
         "did you mean yaw_deg?",
     ),
-    "bool": ("mass: 1.08 ", "mass: true ", "body.mass: is true", "must be a number within 0.001 and 100 kg"),
+    "bool": ("mass: 1.08 ", "mass: true ", "body.mass: is true", "must be a number within 0.001 and 100 kg", ALONE),
     "quoted": ("length: 0.133 ", 'length: "0.133" ', 'leg.tibia.length: is "0.133"', LENGTH, "remove the quotes"),
     "with a unit": (
         "length: 0.133 ",
@@ -79,9 +81,9 @@ BAD = {
         LENGTH,
         "write a decimal number without leading zeros",
     ),
-    "empty": ("length: 0.133 ", "length: ", "leg.tibia.length: is empty", LENGTH),
-    "list for a number": ("length: 0.133 ", "length: [0.133] ", "leg.tibia.length: is [0.133]", LENGTH),
-    "section for a number": ("length: 0.133 ", "length: {m: 0.133} ", "leg.tibia.length: is a section", LENGTH),
+    "empty": ("length: 0.133 ", "length: ", "leg.tibia.length: is empty", LENGTH, ALONE),
+    "list for a number": ("length: 0.133 ", "length: [0.133] ", "leg.tibia.length: is [0.133]", LENGTH, ALONE),
+    "section for a number": ("length: 0.133 ", "length: {m: 0.133} ", "leg.tibia.length: is a section", LENGTH, ALONE),
     "number for a section": (
         "coxa: {lower_deg: -75.0, upper_deg: 75.0}",
         "coxa: 75.0",
@@ -109,6 +111,7 @@ BAD = {
         "size: [0.24, 0.12]",
         "body.size: is [0.24, 0.12]",
         "must be a list of 3 numbers, each within 0.001 and 2 m",
+        "e.g. [0.1, 0.1, 0.1]",
     ),
     "bool in a list": (
         "foothold: [0.0, 0.2534]",
@@ -325,7 +328,7 @@ def test_phantomx_is_the_robot_its_file_describes() -> None:
     assert [leg.coxa.length for leg in robot.legs] == [0.052] * 6
     assert robot.legs[5].hip_yaw == math.radians(-135.0)
     assert robot.legs[0].coxa_joint.upper == math.radians(75.0)
-    assert (file.servo_model, file.servos, file.odometry_scale) == ("AX-12A", None, None)
+    assert (file.servo_model, file.servos) == ("AX-12A", None)
     for leg in robot.legs:
         assert math.dist(leg.hip[:2], leg.foothold) == pytest.approx(0.15, abs=1e-4)
 
@@ -373,12 +376,11 @@ def test_a_value_that_only_the_legs_have_need_not_stand_in_common(bad: Path) -> 
     assert [leg.tibia.length for leg in load(bad).robot.legs] == [0.14] * 6
 
 
-def test_sections_of_others_are_handed_on_as_plain_data(bad: Path) -> None:
-    bad.write_text(PHANTOMX + "servos: {bus: /dev/ttyUSB0, ids: [1, 2], reversed: true}\nodometry_scale: 1.02\n")
+def test_the_servo_section_is_loaded_as_plain_data(bad: Path) -> None:
+    bad.write_text(PHANTOMX + "servos: {bus: /dev/ttyUSB0, ids: [1, 2], reversed: true}\n")
     file = load(bad)
     assert file.servos == {"bus": "/dev/ttyUSB0", "ids": [1, 2], "reversed": True}
     assert type(file.servos) is dict
-    assert file.odometry_scale == 1.02
 
 
 def test_a_missing_resource_lists_every_place_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 from hexapod_control.bringup.process_supervisor import end_with_parent, stop_requests
 from hexapod_control.cli.errors import InputError
 from hexapod_control.clients import connection_options
-from hexapod_control.config import waypoint_file
 from hexapod_control.config.robots.nav2_parameters import describe
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.waypoint_file import load_route
 
 LOOPS = (1, 10_000)
 PICTURES = (".png", ".svg", ".pdf")
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     if not LOOPS[0] <= args.loops <= LOOPS[1]:
         raise InputError(f"--loops: must be in [{LOOPS[0]}, {LOOPS[1]}], is {args.loops}")
     _check_picture(args.out)
-    route = waypoint_file.read(args.waypoints)
+    route = load_route(args.waypoints)
     robot = load(args.robot)
     try:
         radius = describe(robot.robot, args.gait).radius

@@ -9,8 +9,9 @@ import sys
 
 from hexapod_control.cli.errors import InputError
 from hexapod_control.clients import connection_options
-from hexapod_control.config.robots.odometry_scale import LEAST, MOST, odometry_scale
+from hexapod_control.config.robots.odometry_scale import odometry_scale
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.robot_keys import ODOMETRY_SCALE
 from hexapod_control.config.section_writer import own_file, save_section
 
 DISTANCES, TURNS = (0.2, 20.0), (45.0, 3600.0)  # [m], [deg]
@@ -56,10 +57,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(args: argparse.Namespace, path: os.PathLike[str], factors: dict[str, float]) -> int:
-    for name, factor in factors.items():
-        if not LEAST <= factor <= MOST:
+    for row in ODOMETRY_SCALE:
+        factor = factors.get(row.key, 1.0)
+        if not row.lower <= factor <= row.upper:
             raise InputError(
-                f"{name}: the factor would be {factor:.3f}, must be in [{LEAST}, {MOST}]; measured wrongly?"
+                f"{row.key}: the factor would be {factor:.3f}, must be in [{row.lower}, {row.upper}]; measured wrongly?"
             )
     robot_file = load(path)
     kept = dict(zip(WORDS, odometry_scale(robot_file), strict=True))

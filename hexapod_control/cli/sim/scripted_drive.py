@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+from hexapod_control.clients.trajectory_log import TrajectoryLog
 from hexapod_control.core.gait.gait_table import Gait
-from hexapod_control.core.kinematics.se2 import Pose, Twist, log, wrap
+from hexapod_control.core.kinematics.se2 import Twist, log, wrap
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.walking.walk_controller import Capabilities
 
@@ -52,49 +52,6 @@ def script_for(robot: Robot, gait: Gait) -> tuple[DriveSegment, ...]:
     )
 
 
-class TrackSample(NamedTuple):
-    """Where something was at a time."""
-
-    time: float  # [s]
-    pose: Pose
-    height: float  # [m]
-
-
-class DriveTrack:
-    """Samples in the order of time."""
-
-    def __init__(self) -> None:
-        self._times: list[float] = []
-        self._samples: list[TrackSample] = []
-
-    def add(self, sample: TrackSample) -> None:
-        """Appends a sample; one that is not newer than the last is ignored."""
-        if not self._times or sample.time > self._times[-1]:
-            self._times.append(sample.time)
-            self._samples.append(sample)
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    @property
-    def last(self) -> TrackSample:
-        """The newest sample."""
-        return self._samples[-1]
-
-    def between(self, start: float, end: float) -> Sequence[TrackSample]:
-        """Samples of a time span [s]."""
-        return self._samples[bisect_left(self._times, start) : bisect_left(self._times, end)]
-
-    def at(self, time: float) -> Pose:
-        """Pose at a time [s], interpolated."""
-        index = min(max(bisect_left(self._times, time), 1), len(self._times) - 1)
-        before, after = self._samples[index - 1], self._samples[index]
-        span = after.time - before.time
-        part = min(1.0, max(0.0, (time - before.time) / span)) if span > 0.0 else 0.0
-        a, b = before.pose, after.pose
-        return Pose(a.x + part * (b.x - a.x), a.y + part * (b.y - a.y), a.yaw + part * wrap(b.yaw - a.yaw))
-
-
 class DriveResult(NamedTuple):
     """One line of the table."""
 
@@ -125,7 +82,7 @@ def usual_seconds(cycle: float) -> float:
     return max(SHORT, CYCLES * cycle)
 
 
-def achieved(truth: DriveTrack, span: DriveSpan, cycle: float) -> Twist:
+def achieved(truth: TrajectoryLog, span: DriveSpan, cycle: float) -> Twist:
     """Mean twist over the last whole gait cycles [s] of a span, its ramp left out."""
     settle = max(SETTLE, cycle)
     cycles = max(1, math.floor((span.end - span.start - settle) / cycle + 1e-6))
@@ -151,7 +108,7 @@ def _spell(twist: Twist) -> str:
     return " ".join(f"{value:7.3f}" for value in twist)
 
 
-def odometry_lines(truth: DriveTrack, odometry: DriveTrack, start: float, end: float) -> list[str]:
+def odometry_lines(truth: TrajectoryLog, odometry: TrajectoryLog, start: float, end: float) -> list[str]:
     """Error of the odometry over a drive, and the height of the body in it, by ground truth."""
     samples = truth.between(start, end)
     if len(samples) < 2 or len(odometry) < 2:

@@ -1,4 +1,4 @@
-"""From the entries of a motion file to the steps of core.motions, fitted to a robot."""
+"""Turns the entries of a motion file into the steps of core.motions, scaled to a robot."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ruamel.yaml.comments import CommentedSeq
 
 from hexapod_control.config import schema
 from hexapod_control.config.document import DocumentEntry
-from hexapod_control.config.motions.motion_keys import EVERY, FOR_HEIGHT, MotionKey, keys, names
+from hexapod_control.config.motions.motion_keys import EVERY, FOR_HEIGHT, MotionKey, keys
 from hexapod_control.config.motions.step_resources import clash
 from hexapod_control.core.motions.motion_steps import (
     KINDS,
@@ -25,19 +25,19 @@ from hexapod_control.core.motions.motion_steps import (
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot, Vector
 
-DEEPEST = 8  # steps within steps
-MOST_STEPS = 5000  # that a pass may come to, repetitions counted
+MAX_DEPTH = 8  # steps within steps
+MAX_STEPS = 5000  # of one pass, repetitions counted
 KEYS: Mapping[type[MotionStep], Mapping[str, MotionKey]] = {kind: keys(kind) for kind in KINDS.values()}
 HEAD = keys(Choreography)
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def motion(root: DocumentEntry, robot: Robot) -> Choreography:
-    """The motion that a file says. Raises MotionFileError."""
+    """The motion of a file for one robot. Raises MotionFileError."""
     schema.refuse_unknown(root, dict.fromkeys((*HEAD, FOR_HEIGHT.key)))
     factor = 1.0
     if FOR_HEIGHT.key in root.children:
-        factor = robot.walk.height / _number(schema.value(root.children[FOR_HEIGHT.key], FOR_HEIGHT))
+        factor = robot.walk.height / schema.number(root, FOR_HEIGHT)
     head = {name: key for name, key in HEAD.items() if key.field != "steps"}
     fields = _fields(root, head, robot)
     if not NAME.fullmatch(fields["name"]):
@@ -54,21 +54,21 @@ class _StepReader:
     def __init__(self, robot: Robot, factor: float) -> None:
         self._robot = robot
         self._factor = factor
-        self._count = 0  # of the steps of a pass
+        self._count = 0  # steps in one pass so far
 
     def read(self, entry: DocumentEntry, depth: int, times: int) -> tuple[MotionStep, ...]:
-        """The steps of a list that is done so many times."""
+        """The steps of a list that is repeated `times` times."""
         if not isinstance(entry.value, CommentedSeq) or not entry.value:
-            what = "is an empty list" if entry.value == [] else f"is {schema.spell(_said(entry))}"
+            what = "is an empty list" if entry.value == [] else f"is {schema.spell(entry.value)}"
             raise entry.error(what, "must be a list of steps", "e.g. - wait: {duration: 1.0}")
-        if depth > DEEPEST:
-            raise entry.error(f"has more than {DEEPEST} steps within each other", "make a flat list of them")
+        if depth > MAX_DEPTH:
+            raise entry.error(f"has more than {MAX_DEPTH} steps within each other", "make a flat list of them")
         self._count += times * len(entry.value)
-        if self._count > MOST_STEPS:
+        if self._count > MAX_STEPS:
             raise entry.error(
-                f"makes {self._count} steps of a pass",
-                f"must be at most {MOST_STEPS}",
-                "take loops for what goes on and on",
+                f"makes {self._count} steps in one pass",
+                f"must be at most {MAX_STEPS}",
+                "use loops to repeat for a long time",
             )
         return tuple(self._step(item, depth, times) for item in entry.items)
 
@@ -89,7 +89,7 @@ class _StepReader:
             if kind is TogetherStep:
                 _refuse_clash(inner, fields["steps"])
         place = f"{entry.path}:{entry.line}"
-        if "steps" in known:  # what is in it is scaled already
+        if "steps" in known:  # its inner steps are scaled already
             return kind(**fields, place=place)
         try:
             return kind(**fields, place=place).scaled(self._factor)
@@ -108,7 +108,7 @@ def _single(entry: DocumentEntry) -> tuple[str, DocumentEntry]:
             found.path, found.key, found.line, {} if found.value is None else found.value, found.fault
         )
     else:
-        what = f"has {len(entry.children)} keys" if entry.is_section else f"is {schema.spell(_said(entry))}"
+        what = f"has {len(entry.children)} keys" if entry.is_section else f"is {schema.spell(entry.value)}"
         raise entry.error(what, "must be one step", "e.g. - wait: {duration: 1.0}; indent the keys of a step below it")
     if word not in KINDS:
         hint = schema.did_you_mean(word, list(KINDS))
@@ -121,15 +121,15 @@ def _refuse_clash(entry: DocumentEntry, steps: tuple[MotionStep, ...]) -> None:
     if found is not None:
         step, words = found
         place = entry.items[steps.index(step)]
-        raise place.error(words, "must be steps that go together", "let one follow the other")
+        raise place.error(words, "must be steps that use different parts of the robot", "let one follow the other")
 
 
-def _refuse_beyond(values: DocumentEntry, rows: Mapping[str, Vector], robot: Robot) -> None:
-    """Raises MotionFileError for an angle that a joint cannot have."""
+def _refuse_beyond(values: DocumentEntry, angles: Mapping[str, Vector], robot: Robot) -> None:
+    """Raises MotionFileError for an angle outside the limits of its joint."""
     entry = values.children["angles_deg"]
     for leg in robot.legs:
-        name = leg.name if leg.name in rows else EVERY
-        for part, joint, angle in zip(JOINTS, leg.joints, rows.get(name, ()), strict=False):
+        name = leg.name if leg.name in angles else EVERY
+        for part, joint, angle in zip(JOINTS, leg.joints, angles.get(name, ()), strict=False):
             if not joint.lower <= angle <= joint.upper:
                 lower, upper = math.degrees(joint.lower), math.degrees(joint.upper)
                 what = f"has {math.degrees(angle):g} deg for the {part} of {leg.name}"
@@ -137,7 +137,7 @@ def _refuse_beyond(values: DocumentEntry, rows: Mapping[str, Vector], robot: Rob
 
 
 def _fields(section: DocumentEntry, known: Mapping[str, MotionKey], robot: Robot) -> dict[str, Any]:
-    """The fields that a section gives. Raises MotionFileError for one that is wrong or missing."""
+    """The fields that a section sets. Raises MotionFileError for one that is wrong or missing."""
     fields = {}
     for name, key in known.items():
         entry = section.children.get(name)
@@ -150,55 +150,29 @@ def _fields(section: DocumentEntry, known: Mapping[str, MotionKey], robot: Robot
 
 def _value(entry: DocumentEntry, key: MotionKey, robot: Robot) -> Any:
     if key.columns:
-        return _rows(entry, key, robot)
-    if key.bounds is None:
-        return _text(entry, key, robot)
-    number = _number(schema.value(entry, key.number))
-    if not key.whole:
-        return number * key.factor
-    if not number.is_integer():
-        raise entry.error(f"is {number:g}", "must be a whole number")
-    return int(number)
-
-
-def _number(value: schema.YamlValue) -> float:
-    assert isinstance(value, float)
+        return _vectors(entry, key, robot)
+    value = schema.value(entry, key.row(robot))
+    if isinstance(value, float):
+        return int(value) if key.whole else value * key.factor
     return value
 
 
-def _text(entry: DocumentEntry, key: MotionKey, robot: Robot) -> str:
-    known = names(key, robot)
-    text = entry.value
-    if not isinstance(text, str) or not text.strip() or (known and text not in known):
-        hint = schema.did_you_mean(text, known) if isinstance(text, str) else ""
-        raise entry.error(f"is {schema.spell(_said(entry))}", _bound(key, robot), hint)
-    return str(text)
-
-
-def _rows(entry: DocumentEntry, key: MotionKey, robot: Robot) -> dict[str, Vector]:
+def _vectors(entry: DocumentEntry, key: MotionKey, robot: Robot) -> dict[str, Vector]:
     """Three numbers for each leg that is named."""
     known = (*robot.leg_names, EVERY)
     if not entry.is_section or not entry.children:
-        raise entry.error(f"is {schema.spell(_said(entry))}", _bound(key, robot))
+        raise entry.error(f"is {schema.spell(entry.value)}", _bound(key, robot), "e.g. {all: [0, 0, 0]}")
     schema.refuse_unknown(entry, dict.fromkeys(known))
-    rows = {}
+    vectors = {}
     for leg, child in entry.children.items():
-        values = schema.value(child, key.number)
+        values = schema.value(child, key.row(robot))
         assert isinstance(values, tuple)
         a, b, c = (key.factor * value for value in values)
-        rows[leg] = (a, b, c)
-    return rows
+        vectors[leg] = (a, b, c)
+    return vectors
 
 
 def _bound(key: MotionKey, robot: Robot) -> str:
     if key.columns:
-        return f"must be a section with rows [{', '.join(key.columns)}] for {EVERY} or {', '.join(robot.leg_names)}"
-    if key.bounds is not None:
-        return schema.bound(key.number)
-    known = names(key, robot)
-    return f"must be one of {', '.join(known)}" if known else "must be a text"
-
-
-def _said(entry: DocumentEntry) -> object:
-    """The value, for `spell`."""
-    return {} if entry.is_section else entry.value
+        return f"must be a section with [{', '.join(key.columns)}] for {EVERY} or {', '.join(robot.leg_names)}"
+    return schema.bound(key.row(robot))

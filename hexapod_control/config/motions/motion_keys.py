@@ -1,4 +1,4 @@
-"""The keys of a motion file, from the fields of core.motions: nothing about them stands here but their hints."""
+"""The keys of a motion file, derived from the fields of core.motions; only remedies are added here."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hexapod_control.config.schema import NumberRow
+from hexapod_control.config.schema import ChoiceRow, KeyRow, NumberRow, TextRow
 from hexapod_control.core.gait.gait_table import gaits
 from hexapod_control.core.motions.motion_steps import Choreography, MotionStep
 from hexapod_control.core.robot import Robot
 
 FOR_HEIGHT = NumberRow("for_height", 1, 0.01, 2.0, "m", "metres, not millimetres?")
-FOR_HEIGHT_TOLD = (
+FOR_HEIGHT_DOCUMENTATION = (
     f"`{FOR_HEIGHT.key}`",
     f"{FOR_HEIGHT.lower:g} to {FOR_HEIGHT.upper:g} {FOR_HEIGHT.unit}",
     "as they are",
@@ -28,38 +28,42 @@ HINTS: Mapping[str, str] = {
     "deg": "degrees",
     "deg/s": "degrees per second",
 }
-EVERY = "all"  # legs of a row
+EVERY = "all"  # stands for all legs that are not named
 
 
 @dataclass(frozen=True, slots=True)
 class MotionKey:
-    """One key, as the file says it: degrees instead of radians."""
+    """One key as it is written in the file: degrees instead of radians."""
 
     name: str  # in the file
     field: str  # of the dataclass
     description: str
     unit: str
-    default: Any  # as the file says it
+    default: Any  # in the unit of the file; Any: the type of the field
     required: bool
     whole: bool  # numbers only
     scaled: bool  # with the size of the robot
-    bounds: tuple[float, float] | None  # of a number, or of each number of a row
+    bounds: tuple[float, float] | None  # of a number, or of each number of a vector
     choices: tuple[str, ...]  # of a text; empty: any
-    names: str  # whose names it takes: legs, gaits or nobody's
-    columns: tuple[str, ...]  # of a row per leg; empty for anything else
+    names: str  # which names it accepts: "legs", "gaits", or "" for none
+    columns: tuple[str, ...]  # of a vector per leg; empty for anything else
     factor: float  # from the file's unit to the field's
 
-    @property
-    def number(self) -> NumberRow:
-        """The row that checks a number, or a list of them."""
-        assert self.bounds is not None
-        return NumberRow(self.name, len(self.columns) or 1, *self.bounds, self.unit, HINTS.get(self.unit, ""))
+    def row(self, robot: Robot) -> KeyRow:
+        """The row that checks a value, or each vector of a section by leg, for a robot."""
+        if self.bounds is not None:
+            hint = HINTS.get(self.unit, "")
+            return NumberRow(self.name, len(self.columns) or 1, *self.bounds, self.unit, hint, self.whole)
+        known = {"legs": robot.leg_names, "gaits": tuple(gaits(robot.leg_names)), "": self.choices}[self.names]
+        if known:
+            return ChoiceRow(self.name, known, "choose one of them")
+        return TextRow(self.name, r"(?s).*\S.*", "a text", "write any text")
 
     @property
-    def told(self) -> tuple[str, str, str, str, str]:
-        """Name, values, default, whether it is scaled, and what it is, in words."""
+    def documentation(self) -> tuple[str, str, str, str, str]:
+        """Name, values, default, whether it is scaled, and description: one line of the reference."""
         plain = f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
-        default = "required" if self.required else "without end" if plain == "inf" else plain
+        default = "required" if self.required else "unlimited" if plain == "inf" else plain
         return f"`{self.name}`", self._values, default, "yes" if self.scaled else "", self.description
 
     @property
@@ -100,9 +104,3 @@ def _key(item: dataclasses.Field[Any]) -> MotionKey:
         columns=told.get("columns", ()),
         factor=factor,
     )
-
-
-def names(key: MotionKey, robot: Robot) -> tuple[str, ...]:
-    """What a text may be; empty: anything."""
-    known = {"legs": robot.leg_names, "gaits": tuple(gaits(robot.leg_names)), "": key.choices}
-    return known[key.names]

@@ -1,4 +1,4 @@
-"""Motions by name or path, read from YAML and fitted to a robot."""
+"""Motions by name or path, read from YAML and scaled to a robot."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def known_motions() -> tuple[str, ...]:
 
 
 def load_motion(name_or_path: str, robot: Robot) -> Choreography:
-    """The motion of a name that comes with the package, or of a file, in the size of the robot.
+    """A shipped motion by name, or the motion of a file, scaled to the robot. Raises MotionFileError.
 
-    Nothing is said about whether the robot can do it: that is for core.rehearsal. Raises MotionFileError.
+    Whether the robot can do it is checked by core.motions.motion_rehearsal.
     """
     return motion_file.motion(read(named("motions", name_or_path, MotionFileError), MotionFileError), robot)
 
 
 def title(name_or_path: str) -> tuple[Path, tuple[str, ...]]:
-    """Absolute path of a motion, and the names it goes by: the one in the file, and the file's own.
+    """Absolute path of a motion and its names: the one in the file, and the file's stem.
 
-    Raises MotionFileError if there is no such file or it is no YAML.
+    Raises MotionFileError if the file is missing or not YAML.
     """
     path = named("motions", name_or_path, MotionFileError)
     entry = read(path, MotionFileError).children.get("name")

@@ -10,6 +10,7 @@ from pathlib import Path
 from hexapod_control.config import schema
 from hexapod_control.config.document import DocumentEntry, merge, plain, read
 from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.checked_values import CheckedValues
 from hexapod_control.config.robots.consistency import check
 from hexapod_control.config.shipped_files import known, named
@@ -24,7 +25,7 @@ from hexapod_control.core.robot import (
 
 __all__ = ["RobotFile", "RobotFileError", "known_robots", "load"]
 
-_PLACE = tuple(row.key for row in schema.PLACE)
+_PLACE = tuple(row.key for row in robot_keys.PLACE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,6 @@ class RobotFile:
     servo_model: str  # of the first leg
     servo_source: str  # where the servo's figures come from
     servos: object  # section `servos` as plain data, None if absent: the driver's
-    odometry_scale: object  # section `odometry_scale` as plain data, None if absent
 
 
 def known_robots() -> tuple[str, ...]:
@@ -54,20 +54,20 @@ def load(name_or_path: str | Path) -> RobotFile:
     path = resolve(name_or_path)
     root = read(path)
     _refuse_unknown(root)
-    whole = CheckedValues.checked(root, schema.ROBOT)
+    whole = CheckedValues.checked(root, robot_keys.ROBOT)
     common = _section(root, "leg")
     legs = [_leg_values(common, entry) for entry in _section(root, "legs").children.values()]
     names = list(root.children["legs"].children)
     robot = _robot(whole, tuple(_leg(name, values) for name, values in zip(names, legs, strict=True)))
     check(robot, whole, legs)
-    raw = {name: plain(root.children[name]) if name in root.children else None for name in schema.RAW}
-    return RobotFile(path, robot, legs[0].text("servo.model"), legs[0].text("servo.source"), **raw)
+    servos = plain(root.children["servos"]) if "servos" in root.children else None
+    return RobotFile(path, robot, legs[0].text("servo.model"), legs[0].text("servo.source"), servos)
 
 
 def _refuse_unknown(root: DocumentEntry) -> None:
-    top = schema.known_keys(row.key for row in schema.ROBOT)
-    leg = schema.known_keys(row.key for row in schema.COMMON)
-    schema.refuse_unknown(root, {**top, "leg": leg, "legs": None, **dict.fromkeys(schema.RAW)})
+    top = schema.known_keys(row.key for row in robot_keys.ROBOT)
+    leg = schema.known_keys(row.key for row in robot_keys.COMMON)
+    schema.refuse_unknown(root, {**top, "leg": leg, "legs": None, **dict.fromkeys(robot_keys.OPTIONAL_SECTIONS)})
     legs = _section(root, "legs")
     for name, entry in legs.children.items():
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
@@ -88,10 +88,10 @@ def _section(root: DocumentEntry, name: str) -> DocumentEntry:
 
 def _leg_values(common: DocumentEntry, own: DocumentEntry) -> CheckedValues:
     """One leg's values: its place and the common ones with its own overrides."""
-    place = CheckedValues.checked(own, schema.PLACE)
+    place = CheckedValues.checked(own, robot_keys.PLACE)
     overrides = {name: child for name, child in own.children.items() if name not in _PLACE}
     merged = merge(common, DocumentEntry(own.path, own.key, own.line, overrides))
-    return place.joined(CheckedValues.checked(merged, schema.COMMON))
+    return place.joined(CheckedValues.checked(merged, robot_keys.COMMON))
 
 
 def _leg(name: str, values: CheckedValues) -> Leg:

@@ -1,6 +1,7 @@
-"""The figures of a walk on flat ground, against their limits: `python -m hexapod_control.evaluation.quality.flat_ground`.
+"""Walking on flat ground: figures of quality against their limits.
 
-The core in lock step with the physics, so every run prints the same. Definitions: sim.quality.
+`python -m hexapod_control.evaluation.quality.flat_ground` runs planner and physics in lock step, so that every run
+prints the same figures. walk_quality defines them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""How far dead reckoning is from the truth, and whether it knows; core and physics in lock step.
+"""Drift of the odometry and consistency of its covariance, planner and physics in lock step.
 
-`python -m hexapod_control.evaluation.quality.odometry_drift` prints the drift over drives of a minute on three grounds, and how well the
-covariance describes the errors of windows of ten seconds (normalised error squared per degree of freedom, 1 is ideal).
+`python -m hexapod_control.evaluation.quality.odometry_drift` prints the drift over drives of one minute on three
+grounds, and how well the covariance describes the errors over windows of ten seconds (normalised error squared per
+degree of freedom, 1 is ideal).
 
 planned   measured joints, the feet that stand are those of the plan: servos that do not tell their load
 legs      measured joints and contact

@@ -1,7 +1,7 @@
-"""A patrol in the obstacle world: core, physics, odometry with IMU and lidar in lock step, no ROS.
+"""Patrols in the obstacle world: planner, physics, odometry with IMU, and lidar in lock step, without ROS.
 
-`python -m hexapod_control.evaluation.quality.patrols` sends the robot to random goals, one after the other, and prints how far
-from each of them it was by ground truth when it took it as reached, and how often it ran into something.
+`python -m hexapod_control.evaluation.quality.patrols` sends the robot to random goals, one after the other, and prints
+the distance from each goal by ground truth when the robot reported it as reached, and the number of collisions.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""The figures of walking on rough ground, against their limits: `python -m hexapod_control.evaluation.quality.rough_ground`.
+"""Walking on rough ground: figures of quality against their limits.
 
-The core in lock step with the physics, with what it senses or without, so every run prints the same. The way is
-measured from where the robot has left the flat start: forward over the ground, along the slope where there is one.
-Steps take 0.6 s and are as high as the ground asks for, whatever the robot's file says: the lower, the more room there
-is for strides, but blocks of 30 mm up and down are as high as 60 mm.
+`python -m hexapod_control.evaluation.quality.rough_ground` runs planner and physics in lock step, with and without
+contact sensing, so that every run prints the same figures. The distance is measured from where the robot has left the
+flat start: forward over the ground, along the slope where there is one.
+Swings take 0.6 s and are as high as the ground requires, whatever the robot file says: lower swings leave more room
+for strides, but two adjacent blocks of 30 mm up and down differ by 60 mm.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from hexapod_control.config.document import DocumentEntry
-from hexapod_control.config.schema import NumberRow, refuse_unknown, require, value
+from hexapod_control.config.schema import NumberRow, number, refuse_unknown
 from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.core.robot import Joint, Robot
 from hexapod_control.servos.bus.bus_interface import RawScale
@@ -15,15 +15,15 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 _UNITS = 1e6
 _ROWS = (
-    NumberRow("id", 1, 0.0, 253.0, "", "a whole number, every servo its own"),
+    NumberRow("id", 1, 0.0, 253.0, "", "every servo needs its own", whole=True),
     NumberRow("direction", 1, -1.0, 1.0, "", "1, or -1 for a servo that turns the other way"),
     NumberRow("center", 1, -_UNITS, _UNITS, "raw units", "where the joint is at q_center_deg"),
     NumberRow("units_per_rad", 1, 1.0, _UNITS, "raw units per rad", "direction says the sign"),
     NumberRow("units_per_rad_neg", 1, 1.0, _UNITS, "raw units per rad", "direction says the sign"),
     NumberRow("q_center_deg", 1, -180.0, 180.0, "deg", "degrees"),
     NumberRow("trim_deg", 1, -45.0, 45.0, "deg", "degrees"),
-    NumberRow("low", 1, -_UNITS, _UNITS, "raw units", "least goal the servo gets"),
-    NumberRow("high", 1, -_UNITS, _UNITS, "raw units", "greatest goal the servo gets"),
+    NumberRow("low", 1, -_UNITS, _UNITS, "raw units", "least goal the servo gets", whole=True),
+    NumberRow("high", 1, -_UNITS, _UNITS, "raw units", "greatest goal the servo gets", whole=True),
 )
 _REQUIRED = ("id", "direction")
 _ROOM = 0.98  # of a standard servo's range that the joint's may take
@@ -61,7 +61,7 @@ def calibrations(section: DocumentEntry, robot: Robot, kind: ServoProtocol) -> t
 
 
 def _calibration(entry: DocumentEntry, name: str, joint: Joint, kind: ServoProtocol) -> JointCalibration:
-    given = {row.key: _number(entry, row) for row in _ROWS if row.key in entry.children or row.key in _REQUIRED}
+    given = {row.key: number(entry, row) for row in _ROWS if row.key in entry.children or row.key in _REQUIRED}
     scale = kind.scale
     identity, direction = int(given["id"]), int(given["direction"])
     if direction not in (-1, 1) or direction != given["direction"]:
@@ -88,18 +88,10 @@ def _calibration(entry: DocumentEntry, name: str, joint: Joint, kind: ServoProto
     return calibration
 
 
-def _number(entry: DocumentEntry, row: NumberRow) -> float:
-    number = value(require(entry, row), row)
-    assert isinstance(number, float)
-    if row.key in ("id", "low", "high") and number != int(number):
-        raise entry.children[row.key].error(f"is {number:g}", "must be a whole number")
-    return number
-
-
 def _check_range(entry: DocumentEntry, joint: JointCalibration, scale: RawScale) -> None:
-    for key, number in (("low", joint.low), ("high", joint.high)):
-        if not scale.low <= number <= scale.high:
-            what = f"is {number}, the servo takes {scale.low} to {scale.high} {scale.unit}s"
+    for key, goal in (("low", joint.low), ("high", joint.high)):
+        if not scale.low <= goal <= scale.high:
+            what = f"is {goal}, the servo takes {scale.low} to {scale.high} {scale.unit}s"
             raise entry.error(what, "must be within that", below=key)
     if not joint.low < joint.center < joint.high:
         what = f"is {joint.center:g}, low is {joint.low}, high is {joint.high}"

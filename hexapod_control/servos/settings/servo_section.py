@@ -22,10 +22,12 @@ from typing import Any
 from hexapod_control.config.document import DocumentEntry, read
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.schema import (
+    ChoiceRow,
     NumberRow,
     bound,
     did_you_mean,
     known_keys,
+    number,
     refuse_unknown,
     spell,
     value,
@@ -96,7 +98,7 @@ class ServoSettings:
 
 
 _NUMBERS = (
-    NumberRow("baud", 1, 1200.0, 4.5e6, "bit/s", "the baud the servos are set to"),
+    NumberRow("baud", 1, 1200.0, 4.5e6, "bit/s", "the baud the servos are set to", whole=True),
     NumberRow("rate", 1, 5.0, 500.0, "Hz", "goals per second"),
     NumberRow("lost_after", 1, 0.05, 10.0, "s", "seconds, not milliseconds?"),
     NumberRow("max_temperature", 1, 30.0, 120.0, "degC", "the servo's own limit"),
@@ -140,8 +142,8 @@ def servo_settings(file: RobotFile, protocol: str = "", port: str = "") -> Servo
     name = _protocol(section)
     options = values(section.children["options"], PROTOCOLS[name].settings) if "options" in section.children else {}
     kind = PROTOCOLS[name].with_options(options)
-    given = {row.key: value(section.children[row.key], row) for row in _NUMBERS if row.key in section.children}
-    baud = _baud(section, given.pop("baud", float(kind.baud)))
+    given = {row.key: number(section, row) for row in _NUMBERS if row.key in section.children}
+    baud = int(given.pop("baud", float(kind.baud)))
     more: dict[str, Any] = {**given, **_choices(section), "battery": _battery(section)}
     more["options"] = tuple(options.items())
     return ServoSettings(name, _port(section, name, port), baud, calibrations(section, file.robot, kind), **more)
@@ -188,13 +190,6 @@ def _port(section: DocumentEntry, protocol: str, given: str) -> str:
     return str(entry.value)
 
 
-def _baud(section: DocumentEntry, number: object) -> int:
-    assert isinstance(number, float)
-    if number != int(number):
-        raise section.children["baud"].error(f"is {number:g}", "must be a whole number")
-    return int(number)
-
-
 def _choices(section: DocumentEntry) -> dict[str, Enum]:
     found: dict[str, Enum] = {}
     for name, kind in _CHOICES.items():
@@ -202,9 +197,7 @@ def _choices(section: DocumentEntry) -> dict[str, Enum]:
             continue
         entry, words = section.children[name], [choice.value for choice in kind]
         # YAML 1.1 reads a bare `off` as false; ruamel is YAML 1.2, where it is a word
-        if entry.value not in words:
-            raise entry.error(f"is {spell(entry.value)}", f"must be one of {', '.join(words)}")
-        found[name] = kind(str(entry.value))
+        found[name] = kind(value(entry, ChoiceRow(name, tuple(words), "choose one of them")))
     return found
 
 
@@ -217,7 +210,7 @@ def _battery(section: DocumentEntry) -> Battery:
             raise entry.error("is missing", "must be a voltage [V]", "warn above critical", below=needed)
     names = {item.name for item in fields(Battery)}
     rows = {row.key: row for row in _BATTERY}
-    numbers: dict[str, Any] = {n: value(e, rows[n]) for n, e in entry.children.items() if n in names}
+    numbers: dict[str, Any] = {n: number(entry, rows[n]) for n in entry.children if n in names}
     battery = Battery(**numbers)
     if battery.warn <= battery.critical:
         what = f"is {battery.warn:g}, critical is {battery.critical:g}"

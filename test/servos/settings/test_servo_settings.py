@@ -89,7 +89,7 @@ WRONG = {
     "a section that is a list": ("servos: [1]\n", "servos: is [1], must be a section"),
     "an unknown key": (TOP + "  bauds: 9600\n" + joints(), "servos.bauds: is unknown"),
     "a baud that is a text": (TOP + '  baud: "1M"\n' + joints(), "servos.baud"),
-    "a baud of nothing": (TOP + "  baud: 0\n" + joints(), "must be a number within 1200"),
+    "a baud of nothing": (TOP + "  baud: 0\n" + joints(), "must be a whole number within 1200"),
     "a rate that is not a number": (TOP + "  rate: .nan\n" + joints(), "servos.rate: is nan"),
     "a policy that is none": (TOP + "  on_lost: relax\n" + joints(), "must be one of hold, sit, off"),
     "half a battery": (TOP + "  battery: {warn: 10}\n" + joints(), "servos.battery.critical: is missing"),

@@ -1,7 +1,8 @@
-"""Bare relays: the messages of the graph through as many rclpy nodes that do nothing with them.
+"""Minimal relays: as many rclpy nodes as in the graph, which pass the same messages on without computing anything.
 
-`python -m hexapod_control.evaluation.performance.graph.minimal_relays ROLE`; the role `timed_planner` is the real gait_planner, whose rows carry
-the time at which their tick began, and which tells after every row how long it took to plan it.
+Started with `python -m hexapod_control.evaluation.performance.graph.minimal_relays ROLE`. The role `timed_planner`
+is the real gait_planner; its foot targets are stamped with the start of their tick, and it publishes after each tick
+how long planning took.
 """
 
 from __future__ import annotations

@@ -1,0 +1,59 @@
+"""The keys of a robot file: one table row per key with its bounds, unit and remedy."""
+
+from __future__ import annotations
+
+from hexapod_control.config.schema import KeyRow, NumberRow, TextRow
+
+_METRES = "metres, not millimetres?"
+_KILOGRAMS = "kilograms, not grams?"
+_DEGREES = "degrees"
+_NAME = r"[A-Za-z][A-Za-z0-9_]*"
+_A_NAME = "a name of letters, digits and _"
+
+ROBOT: tuple[KeyRow, ...] = (
+    TextRow("name", _NAME, _A_NAME, "it becomes the name of the URDF"),
+    NumberRow("body.size", 3, 0.001, 2.0, "m", _METRES),
+    NumberRow("body.center", 3, -1.0, 1.0, "m", _METRES),
+    NumberRow("body.mass", 1, 0.001, 100.0, "kg", _KILOGRAMS),
+    NumberRow("body.center_of_mass", 3, -1.0, 1.0, "m", _METRES),
+    NumberRow("foot.radius", 1, 0.0005, 0.2, "m", _METRES),
+    NumberRow("imu.position", 3, -2.0, 2.0, "m", _METRES),
+    TextRow("walk.gait", _NAME, "the name of a gait", "tripod is the usual one"),
+    NumberRow("walk.height", 1, 0.001, 2.0, "m", _METRES),
+    NumberRow("walk.swing_time", 1, 0.05, 10.0, "s", "seconds, not milliseconds?"),
+    NumberRow("walk.lift_height", 1, 0.001, 1.0, "m", _METRES),
+    NumberRow("walk.preload", 1, 0.0, 0.02, "m", "0 unless the feet of a soft robot must press"),
+)
+COMMON: tuple[KeyRow, ...] = (  # stand under `leg`, or under one leg's name to override
+    NumberRow("coxa.length", 1, 0.001, 1.0, "m", _METRES),
+    NumberRow("coxa.mass", 1, 1e-4, 20.0, "kg", _KILOGRAMS),
+    NumberRow("coxa.radius", 1, 0.001, 0.2, "m", _METRES),
+    NumberRow("femur.length", 1, 0.001, 1.0, "m", _METRES),
+    NumberRow("femur.mass", 1, 1e-4, 20.0, "kg", _KILOGRAMS),
+    NumberRow("femur.radius", 1, 0.001, 0.2, "m", _METRES),
+    NumberRow("femur.lateral_offset", 1, -0.5, 0.5, "m", _METRES),
+    NumberRow("femur.vertical_offset", 1, -0.5, 0.5, "m", _METRES),
+    NumberRow("tibia.length", 1, 0.001, 1.0, "m", _METRES),
+    NumberRow("tibia.mass", 1, 1e-4, 20.0, "kg", _KILOGRAMS),
+    NumberRow("tibia.radius", 1, 0.001, 0.2, "m", _METRES),
+    *(
+        NumberRow(f"joints.{joint}.{side}_deg", 1, -180.0, 180.0, "deg", _DEGREES)
+        for joint in ("coxa", "femur", "tibia")
+        for side in ("lower", "upper")
+    ),
+    TextRow("servo.model", r"(?s).*\S.*", "a text", "the servo's name"),
+    NumberRow("servo.no_load_speed", 1, 0.1, 100.0, "rad/s", "rpm / 9.549"),
+    NumberRow("servo.stall_torque", 1, 0.001, 500.0, "N m", "kgf cm / 10.2"),
+    NumberRow("servo.stiffness", 1, 0.01, 100000.0, "N m/rad", "torque per position error"),
+    TextRow("servo.source", r"(?s).*\S.*", "a text", "where the servo's figures come from"),
+)
+PLACE: tuple[KeyRow, ...] = (  # stand under each leg's name
+    NumberRow("hip", 3, -2.0, 2.0, "m", _METRES),
+    NumberRow("yaw_deg", 1, -180.0, 180.0, "deg", _DEGREES),
+    NumberRow("foothold", 2, -3.0, 3.0, "m", _METRES),
+)
+ODOMETRY_SCALE: tuple[NumberRow, ...] = (  # stand under the optional section `odometry_scale`
+    NumberRow("distance", 1, 0.5, 2.0, "", "remove the section, or calibrate again with hexapod odom-calibrate"),
+    NumberRow("turn", 1, 0.5, 2.0, "", "remove the section, or calibrate again with hexapod odom-calibrate"),
+)
+OPTIONAL_SECTIONS = ("servos", "odometry_scale")  # checked by their readers: servos.settings and odometry_scale
