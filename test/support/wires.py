@@ -56,9 +56,9 @@ class Wire:
 
 BRINGUP = f"""
 import dataclasses, sys
-from hexapod_control import graph
+from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import run
-specs = graph.specs("bringup", dict(word.split("=", 1) for word in sys.argv[1:]))
+specs = node_graph.specs("bringup", dict(word.split("=", 1) for word in sys.argv[1:]))
 late = {{"reply_margin": {LATE}}}
 driver = dataclasses.replace(specs[0], parameters={{**specs[0].parameters, **late}})
 sys.exit(run((driver, *specs[1:])))
