@@ -1,4 +1,4 @@
-"""Every test run has a ROS of its own: no other graph on this machine or network is seen or disturbed."""
+"""Fixtures, and a ROS domain per test file: no other graph on this machine or network is seen or disturbed."""
 
 import inspect
 import itertools
@@ -8,74 +8,62 @@ import random
 import hypothesis
 import pytest
 
-WORKERS, DOMAINS = 4, 25  # that never share a domain, and how many each has: those up to 100 are free of trouble
+pytest_plugins = ["support.repetition"]
+
+MAX_WORKERS, DOMAINS = 4, 25  # workers that never share a domain, and domains of each; Linux supports ids up to 101
 RUN = int(os.environ.get("PYTEST_XDIST_TESTRUNUID", "0"), 16) or random.SystemRandom().randrange(DOMAINS)
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-TURN = itertools.count()
+FILES = itertools.count()
 
 
 def next_domain() -> None:
-    """Another domain than any other worker of the run has, and than the last ones of this worker."""
-    os.environ["ROS_DOMAIN_ID"] = str(1 + WORKERS * ((RUN + next(TURN)) % DOMAINS) + WORKER % WORKERS)
+    """Sets a ROS domain that no other worker uses, and that this worker has not used for the last files."""
+    os.environ["ROS_DOMAIN_ID"] = str(1 + MAX_WORKERS * ((RUN + next(FILES)) % DOMAINS) + WORKER % MAX_WORKERS)
 
 
-# How long an example takes is the machine's business.
+# A loaded machine may take longer for an example than Hypothesis allows.
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 
-# Set at import, before any test module imports rclpy; the number of the run is the only unseeded one.
+# Set at import, before any test module imports rclpy. The domain is the only random number that is not seeded.
 next_domain()
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"  # killed processes leave no shared memory behind
 os.environ.setdefault("MUJOCO_GL", "egl")
 
 
-# From where tests have their processes, buses, messages and pages.
-BENCHES = {
-    f"support.{name}"
-    for name in (
-        "calibration_bench",
-        "hosts",
-        "motion_bench",
-        "ros_bench",
-        "servo_bench",
-        "simulator_rig",
-        "teleop_bench",
-        "terminal_window",
-        "web_bench",
-        "wires",
-    )
-}
+REAL_TIME = "support.real_time."
+REAL_TIME_FIXTURES = {"armed", "bench", "launched", "wire"}
 
 
 def pytest_collection_modifyitems(items):
-    """Tells tests that wait for something in real time from those that only compute."""
+    """Marks the tests that wait in real time; the others only compute, and may run at any load of the machine.
+
+    A test waits if it starts processes, uses one of the fixtures below, or stands in a file that imports classes,
+    functions or modules from support.real_time.
+    """
     for item in items:
-        sources = {getattr(value, "__module__", None) or "" for value in vars(item.module).values()}
-        imported = {name for name, value in vars(item.module).items() if inspect.ismodule(value)}
-        fixtures = set(item.fixturenames) & {"bench", "wire"}
-        if (sources | imported) & (BENCHES | {"subprocess"}) or fixtures or item.get_closest_marker("process"):
+        if item.get_closest_marker("process") or REAL_TIME_FIXTURES & set(item.fixturenames) or in_real_time(item):
             item.add_marker("waits")
-    starting = {item.path for item in items if item.get_closest_marker("process")}
-    for item in items:
-        if item.path in starting:
-            item.add_marker("starts")
+
+
+def in_real_time(item):
+    imported = vars(item.module).values()
+    origins = {each.__name__ if inspect.ismodule(each) else getattr(each, "__module__", None) for each in imported}
+    return any((origin or "").startswith(REAL_TIME) for origin in origins)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def own_domain():
-    """Each file has a domain of its own: processes that were killed are seen in theirs for many seconds."""
+    """Each file has its own domain: killed processes stay visible in theirs for many seconds."""
     next_domain()
 
 
 @pytest.fixture
-def bench(monkeypatch):
+def bench():
     """Nodes in this process on real DDS."""
-    from support.ros_bench import Bench, tables
+    from support.real_time.ros_bench import Bench
 
-    from hexapod_control.core.walking import walk_controller
-
-    monkeypatch.setattr(walk_controller.Capabilities, "of", tables)
     made = Bench()
     yield made
     made.close()
@@ -83,8 +71,8 @@ def bench(monkeypatch):
 
 @pytest.fixture
 def wire(tmp_path):
-    """Makes emulated servos on a bus."""
-    from support.wires import Wire
+    """Makes emulated servos on a bus, without a driver."""
+    from support.real_time.wires import Wire
 
     made = []
 
@@ -99,8 +87,8 @@ def wire(tmp_path):
 
 @pytest.fixture
 def launched(bench, wire):
-    """Starts the graph of a real robot on emulated servos."""
-    from support.wires import Launched
+    """Starts all nodes of a real robot, in processes of their own, on emulated servos."""
+    from support.real_time.wires import Launched
 
     made = []
 
@@ -117,8 +105,8 @@ def launched(bench, wire):
 
 @pytest.fixture
 def armed(tmp_path):
-    """Makes emulated servos with a driver on them; they hold and follow a wave of targets."""
-    from support.servo_bench import HIGH, ServoBench
+    """Makes emulated servos with a driver; they are armed and follow targets on a slow wave."""
+    from support.real_time.servo_bench import HIGH, ServoBench
 
     benches = []
 
@@ -130,4 +118,4 @@ def armed(tmp_path):
     yield make
     for bench in benches:
         bench.close()
-        bench.assert_no_leap()  # whatever the fault was
+        bench.assert_no_leap()  # holds after every fault

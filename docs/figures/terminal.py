@@ -48,7 +48,7 @@ def folded(text: str) -> list[str]:
 
 def calibration() -> str:
     """The text of a whole calibration, answers in it."""
-    from support.calibration_bench import Mounted, Person, narrow_file
+    from support.real_time.calibration_bench import Mounted, Person, narrow_file
     from test_calibrate import Command
 
     with tempfile.TemporaryDirectory() as folder:

@@ -11,16 +11,8 @@ from geometry_msgs.msg import Twist as TwistMessage
 from geometry_msgs.msg import TwistStamped
 from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
-from support.ros_bench import (
-    LIMITS,
-    STEP,
-    Stream,
-    assert_sound,
-    standing,
-    twist,
-    wait_for_stop,
-    walking,
-)
+from support.phantomx import LIMITS, standing
+from support.real_time.ros_bench import STEP, Stream, assert_sound, twist, wait_for_stop, walking
 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics

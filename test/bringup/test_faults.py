@@ -18,18 +18,8 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
-from support.ros_bench import (
-    LATE,
-    LIMITS,
-    STEP,
-    Stream,
-    assert_sound,
-    robot,
-    standing,
-    twist,
-    wait_for_stop,
-    walking,
-)
+from support.phantomx import LIMITS, robot, standing
+from support.real_time.ros_bench import LATE, STEP, Stream, assert_sound, twist, wait_for_stop, walking
 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics

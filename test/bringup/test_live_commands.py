@@ -8,8 +8,9 @@ from geometry_msgs.msg import Transform, Vector3
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import MultiDOFJointState
 from std_msgs.msg import String
-from support.motion_bench import ALL, BREATH, Motions
-from support.ros_bench import Stream, robot, standing, twist
+from support.phantomx import robot, standing
+from support.real_time.motion_bench import ALL, BREATH, Motions
+from support.real_time.ros_bench import Stream, twist
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.steering.arc_steering import turn_radius

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from support.programs import PROGRAM
+from support.real_time.programs import PROGRAM
 
 from hexapod_control.bags import bag_file
 from hexapod_control.bags.recorded_run import load_run

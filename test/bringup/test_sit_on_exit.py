@@ -5,9 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.ros_bench import robot, standing
-from support.servo_bench import lying
-from support.wires import Launched
+from support.phantomx import lying, robot, standing
+from support.real_time.wires import Launched
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
 

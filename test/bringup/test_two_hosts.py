@@ -14,16 +14,16 @@ import sys
 import time
 
 import pytest
-from support.hosts import Cable
 from support.paths import TEST
-from support.ros_bench import DOWN, LATE, RAMP, TIMEOUT
+from support.real_time.hosts import Cable
+from support.real_time.ros_bench import DOWN, LATE, RAMP, TIMEOUT
 
 LIMIT = 60.0  # [s] for anything
 BACK = 15.0  # [s] for both sides to find each other again
 GLIMPSE = 0.3  # [s] over which a speed is measured
 MOVING, STILL = 0.02, 0.004  # [m/s]
 KEYBOARD = "import sys; from hexapod_control.cli.main import main; sys.exit(main())"
-PROGRAMS = TEST / "support" / "hosts.py"
+PROGRAMS = TEST / "support" / "real_time" / "hosts.py"
 
 
 class Scene:

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.calibration_bench import LEGS, Command, Mounted, Person, narrow_file
-from support.ros_bench import robot, standing
+from support.phantomx import LEGS, narrow_file, robot, standing
+from support.real_time.calibration_bench import Command, Mounted, Person
 
 from hexapod_control.cli.main import main
 from hexapod_control.config.errors import RobotFileError

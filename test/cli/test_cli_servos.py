@@ -1,7 +1,7 @@
 """`hexapod servos`: scan, ping, watch, another id, one joint moved, over an emulated bus."""
 
 import pytest
-from support.programs import until
+from support.real_time.programs import until
 
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load

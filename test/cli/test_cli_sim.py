@@ -11,7 +11,7 @@ import termios
 import time
 
 import pytest
-from support.programs import PROGRAM
+from support.real_time.programs import PROGRAM
 
 from hexapod_control.cli.main import main
 from hexapod_control.cli.sim import scripted_drive
@@ -179,7 +179,7 @@ def test_with_a_terminal_the_keys_drive_and_the_terminal_is_as_before(start):
 def motion(until):
     """The states the robot goes through until the condition holds."""
     from std_msgs.msg import String
-    from support.ros_bench import Bench
+    from support.real_time.ros_bench import Bench
 
     from hexapod_control.ros.qos import LATCHED
 

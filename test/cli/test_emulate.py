@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from support.programs import PROGRAM
+from support.real_time.programs import PROGRAM
 
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load

@@ -18,7 +18,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
-from support.programs import PROGRAM
+from support.real_time.programs import PROGRAM
 
 from hexapod_control.bags import bag_file
 from hexapod_control.bags.bag_file import BagError

@@ -9,8 +9,8 @@ import pytest
 from geometry_msgs.msg import Pose
 from geometry_msgs.msg import Twist as TwistMessage
 from std_msgs.msg import String
-from support.teleop_bench import TOP, Robot
-from support.terminal_window import KEYBOARD, LIMIT, Window
+from support.real_time.teleop_bench import TOP, Robot
+from support.real_time.terminal_window import KEYBOARD, LIMIT, Window
 
 from hexapod_control.cli.main import main
 from hexapod_control.clients import keyboard_map

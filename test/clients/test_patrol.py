@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from support.programs import PROGRAM
+from support.real_time.programs import PROGRAM
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import Supervisor

@@ -6,8 +6,8 @@ import signal
 import sys
 
 import pytest
-from support.programs import PROGRAM
-from support.terminal_window import LIMIT, Window
+from support.real_time.programs import PROGRAM
+from support.real_time.terminal_window import LIMIT, Window
 
 from hexapod_control.cli.main import main
 from hexapod_control.clients.motion_progress import MotionProgress, ProgressBar

@@ -3,7 +3,6 @@
 import json
 import math
 import re
-from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -24,18 +23,11 @@ from hexapod_control.core.motions.motion_steps import (
     WaitStep,
 )
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.core.walking import walk_controller
 
 ROBOTS = {name: load(name).robot for name in known_robots()}
 PHANTOMX = ROBOTS["phantomx"]
-TABLES = cache(walk_controller.Capabilities.of)  # a pure function of the robot
 TICK = 0.02  # [s]
 HEAD = "name: test\ndescription: For a test.\n"
-
-
-@pytest.fixture(autouse=True)
-def tables(monkeypatch):
-    monkeypatch.setattr(walk_controller.Capabilities, "of", TABLES)
 
 
 def written(folder, text, name="test"):

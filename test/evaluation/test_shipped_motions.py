@@ -1,27 +1,19 @@
 """The shipped motions in physics: player and MuJoCo in lock step."""
 
 import os
-from functools import cache
 
 import pytest
 
 from hexapod_control.config.motions.motion_library import known_motions
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.robots.urdf import urdf
-from hexapod_control.core.walking import walk_controller
 from hexapod_control.evaluation.quality import shipped_motions as figures
 from hexapod_control.sim.world_settings import WorldSettings
 
 pytestmark = pytest.mark.physics
 
 FILES = {name: load(name) for name in known_robots()}
-TABLES = cache(walk_controller.Capabilities.of)  # a pure function of the robot
 NAMES = (*(posture.name for posture in figures.POSTURES), *known_motions())
-
-
-@pytest.fixture(autouse=True)
-def tables(monkeypatch):
-    monkeypatch.setattr(walk_controller.Capabilities, "of", TABLES)
 
 
 @pytest.mark.parametrize("robot", FILES if os.environ.get("HEXAPOD_SOAK") else ("phantomx",))

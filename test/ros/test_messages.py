@@ -8,7 +8,7 @@ from geometry_msgs.msg import Pose, Quaternion, Twist, Vector3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sensor_msgs.msg import Imu
-from support.ros_bench import robot
+from support.phantomx import robot
 
 from hexapod_control.core.kinematics import se2
 from hexapod_control.core.kinematics.body_pose import BodyPose

@@ -9,16 +9,9 @@ import pytest
 from geometry_msgs.msg import Twist as TwistMessage
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
-from support.ros_bench import (
-    STEP,
-    Stream,
-    assert_sound,
-    robot,
-    standing,
-    twist,
-    wait_for_stop,
-)
-from support.wires import start
+from support.phantomx import robot, standing
+from support.real_time.ros_bench import STEP, Stream, assert_sound, twist, wait_for_stop
+from support.real_time.wires import start
 
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
 from hexapod_control.ros import messages

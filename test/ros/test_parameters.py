@@ -7,7 +7,7 @@ import signal
 import pytest
 import rclpy
 from rclpy.parameter import Parameter
-from support.ros_bench import overrides
+from support.real_time.ros_bench import overrides
 
 from hexapod_control.nodes.gait_planner import gait_planner
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings

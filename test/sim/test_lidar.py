@@ -8,7 +8,7 @@ import pytest
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import LaserScan
 from std_msgs.msg import UInt32
-from support.ros_bench import overrides
+from support.real_time.ros_bench import overrides
 
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.robots.urdf import urdf

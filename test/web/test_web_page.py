@@ -10,7 +10,8 @@ import pytest
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
-from support.ros_bench import Bench, robot
+from support.phantomx import robot
+from support.real_time.ros_bench import Bench
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import Supervisor

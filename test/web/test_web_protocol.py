@@ -6,7 +6,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.web_bench import MESSAGES
+from support.page_messages import MESSAGES
 
 from hexapod_control.sim.world_settings import WORLDS
 from hexapod_control.web import protocol

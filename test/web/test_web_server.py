@@ -9,7 +9,8 @@ from itertools import pairwise
 
 import aiohttp
 import pytest
-from support.web_bench import TOKEN, Loop, Visitor, deaf
+from support.page_messages import TOKEN
+from support.real_time.web_bench import Loop, Visitor, deaf
 
 from hexapod_control.web import page_address, send_queue
 from hexapod_control.web.access_control import HostPolicy, TokenAuthority

@@ -9,8 +9,8 @@ from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.qos import QoSProfile
 from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
-from support.ros_bench import walking
-from support.servo_bench import lying
+from support.phantomx import lying
+from support.real_time.ros_bench import walking
 
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.config.section_writer import with_section

@@ -11,7 +11,8 @@ from rclpy.parameter import Parameter
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64, String
 from std_srvs.srv import Trigger
-from support.ros_bench import STEP, robot, standing, twist
+from support.phantomx import robot, standing
+from support.real_time.ros_bench import STEP, twist
 from visualization_msgs.msg import MarkerArray
 
 from hexapod_control.core.kinematics.leg_kinematics import inverse

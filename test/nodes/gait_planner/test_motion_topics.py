@@ -10,8 +10,9 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
-from support.motion_bench import BREATH, NOD, Motions
-from support.ros_bench import Stream, assert_sound, robot, standing, twist
+from support.phantomx import robot, standing
+from support.real_time.motion_bench import BREATH, NOD, Motions
+from support.real_time.ros_bench import Stream, assert_sound, twist
 
 from hexapod_control.config.motions.motion_library import known_motions
 from hexapod_control.core.kinematics.leg_kinematics import forward

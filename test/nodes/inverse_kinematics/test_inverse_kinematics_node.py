@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState, MultiDOFJointState
-from support.ros_bench import STEP, Bench, robot, standing
+from support.phantomx import robot, standing
+from support.real_time.ros_bench import STEP, Bench
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import Vector3, Wrench
 from rclpy.parameter import Parameter
-from support.simulator_rig import ON, Rig
+from support.real_time.simulator_rig import ON, Rig
 
 pytestmark = pytest.mark.physics
 

@@ -7,8 +7,9 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
-from support.ros_bench import overrides, robot, standing
-from support.simulator_rig import MANY, OFF, ON, Rig
+from support.phantomx import robot, standing
+from support.real_time.ros_bench import overrides
+from support.real_time.simulator_rig import MANY, OFF, ON, Rig
 
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.core import names

@@ -13,8 +13,8 @@ from nav_msgs.msg import Odometry as OdometryMessage
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
-from support.programs import PROGRAM
-from support.ros_bench import Stream, overrides, twist
+from support.real_time.programs import PROGRAM
+from support.real_time.ros_bench import Stream, overrides, twist
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.cli.main import main

@@ -9,7 +9,8 @@ from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_srvs.srv import Trigger
-from support.ros_bench import STEP, overrides, robot, standing
+from support.phantomx import robot, standing
+from support.real_time.ros_bench import STEP, overrides
 
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp, wrap
 from hexapod_control.core.planner.planner import Planner

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
-from support.calibration_bench import LEGS, Command, Mounted, Person, narrow_file
-from support.ros_bench import standing
-from support.wires import LATE, start
+from support.phantomx import LEGS, narrow_file, standing
+from support.real_time.calibration_bench import Command, Mounted, Person
+from support.real_time.wires import LATE, start
 
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.core.kinematics.leg_kinematics import forward

@@ -8,7 +8,8 @@ from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
-from support.ros_bench import Stream, assert_sound, overrides, standing, twist
+from support.phantomx import standing
+from support.real_time.ros_bench import Stream, assert_sound, overrides, twist
 
 from hexapod_control.config.robots.robot_file import RobotFileError
 from hexapod_control.core.planner.tick_plan import RobotState

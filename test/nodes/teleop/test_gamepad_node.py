@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 from geometry_msgs.msg import Twist as TwistMessage
 from sensor_msgs.msg import Joy
-from support.ros_bench import overrides
-from support.teleop_bench import L1, STOP, Robot, speeds, teleop
+from support.real_time.ros_bench import overrides
+from support.real_time.teleop_bench import L1, STOP, Robot, speeds, teleop
 
 from hexapod_control.core.steering.gamepad_map import GamepadState
 from hexapod_control.nodes.gamepad import gamepad

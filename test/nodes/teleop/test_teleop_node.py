@@ -12,8 +12,8 @@ from geometry_msgs.msg import Pose, TwistStamped
 from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
-from support.ros_bench import wait_for_stop
-from support.teleop_bench import BACK, L1, LATE, R1, START, STOP, TOP, B, Pad, Robot, Y, speeds, teleop
+from support.real_time.ros_bench import wait_for_stop
+from support.real_time.teleop_bench import BACK, L1, LATE, R1, START, STOP, TOP, B, Pad, Robot, Y, speeds, teleop
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.config.shipped_files import share

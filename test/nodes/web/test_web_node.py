@@ -18,13 +18,14 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
-from support.ros_bench import overrides, robot, standing, tables, wait_for_stop
-from support.web_bench import MESSAGES, TOKEN, Loop, Visitor
+from support.page_messages import MESSAGES, TOKEN
+from support.phantomx import robot, standing
+from support.real_time.ros_bench import overrides, wait_for_stop
+from support.real_time.web_bench import Loop, Visitor
 
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.walking import walk_controller
 from hexapod_control.nodes.web.web import WebNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import ParameterError
@@ -343,9 +344,8 @@ class Process:
 
 
 @pytest.fixture
-def walking(bench, monkeypatch):
+def walking(bench):
     """A planner that walks because a page says so: bench, planner, process, loop."""
-    monkeypatch.setattr(walk_controller.Capabilities, "of", tables)
     planner, process, loop = bench.planner(), Process(), Loop()
     visitor = Visitor(loop, process.port)
     heard = bench.listen(TwistMessage, "cmd_vel", MANY)

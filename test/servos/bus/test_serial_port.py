@@ -20,6 +20,8 @@ from hexapod_control.servos.bus import serial_port as port_module
 from hexapod_control.servos.bus.bus_interface import PortGone
 from hexapod_control.servos.bus.serial_port import SerialPort, latency, reason
 
+pytestmark = pytest.mark.waits
+
 HOLD = "import serial, sys; s = serial.Serial(sys.argv[1], exclusive=True); print('held', flush=True); sys.stdin.read()"
 
 

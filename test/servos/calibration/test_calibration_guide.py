@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.ros_bench import robot
+from support.phantomx import robot
 
 from hexapod_control.servos.bus.bus_interface import RawScale
 from hexapod_control.servos.settings.joint_calibration import JointCalibration, UnitConverter

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.ros_bench import robot
-from support.servo_bench import SMART, SPEED, ServoBench, lying, said
+from support.phantomx import lying, robot
+from support.real_time.servo_bench import SMART, SPEED, ServoBench, said
 
 from hexapod_control.servos.bus.bus_interface import BusError, BusTiming, PortGone
 from hexapod_control.servos.bus.bus_timing import MAX_LINE_SHARE, MIN_RATE, budget, duration

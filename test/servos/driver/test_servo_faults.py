@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from support.servo_bench import (
+from support.real_time.servo_bench import (
     FAULT,
     FEMUR,
     LOST,

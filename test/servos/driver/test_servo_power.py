@@ -6,7 +6,7 @@ every one has a sentence that says what, where and what to do.
 
 import numpy as np
 import pytest
-from support.servo_bench import FAULT, FEMUR, SLACK, kinds, said
+from support.real_time.servo_bench import FAULT, FEMUR, SLACK, kinds, said
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import ServoFault

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from support.servo_bench import FAULT, HIGH, SLACK, said
+from support.real_time.servo_bench import FAULT, HIGH, SLACK, said
 
 from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.protocol_registry import PROTOCOLS

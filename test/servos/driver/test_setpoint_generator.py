@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from support.ros_bench import robot, standing
+from support.phantomx import robot, standing
 
 from hexapod_control.servos.driver.setpoint_generator import (
     ARMING_RAMP,

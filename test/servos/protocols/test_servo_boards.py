@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from support.servo_bench import HIGH, LOST, SLACK, ServoBench, said
+from support.real_time.servo_bench import HIGH, LOST, SLACK, ServoBench, said
 
 from hexapod_control.servos.bus import pulse_board
 from hexapod_control.servos.bus.bus_interface import ServoQuantity

@@ -1,7 +1,7 @@
 """Options of a protocol in the robot file reach its bus as what they mean."""
 
 import pytest
-from support.calibration_bench import narrow_file
+from support.phantomx import narrow_file
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import with_section

@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 import pytest
-from support.ros_bench import robot
+from support.phantomx import robot
 
 from hexapod_control.config.robots.robot_file import RobotFileError, load, resolve
 from hexapod_control.core.names import JOINTS

@@ -4,7 +4,7 @@ from geometry_msgs.msg import Twist as TwistMessage
 from sensor_msgs.msg import Joy
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
-from support.ros_bench import overrides
+from support.real_time.ros_bench import overrides
 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.nodes.teleop.teleop import TeleopNode

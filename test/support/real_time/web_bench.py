@@ -3,19 +3,15 @@
 import asyncio
 import base64
 import json
-import math
 import os
 import socket
 import threading
 import time
 
 import aiohttp
-from hypothesis import strategies as st
-
-from hexapod_control.web import protocol
+from support.page_messages import TOKEN
 
 PATIENCE = 5.0  # [s]
-TOKEN = "a token of sixteen or more"
 
 
 class Loop:
@@ -106,28 +102,3 @@ def deaf(port, token=TOKEN):
     mask = bytes(4)
     raw.sendall(bytes([0x81, 0x80 | len(text)]) + mask + text)
     return raw
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-    max_leaves=6,
-)
-
-
-FIELDS = sorted({name for _, checks in protocol.KINDS.values() for name in checks})
-
-
-WORDS = [*protocol.REQUESTS, *protocol.SEAT, *protocol.WISHES, TOKEN, True, False, 0, 1, 2, 0.5, -1.0, math.nan]
-
-
-MESSAGES = st.one_of(
-    st.text(max_size=60),
-    JSON.map(json.dumps),
-    st.builds(
-        lambda kind, sequence, fields: json.dumps({"v": 1, "n": sequence, "t": kind, **fields}),
-        st.sampled_from(list(protocol.KINDS)),
-        st.integers(0, 50) | JSON,
-        st.dictionaries(st.sampled_from(FIELDS), st.sampled_from(WORDS) | JSON, max_size=4),
-    ),
-)

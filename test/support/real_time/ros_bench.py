@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,10 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
+from support.phantomx import LIMITS, robot, standing
 
-from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.planner.tick_plan import RobotState
-from hexapod_control.core.robot import Robot
-from hexapod_control.core.walking import walk_controller
 from hexapod_control.nodes.gait_planner.gait_planner import GaitPlanner
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
 from hexapod_control.ros import messages
@@ -28,18 +24,6 @@ from hexapod_control.ros.executor import Spinner
 from hexapod_control.ros.qos import COMMAND
 
 STEP = 0.02  # [s]
-tables = cache(walk_controller.Capabilities.of)
-"""The planner's tables are a pure function of the robot: computed once for all tests of a process."""
-
-
-@cache
-def robot() -> Robot:
-    return load("phantomx").robot
-
-
-def standing() -> np.ndarray:
-    """Joints (n, 3) [rad] of the neutral stance."""
-    return np.array(joints_at_offset(robot(), [leg.foothold for leg in robot().legs], 0.0))
 
 
 def overrides(**values: Any) -> list[Parameter]:
@@ -130,8 +114,6 @@ class Bench:
 
 TIMEOUT, RAMP, DOWN = 0.5, 0.6, 0.9  # [s] of a command, of the braking, of a tripod cycle
 LATE = 0.5  # [s] for a busy machine
-LIMITS = np.array([[(j.lower, j.upper, j.no_load_speed) for j in leg.joints] for leg in robot().legs])
-"""Lower and upper limit [rad] and no-load speed [rad/s] of every joint (n, 3, 3)."""
 
 
 def twist(vx: float = 0.0, vy: float = 0.0, wz: float = 0.0) -> TwistMessage:

@@ -14,11 +14,11 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from support.programs import PROGRAM
-from support.ros_bench import standing
+from support.phantomx import LEGS, standing
+from support.real_time.programs import PROGRAM
 
 from hexapod_control.config.document import read
-from hexapod_control.config.robots.robot_file import load, resolve
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.calibration.calibration_state import REST_POSE
 from hexapod_control.servos.emulator.device_registry import emulated_device
@@ -26,22 +26,6 @@ from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import standard
-
-LEGS = load("phantomx").robot.leg_names
-
-
-def narrow_file(path):
-    """A copy of a robot file whose joints can do what a hobby servo can, wherever its horn sits."""
-    text = resolve("phantomx").read_text()
-    for joint, lower, upper in (("coxa", -60, 60), ("femur", -70, 80), ("tibia", -150, -5)):
-        text, count = re.subn(
-            rf"{joint}: {{lower_deg: [-\d.]+, upper_deg: [-\d.]+}}",
-            f"{joint}: {{lower_deg: {lower}.0, upper_deg: {upper}.0}}",
-            text,
-        )
-        assert count == 1
-    path.write_text(text)
-    return path
 
 
 class Mounted:

@@ -11,8 +11,9 @@ import numpy as np
 from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 from support.paths import ROOT
-from support.ros_bench import Stream, overrides, robot, standing, twist
-from support.servo_bench import Recorded, lying
+from support.phantomx import lying, robot, standing
+from support.real_time.ros_bench import Stream, overrides, twist
+from support.real_time.servo_bench import Recorded
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.leg_kinematics import forward

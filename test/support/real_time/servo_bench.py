@@ -8,12 +8,10 @@ import time
 
 import numpy as np
 import pytest
-from support.ros_bench import robot
+from support.phantomx import LIMITS, lying, robot
 
 from hexapod_control.config.document import read
 from hexapod_control.config.robots.robot_file import resolve
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
-from hexapod_control.core.posture import stand_up
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.driver.driver_thread import Driver
 from hexapod_control.servos.driver.setpoint_generator import SetpointGenerator
@@ -31,12 +29,7 @@ SLACK = 0.3  # [s] for a busy machine
 FEMUR = "left_middle_femur_joint (id 5)"
 SMART = ("feetech_st", "feetech_sc", "dynamixel1", "dynamixel2", "lx16a")  # servos that tell where they are
 kinds = pytest.mark.parametrize("protocol", SMART)
-SPEED = np.array([[joint.no_load_speed for joint in leg.joints] for leg in robot().legs]).ravel()  # [rad/s]
-
-
-def lying():
-    home = [leg.foothold for leg in robot().legs]
-    return np.array(joints_at_offset(robot(), home, stand_up.lying_offset(robot(), home)))
+SPEED = LIMITS[..., 2].ravel()  # [rad/s]
 
 
 HIGH = lying() - 0.3  # [rad] a pose away from the joint limits

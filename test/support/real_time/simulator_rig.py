@@ -4,7 +4,8 @@ from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
-from support.ros_bench import overrides, robot, standing
+from support.phantomx import robot, standing
+from support.real_time.ros_bench import overrides
 
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
 from hexapod_control.ros import messages

@@ -9,7 +9,7 @@ import sys
 import termios
 import time
 
-from support.programs import PROGRAM
+from support.real_time.programs import PROGRAM
 
 LIMIT = 20.0  # [s] for anything
 
