@@ -3,10 +3,12 @@
 test/data/nav2_parameters.yaml is the table of what the nodes and plugins of Jazzy declare.
 """
 
+import itertools
 import math
 
 import pytest
 from ruamel.yaml import YAML
+from support.drives import GAITS, ROBOTS
 from support.paths import DATA
 
 from hexapod_control.bringup import nav2_graph
@@ -24,7 +26,7 @@ FACTS = YAML(typ="safe").load(DATA / "nav2_parameters.yaml")
 NODES, PLUGINS = FACTS["nodes"], FACTS["plugins"]
 FILES = ("nav2", "slam_toolbox", "robot_localization")
 SHIPPED = share("config", "nav2.yaml")
-ROBOTS = [(robot, gait) for robot in known_robots() for gait in Capabilities.of(load(robot).robot).gaits]
+WALKS = list(itertools.product(ROBOTS, GAITS))
 LAG = 0.3  # of full speed by which a walk that has just begun is behind: its feet are not in their places yet
 SETTLED = 4.0  # [s]
 KINDS = {
@@ -133,7 +135,7 @@ def test_the_robot_is_one_that_walks_sideways():
 def test_a_slow_walker_is_given_time():
     checker = NAV2["controller_server"]["progress_checker"]
     assert (checker["required_movement_radius"], checker["movement_time_allowance"]) == (0.1, 15.0)
-    slowest = min(describe(load(robot).robot, gait).velocity.vy for robot, gait in ROBOTS)
+    slowest = min(describe(load(robot).robot, gait).velocity.vy for robot, gait in WALKS)
     assert slowest * checker["movement_time_allowance"] > 2 * checker["required_movement_radius"]
 
 
@@ -202,7 +204,7 @@ def test_the_footprint_contains_every_stance_region(robot):
         )
 
 
-@pytest.mark.parametrize(("robot", "gait"), ROBOTS)
+@pytest.mark.parametrize(("robot", "gait"), WALKS)
 def test_limits_do_not_exceed_what_the_robot_can_do(robot, gait):
     document = filled(robot, gait)
     capabilities = Capabilities.of(load(robot).robot)
@@ -217,7 +219,7 @@ def test_limits_do_not_exceed_what_the_robot_can_do(robot, gait):
         assert 0.8 * bound < limit <= bound
 
 
-@pytest.mark.parametrize(("robot", "gait"), ROBOTS)
+@pytest.mark.parametrize(("robot", "gait"), WALKS)
 def test_a_command_within_the_limits_is_followed(robot, gait):
     capabilities = Capabilities.of(load(robot).robot)
     found = describe(capabilities.robot, gait)
