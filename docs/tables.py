@@ -29,7 +29,7 @@ from hexapod_control.core.motions.motion_steps import KINDS, Choreography
 from hexapod_control.evaluation.quality.command_table import transitions
 from hexapod_control.ros import parameters
 from hexapod_control.ros.guarded_node import GuardedNode
-from hexapod_control.ros.tf2_shim.tf_message import TFMessage
+from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.servos.settings import servo_section
 
 REFERENCE = Path(__file__).with_name("reference.md")

@@ -1,4 +1,4 @@
-"""The node of a program that is not one of the robot's nodes: a command, the end of a graph that is measured."""
+"""The node of a program that is not one of the robot's nodes, such as a command-line tool or a benchmark."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import rclpy
+from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
@@ -13,11 +14,11 @@ from hexapod_control.ros.executor import Spinner
 
 
 class ClientNode:
-    """Context manager: one node in a context of its own; signals are left to the program. No threads."""
+    """Context manager: one node in a context of its own, without threads; the program handles the signals itself."""
 
     def __init__(self, name: str, namespace: str = "", **options: Any) -> None:
-        """`options` are those of rclpy's Node."""
-        self._context = rclpy.Context()
+        """`options` are those of rclpy's Node; `Any`: rclpy has no type for them."""
+        self._context = Context()
         rclpy.init(context=self._context, args=[], signal_handler_options=SignalHandlerOptions.NO)
         self._node = Node(name, context=self._context, namespace=namespace, use_global_arguments=False, **options)
         self._executor = Spinner(self._context)

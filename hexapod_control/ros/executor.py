@@ -1,90 +1,92 @@
-"""The executor of every process of the package: rclpy's event-driven one, which halves the CPU of a small node.
+"""The executor of every process of the package: rclpy's EventsExecutor, which halves the CPU load of a small node.
 
-The classic executors build their wait set anew for every callback; with the some forty entities of a node that costs
-more than the node's own work. But they take the newest message, whereas events of a flood pile up, and everything
-else waits behind them: so the classic one takes over as soon as they do.
+SingleThreadedExecutor rebuilds its wait set for every callback; with about forty entities per node that costs more
+than the node's own work. But it always takes the newest message, whereas EventsExecutor queues one event per message:
+when a topic is flooded, all other callbacks wait behind that queue. So Spinner measures the length of the queue and
+changes to SingleThreadedExecutor when it grows too long.
 """
 
 from __future__ import annotations
 
 import io
 import time
-from typing import Any
 
 from rclpy.context import Context
 from rclpy.executors import Executor, SingleThreadedExecutor
+from rclpy.node import Node
 
 try:
-    from rclpy.experimental import EventsExecutor
+    from rclpy.experimental.events_executor import EventsExecutor
 except ImportError:  # rclpy before 7.1.4
     EventsExecutor = SingleThreadedExecutor
 
-LOOK = 0.05  # [s] from one look at the pile to the next
-PILE = 150  # events before a new one's turn comes: many times what a starved process finds
+CHECK_PERIOD_S = 0.05  # between two measurements of the queue
+MAX_QUEUED_EVENTS = 150  # many times what a process finds that got no CPU for a while
 
 
 class Spinner:
-    """Spins nodes in one thread; as rclpy's executors, as far as it goes."""
+    """Spins nodes in one thread, with the part of the interface of rclpy's executors that the package needs."""
 
     def __init__(self, context: Context | None = None) -> None:
-        """Of a context, or of the default one."""
+        """`context` defaults to rclpy's global one."""
         self._context = context
-        self._nodes: list[Any] = []
-        self._executor = _events(context)
+        self._nodes: list[Node] = []
+        self._executor = _events_executor(context)
         self._events = not isinstance(self._executor, SingleThreadedExecutor)
-        self._next_look = 0.0  # [s] steady time
-        self._ahead: int | None = None  # events taken since the one that is waited for was put behind them
+        self._next_check = 0.0  # [s] steady time
+        self._taken: int | None = None  # events taken since the marker was queued; None: no marker is queued
 
-    def add_node(self, node: Any) -> None:
-        """Spins a node, too."""
+    def add_node(self, node: Node) -> None:
+        """Adds a node to those that are spun."""
         self._nodes.append(node)
         self._executor.add_node(node)
 
-    def remove_node(self, node: Any) -> None:
-        """Spins it no longer; it can be destroyed then, as what had come for it already has been done."""
+    def remove_node(self, node: Node) -> None:
+        """Removes a node and runs its callbacks that are queued already; it can be destroyed afterwards."""
         self._nodes.remove(node)
         self._executor.remove_node(node)
         done = self._executor.create_task(lambda: None)
         while not done.done():
-            self._executor.spin_once(timeout_sec=LOOK)
+            self._executor.spin_once(timeout_sec=CHECK_PERIOD_S)
 
     def spin_once(self, timeout_sec: float) -> None:
-        """Runs one callback, or waits so long for one [s]."""
+        """Runs one callback; waits for one at most `timeout_sec` [s]."""
         self._executor.spin_once(timeout_sec=timeout_sec)
         if self._events:
-            self._look()
+            self._check_queue()
 
     def shutdown(self, timeout_sec: float) -> None:
-        """Ends it."""
+        """Shuts the executor down; waits at most `timeout_sec` [s] for running callbacks."""
         self._executor.shutdown(timeout_sec=timeout_sec)
 
-    def _look(self) -> None:
-        if self._ahead is not None:
-            self._ahead += 1
-            if self._ahead > PILE:
-                self._take_newest()
-        elif time.monotonic() >= self._next_look:
-            self._ahead = 0
-            self._executor.create_task(self._reached)
+    def _check_queue(self) -> None:
+        """Queues a marker from time to time and counts the events that are taken before it."""
+        if self._taken is not None:
+            self._taken += 1
+            if self._taken > MAX_QUEUED_EVENTS:
+                self._take_newest_only()
+        elif time.monotonic() >= self._next_check:
+            self._taken = 0
+            self._executor.create_task(self._marker_taken)
 
-    def _reached(self) -> None:
-        self._ahead, self._next_look = None, time.monotonic() + LOOK
+    def _marker_taken(self) -> None:
+        self._taken, self._next_check = None, time.monotonic() + CHECK_PERIOD_S
 
-    def _take_newest(self) -> None:
-        """Leaves the pile behind."""
+    def _take_newest_only(self) -> None:
+        """Drops the queue and goes on with SingleThreadedExecutor."""
         for node in self._nodes:
             self._executor.remove_node(node)
         self._executor.shutdown(timeout_sec=0.0)
         self._executor, self._events = SingleThreadedExecutor(context=self._context), False
         for node in self._nodes:
             self._executor.add_node(node)
-            text = "messages come faster than they can be taken: only the newest count from now on; does someone flood?"
+            text = "messages arrive faster than they are handled; only the newest count now: does a node flood a topic?"
             node.get_logger().warning(text)
 
 
-def _events(context: Context | None) -> Executor:
+def _events_executor(context: Context | None) -> Executor:
     try:
-        made: Executor = EventsExecutor(context=context)
-    except io.UnsupportedOperation:  # it wants a stderr that is a file, for the traces of crashes
-        made = SingleThreadedExecutor(context=context)
-    return made
+        executor: Executor = EventsExecutor(context=context)
+    except io.UnsupportedOperation:  # it needs a stderr with a file descriptor, for crash traces
+        executor = SingleThreadedExecutor(context=context)
+    return executor

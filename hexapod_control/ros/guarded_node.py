@@ -1,7 +1,7 @@
-"""What every node of the package has: guarded callbacks, throttled sentences, diagnostics, a watch on the clock.
+"""Base class of all nodes: guarded callbacks, throttled reports, diagnostics, and a check that /clock runs.
 
-An exception in a callback would end rclpy's spin and with it the robot's control: here it is said in one line, the
-node goes to its safe stop, and the next callbacks run.
+An exception in a callback would end rclpy's spin loop and with it the control of the robot. Here it is reported in one
+line, the node goes to its safe stop, and later callbacks run as usual.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from rclpy.node import Node
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import EVENTS
 
-THROTTLE = 5.0  # [s] between two sentences of the same kind
-NO_CLOCK = 1.5  # [s] without /clock before it is an error
-HOUSEKEEPING = 0.5  # [s]
+THROTTLE_S = 5.0  # between two log lines of the same kind; a report counts as recent for this long
+MAX_CLOCK_SILENCE_S = 1.5  # without /clock before it is an error
+HOUSEKEEPING_PERIOD_S = 0.5
 
 
 class ReportLevel(IntEnum):
-    """How serious a sentence is; the numbers are those of DiagnosticStatus."""
+    """Severity of a report; the numbers are those of DiagnosticStatus."""
 
     OK = 0
     WARNING = 1
@@ -34,68 +34,72 @@ class ReportLevel(IntEnum):
 
 
 class SentReport(NamedTuple):
-    """A sentence."""
+    """The newest report of one kind."""
 
     level: ReportLevel
     text: str
-    when: float  # [s] steady time of the last occasion
+    when: float  # [s] steady time of the last call of `report`
     logged: float  # [s] steady time at which it was last written to the log
 
 
 class GuardedNode(Node):
-    """A node whose callbacks cannot end the program."""
+    """A node whose callbacks cannot end the program.
+
+    Life cycle: `__init__` declares parameters and creates the subscriptions; callbacks run until the process is asked
+    to end; then `request_stop` is called once, callbacks go on until `stopped`, and `publish_final_state` comes last.
+    """
 
     def __init__(self, name: str, **options: Any) -> None:
-        """Options are those of rclpy's Node."""
+        """`options` are those of rclpy's Node."""
         self._sent_reports: dict[str, SentReport] = {}
         super().__init__(name, **options)
         self.steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.started = time.monotonic()
         self._beats = 0
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", EVENTS)
-        self.create_timer(HOUSEKEEPING, self._housekeeping, clock=self.steady)
+        self.create_timer(HOUSEKEEPING_PERIOD_S, self._housekeeping, clock=self.steady)
 
-    # --- for the nodes themselves ----------------------------------------------------------------------
+    # --- hooks that a node overrides ----------------------------------------------------------------------
 
     def safe_stop(self, callback: str) -> None:
-        """Called after a callback has failed: brings the robot to a safe stop."""
+        """Brings the robot to a safe stop; called after an exception in a callback."""
 
     def status(self) -> Mapping[str, object]:
-        """Values for /diagnostics, asked for once a second."""
+        """Values for /diagnostics, read once per second."""
         return {}
 
     def every_second(self) -> None:
-        """Called once a second of steady time."""
+        """Called once per second of steady time."""
 
     def request_stop(self) -> None:
         """Called once when the program is asked to end; callbacks go on until `stopped`."""
 
     def stopped(self) -> bool:
-        """True when the node may go."""
+        """True when the process may end."""
         return True
 
     def publish_final_state(self) -> None:
-        """Called last, to send what has to be the last word."""
+        """Publishes the last messages of the node; called once, at the end."""
 
-    # --- sentences ----------------------------------------------------------------------------------------
+    # --- reports ----------------------------------------------------------------------------------------
 
-    def report(self, kind: str, level: ReportLevel, text: str, every: float = THROTTLE) -> None:
-        """Logs a sentence, each kind at most once in so many seconds; /diagnostics shows it as long as it is said."""
+    def report(self, kind: str, level: ReportLevel, text: str, every: float = THROTTLE_S) -> None:
+        """Logs a text, each kind at most once per `every` [s]; /diagnostics shows it for THROTTLE_S."""
         now = time.monotonic()
         last = self._sent_reports.get(kind)
-        log = last is None or now - last.logged >= every
-        if log:
-            # rclpy ties a level to the line of the call
+        logged = last.logged if last is not None and now - last.logged < every else now
+        if logged == now:
+            # rclpy remembers one level per calling line, so each level needs a line of its own.
             if level is ReportLevel.ERROR:
                 self.get_logger().error(text)
             elif level is ReportLevel.WARNING:
                 self.get_logger().warning(text)
             else:
                 self.get_logger().info(text)
-        self._sent_reports[kind] = SentReport(level, text, now, now if log else last.logged)
+        self._sent_reports[kind] = SentReport(level, text, now, logged)
 
-    def recent_reports(self, level: ReportLevel = ReportLevel.WARNING, within: float = THROTTLE) -> list[str]:
-        """Sentences of at least a level from the last seconds, the most serious first."""
+    def recent_reports(self, level: ReportLevel = ReportLevel.WARNING, within: float = THROTTLE_S) -> list[str]:
+        """Texts of the reports of at least a level from the last `within` [s], the most serious first."""
         now = time.monotonic()
         recent = [s for s in self._sent_reports.values() if s.level >= level and now - s.when <= within]
         return [s.text for s in sorted(recent, key=lambda s: (-s.level, -s.when))]
@@ -106,27 +110,27 @@ class GuardedNode(Node):
         return MappingProxyType(self._sent_reports)
 
     def last_report(self, kind: str) -> str:
-        """The last sentence of a kind, empty if there was none."""
+        """Text of the last report of a kind; empty if there was none."""
         return self._sent_reports[kind].text if kind in self._sent_reports else ""
 
     def failed(self, callback: str, error: Exception) -> None:
-        """One sentence for an exception in a callback, and the safe stop."""
+        """Reports an exception in a callback and calls `safe_stop`."""
         where = error.__traceback__
         while where is not None and where.tb_next is not None:
             where = where.tb_next
         place = f" ({where.tb_frame.f_code.co_filename}:{where.tb_lineno})" if where else ""
         name, kind = self.get_fully_qualified_name(), type(error).__name__
-        text = f"{name}: callback {callback} failed with {kind}: {error}{place}; stopped safely and going on, report it"
+        text = f"{name}: callback {callback} failed with {kind}: {error}{place}; stopped safely; please report this"
         self.report(f"failed {callback}", ReportLevel.ERROR, text)
         try:
             self.safe_stop(callback)
         except Exception as second:
             self.report("failed safe_stop", ReportLevel.ERROR, f"{self.get_name()}: the safe stop failed too: {second}")
 
-    # --- guards -------------------------------------------------------------------------------------------
+    # --- guarded callbacks -------------------------------------------------------------------------------------------
 
     def create_subscription(self, msg_type: Any, topic: str, callback: Any, *args: Any, **options: Any) -> Any:
-        """As rclpy's, guarded; a message that raises MessageError is refused with a sentence."""
+        """As in rclpy, guarded. A message whose callback raises MessageError is refused with a warning."""
         name = _name(callback)
 
         def guarded(message: Any) -> None:
@@ -140,7 +144,7 @@ class GuardedNode(Node):
         return super().create_subscription(msg_type, topic, guarded, *args, **options)
 
     def create_timer(self, timer_period_sec: float, callback: Any, *args: Any, **options: Any) -> Any:
-        """As rclpy's, guarded."""
+        """As in rclpy, guarded."""
         name = _name(callback)
 
         def guarded() -> None:
@@ -152,7 +156,7 @@ class GuardedNode(Node):
         return super().create_timer(timer_period_sec, guarded, *args, **options)
 
     def create_service(self, srv_type: Any, srv_name: str, callback: Any, **options: Any) -> Any:
-        """As rclpy's, guarded; after an exception the answer is `success: false` where there is such a field."""
+        """As in rclpy, guarded. After an exception the response is `success: false`, if it has that field."""
         name = _name(callback)
 
         def guarded(request: Any, response: Any) -> Any:
@@ -167,13 +171,13 @@ class GuardedNode(Node):
         return super().create_service(srv_type, srv_name, guarded, **options)
 
     def run_in_executor(self, callback: Callable[[], None]) -> None:
-        """Has a callback run, guarded, by the executor that spins the node, if one does; from any thread."""
+        """Runs a guarded callback in the executor that spins this node, if there is one. Thread-safe."""
         executor = self.executor  # read once: another thread may take it away
         if executor is not None:
             executor.create_task(self.guarded_event(callback), None)
 
     def guarded_event(self, callback: Callable[[], None]) -> Callable[[Any], None]:
-        """A callback for an event of the middleware, guarded."""
+        """The guarded form of a callback that ignores its argument (a middleware event or a future)."""
 
         def guarded(event: Any) -> None:
             try:
@@ -187,18 +191,18 @@ class GuardedNode(Node):
 
     @property
     def simulated_time(self) -> bool:
-        """True if the node lives on /clock."""
+        """True if the node's time is /clock."""
         return bool(self.get_parameter("use_sim_time").value)
 
     @property
     def control_clock(self) -> Clock:
-        """What a control timer runs on: /clock, else the steady clock, which no step of the wall clock disturbs."""
+        """Clock of control timers: /clock if simulated, else the steady clock, which has no steps."""
         return self.get_clock() if self.simulated_time else self.steady
 
     def _housekeeping(self) -> None:
         self._beats += 1
         no_time = self.simulated_time and self.get_clock().now().nanoseconds == 0
-        if no_time and time.monotonic() - self.started >= NO_CLOCK - HOUSEKEEPING / 2:
+        if no_time and time.monotonic() - self.started >= MAX_CLOCK_SILENCE_S - HOUSEKEEPING_PERIOD_S / 2:
             self.report(
                 "clock",
                 ReportLevel.ERROR,
@@ -211,7 +215,7 @@ class GuardedNode(Node):
 
     def _publish_status(self) -> None:
         worst = max(
-            (s.level for s in self._sent_reports.values() if time.monotonic() - s.when <= THROTTLE),
+            (s.level for s in self._sent_reports.values() if time.monotonic() - s.when <= THROTTLE_S),
             default=ReportLevel.OK,
         )
         summary = next(iter(self.recent_reports()), "ok")

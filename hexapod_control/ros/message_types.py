@@ -1,15 +1,20 @@
-"""Message classes by the name of their type, as in sensor_msgs/msg/Imu."""
+"""Message classes by the name of their type, as in sensor_msgs/msg/Imu; TFMessage with or without tf2_msgs."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
 
-from hexapod_control.ros.tf2_shim.tf_message import TFMessage
+try:
+    from tf2_msgs.msg import TFMessage
+except ImportError:  # the ROS wheels lack tf2_msgs
+    from hexapod_control.ros.tf2_shim.tf_message import WheelTFMessage as TFMessage
+
+__all__ = ["TFMessage", "message_class"]
 
 
 def message_class(kind: str) -> Any:
-    """The class of a type; None if its package is not installed."""
+    """The class of a type; None if its package is not installed. `Any`: message classes have no common base."""
     if kind == "tf2_msgs/msg/TFMessage":
         return TFMessage
     package, _, name = kind.partition("/msg/")

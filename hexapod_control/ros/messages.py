@@ -1,20 +1,20 @@
-"""Messages to arrays and numbers, and back: the only file that knows both (rows of joints and feet: layouts.py).
+"""Conversion between ROS messages and the types of the core (joints and feet by name: row_messages.py).
 
-Everything is SI; orientations are Rz(yaw) Ry(pitch) Rx(roll). A message that cannot be
-used raises MessageError, one sentence that says what is wrong with it and what to send.
+Everything is SI; orientations are Rz(yaw) Ry(pitch) Rx(roll). A message that cannot be used raises MessageError, whose
+text says what is wrong with it and what to send instead.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Pose as PoseMessage
-from geometry_msgs.msg import Quaternion, TransformStamped, TwistStamped, Vector3
+from geometry_msgs.msg import Quaternion, TransformStamped, TwistStamped, Vector3, Wrench
 from geometry_msgs.msg import Twist as TwistMessage
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, LaserScan
@@ -25,64 +25,64 @@ from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angle
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.steering.obstacle_avoidance import Scan
-from hexapod_control.ros.row_messages import FootLayout, FootRow, JointLayout, MessageError, xyz
+from hexapod_control.ros.row_messages import FeetSample, FootLayout, JointLayout, MessageError, xyz
 
-__all__ = ["FootLayout", "FootRow", "JointLayout", "MessageError", "xyz"]
+__all__ = ["FeetSample", "FootLayout", "JointLayout", "MessageError", "xyz"]
 
-UNIT = 0.01  # by which the norm of a quaternion may differ from 1
-NANOSECONDS = 1_000_000_000
+MAX_NORM_ERROR = 0.01  # by which the norm of a quaternion may differ from 1
+NANOSECONDS = 1_000_000_000  # per second
 
 
 # --- velocity and pose ------------------------------------------------------------------------------------
 
 
-def twist(message: Any) -> Twist:
-    """The planar part of geometry_msgs/Twist as it is, finite or not."""
+def twist(message: TwistMessage) -> Twist:
+    """The planar part of geometry_msgs/Twist; the values may be infinite or NaN."""
     return Twist(message.linear.x, message.linear.y, message.angular.z)
 
 
-def beside_plane(message: Any) -> Vector:
-    """linear.z, angular.x, angular.y of geometry_msgs/Twist: what a walking robot cannot follow."""
+def non_planar(message: TwistMessage) -> Vector:
+    """linear.z, angular.x, angular.y of geometry_msgs/Twist, which a walking robot cannot follow."""
     return message.linear.z, message.angular.x, message.angular.y
 
 
-def twist_message(value: Twist) -> Any:
-    """geometry_msgs/Twist."""
+def twist_message(value: Twist) -> TwistMessage:
+    """geometry_msgs/Twist of a planar twist."""
     return TwistMessage(linear=Vector3(x=value.vx, y=value.vy), angular=Vector3(z=value.wz))
 
 
-def twist_stamped_message(value: Twist, stamp: Any, frame: str = "base_footprint") -> Any:
-    """geometry_msgs/TwistStamped."""
+def twist_stamped_message(value: Twist, stamp: Time, frame: str = "base_footprint") -> TwistStamped:
+    """geometry_msgs/TwistStamped of a planar twist."""
     message = TwistStamped(twist=twist_message(value))
     message.header.stamp, message.header.frame_id = stamp, frame
     return message
 
 
-def quaternion(roll: float, pitch: float, yaw: float) -> Any:
+def quaternion(roll: float, pitch: float, yaw: float) -> Quaternion:
     """geometry_msgs/Quaternion of Rz(yaw) Ry(pitch) Rx(roll) [rad]."""
     x, y, z, w = BodyPose(roll=roll, pitch=pitch, yaw=yaw).quaternion()
     return Quaternion(x=x, y=y, z=z, w=w)
 
 
-def roll_pitch_yaw(message: Any) -> Vector:
+def roll_pitch_yaw(message: Quaternion) -> Vector:
     """Roll, pitch, yaw [rad] of geometry_msgs/Quaternion. Raises MessageError unless its norm is about 1."""
     x, y, z, w = message.x, message.y, message.z, message.w
     norm = math.sqrt(x * x + y * y + z * z + w * w) if math.isfinite(x + y + z + w) else math.nan
-    if not abs(norm - 1.0) <= UNIT:
+    if not abs(norm - 1.0) <= MAX_NORM_ERROR:
         raise MessageError(f"orientation ({x:g}, {y:g}, {z:g}, {w:g}) has norm {norm:g}; send 1 (w = 1 is level)")
     return quaternion_angles(x / norm, y / norm, z / norm, w / norm)
 
 
-def body_pose(message: Any) -> BodyPose:
+def body_pose(message: PoseMessage) -> BodyPose:
     """BodyPose of geometry_msgs/Pose. Raises MessageError."""
-    place = xyz(message.position)
-    if not all(map(math.isfinite, place)):
-        raise MessageError(f"position {place} is not finite; send metres from the neutral stance")
-    return BodyPose(*place, *roll_pitch_yaw(message.orientation))
+    position = xyz(message.position)
+    if not all(map(math.isfinite, position)):
+        raise MessageError(f"position {position} is not finite; send metres from the neutral stance")
+    return BodyPose(*position, *roll_pitch_yaw(message.orientation))
 
 
-def body_pose_message(pose: BodyPose) -> Any:
-    """geometry_msgs/Pose."""
+def body_pose_message(pose: BodyPose) -> PoseMessage:
+    """geometry_msgs/Pose of a body pose."""
     message = PoseMessage(orientation=quaternion(pose.roll, pose.pitch, pose.yaw))
     message.position.x, message.position.y, message.position.z = float(pose.x), float(pose.y), float(pose.z)
     return message
@@ -91,7 +91,7 @@ def body_pose_message(pose: BodyPose) -> Any:
 # --- sensors and odometry ---------------------------------------------------------------------------------
 
 
-def force(message: Any) -> Vector:
+def force(message: Wrench) -> Vector:
     """Force [N] of geometry_msgs/Wrench. Raises MessageError."""
     value = xyz(message.force)
     if not all(map(math.isfinite, value)):
@@ -100,24 +100,24 @@ def force(message: Any) -> Vector:
 
 
 class Inertial(NamedTuple):
-    """What an IMU says, in its own frame."""
+    """One sample of an IMU, in its own frame."""
 
-    orientation: Vector | None  # [rad] roll, pitch, yaw; None if it has none
+    orientation: Vector | None  # [rad] roll, pitch, yaw; None if the IMU does not estimate it
     angular_velocity: Vector  # [rad/s]
-    acceleration: Vector  # [m/s^2] gravity included, + up at rest
+    acceleration: Vector  # [m/s^2] including gravity: + up at rest
 
 
-def inertial(message: Any) -> Inertial:
-    """What sensor_msgs/Imu says. Raises MessageError."""
-    turning, acceleration = xyz(message.angular_velocity), xyz(message.linear_acceleration)
-    if not all(map(math.isfinite, (*turning, *acceleration))):
-        raise MessageError(f"angular velocity {turning} or acceleration {acceleration} is not finite; check the IMU")
+def inertial(message: Imu) -> Inertial:
+    """The sample in sensor_msgs/Imu. Raises MessageError."""
+    rates, acceleration = xyz(message.angular_velocity), xyz(message.linear_acceleration)
+    if not all(map(math.isfinite, (*rates, *acceleration))):
+        raise MessageError(f"angular velocity {rates} or acceleration {acceleration} is not finite; check the IMU")
     known = message.orientation_covariance[0] >= 0.0
-    return Inertial(roll_pitch_yaw(message.orientation) if known else None, turning, acceleration)
+    return Inertial(roll_pitch_yaw(message.orientation) if known else None, rates, acceleration)
 
 
-def inertial_message(value: Inertial, stamp: Any, frame: str = "imu_link", variance: float = 1e-4) -> Any:
-    """sensor_msgs/Imu; `variance` [SI] of every value."""
+def inertial_message(value: Inertial, stamp: Time, frame: str = "imu_link", variance: float = 1e-4) -> Imu:
+    """sensor_msgs/Imu of a sample; `variance` [SI] holds for every value."""
     message = Imu()
     message.header.stamp, message.header.frame_id = stamp, frame
     if value.orientation is None:
@@ -132,7 +132,7 @@ def inertial_message(value: Inertial, stamp: Any, frame: str = "imu_link", varia
     return message
 
 
-def _vector(values: Sequence[float]) -> Any:
+def _vector(values: Sequence[float]) -> Vector3:
     x, y, z = values
     return Vector3(x=float(x), y=float(y), z=float(z))
 
@@ -142,9 +142,9 @@ def odometry_message(
     velocity: tuple[Vector, Vector],
     covariance: tuple[Array, Array],
     frames: tuple[str, str],
-    stamp: Any,
-) -> Any:
-    """nav_msgs/Odometry: pose in frames[0]; linear and angular velocity in frames[1]; two covariances (6, 6)."""
+    stamp: Time,
+) -> Odometry:
+    """nav_msgs/Odometry: pose in frames[0], linear and angular velocity in frames[1], covariances (6, 6) of both."""
     message = Odometry(child_frame_id=frames[1])
     message.header.stamp, message.header.frame_id = stamp, frames[0]
     message.pose.pose = body_pose_message(pose)
@@ -154,8 +154,8 @@ def odometry_message(
     return message
 
 
-def transform_message(parent: str, child: str, pose: BodyPose, stamp: Any) -> Any:
-    """geometry_msgs/TransformStamped of `child`'s pose in `parent`."""
+def transform_message(parent: str, child: str, pose: BodyPose, stamp: Time) -> TransformStamped:
+    """geometry_msgs/TransformStamped: the pose of frame `child` in frame `parent`."""
     message = TransformStamped(child_frame_id=child)
     message.header.stamp, message.header.frame_id = stamp, parent
     message.transform.translation = _vector(pose[:3])
@@ -163,16 +163,18 @@ def transform_message(parent: str, child: str, pose: BodyPose, stamp: Any) -> An
     return message
 
 
-def scan(message: Any) -> Scan:
-    """What sensor_msgs/LaserScan says. Raises MessageError."""
+def scan(message: LaserScan) -> Scan:
+    """The scan in sensor_msgs/LaserScan. Raises MessageError."""
     start, increment = message.angle_min, message.angle_increment
     if not (math.isfinite(start) and math.isfinite(increment) and increment != 0.0):
-        raise MessageError(f"angle_min {start:g} or angle_increment {increment:g} is no direction; check the lidar")
+        raise MessageError(
+            f"angle_min {start:g} or angle_increment {increment:g} is not a valid direction; check the lidar"
+        )
     return Scan(np.asarray(message.ranges, dtype=np.float64), start, increment, message.range_min, message.range_max)
 
 
-def scan_message(value: Scan, period: float, stamp: Any, frame: str) -> Any:
-    """sensor_msgs/LaserScan of rays that all look at once, `period` [s] after the last ones."""
+def scan_message(value: Scan, period: float, stamp: Time, frame: str) -> LaserScan:
+    """sensor_msgs/LaserScan of rays that were all measured at once, `period` [s] after the previous scan."""
     message = LaserScan(scan_time=period, time_increment=0.0)
     message.header.stamp, message.header.frame_id = stamp, frame
     message.angle_min, message.angle_increment = value.start, value.increment
@@ -182,30 +184,33 @@ def scan_message(value: Scan, period: float, stamp: Any, frame: str) -> Any:
     return message
 
 
-# --- the rest ---------------------------------------------------------------------------------------------
+# --- text, numbers, time, diagnostics --------------------------------------------------------------------------------
 
 
-def text(value: str) -> Any:
-    """std_msgs/String."""
+def text(value: str) -> String:
+    """std_msgs/String of a text."""
     return String(data=value)
 
 
-def number(value: float) -> Any:
-    """std_msgs/Float64."""
+def number(value: float) -> Float64:
+    """std_msgs/Float64 of a number."""
     return Float64(data=float(value))
 
 
-def time(nanoseconds: int) -> Any:
-    """builtin_interfaces/Time."""
+def time(nanoseconds: int) -> Time:
+    """builtin_interfaces/Time of nanoseconds."""
     return Time(sec=nanoseconds // NANOSECONDS, nanosec=nanoseconds % NANOSECONDS)
 
 
-def nanoseconds(stamp: Any) -> int:
-    """Nanoseconds of builtin_interfaces/Time; 0 = not stamped."""
-    return stamp.sec * NANOSECONDS + stamp.nanosec
+def nanoseconds(stamp: Time) -> int:
+    """Nanoseconds of builtin_interfaces/Time; 0 means not stamped."""
+    total: int = stamp.sec * NANOSECONDS + stamp.nanosec
+    return total
 
 
-def diagnostics(name: str, hardware: str, level: int, summary: str, values: Mapping[str, object], stamp: Any) -> Any:
+def diagnostics(
+    name: str, hardware: str, level: int, summary: str, values: Mapping[str, object], stamp: Time
+) -> DiagnosticArray:
     """diagnostic_msgs/DiagnosticArray with one status; level 0 ok, 1 warning, 2 error, 3 stale."""
     status = DiagnosticStatus(
         level=bytes([level]),

@@ -1,7 +1,7 @@
-"""The life of a node's process: start, spin, stop on SIGINT or SIGTERM with a last word, exit code.
+"""main() of a node: start, spin, orderly stop on SIGINT, SIGTERM or SIGHUP, exit code.
 
-rclpy's own signal handling closes the context at once, and a last zero could not be sent: so it is switched off.
-Exit codes: 0 asked to end, 1 failed while running, 2 bad input (one line on stderr, nothing started).
+rclpy's own signal handling shuts the context down at once, so that no last zero velocity could be published; it is
+switched off. Exit codes: 0 asked to end, 1 failed while running, 2 invalid input (one line on stderr, nothing started).
 """
 
 from __future__ import annotations
@@ -17,28 +17,29 @@ import rclpy
 from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import try_shutdown
 
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.ros.executor import Spinner
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.parameters import ParameterError
 
-STOPPING = 7.5  # [s] a node may take to stop after it was asked to: a walking robot sits down in half of it
-POLL = 0.1  # [s] in which a signal is seen even if no callback runs
-TOO_MANY = 20  # failures of the executor itself, one after the other
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+MAX_STOP_TIME_S = 7.5  # from the signal to the end; a walking robot needs half of it to sit down
+POLL_PERIOD_S = 0.1  # in which a signal is noticed even if no callback runs
+MAX_SPIN_FAILURES = 20  # of the executor itself, in a row
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopRequest:
-    """Set by a signal; more signals change nothing."""
+    """Whether a signal has asked the process to end; further signals change nothing."""
 
     def __init__(self) -> None:
-        self.asked = False
-        for number in SIGNALS:
-            signal.signal(number, self._ask)
+        self.requested = False
+        for number in STOP_SIGNALS:
+            signal.signal(number, self._on_signal)
 
-    def _ask(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self.requested = True
 
 
 def run(make: Callable[[], GuardedNode], args: Sequence[str] | None = None) -> int:
@@ -46,7 +47,7 @@ def run(make: Callable[[], GuardedNode], args: Sequence[str] | None = None) -> i
     request = StopRequest()
     try:
         rclpy.init(args=list(args) if args is not None else None, signal_handler_options=SignalHandlerOptions.NO)
-    except Exception as error:  # rclpy names several, depending on what is wrong with the arguments
+    except Exception as error:  # rclpy raises different types, depending on the argument that is wrong
         return _refuse(error)
     try:
         node = make()
@@ -56,7 +57,7 @@ def run(make: Callable[[], GuardedNode], args: Sequence[str] | None = None) -> i
     executor = Spinner()
     executor.add_node(node)
     gc.collect()
-    gc.freeze()  # what lives as long as the process need not be looked at again and again
+    gc.freeze()  # the collector need not visit again what lives as long as the process
     try:
         code = _spin(node, executor, request)
     except ExternalShutdownException:
@@ -64,13 +65,13 @@ def run(make: Callable[[], GuardedNode], args: Sequence[str] | None = None) -> i
     finally:
         executor.shutdown(timeout_sec=0.5)
         node.destroy_node()
-        rclpy.try_shutdown()
+        try_shutdown()
     return code
 
 
 def _refuse(error: Exception) -> int:
     print(" ".join(str(error).split()), file=sys.stderr, flush=True)
-    rclpy.try_shutdown()
+    try_shutdown()
     return 2
 
 
@@ -78,25 +79,25 @@ def _spin(node: GuardedNode, executor: Spinner, request: StopRequest) -> int:
     failures = 0
     deadline: float | None = None
     while deadline is None or (time.monotonic() < deadline and not node.stopped()):
-        if request.asked and deadline is None:
-            deadline = time.monotonic() + STOPPING
-            _last(node, node.request_stop)
+        if request.requested and deadline is None:
+            deadline = time.monotonic() + MAX_STOP_TIME_S
+            _guarded(node, node.request_stop)
         try:
-            executor.spin_once(timeout_sec=POLL)
+            executor.spin_once(timeout_sec=POLL_PERIOD_S)
             failures = 0
         except ExternalShutdownException:
             raise
-        except Exception as error:  # not from a callback, those are guarded
+        except Exception as error:  # of the executor; callbacks are guarded
             failures += 1
             node.failed("spin", error)
-            if failures >= TOO_MANY:
+            if failures >= MAX_SPIN_FAILURES:
                 return 1
-    _last(node, node.publish_final_state)
+    _guarded(node, node.publish_final_state)
     return 0
 
 
-def _last(node: GuardedNode, act: Callable[[], None]) -> None:
+def _guarded(node: GuardedNode, call: Callable[[], None]) -> None:
     try:
-        act()
+        call()
     except Exception as error:
-        node.failed(act.__name__, error)
+        node.failed(call.__name__, error)

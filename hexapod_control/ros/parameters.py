@@ -1,9 +1,9 @@
-"""Parameters: dataclass fields become ROS parameters here and nowhere else.
+"""Settings dataclasses as ROS parameters.
 
-A field's default stands once, on the field; its metadata says unit, bounds (`lower`, `upper`) and description, and
-where needed `name` (another spelling for ROS), `live` (may be changed while the node runs) and `from_robot` (not a
-number means: what the robot can do). A field whose default is another such dataclass is a group: `name.field`. Every
-value is checked at declaration and on every change; a refused change leaves the old value.
+A default is defined once, on its field. The metadata of the field hold unit, bounds (`lower`, `upper`) and description
+and, where needed, `name` (the ROS name), `live` (may be changed while the node runs) and `from_robot` (NaN stands for
+what the robot can do). A field whose default is another such dataclass is a group: `name.field`. Every value is checked
+at declaration and on every change; a refused change leaves the old value.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rclpy.node import Node
+from rclpy.parameter import Parameter as RosParameter
 
 Settings = TypeVar("Settings")
 LIVE: Mapping[str, Any] = {"live": True}
@@ -22,23 +24,23 @@ FROM_ROBOT: Mapping[str, Any] = {"live": True, "from_robot": True}
 
 
 class ParameterError(ValueError):
-    """A parameter value that cannot be used: name, value, bounds and cure in one sentence."""
+    """A parameter value that cannot be used; the text names parameter, value, bounds and cure."""
 
 
 def number(default: float, unit: str, lower: float, upper: float, description: str, **more: Any) -> Any:
-    """A field for a number in [lower, upper]; whole if the default is."""
+    """A field for a number in [lower, upper]: an integer if the default is one. `Any` as in dataclasses.field."""
     metadata = {"unit": unit, "lower": lower, "upper": upper, "description": description, **more}
     return dataclasses.field(default=default, metadata=metadata)
 
 
 def choice(default: str | bool, description: str, **more: Any) -> Any:
-    """A field for a text or a truth."""
+    """A field for a text or a boolean."""
     return dataclasses.field(default=default, metadata={"unit": "", "description": description, **more})
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One row of a node's table of parameters."""
+    """One parameter of a node."""
 
     name: str
     default: Any
@@ -51,20 +53,20 @@ class Parameter:
 
     @property
     def bounds(self) -> str:
-        """The bounds as text; empty for texts and truths."""
+        """The bounds as text; empty for texts and booleans."""
         if "lower" not in self.metadata:
             return ""
         unit = f" {self.metadata['unit']}" if self.metadata["unit"] else ""
         return f"[{self.metadata['lower']:g}, {self.metadata['upper']:g}]{unit}"
 
     def value(self, given: object) -> Any:
-        """The value, a whole number as a float where one is expected. Raises ParameterError."""
+        """The checked value; an integer becomes a float where one is expected. Raises ParameterError."""
         kind = type(self.default)
         if kind is float and type(given) is int:
             given = float(given)
         if type(given) is not kind:
-            words = {float: "a number", int: "a whole number", bool: "true or false", str: "a text"}
-            raise ParameterError(f"{self.name} must be {words[kind]}, is {given!r}; e.g. {self._spelt(self.default)}")
+            kinds = {float: "a number", int: "an integer", bool: "true or false", str: "a text"}
+            raise ParameterError(f"{self.name} must be {kinds[kind]}, is {given!r}; e.g. {self._as_yaml(self.default)}")
         if self.bounds and not self._inside(given):
             also = ", or .nan for what the robot can do" if self.metadata.get("from_robot") else ""
             raise ParameterError(f"{self.name} must be in {self.bounds}{also}, is {given}")
@@ -76,19 +78,19 @@ class Parameter:
         return bool(self.metadata["lower"] <= given <= self.metadata["upper"])
 
     @staticmethod
-    def _spelt(value: object) -> str:
+    def _as_yaml(value: object) -> str:
         return str(value).lower() if isinstance(value, bool) else str(value) or "''"
 
-    def descriptor(self) -> Any:
-        """What `ros2 param describe` shows."""
+    def descriptor(self) -> ParameterDescriptor:
+        """The descriptor that `ros2 param describe` shows."""
         unit = f" [{self.metadata['unit']}]" if self.metadata["unit"] else ""
         descriptor = ParameterDescriptor(
             name=self.name,
             description=f"{self.metadata['description']}{unit}",
             read_only=not self.live,
-            dynamic_typing=type(self.default) is float,  # 50 is as good as 50.0
+            dynamic_typing=type(self.default) is float,  # accepts 50 for 50.0
         )
-        if self.bounds and not self.metadata.get("from_robot"):  # rclpy's own check of a range refuses NaN
+        if self.bounds and not self.metadata.get("from_robot"):  # rclpy refuses NaN in a range
             lower, upper = self.metadata["lower"], self.metadata["upper"]
             if type(self.default) is int:
                 descriptor.integer_range = [IntegerRange(from_value=int(lower), to_value=int(upper), step=0)]
@@ -100,22 +102,22 @@ class Parameter:
 
 
 def table(kind: type) -> tuple[Parameter, ...]:
-    """The parameters of a settings dataclass, in its order."""
-    return tuple(_rows(kind, ""))
+    """The parameters of a settings dataclass, in the order of its fields."""
+    return tuple(_parameters(kind, ""))
 
 
-def _rows(kind: type, prefix: str) -> Iterator[Parameter]:
+def _parameters(kind: type, prefix: str) -> Iterator[Parameter]:
     for item in dataclasses.fields(kind):
         name = prefix + item.metadata.get("name", item.name)
         if item.default is dataclasses.MISSING:
             assert isinstance(item.default_factory, type)
-            yield from _rows(item.default_factory, f"{name}.")
+            yield from _parameters(item.default_factory, f"{name}.")
         else:
             yield Parameter(name, item.default, item.metadata)
 
 
 def build(kind: type[Settings], values: Mapping[str, Any], prefix: str = "") -> Settings:
-    """Settings of values by parameter name. Raises ParameterError where the dataclass refuses them."""
+    """The settings for values by parameter name. Raises ParameterError if the dataclass refuses them."""
     arguments: dict[str, Any] = {}
     for item in dataclasses.fields(kind):  # type: ignore[arg-type]
         name = prefix + item.metadata.get("name", item.name)
@@ -131,45 +133,45 @@ def build(kind: type[Settings], values: Mapping[str, Any], prefix: str = "") -> 
         raise ParameterError(str(error)) from None
 
 
-def declare(node: Any, kind: type[Settings], changed: Callable[[Settings], None] | None = None) -> Settings:
-    """Declares a dataclass's parameters on a node and gives the settings; `changed` gets those after a change.
+def declare(node: Node, kind: type[Settings], changed: Callable[[Settings], None] | None = None) -> Settings:
+    """Declares the parameters of a settings dataclass and returns the settings; `changed` gets them after every change.
 
-    Raises ParameterError for a value given at the start that cannot be used.
+    Raises ParameterError for a start value that cannot be used.
     """
-    rows = {row.name: row for row in table(kind)}
-    values = {name: _declared(node, row) for name, row in rows.items()}
+    known = {parameter.name: parameter for parameter in table(kind)}
+    values = {name: _declared(node, parameter) for name, parameter in known.items()}
     settings = build(kind, values)
 
-    def asked(parameters: list[Any]) -> Any:
+    def check(parameters: list[RosParameter]) -> SetParametersResult:
         try:
-            new = {p.name: rows[p.name].value(p.value) for p in parameters if p.name in rows}
+            new = {p.name: known[p.name].value(p.value) for p in parameters if p.name in known}
             build(kind, {**values, **new})
         except ParameterError as error:
             return SetParametersResult(successful=False, reason=f"{error}; the old value stays")
         return SetParametersResult(successful=True)
 
-    def done(parameters: list[Any]) -> None:
-        new = {p.name: rows[p.name].value(p.value) for p in parameters if p.name in rows}
+    def apply(parameters: list[RosParameter]) -> None:
+        new = {p.name: known[p.name].value(p.value) for p in parameters if p.name in known}
         values.update(new)
         if new and changed is not None:
             changed(build(kind, values))
 
-    node.add_on_set_parameters_callback(asked)
-    node.add_post_set_parameters_callback(done)
+    node.add_on_set_parameters_callback(check)
+    node.add_post_set_parameters_callback(apply)
     return settings
 
 
-def _declared(node: Any, row: Parameter) -> Any:
-    # The start value is checked here, with the parameter's own words, before rclpy sees a descriptor with a range.
+def _declared(node: Node, parameter: Parameter) -> Any:
+    # Without a range at first, so that a start value out of bounds gets our message instead of rclpy's.
     free = ParameterDescriptor(dynamic_typing=True)
-    value = row.value(node.declare_parameter(row.name, row.default, free).value)
-    node.undeclare_parameter(row.name)
-    node.declare_parameter(row.name, value, row.descriptor(), ignore_override=True)
+    value = parameter.value(node.declare_parameter(parameter.name, parameter.default, free).value)
+    node.undeclare_parameter(parameter.name)
+    node.declare_parameter(parameter.name, value, parameter.descriptor(), ignore_override=True)
     return value
 
 
 @dataclass(frozen=True, slots=True)
 class RobotSettings:
-    """What every node needs to know."""
+    """The parameter of every node that needs the robot."""
 
     robot: str = choice("phantomx", "name of a robot that comes with the package, or path of a robot file")

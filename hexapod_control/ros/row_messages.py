@@ -1,7 +1,7 @@
-"""Whole rows of joints or feet as messages, and back; used through messages.py.
+"""All joints, or all feet, of a robot as messages and back.
 
-Names are mapped to rows here: a name that is unknown, missing or there twice is refused by name. Rows follow the
-order of the robot file.
+This is the only file that maps names in a message to rows of an array. A name that is unknown, missing or duplicated
+is refused by name. Arrays follow the order of the robot file.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Quaternion, Transform, Twist, Wrench
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.names import foot_name, joint_names
 from hexapod_control.core.robot import Robot, Vector
 
@@ -24,8 +26,16 @@ class MessageError(ValueError):
     """A message that cannot be used; the text says why and what to send instead."""
 
 
+class HasXyz(Protocol):
+    """A Vector3 or Point message."""
+
+    x: float
+    y: float
+    z: float
+
+
 class _NamedRows:
-    """From the names in a message to rows; the same list of names is only looked at once."""
+    """Maps the names in a message to array rows; a list of names is checked once and remembered."""
 
     def __init__(self, kind: str, names: Sequence[str]) -> None:
         self.kind = kind
@@ -35,7 +45,7 @@ class _NamedRows:
         self._order: list[int] | None = None
 
     def order(self, names: list[str]) -> list[int] | None:
-        """Place in the message of each row; None if the message has the rows in order."""
+        """Index in the message of each row; None if the message is in row order already."""
         if names == self.names:
             return None
         if names != self._seen:
@@ -43,21 +53,21 @@ class _NamedRows:
         return self._order
 
     def _match(self, names: list[str]) -> list[int]:
-        place: dict[str, int] = {}
+        position: dict[str, int] = {}
         for index, name in enumerate(names):
             if name not in self._row:
                 raise MessageError(f"{self.kind} {name!r} is unknown; this robot has {', '.join(self.names)}")
-            if name in place:
-                raise MessageError(f"{self.kind} {name!r} is there twice; send every {self.kind} once")
-            place[name] = index
-        missing = [name for name in self.names if name not in place]
+            if name in position:
+                raise MessageError(f"{self.kind} {name!r} is duplicated; send every {self.kind} once")
+            position[name] = index
+        missing = [name for name in self.names if name not in position]
         if missing:
             raise MessageError(f"{self.kind} {', '.join(missing)} missing; send all {len(self.names)} in one message")
-        return [place[name] for name in self.names]
+        return [position[name] for name in self.names]
 
 
 def _finite(kind: str, what: str, names: Sequence[str], values: Sequence[float], width: int = 1) -> None:
-    """Refuses a row with a value that is not finite, by name; `values` has `width` numbers per name."""
+    """Raises MessageError, with the name, for a value that is not finite; `values` has `width` numbers per name."""
     if not math.isfinite(sum(values)):
         for index, value in enumerate(values):
             if not math.isfinite(value):
@@ -65,7 +75,7 @@ def _finite(kind: str, what: str, names: Sequence[str], values: Sequence[float],
 
 
 class JointLayout:
-    """sensor_msgs/JointState of a whole robot: joints (n, 3) [rad] and their speeds [rad/s]."""
+    """sensor_msgs/JointState of all joints: angles (n, 3) [rad] and velocities (n, 3) [rad/s]."""
 
     def __init__(self, robot: Robot) -> None:
         self._rows = _NamedRows("joint", joint_names(robot.leg_names))
@@ -76,17 +86,17 @@ class JointLayout:
         """Names of the joints in the order of an array (n, 3) read row by row."""
         return tuple(self._rows.names)
 
-    def joints(self, message: Any) -> Array:
-        """Joints (n, 3) [rad] of a complete row. Raises MessageError."""
+    def joints(self, message: JointState) -> Array:
+        """Angles (n, 3) [rad] of all joints. Raises MessageError."""
         return self._values(message, message.position, "position")
 
-    def velocities(self, message: Any) -> Array:
-        """Speeds (n, 3) [rad/s], zero if the message has none. Raises MessageError."""
+    def velocities(self, message: JointState) -> Array:
+        """Velocities (n, 3) [rad/s], zero if the message has none. Raises MessageError."""
         if not len(message.velocity):
             return np.zeros((len(self._rows.names) // 3, 3))
         return self._values(message, message.velocity, "velocity")
 
-    def _values(self, message: Any, values: Sequence[float], what: str) -> Array:
+    def _values(self, message: JointState, values: Sequence[float], what: str) -> Array:
         names: list[str] = message.name
         order = self._rows.order(names)
         if len(values) != len(names):
@@ -95,8 +105,8 @@ class JointLayout:
         row = np.array(values, dtype=np.float64)
         return (row if order is None else row[order]).reshape(-1, 3)
 
-    def message(self, joints: Array, velocities: Array | None, stamp: Any, efforts: Array | None = None) -> Any:
-        """The message of joints (n, 3) [rad], speeds [rad/s] and torques [N m], if known; the object is used again."""
+    def message(self, joints: Array, velocities: Array | None, stamp: Time, efforts: Array | None = None) -> JointState:
+        """The message of angles (n, 3) [rad], velocities [rad/s] and torques [N m]; the next call reuses the object."""
         message = self._message
         message.header.stamp = stamp
         message.position = array("d", np.ravel(joints).tolist())
@@ -106,12 +116,12 @@ class JointLayout:
         return message
 
 
-class FootRow(NamedTuple):
-    """A row of feet."""
+class FeetSample(NamedTuple):
+    """Positions, velocities and forces of all feet at one time."""
 
-    positions: Array  # (n, 3) [m] ball centres in base_link
+    positions: Array  # (n, 3) [m] centres of the feet's balls in base_link
     velocities: Array  # (n, 3) [m/s] in base_link
-    forces: Array  # (n,) [N] support: planned, or measured
+    forces: Array  # (n,) [N] vertical support, planned or measured
 
 
 class FootLayout:
@@ -128,8 +138,8 @@ class FootLayout:
             wrench=[Wrench() for _ in range(count)],
         )
         self._message.header.frame_id = frame
-        self._places = [transform.translation for transform in self._message.transforms]
-        self._speeds = [twist.linear for twist in self._message.twist]
+        self._positions = [transform.translation for transform in self._message.transforms]
+        self._velocities = [twist.linear for twist in self._message.twist]
         self._forces = [wrench.force for wrench in self._message.wrench]
 
     @property
@@ -137,36 +147,36 @@ class FootLayout:
         """Names of the feet in row order."""
         return tuple(self._rows.names)
 
-    def feet(self, message: Any) -> FootRow:
-        """The whole row. Raises MessageError."""
-        places = [place for transform in message.transforms for place in xyz(transform.translation)]
-        speeds = [speed for twist in message.twist for speed in xyz(twist.linear)]
-        return FootRow(
-            self._array(message, places, "translation", 3),
-            self._array(message, speeds, "velocity", 3),
+    def feet(self, message: MultiDOFJointState) -> FeetSample:
+        """All feet of a message. Raises MessageError."""
+        positions = [value for transform in message.transforms for value in xyz(transform.translation)]
+        velocities = [value for twist in message.twist for value in xyz(twist.linear)]
+        return FeetSample(
+            self._array(message, positions, "translation", 3),
+            self._array(message, velocities, "velocity", 3),
             self.forces(message),
         )
 
-    def places(self, message: Any) -> dict[str, Vector]:
-        """Translations [m] of single feet, by name of their leg. Raises MessageError."""
+    def positions(self, message: MultiDOFJointState) -> dict[str, Vector]:
+        """Positions [m] of the feet that a message names, by name of their leg. Raises MessageError."""
         names: list[str] = message.joint_names
         legs = dict(zip(self._rows.names, self._legs, strict=True))
         for index, name in enumerate(names):
             if name not in legs:
                 raise MessageError(f"foot {name!r} is unknown; this robot has {', '.join(legs)}")
             if name in names[:index]:
-                raise MessageError(f"foot {name!r} is there twice; send every foot once")
+                raise MessageError(f"foot {name!r} is duplicated; send every foot once")
         if len(message.transforms) != len(names):
             raise MessageError(f"{len(names)} names but {len(message.transforms)} transforms; send one per foot")
         found = [xyz(transform.translation) for transform in message.transforms]
-        _finite("foot", "translation", names, [value for place in found for value in place], 3)
-        return {legs[name]: place for name, place in zip(names, found, strict=True)}
+        _finite("foot", "translation", names, [value for position in found for value in position], 3)
+        return {legs[name]: position for name, position in zip(names, found, strict=True)}
 
-    def forces(self, message: Any) -> Array:
-        """Support (n,) [N] alone. Raises MessageError."""
+    def forces(self, message: MultiDOFJointState) -> Array:
+        """Vertical support (n,) [N] of all feet. Raises MessageError."""
         return self._array(message, [wrench.force.z for wrench in message.wrench], "force", 1)
 
-    def _array(self, message: Any, values: list[float], what: str, width: int) -> Array:
+    def _array(self, message: MultiDOFJointState, values: list[float], what: str, width: int) -> Array:
         names: list[str] = message.joint_names
         order = self._rows.order(names)
         if len(values) != width * len(names):
@@ -177,18 +187,40 @@ class FootLayout:
             rows = rows.reshape(-1, width)
         return rows if order is None else rows[order]
 
-    def message(self, feet: Array, velocities: Array, forces: Array, stamp: Any) -> Any:
-        """The message of ball centres (n, 3) [m], speeds (n, 3) [m/s], support (n,) [N]; the object is used again."""
-        for place, row in zip(self._places, feet.tolist(), strict=True):
-            place.x, place.y, place.z = row
-        for speed, row in zip(self._speeds, velocities.tolist(), strict=True):
-            speed.x, speed.y, speed.z = row
+    def message(self, feet: Array, velocities: Array, forces: Array, stamp: Time) -> MultiDOFJointState:
+        """The message of positions (n, 3) [m], velocities (n, 3) [m/s], support (n,) [N]; the next call reuses it."""
+        for position, values in zip(self._positions, feet.tolist(), strict=True):
+            position.x, position.y, position.z = values
+        for velocity, values in zip(self._velocities, velocities.tolist(), strict=True):
+            velocity.x, velocity.y, velocity.z = values
         for force, value in zip(self._forces, forces.tolist(), strict=True):
             force.z = value
         self._message.header.stamp = stamp
         return self._message
 
 
-def xyz(vector: Any) -> Vector:
+class FootStates:
+    """The messages of foot_states: positions and velocities of the feet from measured joint angles."""
+
+    def __init__(self, robot: Robot, frame: str = "base_link") -> None:
+        """`frame` is the frame id of base_link, with its prefix."""
+        self._robot, self._layout = robot, FootLayout(robot, frame)
+        self._time = math.inf  # [s] of the last sample
+        self._feet = np.zeros((len(robot.legs), 3))
+        self._velocities = np.zeros_like(self._feet)
+
+    def update(self, joints: Array, time: float) -> None:
+        """Takes angles (n, 3) [rad] that were measured at a time [s]; velocities are the mean since the last call."""
+        feet = forward(self._robot, joints)
+        known = time > self._time
+        self._velocities = (feet - self._feet) / (time - self._time) if known else np.zeros_like(feet)
+        self._feet, self._time = feet, time
+
+    def message(self, forces: Array, stamp: Time) -> MultiDOFJointState:
+        """The message of the last sample with measured forces (n,) [N]; the next call reuses it."""
+        return self._layout.message(self._feet, self._velocities, forces, stamp)
+
+
+def xyz(vector: HasXyz) -> Vector:
     """x, y, z of a vector or point message."""
     return vector.x, vector.y, vector.z

@@ -24,7 +24,7 @@ from support.real_time.ros_bench import LATE, STEP, Stream, assert_sound, twist,
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
 from hexapod_control.ros import messages
-from hexapod_control.ros.guarded_node import THROTTLE
+from hexapod_control.ros.guarded_node import THROTTLE_S
 
 # --- commands on DDS ---------------------------------------------------------------------------------------------
 
@@ -38,7 +38,7 @@ def test_a_stream_of_nan_while_walking_is_a_stop_with_one_sentence(bench):
     wait_for_stop(bench, node)
     bench.until(lambda: node.planner.state.value == "standing")
     assert "cmd_vel: linear.x is nan: refused" in node.last_report("cmd_vel not finite")
-    assert node.sent_reports["cmd_vel not finite"].when - node.sent_reports["cmd_vel not finite"].logged < THROTTLE
+    assert node.sent_reports["cmd_vel not finite"].when - node.sent_reports["cmd_vel not finite"].logged < THROTTLE_S
     assert kinematics.last_report("refused foot_targets") == ""
     assert_sound(targets)
     stream.command = lambda: twist(0.05)  # and it goes on

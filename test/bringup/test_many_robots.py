@@ -27,7 +27,7 @@ from hexapod_control.core.gait.gait_table import gaits
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, wrap
 from hexapod_control.nodes.recorder.recorder import GLOBAL
 from hexapod_control.ros.distribution import stamped_by_default
-from hexapod_control.ros.tf2_shim.tf_message import TFMessage
+from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.sim.world_settings import WorldSettings
 
 LIMIT = 60.0  # [s] for anything

@@ -69,7 +69,7 @@ def _with(names=None, position=None):
     [
         (_with(lambda n: ["elbow", *n[1:]]), "joint 'elbow' is unknown"),
         (_with(lambda n: n[1:]), "joint left_front_coxa_joint missing"),
-        (_with(lambda n: [*n, n[3]]), "joint 'left_middle_coxa_joint' is there twice"),
+        (_with(lambda n: [*n, n[3]]), "joint 'left_middle_coxa_joint' is duplicated"),
         (_with(lambda n: []), "left_front_coxa_joint"),
         (_with(position=lambda v: v.pop()), "18 names but 17 of position"),
         (_with(position=lambda v: v.__setitem__(4, math.nan)), "'left_middle_femur_joint' is nan"),
@@ -122,7 +122,7 @@ def test_feet_that_are_not_complete_are_refused_by_name():
 def test_a_twist_is_its_planar_part():
     message = Twist(linear=Vector3(x=0.1, y=-0.2, z=0.3), angular=Vector3(x=0.4, y=0.5, z=0.6))
     assert messages.twist(message) == se2.Twist(0.1, -0.2, 0.6)
-    assert messages.beside_plane(message) == (0.3, 0.4, 0.5)
+    assert messages.non_planar(message) == (0.3, 0.4, 0.5)
     assert messages.twist(messages.twist_message(se2.Twist(1.0, 2.0, 3.0))) == se2.Twist(1.0, 2.0, 3.0)
     assert messages.twist_stamped_message(se2.ZERO, STAMP).header.stamp == STAMP
 

@@ -10,7 +10,7 @@ from geometry_msgs.msg import Twist as TwistMessage
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 from support.phantomx import robot, standing
-from support.real_time.ros_bench import STEP, Stream, assert_sound, twist, wait_for_stop
+from support.real_time.ros_bench import Stream, assert_sound, twist, wait_for_stop
 from support.real_time.wires import start
 
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
@@ -40,26 +40,34 @@ def teleop(period, topic="cmd_vel"):
 
 @pytest.mark.process
 def test_a_flood_of_commands_does_not_starve_the_loop(bench):
+    """A flood costs CPU time whatever is done with it, so the control run floods a topic that the planner ignores.
+
+    The bound protects the control rate: ticks under a flood of commands come at least half as often as under a flood
+    of the same size elsewhere. Other load on the machine can hit either run, so one of three pairs has to pass; a loop
+    that waits for the queue of commands passes none.
+    """
     node = bench.planner()
-    rows = bench.listen(MultiDOFJointState, "foot_targets")
+    targets = bench.listen(MultiDOFJointState, "foot_targets")
     bench.listen(TwistMessage, "elsewhere")
 
-    def late(topic, begun):
-        """Time between rows [s] that one in twenty exceeds while somebody floods a topic."""
+    def tick_period(topic, started):
+        """The 95th percentile of the time between ticks [s] while a process floods a topic."""
         process = teleop(0.0, topic)
         try:
-            bench.until(begun, 10.0)
-            rows.clear()
-            bench.until(lambda: len(rows) > 200, 20.0)
+            bench.until(started, 20.0, f"flood of {topic}")
+            targets.clear()
+            bench.until(lambda: len(targets) > 100, 60.0, "100 ticks")
         finally:
             process.kill()
             process.wait()
-        times = [messages.nanoseconds(row.header.stamp) * 1e-9 for row in rows]
+        times = [messages.nanoseconds(message.header.stamp) * 1e-9 for message in targets]
         return np.percentile(np.diff(times), 95)
 
-    # The flood takes its share of the machine and of rclpy, whatever is done with it.
-    aside = late("elsewhere", lambda: bench.probe.count_publishers("elsewhere"))
-    assert late("cmd_vel", lambda: node.output.last.twist.vx > 0.04) <= 2 * max(STEP, aside)
+    def slowdown():
+        undisturbed = tick_period("elsewhere", lambda: bench.probe.count_publishers("elsewhere"))
+        return tick_period("cmd_vel", lambda: node.output.last.twist.vx > 0.04) / undisturbed
+
+    assert any(slowdown() <= 2.0 for _ in range(3))
     wait_for_stop(bench, node)
 
 

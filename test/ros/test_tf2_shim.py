@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import random
 import subprocess
 import sys
@@ -13,10 +14,11 @@ from ament_index_python.packages import get_package_share_path
 from geometry_msgs.msg import TransformStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.serialization import deserialize_message, serialize_message
-from support.paths import TEST
+from support.paths import ROOT, TEST
 
+from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.tf2_shim import cdr, type_description, type_support
-from hexapod_control.ros.tf2_shim.tf_message import TFMessage, WheelTFMessage
+from hexapod_control.ros.tf2_shim.tf_message import WheelTFMessage
 
 # Written with rosbags 0.11 (typestore ROS2_JAZZY) from the two transforms of `golden_message`.
 GOLDEN = bytes.fromhex(
@@ -30,7 +32,7 @@ ELEMENT = "geometry_msgs/msg/TransformStamped"
 HASH = "e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087"
 TALKER = """
 import sys
-sys.path.insert(0, sys.argv.pop())
+sys.path[:0] = sys.argv[1:]
 import rclpy
 from test_tf2_shim import drive
 rclpy.init()
@@ -77,6 +79,26 @@ def node():
     yield node
     node.destroy_node()
     rclpy.try_shutdown()
+
+
+PROBE = """
+import sys
+import hexapod_control.nodes.odometry.odometry
+import tf2_msgs.msg
+from hexapod_control.ros.message_types import TFMessage, message_class
+assert TFMessage is tf2_msgs.msg.TFMessage is message_class("tf2_msgs/msg/TFMessage")
+print(*(name for name in sys.modules if "tf2_shim" in name), end="")
+"""
+
+
+def test_the_shim_is_not_imported_where_tf2_msgs_is_installed(tmp_path):
+    (tmp_path / "tf2_msgs").mkdir()
+    (tmp_path / "tf2_msgs" / "msg.py").write_text("class TFMessage:\n    pass\n")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_the_bytes_are_those_of_another_implementation():
@@ -154,8 +176,8 @@ def test_another_process_receives_what_was_sent(node):
     node.create_subscription(TFMessage, "tf", received.append, 10)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
-    here = str(TEST / "ros")
-    talker = subprocess.Popen([sys.executable, "-c", TALKER, here], start_new_session=True)
+    folders = [str(TEST), str(TEST / "ros")]
+    talker = subprocess.Popen([sys.executable, "-c", TALKER, *folders], start_new_session=True)
     try:
         deadline = time.monotonic() + 30.0
         while len(received) < 20 and time.monotonic() < deadline:

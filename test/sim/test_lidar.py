@@ -16,8 +16,8 @@ from hexapod_control.evaluation.quality.patrols import distance_to_obstacles, pa
 from hexapod_control.nodes.mujoco_sim.lidar_output import LidarOutput
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
 from hexapod_control.ros import messages
+from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import LATCHED
-from hexapod_control.ros.tf2_shim.tf_message import TFMessage
 from hexapod_control.sim.collision_counter import CollisionCounter
 from hexapod_control.sim.lidar import Lidar, lidar_position
 from hexapod_control.sim.simulation import Simulation

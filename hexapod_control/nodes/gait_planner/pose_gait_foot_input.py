@@ -48,7 +48,7 @@ class PoseGaitFootInput:
         if message.header.frame_id not in ("", self._frame):
             text = f"its frame is {message.header.frame_id!r}; send points in {self._frame}"
             raise messages.MessageError(text)
-        points = self._feet.places(message)
+        points = self._feet.positions(message)
         self._end()
         if not points:
             self._planner.release()

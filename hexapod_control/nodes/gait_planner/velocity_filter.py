@@ -43,7 +43,7 @@ class VelocityFilter:
     def offer(self, twist: Twist, beside: Vector, stamp: float | None, now: float, steady: float) -> CommandVerdict:
         """Takes a message or refuses it.
 
-        `beside` are the fields that a walking robot cannot follow, as in messages.beside_plane. `stamp` [s] is None
+        `beside` are the fields that a walking robot cannot follow, as in messages.non_planar. `stamp` [s] is None
         for a type without one, 0 if it was left empty; `now` [s] is on the same clock as the stamp, `steady` [s] is
         when the message arrived.
         """

@@ -64,7 +64,7 @@ class VelocityInput:
         stamp = None
         if self._stamped:
             stamp, message = messages.nanoseconds(message.header.stamp) * 1e-9, message.twist
-        beside = messages.beside_plane(message)
+        beside = messages.non_planar(message)
         if self._offer(TOPIC, messages.twist(message), beside, stamp) and any(beside):
             self._say(TOPIC, "beside", "linear.z, angular.x, angular.y are ignored; use body_pose to lean or rise")
 

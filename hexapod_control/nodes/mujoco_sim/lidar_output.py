@@ -15,8 +15,8 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.robot import Robot
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import LATCHED, SCANS
-from hexapod_control.ros.tf2_shim.tf_message import TFMessage
 from hexapod_control.sim.collision_counter import CollisionCounter
 from hexapod_control.sim.lidar import Lidar
 from hexapod_control.sim.simulation import Simulation

@@ -29,10 +29,10 @@ from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.nodes.odometry.settings import OdometrySettings
 from hexapod_control.ros import messages, parameters
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.qos import COMMAND, EVENTS, SAMPLES
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
-from hexapod_control.ros.tf2_shim.tf_message import TFMessage
 
 FLOOR = 1e-6  # [m^2, rad^2, (m/s)^2, (rad/s)^2] least variance of what is estimated
 OTHER = 1e-4  # likewise of height, roll, pitch and their rates, which odom does not estimate

@@ -10,13 +10,12 @@ from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
 from std_msgs.msg import Bool, Float64
 
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.foot_force_estimator import FootForceEstimator
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import COMMAND, LATCHED
-from hexapod_control.ros.row_messages import FootLayout, JointLayout
+from hexapod_control.ros.row_messages import FootStates, JointLayout
 from hexapod_control.servos.driver.telemetry import Snapshot, TorqueState
 
 
@@ -28,7 +27,7 @@ class DriverOutput:
         self._robot = robot
         self._torques = np.array([[joint.stall_torque for joint in leg.joints] for leg in robot.legs])
         self._loads = FootForceEstimator(robot)
-        self._joints, self._feet = JointLayout(robot), FootLayout(robot)
+        self._joints, self._feet = JointLayout(robot), FootStates(robot)
         self._joint_states = node.create_publisher(JointState, "joint_states", COMMAND)
         self._foot_states = node.create_publisher(MultiDOFJointState, "foot_states", COMMAND) if feet else None
         self._battery = node.create_publisher(BatteryState, "battery_state", COMMAND)
@@ -36,7 +35,6 @@ class DriverOutput:
         self._share = node.create_publisher(Float64, "speed_share", LATCHED)
         self._told: bool | None = None
         self._told_share: float | None = None
-        self._last: tuple[float, Array] | None = None  # [s], [m] feet at the last time
 
     def latched(self, snapshot: Snapshot) -> None:
         """Publishes on a change whether the servos hold, and what share of their speed they should have."""
@@ -62,12 +60,11 @@ class DriverOutput:
         self._joint_states.publish(message)
 
     def _state_of_feet(self, publisher: Any, snapshot: Snapshot, joints: Array, torques: Array, stamp: Any) -> None:
-        feet = forward(self._robot, joints)
-        velocities = self._foot_velocities(feet, snapshot.time)
+        self._feet.update(joints, snapshot.time)
         speeds = np.zeros_like(torques) if snapshot.velocities is None else snapshot.velocities
         forces = self._loads.update(joints, speeds, torques, snapshot.times)
         if forces is not None:
-            publisher.publish(self._feet.message(feet, velocities, forces, stamp))
+            publisher.publish(self._feet.message(forces, stamp))
 
     def feet(self, snapshot: Snapshot) -> str:
         """How well it is known which feet carry, in words."""
@@ -79,14 +76,6 @@ class DriverOutput:
             return "learning: felt after some steps"
         wrong = f"{100.0 * self._loads.error:.0f} % of samples in the air look like contact"
         return f"felt: {wrong}" if self._loads.clear else f"unknown: {wrong}"
-
-    def _foot_velocities(self, feet: Array, time: float) -> Array:
-        """Mean speeds (n, 3) [m/s] in base_link since the last time."""
-        last, self._last = self._last, (time, feet)
-        if last is None or time <= last[0]:
-            return np.zeros_like(feet)
-        velocities: Array = (feet - last[1]) / (time - last[0])
-        return velocities
 
     def battery(self, snapshot: Snapshot, stamp: Any) -> None:
         """Publishes the supply, if it is known."""

@@ -57,7 +57,7 @@ class NewestMessage:
         if self.age > within:
             return None
         data = self._bytes
-        if data is not self._read:
+        if data is not None and data is not self._read:
             self._message, self._read = deserialize_message(data, self._kind), data
         return self._message
 

@@ -29,14 +29,14 @@ def encode(transforms: Iterable[TransformStamped]) -> bytes:
 
 
 class Reader:
-    """Walks over a CDR body; `take(n)` hands out the next n bytes or None at the end of the data."""
+    """Reads a CDR body; `take(n)` returns the next n bytes, or None at the end of the data."""
 
     def __init__(self, take: Callable[[int], bytes | None]) -> None:
         self._take = take
         self.data = bytearray()
 
     def next(self, size: int, alignment: int) -> bytes:
-        """The next `size` bytes after padding to `alignment`; MalformedError at the end of the data."""
+        """The next `size` bytes after padding to `alignment`. Raises MalformedError at the end of the data."""
         padding = -len(self.data) % alignment
         raw = self._take(padding + size)
         if raw is None:
@@ -62,7 +62,7 @@ class Reader:
         return item
 
     def skip_transforms(self) -> None:
-        """Walk over the whole sequence without making objects of it; `data` is what was walked over."""
+        """Reads the whole sequence into `data` without creating objects."""
         for _ in range(self.number()):
             self.next(8, 4)
             for _ in range(2):

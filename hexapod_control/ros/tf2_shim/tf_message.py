@@ -1,9 +1,4 @@
-"""The class `TFMessage` (tf2_msgs/msg/TFMessage), with or without a ROS installation.
-
-A ROS installation brings tf2_msgs, and that one is used. The ROS wheels from PyPI lack it: there the message is
-added without a compiler, with the same name, type hash and bytes on the wire (rmw_fastrtps_cpp, the only
-middleware of these wheels).
-"""
+"""The message class of tf2_msgs/msg/TFMessage for the ROS wheels."""
 
 from __future__ import annotations
 
@@ -12,11 +7,12 @@ from typing import Any, ClassVar
 
 from geometry_msgs.msg import TransformStamped
 
-__all__ = ["TFMessage"]
-
 
 class _Metaclass(type):
-    """Where rclpy looks for the type support of a message class."""
+    """Holds the type support of the message class, where rclpy looks for it.
+
+    `Any`: PyCapsules have no type of their own.
+    """
 
     _CREATE_ROS_MESSAGE: Any = None
     _DESTROY_ROS_MESSAGE: Any = None
@@ -43,7 +39,7 @@ class WheelTFMessage(metaclass=_Metaclass):
 
     @property
     def transforms(self) -> list[TransformStamped]:
-        """The transforms; anything but TransformStamped is refused."""
+        """The transforms; the setter raises TypeError for anything but TransformStamped."""
         return self._transforms
 
     @transforms.setter
@@ -66,9 +62,3 @@ class WheelTFMessage(metaclass=_Metaclass):
 
     def __repr__(self) -> str:
         return f"tf2_msgs.msg.TFMessage(transforms={self.transforms!r})"
-
-
-try:
-    from tf2_msgs.msg import TFMessage
-except ImportError:
-    TFMessage = WheelTFMessage

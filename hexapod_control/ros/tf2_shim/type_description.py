@@ -1,6 +1,7 @@
-"""What tf2_msgs/msg/TFMessage is, as the C structs of rosidl (Jazzy and later): description, hash, members.
+"""Type description, hash and members of tf2_msgs/msg/TFMessage as C structs of rosidl (Jazzy and later).
 
-Everything about the element, geometry_msgs/TransformStamped, is taken from its wheel.
+What concerns the element, geometry_msgs/TransformStamped, comes from its wheel. `Any` stands for ctypes objects, which
+have no useful common type.
 """
 
 from __future__ import annotations
@@ -102,12 +103,12 @@ class Members(ctypes.Structure):
 
 
 ALIVE: list[object] = []
-"""Everything that C points to: never freed, not even while the interpreter ends."""
+"""Objects that C holds pointers to: never freed, not even at interpreter exit."""
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(ALIVE))
 
 
 def keep(thing: Any) -> Any:
-    """The same thing, alive for good."""
+    """Returns the object and keeps it alive for ever."""
     ALIVE.append(thing)
     return thing
 

@@ -1,10 +1,10 @@
-"""The type support of tf2_msgs/msg/TFMessage for Fast DDS, put together with ctypes on the geometry_msgs wheel.
+"""Type support of tf2_msgs/msg/TFMessage for Fast DDS, built with ctypes on the geometry_msgs wheel.
 
 A type support is a C struct of function pointers (rosidl_runtime_c/message_type_support_struct.h and
-rosidl_typesupport_fastrtps_cpp/message_type_support.h of Jazzy); here they lead to functions of this file.
-Nobody but these functions looks into a C message, so it is only a handle, and the message itself stays in
-Python as CDR bytes. No exception of C++ may cross Python: of Fast CDR only `jump` and the position are used,
-which never throw, and no exception of Python may cross C: every callback answers false instead.
+rosidl_typesupport_fastrtps_cpp/message_type_support.h of Jazzy); here they point to functions of this file. Only these
+functions read a C message, so it is just a handle, and the message itself stays in Python as CDR bytes. C++ exceptions
+must not pass through Python: of Fast CDR only `jump` and the position are used, which never throw. Python exceptions
+must not pass through C: every callback returns false instead.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class TypeSupport(ctypes.Structure):
 
 
 def capsule(address: int) -> object:
-    """A PyCapsule without a name, as rclpy expects them on a message's metaclass."""
+    """An unnamed PyCapsule, as rclpy expects them on the metaclass of a message."""
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
     return new(address, None, None)
@@ -69,31 +69,31 @@ class Cdr:
         self._position.restype, self._position.argtypes = ctypes.c_void_p, (ctypes.c_void_p,)
 
     def advance(self, cdr: int, size: int) -> int | None:
-        """Address of the next `size` bytes, stepped over; None if there are fewer."""
+        """Skips `size` bytes and returns their address; None if there are fewer."""
         return self._position(cdr) - size if self._jump(cdr, size) else None
 
 
 def pointer_function(thing: ctypes.Structure) -> int:
-    """The C address of a function that answers with the address of the thing."""
+    """The C address of a function that returns the address of a struct."""
     address = ctypes.addressof(keep(thing))
     return function(ctypes.c_void_p, ctypes.c_void_p)(lambda _: address)
 
 
 class Messages:
-    """The C side of the messages: a handle of 8 bytes each, and what it stands for."""
+    """The messages that C knows: a handle of 8 bytes each, and the CDR bytes it stands for."""
 
     def __init__(self) -> None:
         self._held: dict[int, tuple[object, bytes]] = {}
 
     def create(self) -> int:
-        """A handle that stands for a message without transforms."""
+        """A handle of a message without transforms."""
         buffer = ctypes.create_string_buffer(8)
         address = ctypes.addressof(buffer)
         self._held[address] = (buffer, EMPTY)
         return address
 
     def destroy(self, handle: int) -> None:
-        """Forget the handle."""
+        """Forgets a handle."""
         self._held.pop(handle, None)
 
     def __len__(self) -> int:
@@ -107,7 +107,7 @@ class Messages:
 
 
 def wire_functions(messages: Messages, stream_functions: Cdr) -> Callbacks:
-    """What Fast DDS calls: bytes into the stream, bytes out of it, their number."""
+    """The callbacks of Fast DDS: serialize, deserialize, size."""
 
     @function(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p)
     def serialize(handle: int, stream: int) -> bool:
@@ -145,7 +145,7 @@ def wire_functions(messages: Messages, stream_functions: Cdr) -> Callbacks:
 
 
 def type_support(callbacks: Callbacks) -> TypeSupport:
-    """The struct that rcl and rmw_fastrtps_cpp ask for."""
+    """The struct that rcl and rmw_fastrtps_cpp read."""
     answers = [
         pointer_function(type_description.type_hash()),
         pointer_function(type_description.description()),
@@ -177,7 +177,7 @@ def capsules(create: Callable[[list[TransformStamped]], object]) -> dict[str, ob
 
     @function(ctypes.py_object, ctypes.c_void_p)
     def to_python(handle: int) -> object:
-        # cannot fail: deserialize has walked over these bytes
+        # cannot fail: deserialize has checked these bytes
         return create(cdr.decode(messages[handle]))
 
     support = keep(type_support(wire_functions(messages, keep(Cdr()))))

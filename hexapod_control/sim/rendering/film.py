@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.sim.rendering.offscreen_camera import FOOT_DOWN, FOOT_UP, NoGraphics, OffscreenCamera
 from hexapod_control.sim.simulation import LOADED, Simulation
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Film", "NoGraphics"]
 
@@ -103,7 +100,7 @@ class Film:
         self._count += 1
         return self._is_sheet and (self._count - 1) % self._stride != 0
 
-    def _target(self) -> NDArray[np.float64]:
+    def _target(self) -> Array:
         x, y, z = self._simulation.data.qpos[:3]
         return np.array([x, y, 0.45 * z])
 

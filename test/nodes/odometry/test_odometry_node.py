@@ -17,8 +17,8 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.nodes.odometry.odometry import FLOOR, OdometryNode
 from hexapod_control.ros import messages
+from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.parameters import ParameterError
-from hexapod_control.ros.tf2_shim.tf_message import TFMessage
 
 MANY = QoSProfile(depth=50)
 ROLLING = 0.02  # of the way: what the plan neglects of rolling balls, and odometry does not
