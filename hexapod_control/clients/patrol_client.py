@@ -19,8 +19,8 @@ from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.steering.command_priorities import SOURCES
 from hexapod_control.core.steering.obstacle_avoidance import moved, points
 from hexapod_control.ros import messages
-from hexapod_control.ros.qos import LATCHED, LATCHED_TREE, SENSOR
 from hexapod_control.ros.message_types import TFMessage
+from hexapod_control.ros.qos import LATCHED, LATCHED_TREE, SENSOR
 
 FRESH = 0.6  # [s] of the odometry's time that a scan is good for
 SILENT = 1.0  # [s] without odometry after which the robot is stopped

@@ -26,8 +26,8 @@ from hexapod_control.core.planner.tick_plan import TickPlan
 from hexapod_control.nodes.gait_planner.gait_planner import GaitPlanner
 from hexapod_control.ros import messages, node_process
 from hexapod_control.ros.executor import Spinner
-from hexapod_control.ros.qos import COMMAND
 from hexapod_control.ros.message_types import TFMessage
+from hexapod_control.ros.qos import COMMAND
 
 RATE = 50.0  # [Hz]
 NUMBERS = [0.01 * k for k in range(3 * len(STANDARD))]
