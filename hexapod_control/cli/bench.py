@@ -9,7 +9,7 @@ import platform
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from importlib import import_module
 from types import FrameType
 
 import numpy as np
@@ -19,14 +19,13 @@ from hexapod_control.cli.errors import InputError
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.evaluation.performance.page.chromium import MissingBrowserError
 from hexapod_control.evaluation.performance.planner import planner_tick
-from hexapod_control.evaluation.performance.planner.c_reference import NoCompilerError
+from hexapod_control.evaluation.performance.planner.c_kinematics import NoCompilerError
 
 SECTIONS = ("tick", "graph", "robots", "bus", "web", "physics")
 NEEDS = {
     "rclpy": "rclpy is missing: source a ROS 2 installation, or pip install 'hexapod_control[ros]'",
     "mujoco": "mujoco is missing: pip install 'hexapod_control[sim]'",
 }
-ProgressReport = Callable[[str], None]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +73,9 @@ def section(name: str, robot_file: RobotFile, robot: str) -> dict[str, object]:
 
 
 def _measured(name: str, robot_file: RobotFile, robot: str) -> dict[str, object]:
-    """What needs a library that may be missing is imported here."""
+    """Imports what a section needs only here: its libraries may be missing."""
+    if name in ("graph", "robots", "web"):
+        import_module("rclpy")  # before packages of messages, so that this is the one reported as missing
     if name == "tick":
         return planner_tick.measure(robot_file.robot, _tell)
     if name == "graph":
@@ -90,8 +91,6 @@ def _measured(name: str, robot_file: RobotFile, robot: str) -> dict[str, object]
 
         return bus_load.measure(robot_file, robot, _tell)
     if name == "web":
-        import rclpy  # noqa: F401  the page's node needs it, in a process of its own
-
         from hexapod_control.evaluation.performance.page import page_load
 
         return page_load.measure(robot, _tell)

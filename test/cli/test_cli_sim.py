@@ -19,6 +19,7 @@ from hexapod_control.clients.trajectory_log import TrajectoryLog, TrajectorySamp
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.gait.gait_table import gaits
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
+from hexapod_control.core.workspace.capabilities import Capabilities
 
 LIMIT = 90.0  # [s] for anything
 NODES = {"mujoco_sim", "inverse_kinematics", "odometry", "gait_planner", "web"}
@@ -265,7 +266,7 @@ def test_the_drive_asks_for_nothing_that_robot_and_gait_cannot_do(name, gait):
     robot = load(name).robot
     row = gaits(robot.leg_names)[gait]
     script = scripted_drive.script_for(robot, row)
-    capabilities = scripted_drive.Capabilities.of(robot)
+    capabilities = Capabilities.of(robot)
     for segment in script:
         limit = capabilities.envelope.limit(row, robot.walk.height, 1.0, segment.twist)
         assert limit.twist == segment.twist

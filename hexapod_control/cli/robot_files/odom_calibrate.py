@@ -6,6 +6,7 @@ import argparse
 import math
 import os
 import sys
+from pathlib import Path
 
 from hexapod_control.cli.errors import InputError
 from hexapod_control.clients import connection_options
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     return _write(args, path, factors)
 
 
-def _write(args: argparse.Namespace, path: os.PathLike[str], factors: dict[str, float]) -> int:
+def _write(args: argparse.Namespace, path: Path, factors: dict[str, float]) -> int:
     for row in ODOMETRY_SCALE:
         factor = factors.get(row.key, 1.0)
         if not row.lower <= factor <= row.upper:

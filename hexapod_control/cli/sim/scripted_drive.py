@@ -12,7 +12,7 @@ from hexapod_control.clients.trajectory_log import TrajectoryLog
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.se2 import Twist, log, wrap
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.walking.walk_controller import Capabilities
+from hexapod_control.core.workspace.capabilities import Capabilities
 
 SETTLE = 0.9  # [s] at the beginning of a segment that are not measured: the ramp; at least one cycle of the gait
 SHORT, CYCLES = 3.3, 3.2  # [s] and cycles of the gait that a segment takes unless told otherwise

@@ -1,7 +1,7 @@
-"""The cost of the graph: how old joint_targets are when they arrive, and the CPU time, beside bare relays.
+"""Cost of the graph: age of joint_targets on arrival, and CPU time, beside minimal relays.
 
-Both graphs live in namespaces of one private ROS domain on this machine. While one is measured the other is paused,
-and they take turns, so that whatever else the machine does meets both.
+Both graphs run in namespaces of one private ROS domain on this machine. While one is measured the other is paused, and
+they take turns, so that other load on the machine affects both.
 """
 
 from __future__ import annotations
@@ -13,16 +13,20 @@ from contextlib import contextmanager
 from statistics import median, quantiles
 
 import numpy as np
+from std_srvs.srv import Trigger
 
 from hexapod_control.bringup import node_graph
+from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.stance_regions import StanceRegionTable
+from hexapod_control.evaluation.performance.graph.process_group import group, relay
+from hexapod_control.evaluation.performance.graph.topic_receiver import FORWARD, TopicReceiver
 
 TURNS = 5  # of each graph, taken alternately
-LATENCY_WINDOW, CPU_WINDOW = 3.0, 4.0  # [s] measured in one turn
-SETTLE = 1.0  # [s] before it
-READY = 40.0  # [s] for all processes to start and the robot to walk
+LATENCY_WINDOW_S, CPU_WINDOW_S = 3.0, 4.0  # measured in one turn
+SETTLE_S = 1.0  # before each measurement
+READY_S = 40.0  # for all processes to start and the robot to walk
 REAL, BARE = "/bench_real", "/bench_bare"
 COUNTERPARTS = {
     "gait_planner": "source",
@@ -30,17 +34,17 @@ COUNTERPARTS = {
     "mujoco_sim": "hardware",
     "odometry": "reckoning",
 }
-TRANSPORT = "UDPv4"  # processes that are killed leave no shared memory behind
+TRANSPORT = "UDPv4"  # killed processes leave no shared memory behind
 ProgressReport = Callable[[str], None]
 
 
 class NotReadyError(RuntimeError):
-    """A graph that does not come to walk."""
+    """The robot of a graph does not start to walk."""
 
 
 @contextmanager
 def private_domain() -> Iterator[None]:
-    """A ROS domain of our own, restricted to this machine."""
+    """A ROS domain that nothing else uses, restricted to this machine."""
     domain = random.SystemRandom().randrange(1, 100)
     ours = {
         "ROS_DOMAIN_ID": str(domain),
@@ -66,11 +70,8 @@ def measure(robot: Robot, name: str, progress: ProgressReport, turns: int = TURN
 
 
 def _latency(robot: Robot, name: str, progress: ProgressReport, turns: int) -> dict[str, object]:
-    """From the beginning of the planner's tick to the receiver of joint_targets."""
-    from hexapod_control.evaluation.performance.graph.process_group import group, relay
-    from hexapod_control.evaluation.performance.graph.topic_receiver import FORWARD, TopicReceiver
-
-    text = _path(name)
+    """Latency from the start of the planner's tick to the receiver of joint_targets."""
+    text = _absolute(name)
     real = (
         relay("timed_planner", REAL, robot=text, enable_stamped_cmd_vel=False),
         node_graph.NodeSpec("inverse_kinematics", parameters={"robot": text}, namespace=REAL),
@@ -80,31 +81,31 @@ def _latency(robot: Robot, name: str, progress: ProgressReport, turns: int) -> d
     with (
         group(real, progress) as ours,
         group(bare, progress) as relays,
-        TopicReceiver(robot, _standing(robot)) as receiver,
+        TopicReceiver(robot, standing_joints(robot)) as receiver,
     ):
         sides = {space: receiver.side(space, echo=True) for space in (REAL, BARE)}
         groups = {REAL: ours, BARE: relays}
         sides[REAL].twist = FORWARD
         progress("graph: waiting for the robot to walk")
-        if not receiver.spin(READY, sides[REAL], lambda: sides[REAL].state == "walking"):
+        if not receiver.spin(READY_S, sides[REAL], lambda: sides[REAL].state == "walking"):
             raise NotReadyError(f"the robot does not walk (gait_state: {sides[REAL].state or 'none'})")
-        if not receiver.spin(READY, sides[BARE], lambda: sides[BARE].heard > 0):
-            raise NotReadyError("the bare relays do not talk")
+        if not receiver.spin(READY_S, sides[BARE], lambda: sides[BARE].received > 0):
+            raise NotReadyError("the minimal relays do not publish")
         for turn in range(turns):
             progress(f"graph: latency {turn + 1}/{turns}")
             for space in (REAL, BARE):
                 groups[BARE if space == REAL else REAL].pause()
-                groups[space].go_on()
+                groups[space].resume()
                 side = sides[space]
-                receiver.spin(SETTLE, side)
+                receiver.spin(SETTLE_S, side)
                 side.ages = ages[space]
-                receiver.spin(LATENCY_WINDOW, side)
+                receiver.spin(LATENCY_WINDOW_S, side)
                 side.ages = None
     return _ages(ages[REAL], ages[BARE], sides[REAL].planning)
 
 
 def _ages(real: list[float], bare: list[float], planning: list[float]) -> dict[str, object]:
-    """`ratio` counts from the beginning of the tick, `ratio_from_row` from when the row is planned."""
+    """`ratio` counts from the start of the tick, `ratio_from_row` from the end of planning."""
     ours, floor, plan = (1e6 * median(values) for values in (real, bare, planning))
     return {
         "planning_us": round(plan, 1),
@@ -120,12 +121,7 @@ def _ages(real: list[float], bare: list[float], planning: list[float]) -> dict[s
 
 
 def _cpu(robot: Robot, name: str, progress: ProgressReport, turns: int) -> dict[str, object]:
-    """CPU time of the whole graph of the simulation while the robot walks, 50 Hz, without an operator's tools."""
-    from std_srvs.srv import Trigger
-
-    from hexapod_control.evaluation.performance.graph.process_group import group, relay
-    from hexapod_control.evaluation.performance.graph.topic_receiver import FORWARD, TopicReceiver
-
+    """CPU time of the simulation graph while the robot walks, 50 Hz, without operator tools."""
     given = {"robot": name, "namespace": REAL, "enable_stamped_cmd_vel": "false"}
     real = tuple(spec for spec in node_graph.specs("sim", given) if spec.executable in COUNTERPARTS)
     bare = tuple(relay(role, BARE) for role in COUNTERPARTS.values())
@@ -133,33 +129,33 @@ def _cpu(robot: Robot, name: str, progress: ProgressReport, turns: int) -> dict[
     with (
         group(real, progress) as ours,
         group(bare, progress) as relays,
-        TopicReceiver(robot, _standing(robot)) as receiver,
+        TopicReceiver(robot, standing_joints(robot)) as receiver,
     ):
         sides = {space: receiver.side(space, echo=False) for space in (REAL, BARE)}
         groups = {REAL: ours, BARE: relays}
         progress("graph: waiting for the simulated robot to walk")
         side = sides[REAL]
-        receiver.spin(READY, side, lambda: side.state == "sitting")
-        receiver.call(Trigger, f"{REAL}/stand", READY)
-        receiver.spin(READY, side, lambda: side.state == "standing")
+        receiver.spin(READY_S, side, lambda: side.state == "sitting")
+        receiver.call(Trigger, f"{REAL}/stand", READY_S)
+        receiver.spin(READY_S, side, lambda: side.state == "standing")
         side.twist = FORWARD
-        if not receiver.spin(READY, side, lambda: side.state == "walking"):
+        if not receiver.spin(READY_S, side, lambda: side.state == "walking"):
             raise NotReadyError(f"the simulated robot does not walk (gait_state: {side.state or 'none'})")
         for turn in range(turns):
             progress(f"graph: CPU {turn + 1}/{turns}")
             for space in (REAL, BARE):
                 groups[BARE if space == REAL else REAL].pause()
-                groups[space].go_on()
-                receiver.spin(SETTLE, sides[space])
+                groups[space].resume()
+                receiver.spin(SETTLE_S, sides[space])
                 before = groups[space].cpu()
-                receiver.spin(CPU_WINDOW, sides[space])
+                receiver.spin(CPU_WINDOW_S, sides[space])
                 for role, seconds in groups[space].cpu().items():
-                    used[role].append((seconds - before[role]) / CPU_WINDOW)
+                    used[role].append((seconds - before[role]) / CPU_WINDOW_S)
     return _shares(used)
 
 
 def _shares(used: Mapping[str, list[float]]) -> dict[str, object]:
-    """Percent of one CPU, means of the turns."""
+    """Percent of one CPU, mean over the turns."""
     percent = {role: 100.0 * float(np.mean(values)) for role, values in used.items()}
 
     def beside(real: float, bare: float) -> dict[str, float]:
@@ -172,10 +168,10 @@ def _shares(used: Mapping[str, list[float]]) -> dict[str, object]:
     return found
 
 
-def _path(name: str) -> str:
+def _absolute(name: str) -> str:
     return os.path.abspath(name) if "/" in name or name.endswith((".yaml", ".yml")) else name
 
 
-def _standing(robot: Robot) -> np.ndarray:
-    row = joints_at_offset(robot, StanceRegionTable(robot).at(robot.walk.height).footholds, 0.0)
-    return np.array(row)
+def standing_joints(robot: Robot) -> Array:
+    """Joint angles (n, 3) [rad] of the neutral stance."""
+    return np.array(joints_at_offset(robot, StanceRegionTable(robot).at(robot.walk.height).footholds, 0.0))

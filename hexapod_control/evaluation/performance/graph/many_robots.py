@@ -1,9 +1,8 @@
-"""Several robots on one machine: CPU time and latency of each, while all of them walk over loopback servos.
+"""Several robots on one machine: CPU time and latency of each, while all of them walk with loopback servos.
 
-Every robot is the graph `bringup` in a namespace of its own, one process per node, 50 Hz, without physics and page.
-Latency is the age of joint_targets at the listener, from the stamp of the planner's tick. Processes that share a
-core cost more each, whatever they do: where the most robots leave no core free at 50 Hz, all is measured again at a
-rate at which they may.
+Each robot is the graph `bringup` in its own namespace, one process per node, 50 Hz, without physics and page. Latency
+is the age of joint_targets at the subscriber, from the stamp of the planner's tick. Processes that share a core cost
+more each: if the largest number of robots leaves no core free at 50 Hz, everything is measured again at a lower rate.
 """
 
 from __future__ import annotations
@@ -12,27 +11,36 @@ import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from statistics import median, quantiles
 from typing import Any
 
 from hexapod_control.bringup import node_graph
+from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Robot
-from hexapod_control.evaluation.performance.graph.graph_load import READY, NotReadyError, ProgressReport, private_domain
+from hexapod_control.evaluation.performance.graph.graph_load import (
+    READY_S,
+    NotReadyError,
+    ProgressReport,
+    private_domain,
+    standing_joints,
+)
 from hexapod_control.evaluation.performance.graph.process_group import ProcessGroup, group
+from hexapod_control.evaluation.performance.graph.topic_receiver import FORWARD, ReceiverSide, TopicReceiver
 
 COUNTS = (1, 2, 4)
-RATES = (50.0, 10.0)  # [Hz] of planner and servos
+RATES_HZ = (50.0, 10.0)  # of planner and servos
 RATED = ("gait_planner", "servo_driver")
-WINDOW, SETTLE = 8.0, 1.5  # [s]
-FREE = 0.8  # of the machine's CPUs in use at most, to say that cores were free
+WINDOW_S, SETTLE_S = 8.0, 1.5
+MAX_BUSY_SHARE = 0.8  # of the CPUs in use, below which cores count as free
 
 
 def measure(robot: Robot, name: str, progress: ProgressReport, counts: Sequence[int] = COUNTS) -> dict[str, object]:
-    """`robots`: one row per count, and how much dearer a robot is among many. Raises NotReadyError, NodeDied."""
+    """`robots`: one row per count, and the growth of the cost per robot. Raises NotReadyError, NodeDied."""
     rows: list[dict[str, Any]] = []
     growth: list[dict[str, Any]] = []
     with private_domain():
-        for rate in RATES:
+        for rate in RATES_HZ:
             series = _series(robot, name, counts, rate, progress)
             free = all(row["cores_free"] for row in series)
             rows, growth = [*rows, *series], [*growth, {**_growth(series), "cores_free": free}]
@@ -45,7 +53,7 @@ def measure(robot: Robot, name: str, progress: ProgressReport, counts: Sequence[
 
 
 def _growth(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """From the first row to the last; CPU time per row of joints, which a busy machine makes fewer of."""
+    """Growth from the first row to the last; CPU time per joint target, as a busy machine computes fewer of them."""
     if len(rows) < 2:
         return {}
     first, last = rows[0], rows[-1]
@@ -60,13 +68,12 @@ def _growth(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def _series(
     robot: Robot, name: str, counts: Sequence[int], rate: float, progress: ProgressReport
 ) -> list[dict[str, Any]]:
-    """The figures of so many robots that walk at the same time: more and more of them."""
-    from hexapod_control.evaluation.performance.graph.graph_load import _standing
-    from hexapod_control.evaluation.performance.graph.topic_receiver import FORWARD, TopicReceiver
-
-    rows, groups, sides = [], [], []
+    """The figures of each number of robots that walk at the same time, in increasing order."""
+    rows: list[dict[str, Any]] = []
+    groups: list[ProcessGroup] = []
+    sides: list[ReceiverSide] = []
     with ExitStack() as stack:
-        receiver = stack.enter_context(TopicReceiver(robot, _standing(robot)))
+        receiver = stack.enter_context(TopicReceiver(robot, standing_joints(robot)))
         for count in counts:
             progress(f"robots: {count} at {rate:g} Hz, waiting for all to walk")
             for k in range(len(groups), count):
@@ -74,34 +81,34 @@ def _series(
                 groups.append(stack.enter_context(group(_specs(name, space, rate), progress)))
                 sides.append(receiver.side(space, echo=False))
             _walk(receiver, sides, FORWARD)
-            _spin(receiver, sides, SETTLE)
+            _spin(receiver, sides, SETTLE_S)
             progress(f"robots: {count}, measuring")
             rows.append({"robots": count, "rate_hz": rate, **_measured(receiver, sides, groups)})
     return rows
 
 
-def _measured(receiver: Any, sides: Sequence[Any], groups: Sequence[ProcessGroup]) -> dict[str, Any]:
+def _measured(receiver: TopicReceiver, sides: Sequence[ReceiverSide], groups: Sequence[ProcessGroup]) -> dict[str, Any]:
     """The figures of robots that walk."""
     for side in sides:
         side.ages = []
     before, busy = _cpu(groups), _busy()
-    _spin(receiver, sides, WINDOW)
-    each = [100.0 * (a - b) / WINDOW for a, b in zip(_cpu(groups), before, strict=True)]
-    share = (_busy() - busy) / (WINDOW * len(os.sched_getaffinity(0)))
+    _spin(receiver, sides, WINDOW_S)
+    each = [100.0 * (a - b) / WINDOW_S for a, b in zip(_cpu(groups), before, strict=True)]
+    share = (_busy() - busy) / (WINDOW_S * len(os.sched_getaffinity(0)))
     ages = [1e6 * age for side in sides for age in side.ages or ()]
     return _figures(len(sides), each, ages, share)
 
 
 def _figures(count: int, each: list[float], ages: list[float], share: float) -> dict[str, Any]:
-    """`share` is that of all CPUs in use, by whomever."""
+    """`share` of all CPUs in use, by any process."""
     return {
         "cpu_percent_each": round(sum(each) / count, 2),
-        "cpu_us_per_row": round(1e4 * WINDOW * sum(each) / len(ages), 1),
+        "cpu_us_per_row": round(1e4 * WINDOW_S * sum(each) / len(ages), 1),
         "latency_us": round(median(ages), 1),
         "latency_p95_us": round(quantiles(ages, n=20)[-1], 1),
-        "rows_per_second_each": round(len(ages) / count / WINDOW, 1),
+        "rows_per_second_each": round(len(ages) / count / WINDOW_S, 1),
         "machine_busy": round(share, 2),
-        "cores_free": share <= FREE,
+        "cores_free": share <= MAX_BUSY_SHARE,
     }
 
 
@@ -113,18 +120,22 @@ def _specs(name: str, space: str, rate: float) -> tuple[node_graph.NodeSpec, ...
     )
 
 
-def _walk(receiver: Any, sides: Sequence[Any], twist: Any) -> None:
-    """Waits until those that do not walk yet stand, then until they walk."""
+def _walk(receiver: TopicReceiver, sides: Sequence[ReceiverSide], twist: Twist) -> None:
+    """Waits until the robots that do not walk yet stand, then until they walk."""
     new = [side for side in sides if side.state != "walking"]
     for state, command in (("standing", None), ("walking", twist)):
         for side in new:
             side.twist = command or side.twist
         for side in new:
-            if not receiver.spin(READY, side, lambda side=side, state=state: side.state == state, also=sides):
-                raise NotReadyError(f"a robot is not {state} after {READY:g} s (gait_state: {side.state or 'none'})")
+            if not receiver.spin(READY_S, side, partial(_is, side, state), also=sides):
+                raise NotReadyError(f"a robot is not {state} after {READY_S:g} s (gait_state: {side.state or 'none'})")
 
 
-def _spin(receiver: Any, sides: Sequence[Any], seconds: float) -> None:
+def _is(side: ReceiverSide, state: str) -> bool:
+    return side.state == state
+
+
+def _spin(receiver: TopicReceiver, sides: Sequence[ReceiverSide], seconds: float) -> None:
     receiver.spin(seconds, sides[0], also=sides)
 
 
@@ -133,7 +144,7 @@ def _cpu(groups: Sequence[ProcessGroup]) -> list[float]:
 
 
 def _busy() -> float:
-    """CPU time [s] of the whole machine since it was started, all but idling."""
+    """CPU time [s] of the whole machine since boot, without idle time."""
     with open("/proc/stat", encoding="ascii") as file:
         fields = [int(text) for text in file.readline().split()[1:9]]
     return float(sum(fields) - fields[3] - fields[4]) / float(os.sysconf("SC_CLK_TCK"))

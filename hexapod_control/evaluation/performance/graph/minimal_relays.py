@@ -18,6 +18,7 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
+from rclpy.utilities import try_shutdown
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64
 
@@ -29,12 +30,12 @@ from hexapod_control.ros.executor import Spinner
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import COMMAND
 
-RATE = 50.0  # [Hz]
+RATE_HZ = 50.0
 NUMBERS = [0.01 * k for k in range(3 * len(STANDARD))]
 
 
 class TimedPlanner(GaitPlanner):
-    """gait_planner; its rows are stamped with the beginning of their tick."""
+    """gait_planner whose foot targets are stamped with the start of their tick."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -44,7 +45,7 @@ class TimedPlanner(GaitPlanner):
         self._planning = self.create_publisher(Float64, "planning_time", COMMAND)
 
     def tick(self) -> None:
-        """One row."""
+        """One tick."""
         self._began = self.get_clock().now().nanoseconds
         super().tick()
 
@@ -55,24 +56,24 @@ class TimedPlanner(GaitPlanner):
 
 
 class RelayNode(Node):
-    """What all bare nodes have."""
+    """Common parts of all relays."""
 
     def every(self, period: float, work: Any) -> None:
-        """Calls `work` with a period [s] of the steady clock."""
+        """Calls `work` periodically [s] on the steady clock."""
         self.create_timer(period, work, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def now(self) -> Any:
-        """The stamp of now."""
+        """The current time as a stamp."""
         return self.get_clock().now().to_msg()
 
     def ignore(self, kind: Any, *topics: str) -> None:
-        """Listens to topics."""
+        """Subscribes to topics without using their messages."""
         for topic in topics:
             self.create_subscription(kind, topic, lambda message: None, COMMAND)
 
 
 def feet_message() -> Any:
-    """A row of feet."""
+    """Foot targets of the standard robot."""
     count = len(STANDARD)
     return MultiDOFJointState(
         joint_names=[foot_name(leg) for leg in STANDARD],
@@ -83,7 +84,7 @@ def feet_message() -> Any:
 
 
 def fill(message: Any, numbers: list[float]) -> None:
-    """Writes numbers into all fields of a row of feet that are used."""
+    """Writes numbers into all used fields of foot targets."""
     for k, (transform, twist, wrench) in enumerate(zip(message.transforms, message.twist, message.wrench, strict=True)):
         place, speed = transform.translation, twist.linear
         place.x, place.y, place.z = numbers[3 * k : 3 * k + 3]
@@ -92,7 +93,7 @@ def fill(message: Any, numbers: list[float]) -> None:
 
 
 class SourceRelay(RelayNode):
-    """In the place of gait_planner."""
+    """Replaces gait_planner."""
 
     def __init__(self) -> None:
         super().__init__("source")
@@ -101,7 +102,7 @@ class SourceRelay(RelayNode):
         self._margin = self.create_publisher(Float64, "stability_margin", COMMAND)
         self.ignore(JointState, "joint_states")
         self.ignore(Twist, "cmd_vel")
-        self.every(1.0 / RATE, self._tick)
+        self.every(1.0 / RATE_HZ, self._tick)
 
     def _tick(self) -> None:
         self._message.header.stamp = self.now()
@@ -111,7 +112,7 @@ class SourceRelay(RelayNode):
 
 
 class ConverterRelay(RelayNode):
-    """In the place of inverse_kinematics."""
+    """Replaces inverse_kinematics."""
 
     def __init__(self) -> None:
         super().__init__("converter")
@@ -130,7 +131,7 @@ class ConverterRelay(RelayNode):
 
 
 class HardwareRelay(RelayNode):
-    """In the place of mujoco_sim."""
+    """Replaces mujoco_sim."""
 
     def __init__(self) -> None:
         super().__init__("hardware")
@@ -142,7 +143,7 @@ class HardwareRelay(RelayNode):
         self._imu = self.create_publisher(Imu, "imu/data", COMMAND)
         self._truth = self.create_publisher(Odometry, "simulator/floating_base_state", 10)
         self.ignore(JointState, "joint_targets")
-        self.every(0.5 / RATE, self._tick)
+        self.every(0.5 / RATE_HZ, self._tick)
 
     def _tick(self) -> None:
         self._ticks += 1
@@ -163,7 +164,7 @@ class HardwareRelay(RelayNode):
 
 
 class OdometryRelay(RelayNode):
-    """In the place of odometry."""
+    """Replaces odometry."""
 
     def __init__(self) -> None:
         super().__init__("reckoning")
@@ -184,7 +185,7 @@ ROLES = {"source": SourceRelay, "converter": ConverterRelay, "hardware": Hardwar
 
 
 def main() -> int:
-    """Runs the role that the first argument names."""
+    """Runs the role given as first argument."""
     role = sys.argv.pop(1)
     if role == "timed_planner":
         return node_process.run(TimedPlanner)
@@ -197,7 +198,7 @@ def main() -> int:
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     finally:
-        rclpy.try_shutdown()
+        try_shutdown()
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Two graphs side by side, of which only one runs at a time: processes that are paused and measured."""
+"""The processes of a graph, which can be paused, and whose CPU time is measured."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import Supervisor
 
-TICKS = os.sysconf("SC_CLK_TCK")  # [1/s] in which the kernel counts
+KERNEL_TICKS_HZ = os.sysconf("SC_CLK_TCK")  # unit of /proc
 
 
 def cpu_seconds(pid: int) -> float:
-    """Time [s] a process has used, user and system."""
+    """CPU time [s] of a process, user and system."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
+    return (int(fields[11]) + int(fields[12])) / KERNEL_TICKS_HZ
 
 
 class ProcessGroup:
@@ -28,11 +28,11 @@ class ProcessGroup:
         self._supervisor = supervisor
 
     def pause(self) -> None:
-        """Stops all of them where they are."""
+        """Pauses all of them."""
         self._signal(signal.SIGSTOP)
 
-    def go_on(self) -> None:
-        """Lets them go on."""
+    def resume(self) -> None:
+        """Resumes all of them."""
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: int) -> None:
@@ -45,7 +45,7 @@ class ProcessGroup:
         self._supervisor.check()
 
     def cpu(self) -> Mapping[str, float]:
-        """Time [s] used so far, by executable."""
+        """CPU time [s] so far by executable."""
         return {name: cpu_seconds(pid) for name, pid in self._supervisor.pids.items()}
 
 
@@ -66,13 +66,13 @@ def _command(spec: node_graph.NodeSpec) -> list[str]:
 
 
 def relay(role: str, namespace: str, **parameters: node_graph.ParameterValue) -> node_graph.NodeSpec:
-    """A process of evaluation/performance/graph/minimal_relays.py."""
+    """A process of minimal_relays with this role."""
     return node_graph.NodeSpec(role, package="", namespace=namespace, parameters=parameters)
 
 
 @contextmanager
 def group(specs: Sequence[node_graph.NodeSpec], progress: Callable[[str], None]) -> Iterator[ProcessGroup]:
-    """Runs the processes of a graph; they are let go on before they are stopped."""
+    """Runs the processes of a graph; they are resumed before they are stopped."""
     with Supervisor(specs, progress, _command) as supervisor:
         found = ProcessGroup(supervisor)
         try:

@@ -1,4 +1,4 @@
-"""The end of both graphs: takes joint_targets, measures how old they are, and stands in for driver and operator."""
+"""The receiving end of the graphs: measures the age of joint_targets, in place of driver and operator."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.client_node import ClientNode
 from hexapod_control.ros.qos import COMMAND, LATCHED
 
-PERIOD = 0.1  # [s] between commands
+COMMAND_PERIOD_S = 0.1
 
 
 class ReceiverSide:
-    """One namespace: listens to its joint_targets, answers with joint_states, sends its cmd_vel."""
+    """One namespace: receives joint_targets, publishes joint_states in return, sends cmd_vel."""
 
     def __init__(self, node: Any, namespace: str, robot: Robot, start: Array, echo: bool) -> None:
-        """`start` (n, 3) [rad]: the joints at first; without `echo` somebody else publishes joint_states."""
+        """`start` (n, 3) [rad]: the joints at first; without `echo` another node publishes joint_states."""
         self._node = node
         self._layout = messages.JointLayout(robot)
         self._start = start
         self._echo = echo
         self.twist = ZERO
         self.state = ""
-        self.heard = 0
-        self.ages: list[float] | None = None  # [s] of the targets, while somebody wants to know
-        self.planning: list[float] = []  # [s] times it took to plan a row
+        self.received = 0
+        self.ages: list[float] | None = None  # [s] of the targets, while they are measured
+        self.planning: list[float] = []  # [s] planning times
         self._states = node.create_publisher(JointState, f"{namespace}/joint_states", COMMAND) if echo else None
         self._cmd_vel = node.create_publisher(TwistMessage, f"{namespace}/cmd_vel", COMMAND)
         node.create_subscription(JointState, f"{namespace}/joint_targets", self._take, COMMAND)
@@ -42,7 +42,7 @@ class ReceiverSide:
 
     def _take(self, message: Any) -> None:
         age = 1e-9 * (time.time_ns() - messages.nanoseconds(message.header.stamp))
-        self.heard += 1
+        self.received += 1
         if self.ages is not None:
             self.ages.append(age)
         if self._states is not None:
@@ -57,14 +57,14 @@ class ReceiverSide:
         self.state = message.data
 
     def send(self) -> None:
-        """The command, and as long as no targets have come where the joints are."""
+        """Publishes the command and, until targets arrive, the start joints."""
         self._cmd_vel.publish(messages.twist_message(self.twist))
-        if self._states is not None and not self.heard:
+        if self._states is not None and not self.received:
             self._states.publish(self._layout.message(self._start, None, self._node.get_clock().now().to_msg()))
 
 
 class TopicReceiver(ClientNode):
-    """Context manager: one node that is the end of several graphs."""
+    """Context manager: one node that receives from several graphs."""
 
     def __init__(self, robot: Robot, start: Array) -> None:
         self._robot, self._start = robot, start
@@ -73,12 +73,12 @@ class TopicReceiver(ClientNode):
         self._sent = 0.0
 
     def side(self, namespace: str, echo: bool) -> ReceiverSide:
-        """The end of the graph in a namespace."""
+        """The receiving side for the graph in a namespace."""
         self._sides[namespace] = ReceiverSide(self._node, namespace, self._robot, self._start, echo)
         return self._sides[namespace]
 
     def call(self, kind: Any, service: str, seconds: float) -> None:
-        """Calls a service as soon as it is there, at most so much later [s], without waiting for the answer."""
+        """Calls a service once it is available, waiting up to `seconds`, without waiting for the response."""
         client = self._node.create_client(kind, service)
         client.wait_for_service(timeout_sec=seconds)
         client.call_async(kind.Request())
@@ -90,18 +90,18 @@ class TopicReceiver(ClientNode):
         until: Callable[[], bool] = lambda: False,
         also: Sequence[ReceiverSide] = (),
     ) -> bool:
-        """Drives one side, and others, for so long [s], or until something is so. Returns whether it is."""
+        """Drives one side, and others, for a time [s] or until a condition holds. Returns whether it holds."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if until():
                 return True
-            if time.monotonic() - self._sent >= PERIOD:
+            if time.monotonic() - self._sent >= COMMAND_PERIOD_S:
                 self._sent = time.monotonic()
                 for one in also or (side,):
                     one.send()
-            self._executor.spin_once(timeout_sec=PERIOD / 2)
+            self._executor.spin_once(timeout_sec=COMMAND_PERIOD_S / 2)
         return until()
 
 
 FORWARD = Twist(0.08, 0.0, 0.2)
-"""What the robot is told while it is measured."""
+"""Command during the measurement."""

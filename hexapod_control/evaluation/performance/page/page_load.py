@@ -14,22 +14,22 @@ from hexapod_control.evaluation.performance.page import page_metrics as figures
 from hexapod_control.evaluation.performance.page.chromium import program
 from hexapod_control.ros.distribution import stamped_by_default
 
-READY = 40.0  # [s] for all processes to start and the robot to stand
+READY_S = 40.0  # for all processes to start and the robot to stand
 MARK = "the page: "
 
 
 def measure(robot: str, progress: Callable[[str], None]) -> dict[str, object]:
     """`web` of the robot with this name or file. Raises NotReadyError, NodeDied, NoBrowserError."""
-    program()  # what is missing is told before the robot starts
+    program()  # a missing browser is reported before the robot starts
     lines: list[str] = []
     specs = node_graph.specs("sim", {"robot": robot, "web": True, "web_port": 0, "stand_on_start": True})
     with private_domain(), Supervisor(specs, lines.append) as supervisor:
         with SimulationClient(ConnectionOptions("", stamped_by_default())) as watcher:
-            deadline = time.monotonic() + READY
+            deadline = time.monotonic() + READY_S
             while watcher.state != "standing" or not any(MARK in line for line in lines):
                 supervisor.check()
                 if time.monotonic() > deadline:
-                    raise NotReadyError(f"the robot does not stand after {READY:g} s: {'; '.join(lines[-3:])}")
+                    raise NotReadyError(f"the robot does not stand after {READY_S:g} s: {'; '.join(lines[-3:])}")
                 watcher.spin(0.05)
         url = next(line for line in lines if MARK in line).split(MARK)[1]
         return {"web": figures.measure(url, supervisor.pids["web"], progress)}

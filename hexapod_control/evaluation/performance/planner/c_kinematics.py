@@ -1,0 +1,58 @@
+"""Forward and inverse kinematics of all legs in C, compiled when needed: the yardstick for the cost of a tick."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.robot import Leg, Robot
+
+SOURCE = Path(__file__).with_name("leg_kinematics.c")
+FLAGS = ("-O2", "-shared", "-fPIC")
+
+
+class NoCompilerError(RuntimeError):
+    """There is no C compiler; the message says how to install one."""
+
+
+class CKinematics:
+    """The compiled loop for one robot."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Compiles the loop. Raises NoCompilerError, and CalledProcessError with the output of the compiler."""
+        self._library = _compiled()
+        self._legs = np.array([_parameters(leg) for leg in robot.legs])
+
+    def run(self, joints: Array, ticks: int) -> tuple[Array, Array]:
+        """Feet (n, 3) [m] of joints (n, 3) [rad], and the joints back from the feet, `ticks` times in a row."""
+        angles = np.array(joints, dtype=np.float64)
+        feet = np.zeros_like(angles)
+        legs, angles_pointer, feet_pointer = (
+            ctypes.c_void_p(array.ctypes.data) for array in (self._legs, angles, feet)
+        )
+        self._library.kinematics_ticks(legs, len(self._legs), ticks, angles_pointer, feet_pointer)
+        return feet, angles
+
+
+def _compiled() -> ctypes.CDLL:
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        raise NoCompilerError("gcc is missing: apt install gcc libc6-dev")
+    with TemporaryDirectory() as folder:
+        library = Path(folder, "leg_kinematics.so")
+        command = [compiler, *FLAGS, "-o", str(library), str(SOURCE), "-lm"]
+        subprocess.run(command, check=True, capture_output=True, text=True)
+        return ctypes.CDLL(str(library))
+
+
+def _parameters(leg: Leg) -> tuple[float, ...]:
+    """The fields of `struct leg`, in order."""
+    lengths = (leg.coxa.length, leg.femur.length, leg.tibia.length, leg.femur_lateral, leg.femur_vertical)
+    lower, upper = (tuple(getattr(joint, side) for joint in leg.joints) for side in ("lower", "upper"))
+    return (*leg.hip, *leg.turn, *lengths, *lower, *upper)
