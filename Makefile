@@ -7,11 +7,12 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help sim test aside computing waiting starting colcon bench soak style clean
+.PHONY: help sim test timed aside computing waiting starting colcon bench soak style clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
 WORKERS ?= 2
+TIMED_WORKERS ?= 2
 ARGS ?=
 REQUIRE_ALL ?=
 export REQUIRE_ALL
@@ -25,7 +26,6 @@ EXTRAS := $(if $(WITH_ROS),sim,sim$(COMMA)ros)
 SOURCES := $(shell find hexapod_control config launch urdf resource scripts -type f -not -name '*.pyc' 2>/dev/null)
 # Nothing sets this in a venv, and without it no package finds its share folder.
 ENV := PYTHONSAFEPATH=1 AMENT_PREFIX_PATH="$(VENV)$${AMENT_PREFIX_PATH:+:$$AMENT_PREFIX_PATH}" MUJOCO_GL="$${MUJOCO_GL:-egl}" PATH="$(BIN):$$PATH"
-TYPED := $(wildcard $(addprefix hexapod_control/,core robots servos bringup/node_graph.py cli/main.py bringup/process_supervisor.py))
 # What depends on how and where the package is installed; all tests have run on the wheel before.
 INSTALLED := $(patsubst %,test/%.py,package/test_package bringup/test_node_graph \
   $(addprefix config/test_,robot_file urdf nav2_parameters motion_files) \
@@ -44,34 +44,41 @@ bench: $(VENV)/.package
 soak: $(VENV)/.package $(VENV)/.test
 	@$(ENV) HEXAPOD_SOAK=1 pytest -q -n $(WORKERS) -k soak test
 
-# What only computes gives way to what waits for buses and messages; what starts processes has the machine for itself.
+# Tests that wait in real time have priority over what only computes. Names of tests that had to be repeated come last.
 test: $(VENV)/.package $(VENV)/.test
-	@$(MAKE) --no-print-directory -j 2 waiting aside
-	@$(MAKE) --no-print-directory starting
+	@rm -f $(REPETITION); result=0; \
+	$(MAKE) --no-print-directory -j 2 timed aside || result=$$?; \
+	if [ -s $(REPETITION) ]; then echo "Tests that failed and passed when repeated alone:"; cat $(REPETITION); fi; \
+	exit $$result
 
-# Says what it has to say in one piece.
+timed:
+	@$(MAKE) --no-print-directory -j 1 waiting starting
+
+# Prints its output in one piece when it ends.
 aside:
 	@log=$$(mktemp); trap 'cat "$$log"; rm "$$log"' EXIT; \
 	nice -n 19 $(MAKE) --no-print-directory -j 1 style computing colcon >"$$log" 2>&1
 
+REPETITION := .pytest_cache/repetition
 PYTEST = pytest -q --durations=5 -o cache_dir=.pytest_cache/$@ test
-# What this machine can not run, as it goes on after another marker.
+# Markers of the tests that this machine cannot run, as the end of an expression for pytest -m.
 LEFT_OUT = left_out=$$($(BIN)/python scripts/machine.py test); left_out=$${left_out:+ and $$left_out}
 
 computing: $(VENV)/.package $(VENV)/.test
-	@$(LEFT_OUT); export $(ENV); $(PYTEST) -n $(WORKERS) --dist loadfile -m "not waits$$left_out"
+	@$(LEFT_OUT); export $(ENV); $(PYTEST) -n $(WORKERS) --dist worksteal -m "not waits$$left_out"
 
-# A busy machine can be too slow for a test that waits: what failed runs once more, alone.
+# On a loaded machine a test that waits can fail for lack of time: failed tests run once more, alone, and are listed.
 define PATIENTLY
 	@$(LEFT_OUT); export $(ENV); tests=($(PYTEST) --timeout 120 -m "waits and $(1)$$left_out"); \
-	"$${tests[@]}" -n $(WORKERS) --dist loadfile || "$${tests[@]}" --last-failed --last-failed-no-failures none
+	"$${tests[@]}" -n $(2) --dist loadfile || \
+	"$${tests[@]}" --last-failed --last-failed-no-failures none --repetition $(REPETITION)
 endef
 
 waiting: $(VENV)/.package $(VENV)/.test
-	$(call PATIENTLY,not starts)
+	$(call PATIENTLY,not process,$(TIMED_WORKERS))
 
 starting: $(VENV)/.package $(VENV)/.test
-	$(call PATIENTLY,starts)
+	$(call PATIENTLY,process,$(WORKERS))
 
 # In a workspace of its own, installed elsewhere than the venv.
 colcon: $(VENV)/.package $(VENV)/.test
@@ -83,7 +90,9 @@ colcon: $(VENV)/.package $(VENV)/.test
 
 style: $(VENV)/.package $(VENV)/.test
 	@$(BIN)/ruff check .
-	@$(BIN)/mypy $(TYPED)
+	@$(BIN)/ruff format --check .
+	@$(BIN)/lint-imports --no-cache --no-logo
+	@$(BIN)/mypy hexapod_control
 
 clean:
 	rm -rf .venv build install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
