@@ -27,9 +27,7 @@ SOURCES := $(shell find hexapod_control config launch urdf resource scripts -typ
 # Nothing sets this in a venv, and without it no package finds its share folder.
 ENV := PYTHONSAFEPATH=1 AMENT_PREFIX_PATH="$(VENV)$${AMENT_PREFIX_PATH:+:$$AMENT_PREFIX_PATH}" MUJOCO_GL="$${MUJOCO_GL:-egl}" PATH="$(BIN):$$PATH"
 # What depends on how and where the package is installed; all tests have run on the wheel before.
-INSTALLED := $(patsubst %,test/%.py,package/test_package bringup/test_node_graph \
-  $(addprefix config/test_,robot_file urdf nav2_parameters motion_files) \
-  servos/bus/test_ff_frames ros/test_tf2_shim cli/test_main)
+INSTALLED := $(patsubst %,test/%.py,package/test_package bringup/test_node_graph config/robots/test_urdf cli/test_main)
 
 help:
 	@sed -n 's/^# //p' Makefile

@@ -1,6 +1,6 @@
 """The calibration as a user sees it, from a real run: `python docs/figures/terminal.py` draws the pictures anew.
 
-A person calibrates an emulated robot whose servos are mounted as nobody knows (test/calibration_bench.py).
+A person calibrates an emulated robot whose servos are mounted as nobody knows (test/support/real_time/calibration_bench.py).
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def folded(text: str) -> list[str]:
 
 def calibration() -> str:
     """The text of a whole calibration, answers in it."""
-    from support.real_time.calibration_bench import Mounted, Person, narrow_file
+    from support.phantomx import narrow_file
+    from support.real_time.calibration_bench import Mounted, Person
     from test_calibrate import Command
 
     with tempfile.TemporaryDirectory() as folder:

@@ -16,6 +16,7 @@ PACKAGE = ROOT / "hexapod_control"
 MAX_ENTRIES, MAX_TEST_ENTRIES = 12, 16  # in a folder; in test/ itself
 MAX_FILE_LINES, MAX_CLASS_LINES, MAX_FUNCTION_LINES = 300, 250, 40
 MAX_METHODS = 25
+TEST_ONLY = ("support", "data", "package")  # folders of test/ that belong to no folder of the package
 IGNORED_ENTRIES = {"__init__.py", "__pycache__"}
 NAMEDTUPLE_METHODS = {"_replace", "_asdict", "_fields", "_field_defaults", "_make"}  # public, whatever their names
 PUBLIC_IN_STANDARD_LIBRARY = {"os._exit"}
@@ -83,6 +84,14 @@ def test_folders_have_few_entries(root, most):
     bounds = {folder: most if folder == root else MAX_ENTRIES for folder in counts}
     full = [f"{name(folder)}: {count} entries" for folder, count in counts.items() if count > bounds[folder]]
     check(f"folders with more than {MAX_ENTRIES} entries ({most} in {name(root)} itself)", full)
+
+
+def test_the_folders_of_the_tests_are_those_of_the_package():
+    others = {TEST / each for each in TEST_ONLY}
+    strange = [
+        f for f in folders(TEST) if not others & {f, *f.parents} and not (PACKAGE / f.relative_to(TEST)).is_dir()
+    ]
+    check("folders below test/ that the package does not have", map(name, strange))
 
 
 def test_every_folder_of_the_package_says_in_its_init_what_it_is_for():
