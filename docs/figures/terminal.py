@@ -1,6 +1,6 @@
 """The calibration as a user sees it, from a real run: `python docs/figures/terminal.py` draws the pictures anew.
 
-A person calibrates an emulated robot whose servos are mounted as nobody knows (test/support/real_time/calibration_bench.py).
+A person calibrates an emulated robot whose servos are mounted as nobody knows (calibration_bench in test/support).
 """
 
 from __future__ import annotations

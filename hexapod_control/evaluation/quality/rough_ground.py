@@ -105,8 +105,8 @@ def started(robot: Robot, text: str, ground: RoughGround, seed: int = 1) -> Sens
     return run
 
 
-def walk(run: SensingLockstep, speed: float = SPEED) -> RoughWalk:
-    """Walks a robot that stands straight on until the end of the field or of the time, and measures."""
+def walk(run: SensingLockstep, speed: float = SPEED, end: float = END) -> RoughWalk:
+    """Walks a standing robot straight on until x = `end` [m] or the time is over, and measures."""
     simulation, found = run.simulation, RoughWalk()
     settings = simulation.world.settings
     sloped = settings.world == "slope"
@@ -125,7 +125,7 @@ def walk(run: SensingLockstep, speed: float = SPEED) -> RoughWalk:
             found.fell = found.fell or found.tilts[-1] > FALLEN
         if last is not None or here.x > begin:
             last = here
-        if here.x > END or found.fell:
+        if here.x > end or found.fell:
             break
     told = max(1, len(found.tilts)) * CONTROL_PERIOD * speed
     found.ratio, found.executed = way / told, executed / told
