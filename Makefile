@@ -1,13 +1,14 @@
 # make sim [ARGS=...]   the robot in simulation, e.g. ARGS="--demo --record out.gif"
 # make test             style, all tests, and the colcon build; REQUIRE_ALL=1: what the machine lacks is a failure
 #                       (the parts: make style, computing, colcon, waiting, starting)
+# make one ARGS="test/core/gait -k swing"   some of the tests, on the present sources
 # make bench | soak | style | clean
 # Everything is installed into .venv; a sourced ROS 2 is used, else the ROS wheels are installed with it.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help sim test timed aside computing waiting starting colcon bench soak style clean
+.PHONY: help sim one test timed aside computing waiting starting colcon bench soak style clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -41,6 +42,9 @@ bench: $(VENV)/.package
 
 soak: $(VENV)/.package $(VENV)/.test
 	@$(ENV) HEXAPOD_SOAK=1 pytest -q -n $(WORKERS) -k soak test
+
+one: $(VENV)/.package $(VENV)/.test
+	@$(ENV) pytest -q $(ARGS)
 
 # Tests that wait in real time have priority over what only computes. Names of tests that had to be repeated come last.
 test: $(VENV)/.package $(VENV)/.test

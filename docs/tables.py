@@ -1,6 +1,6 @@
-"""The tables of docs/reference.md that the code knows best: `python docs/tables.py` writes them anew.
+"""Generates the tables of docs/reference.md from the code: `python docs/tables.py`.
 
-A table stands between the lines `<!-- NAME -->` and `<!-- end -->`; test/test_docs.py compares them with the code.
+A table stands between the lines `<!-- NAME -->` and `<!-- end -->`; test/package/test_docs.py compares them with the code.
 """
 
 from __future__ import annotations
@@ -33,85 +33,86 @@ from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.servos.settings import servo_section
 
 REFERENCE = Path(__file__).with_name("reference.md")
-VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {  # parameters with which a node has all its topics
+VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {  # parameters with which a node has all of its topics
     "gait_planner": ({"publish_limited_velocity": True, "enable_stamped_cmd_vel": False},),
     "odometry": ({"mode": "legs_imu"}, {"mode": "commanded"}),
     "mujoco_sim": ({"publish_clock": True},),
     "web": ({"port": 0},),
 }
-WITHOUT_DEVICES: Mapping[str, Mapping[str, Any]] = {"gamepad": {"find": tuple}}  # what stands in for hardware
+WITHOUT_DEVICES: Mapping[str, Mapping[str, Any]] = {"gamepad": {"find": tuple}}  # replacements for hardware
 TOPICS: Mapping[str, str] = {  # in the order of the table
     "cmd_vel": "velocity of the body, m/s and rad/s: `linear.x`, `linear.y`, `angular.z`; `TwistStamped` with "
     "`enable_stamped_cmd_vel`",
     "body_pose": "pose of the body relative to the neutral stance, six degrees of freedom",
     "gait": "gait to change to, by name",
     "arc": "steering by distance and curvature: `x` is the travel of the outermost foot per stance, m, `y` the "
-    "curvature, 0 straight on, 1.999 on the spot, + to the right; counts like `cmd_vel`",
-    "motion": "motion to play: a name from `motions`, or the path of a file; empty: the one that plays ends with its "
+    "curvature, 0 straight ahead, 1.999 on the spot, + to the right; treated like `cmd_vel`",
+    "motion": "motion to play: a name from `motions`, or the path of a file; empty: the present motion ends after its "
     "cycle",
-    "foot_command": "single feet by hand, `<leg>_foot`: where the ball's centre is to be, in `base_link`; empty: they "
-    "come down. Refused if the robot would tip",
-    "foot_targets": "in `base_link`, `<leg>_foot`: centre of the foot's ball, its velocity, and as `wrench.force.z` "
+    "foot_command": "goals of single feet, `<leg>_foot`: centre of the foot ball in `base_link`; empty: the feet come "
+    "down. Refused if the robot would tip",
+    "foot_targets": "in `base_link`, `<leg>_foot`: centre of the foot ball, its velocity, and as `wrench.force.z` "
     "its planned load, 0 in swing",
-    "joint_motion": "a row of joints where feet cannot say it: getting up from any pose. Never in the same tick as "
-    "`foot_targets`",
-    "joint_targets": "what the servos are told; stamp of the row it came from. Odometry reads it in `mode` commanded",
-    "joint_states": "where the joints are",
-    "foot_states": "where the feet are, `wrench.force.z` is the contact force",
+    "joint_motion": "targets of all joints, for motions that Cartesian foot targets cannot describe: standing up from "
+    "any pose. Never in the same tick as `foot_targets`",
+    "joint_targets": "targets of the servos, with the stamp of the message they follow from. Odometry subscribes to it "
+    "in `mode` commanded",
+    "joint_states": "measured joint angles",
+    "foot_states": "measured foot positions, `wrench.force.z` is the contact force",
     "imu/data": "in `imu_link`",
-    "scan": "ranges of the simulated lidar, in `lidar_link`, while somebody listens",
+    "scan": "ranges of the simulated lidar, in `lidar_link`, while there is a subscriber",
     "joy": "a gamepad: axes and buttons in the order of `game_controller_node`",
     "odom": "`base_footprint` in `odom`, with covariances",
     "/tf": "`odom` → `base_footprint` → `base_link`",
     "/tf_static": "latched: `base_link` → `lidar_link` of the simulation",
     "gait_state": "latched: unknown, sitting, rising, standing, walking, moving, sinking, fault",
-    "gait_active": "latched: name of the gait in force",
-    "gaits": "latched: names of all gaits, with commas",
-    "motions": "latched: names of the motions that come with the package, with commas",
-    "motion_state": "latched: name, phase and percent of what is going on. Of a motion: `rehearse`, its steps, at last "
-    "`done`, `cancelled`, or `refused` and behind the percent why",
-    "velocity_limits": "latched: greatest speed along each axis now; zero unless the robot is on its feet",
-    "body_pose_achieved": "latched: where the body is, after clamping",
+    "gait_active": "latched: name of the present gait",
+    "gaits": "latched: names of all gaits, separated by commas",
+    "motions": "latched: names of the motions that come with the package, separated by commas",
+    "motion_state": "latched: name, phase and percent of the present motion. Phases of a motion file: `rehearse`, its "
+    "steps, finally `done`, `cancelled`, or `refused` with the reason after the percentage",
+    "velocity_limits": "latched: present maximum speed along each axis; zero unless the robot is on its feet",
+    "body_pose_achieved": "latched: pose of the body after clamping",
     "stability_margin": "distance of the centre of mass from the edge of the support polygon, m",
-    "foot_markers": "feet, support polygon and neutral footholds for RViz, at 10 Hz while somebody looks",
+    "foot_markers": "feet, support polygon and neutral footholds for RViz, at 10 Hz while there is a subscriber",
     "cmd_vel_out": "executed velocity, with `publish_limited_velocity`; of the type of `cmd_vel`",
-    "simulator/floating_base_state": "the truth: `base_link` in `world`",
-    "simulator/collisions": "latched: how often the robot ran into a wall or an obstacle of its world",
-    "driving": "who is at the controls, said by whoever sends `cmd_vel`",
-    "command_source": "latched: whose `cmd_vel` is followed",
+    "simulator/floating_base_state": "ground truth: `base_link` in `world`",
+    "simulator/collisions": "latched: number of collisions with walls and obstacles",
+    "driving": "name of a command source while it is in use, published by every source of `cmd_vel` of this package",
+    "command_source": "latched: name of the source whose `cmd_vel` is followed",
     "armed": "latched: whether the servos have torque",
     "speed_share": "latched: share of its speed that hot servos leave the robot, 0 to 1; scales `velocity_limits`",
     "servo_driver/calibration/prompt": "latched: the open question of the guided calibration, as JSON",
-    "servo_driver/calibration/answer": "what a person answers, as typed in the terminal",
-    "battery_state": "voltage, where the servos tell it",
+    "servo_driver/calibration/answer": "answer to the question, as typed in the terminal",
+    "battery_state": "voltage, if the servos report it",
     "mujoco_sim/push": "a force on the simulated body, N",
-    "/clock": "with `publish_clock`",
-    "/diagnostics": "once a second: state, rates, the last refusals in words",
+    "/clock": "simulated time, with `publish_clock`",
+    "/diagnostics": "once a second: state, rates, the last refusals",
 }
 SERVICES: Mapping[str, str] = {
-    "stand": "stand up, from whatever pose the joints are in; refused while that is unknown",
+    "stand": "stand up, from any pose of the joints; refused while the pose is unknown",
     "sit": "come to rest, feet to neutral, belly down",
     "stop": "body to rest, feet in the air straight down, where they stay until a zero `cmd_vel`",
-    "cancel_motion": "end the motion that plays now: what moves comes to rest, feet in the air go down",
+    "cancel_motion": "end the present motion now: the body comes to rest, feet in the air go down",
     "pack": "play the motion that sits down and folds the legs for transport",
-    "unpack": "play the motion that unfolds them and stands up",
-    "estop": "true cuts the torque and latches; false only lets go of the button",
+    "unpack": "play the motion that unfolds the legs and stands up",
+    "estop": "true cuts the torque and latches; false releases the button without switching the torque on",
     "reset_fault": "clears the latch of `estop`",
-    "arm": "torque on where the joints are; the targets are reached within 1 s",
+    "arm": "torque on at the present joint angles; the targets are reached within 1 s",
     "disarm": "torque off, without a latch",
     "servo_driver/calibration/start": "begin the guided calibration; refused while the servos hold",
-    "servo_driver/calibration/accept": "it is there, or what stands in brackets: Enter in the terminal",
-    "servo_driver/calibration/back": "the question before",
-    "servo_driver/calibration/save": "write the robot file, once all steps are done",
-    "servo_driver/calibration/cancel": "torque off, the file stays as it is",
-    "odometry/reset_odometry": "the origin of `odom` is where the robot is now",
-    "mujoco_sim/set_pause": "true stops the world, false lets it go on",
-    "mujoco_sim/step_simulation": "one period of a paused world",
+    "servo_driver/calibration/accept": "confirm, or take the default answer: Enter in the terminal",
+    "servo_driver/calibration/back": "return to the previous question",
+    "servo_driver/calibration/save": "write the robot file, once all steps are complete",
+    "servo_driver/calibration/cancel": "torque off, the file stays unchanged",
+    "odometry/reset_odometry": "move the origin of `odom` to the robot",
+    "mujoco_sim/set_pause": "true pauses the simulation, false continues it",
+    "mujoco_sim/step_simulation": "one period of a paused simulation",
     "mujoco_sim/reset_world": "the robot sits at the origin again",
 }
 OF_ROS = ("/rosout", "/parameter_events", "/parameter_events_descriptors")  # of every node
 GLOBAL = ("/clock", "/tf", "/tf_static", "/diagnostics")
-MISSING = "not described: docs/tables.py has no words for it"
+MISSING = "not described in docs/tables.py"
 BY_DISTRIBUTION = "false; true from ROS 2 Kilted on"
 
 
@@ -196,14 +197,14 @@ def _in_order(found: Mapping[str, Interface], told: Mapping[str, str]) -> list[t
     return [(name, found[name], told.get(name, MISSING)) for name in (*known, *sorted(found.keys() - told.keys()))]
 
 
-def _who(nodes: Sequence[str]) -> str:
+def _names(nodes: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(nodes)) or "you"
 
 
 def topics() -> str:
     """All topics."""
     rows = [
-        (f"`{name}`", f"`{' or '.join(sorted(item.types))}`", _who(item.sources), _who(item.readers), what)
+        (f"`{name}`", f"`{' or '.join(sorted(item.types))}`", _names(item.sources), _names(item.readers), what)
         for name, item, what in _in_order(interfaces()[0], TOPICS)
     ]
     return table(("topic", "type", "from", "to", "what it is"), rows)
@@ -212,7 +213,7 @@ def topics() -> str:
 def services() -> str:
     """All services."""
     rows = [
-        (f"`{name}`", f"`{' or '.join(sorted(item.types))}`", _who(item.sources), what)
+        (f"`{name}`", f"`{' or '.join(sorted(item.types))}`", _names(item.sources), what)
         for name, item, what in _in_order(interfaces()[1], SERVICES)
     ]
     return table(("service", "type", "node", "what it does"), rows)
@@ -254,7 +255,7 @@ def launch_arguments() -> str:
 def options() -> str:
     """All subcommands of `hexapod` and their options."""
     parts = []
-    for command, what in main.COMMANDS.items():
+    for command, (_, what) in main.COMMANDS.items():
         commands: Any = next(a for a in main.parser(command)._actions if isinstance(a, argparse._SubParsersAction))
         rows = [_option(action) for action in commands.choices[command]._actions if action.dest != "help"]
         parts.append(
@@ -293,8 +294,8 @@ def motion_file() -> str:
 
 
 def states() -> str:
-    """What follows from commands in all states, tried on the planner."""
-    return table(("the robot is", "it is told", "what follows"), transitions(load("phantomx").robot))
+    """States that follow from each request in each state, from trying all of them on the planner."""
+    return table(("state", "request", "states that follow"), transitions(load("phantomx").robot))
 
 
 TABLES: Mapping[str, Callable[[], str]] = {

@@ -1,15 +1,16 @@
-"""The documentation says what the code does: names, types, tables, commands and tests that it mentions exist."""
+"""The documentation agrees with the code: names, types, tables, commands, files and tests that it mentions exist."""
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib.util
+import io
 import re
 import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 from support.paths import ROOT, test_file
@@ -20,8 +21,8 @@ from hexapod_control.clients import keyboard_map as keyboard
 from hexapod_control.config.robots.robot_file import known_robots
 from hexapod_control.core.planner.tick_plan import RobotState
 
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-CURE = "python docs/tables.py writes the tables of docs/reference.md anew"
+PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+CURE = "python docs/tables.py generates the tables of docs/reference.md"
 
 
 def text(name: str) -> str:
@@ -70,7 +71,7 @@ def test_the_tables_of_the_reference_are_those_of_the_code(tables):
 
 def test_the_topics_of_the_readme_are_those_of_the_reference():
     known = {(topic, kind) for topic, kind, *_ in rows(section("docs/reference.md", "## Topics"))}
-    shown = {(topic, kind) for topic, kind, *_ in rows(section("README.md", "## Talk to it"))}
+    shown = {(topic, kind) for topic, kind, *_ in rows(section("README.md", "## Topics and services"))}
     services = {(name, kind) for name, kind, *_ in rows(section("docs/reference.md", "## Services"))}
     assert shown and shown <= known | services
 
@@ -209,23 +210,91 @@ def test_commands_have_options_arguments_and_targets_that_exist(page):
 
 @cache
 def options_of(command: str) -> set[str]:
-    """Options of a subcommand."""
-    parser = main.parser(command)
-    commands: Any = next(action for action in parser._actions if hasattr(action, "choices") and action.choices)
-    return {option for action in commands.choices[command]._actions for option in action.option_strings}
+    """Options that the help text of a subcommand lists."""
+    listed = re.findall(r"^  (?:-\w, )?(--[a-z][a-z-]*)", help_text(command), re.M)
+    return set(listed)
 
 
-def test_the_sentences_quoted_in_the_documentation_are_in_the_code():
-    """Fixed parts of the messages that docs/troubleshooting.md quotes, in code spans with ... for what varies."""
-    folders = ("hexapod_control", "scripts")
-    code = "\n".join(p.read_text(encoding="utf-8") for f in folders for p in sorted((ROOT / f).rglob("*.py")))
-    joined = re.sub(r"\"\s*\n\s*f?\"", "", code)  # a sentence may go on in the next line
-    quoted = [row[0] for row in rows(section("docs/troubleshooting.md", "## What it says"))]
+def help_text(command: str) -> str:
+    with pytest.raises(SystemExit), contextlib.redirect_stdout(io.StringIO()) as out:
+        main.main([command, "--help"])
+    return out.getvalue()
+
+
+@cache
+def messages() -> tuple[str, ...]:
+    """All texts of the package and the scripts, adjacent literals joined, with ... for the values of f-strings."""
+    found = []
+    for folder in ("hexapod_control", "scripts"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.JoinedStr):
+                    found.append("".join(str(p.value) if isinstance(p, ast.Constant) else "..." for p in node.values))
+                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    found.append(node.value)
+    return tuple(found)
+
+
+def test_the_messages_quoted_in_troubleshooting_are_messages_of_the_code():
+    """In code spans; ... stands for what varies."""
+    quoted = [part for row in rows(section("docs/troubleshooting.md", "## Messages")) for part in spans(row[0])]
     assert quoted
-    for cell in quoted:
-        for part in re.findall(r"`([^`]+)`", cell):
-            for words in filter(None, (piece.strip() for piece in part.split("..."))):
-                assert words in joined, f"nothing says: {words}"
+    for message in quoted:
+        assert any(message in text for text in messages()), f"no text of the code contains: {message}"
+
+
+# --- files and pages --------------------------------------------------------------------------------------------------
+
+SOURCE_FILE = re.compile(r"[\w-]+(?:/[\w-]+)*\.(?:py|js|html|css|c|xacro|rst|service|rules)|[\w-]+(?:/[\w-]+)+\.(?:md|yaml)")
+BASES = ("", "hexapod_control", "hexapod_control/core", "test", "docs")
+
+
+def spans(markdown: str) -> list[str]:
+    """Texts in backticks, code blocks left out."""
+    return re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", markdown, flags=re.S | re.M))
+
+
+def files_named(text: str) -> set[str]:
+    return {span for span in spans(text) if SOURCE_FILE.fullmatch(span)}
+
+
+def exists(name: str) -> bool:
+    """Whether a path stands below one of the folders that pages refer to, or a file name occurs in the repository."""
+    if "/" not in name and any(True for base in ("docs", "hexapod_control", "test") for _ in (ROOT / base).rglob(name)):
+        return True
+    return any((ROOT / base / name).exists() for base in BASES) or any((ROOT / "launch").glob(name))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_that_a_page_names_exists(page):
+    missing = sorted(name for name in files_named(page.read_text(encoding="utf-8")) if not exists(name))
+    assert not missing, f"{page.name} names files that do not exist: {', '.join(missing)}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_folder_that_a_page_names_exists(page):
+    named = {span for span in spans(page.read_text(encoding="utf-8")) if re.fullmatch(r"(?:[\w-]+/)+", span)}
+    missing = sorted(name for name in named if not any((ROOT / base / name).is_dir() for base in BASES))
+    assert not missing, f"{page.name} names folders that do not exist: {', '.join(missing)}"
+
+
+@pytest.mark.parametrize("picture", sorted((ROOT / "docs" / "images").rglob("*.svg")), ids=lambda path: path.name)
+def test_every_file_that_a_drawing_names_exists(picture):
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", picture.read_text(encoding="utf-8"))
+    named = {word for text in texts for word in re.findall(r"[\w/]+\.(?:py|js)\b", text)}
+    assert not sorted(name for name in named if not exists(name))
+
+
+def test_every_page_is_listed_in_the_index():
+    index = text("docs/index.md")
+    linked = {(ROOT / "docs" / target).resolve() for target in re.findall(r"\]\(([^)#\s]+)\)", index)}
+    assert {page.resolve() for page in PAGES} - {(ROOT / "docs" / "index.md").resolve()} <= linked
+
+
+def test_the_hooks_before_a_commit_are_the_tools_of_make_style():
+    hooks = set(re.findall(r"entry: \.venv/bin/(\S+)", text(".pre-commit-config.yaml")))
+    style = re.search(r"^style:.*\n((?:\t.*\n)+)", text("Makefile"), re.M)
+    assert style and hooks == set(re.findall(r"\$\(BIN\)/(\S+)", style[1]))
 
 
 def test_nothing_of_a_workplace_is_mentioned():
