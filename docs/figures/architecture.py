@@ -76,7 +76,14 @@ class Drawing:
         return box
 
     def text(
-        self, x: float, y: float, text: str, size: float = 12, bold: bool = False, anchor: str = "middle", ink: str = INK
+        self,
+        x: float,
+        y: float,
+        text: str,
+        size: float = 12,
+        bold: bool = False,
+        anchor: str = "middle",
+        ink: str = INK,
     ) -> None:
         """A line of text."""
         weight = ' font-weight="bold"' if bold else ""
@@ -127,8 +134,12 @@ def data_flow() -> None:
             )
         )
     ]
-    planner = d.box(Box(330, 95, 170, 110, "gait_planner", ("one plan per tick, 50 Hz", "core/planner, core/walking"), "core"))
-    kinematics = d.box(Box(620, 95, 165, 110, "inverse_kinematics", ("feet to joint angles", "core/kinematics"), "core"))
+    planner = d.box(
+        Box(330, 95, 170, 110, "gait_planner", ("one plan per tick, 50 Hz", "core/planner, core/walking"), "core")
+    )
+    kinematics = d.box(
+        Box(620, 95, 165, 110, "inverse_kinematics", ("feet to joint angles", "core/kinematics"), "core")
+    )
     driver = d.box(Box(905, 60, 155, 70, "servo_driver", ("servo bus", "servos/")))
     simulator = d.box(Box(905, 170, 155, 70, "mujoco_sim", ("physics instead", "sim/")))
     servos = d.box(Box(905, 10, 155, 30, "servos", (), "hardware"))
@@ -152,10 +163,24 @@ def data_flow() -> None:
     d.arrow((700, 290), (700, 330))
     d.arrow(odometry.left, out.right)
     d.arrow((603, 130), (603, 355), (620, 355), label="foot_targets", at=(565, 350))
-    d.arrow((390, 205), (390, 285), (95, 285), (95, 264), label="gait_state, velocity_limits, motion_state", at=(240, 302))
+    d.arrow(
+        (390, 205), (390, 285), (95, 285), (95, 264), label="gait_state, velocity_limits, motion_state", at=(240, 302)
+    )
     d.text(240, 317, "to all sources", size=11.5, ink=PALE)
-    d.text(20, 440, "Blue and green boxes are processes; green ones mostly call core/. Names on arrows are topics and services.", anchor="start", ink=PALE)
-    d.text(20, 458, "servo_driver and mujoco_sim offer the same topics and services and never run together.", anchor="start", ink=PALE)
+    d.text(
+        20,
+        440,
+        "Blue and green boxes are processes; green ones mostly call core/. Names on arrows are topics and services.",
+        anchor="start",
+        ink=PALE,
+    )
+    d.text(
+        20,
+        458,
+        "servo_driver and mujoco_sim offer the same topics and services and never run together.",
+        anchor="start",
+        ink=PALE,
+    )
     d.save("data-flow")
 
 
@@ -248,7 +273,13 @@ def planner_states() -> None:
     d.arrow((310, 274), (310, 385), (520, 385), label="move_feet, move_joints", at=(415, 402))
     d.text(30, 300, "torque off (armed = false):", anchor="start", ink=PALE)
     d.text(30, 316, "every state to Unknown", anchor="start", ink=PALE)
-    d.text(30, 440, "stop freezes a Transition until stand or sit, ends a WholeBodyMove where it is, and halts the walk of OnFeet.", anchor="start", ink=PALE)
+    d.text(
+        30,
+        440,
+        "stop freezes a Transition until stand or sit, ends a WholeBodyMove where it is, and halts the walk of OnFeet.",
+        anchor="start",
+        ink=PALE,
+    )
     d.save("planner-states")
 
 

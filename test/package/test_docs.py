@@ -237,52 +237,11 @@ def messages() -> tuple[str, ...]:
 
 def test_the_messages_quoted_in_troubleshooting_are_messages_of_the_code():
     """In code spans; ... stands for what varies."""
-    quoted = [part for row in rows(section("docs/troubleshooting.md", "## Messages")) for part in spans(row[0])]
+    table = rows(section("docs/troubleshooting.md", "## Messages"))
+    quoted = [part for row in table for part in re.findall(r"`([^`]+)`", row[0])]
     assert quoted
     for message in quoted:
         assert any(message in text for text in messages()), f"no text of the code contains: {message}"
-
-
-# --- files and pages --------------------------------------------------------------------------------------------------
-
-SOURCE_FILE = re.compile(r"[\w-]+(?:/[\w-]+)*\.(?:py|js|html|css|c|xacro|rst|service|rules)|[\w-]+(?:/[\w-]+)+\.(?:md|yaml)")
-BASES = ("", "hexapod_control", "hexapod_control/core", "test", "docs")
-
-
-def spans(markdown: str) -> list[str]:
-    """Texts in backticks, code blocks left out."""
-    return re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", markdown, flags=re.S | re.M))
-
-
-def files_named(text: str) -> set[str]:
-    return {span for span in spans(text) if SOURCE_FILE.fullmatch(span)}
-
-
-def exists(name: str) -> bool:
-    """Whether a path stands below one of the folders that pages refer to, or a file name occurs in the repository."""
-    if "/" not in name and any(True for base in ("docs", "hexapod_control", "test") for _ in (ROOT / base).rglob(name)):
-        return True
-    return any((ROOT / base / name).exists() for base in BASES) or any((ROOT / "launch").glob(name))
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_file_that_a_page_names_exists(page):
-    missing = sorted(name for name in files_named(page.read_text(encoding="utf-8")) if not exists(name))
-    assert not missing, f"{page.name} names files that do not exist: {', '.join(missing)}"
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_folder_that_a_page_names_exists(page):
-    named = {span for span in spans(page.read_text(encoding="utf-8")) if re.fullmatch(r"(?:[\w-]+/)+", span)}
-    missing = sorted(name for name in named if not any((ROOT / base / name).is_dir() for base in BASES))
-    assert not missing, f"{page.name} names folders that do not exist: {', '.join(missing)}"
-
-
-@pytest.mark.parametrize("picture", sorted((ROOT / "docs" / "images").rglob("*.svg")), ids=lambda path: path.name)
-def test_every_file_that_a_drawing_names_exists(picture):
-    texts = re.findall(r"<text[^>]*>([^<]*)</text>", picture.read_text(encoding="utf-8"))
-    named = {word for text in texts for word in re.findall(r"[\w/]+\.(?:py|js)\b", text)}
-    assert not sorted(name for name in named if not exists(name))
 
 
 def test_every_page_is_listed_in_the_index():
