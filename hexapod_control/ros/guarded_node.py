@@ -7,6 +7,7 @@ line, the node goes to its safe stop, and later callbacks run as usual.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from enum import IntEnum
 from types import MappingProxyType
@@ -55,7 +56,8 @@ class GuardedNode(Node):
         super().__init__(name, **options)
         self.steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.started = time.monotonic()
-        self._beats = 0
+        self.received: Counter[str] = Counter()  # messages by topic, refused ones included
+        self.housekeeping_runs = 0
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", EVENTS)
         self.create_timer(HOUSEKEEPING_PERIOD_S, self._housekeeping, clock=self.steady)
 
@@ -134,6 +136,7 @@ class GuardedNode(Node):
         name = _name(callback)
 
         def guarded(message: Any) -> None:
+            self.received[topic] += 1
             try:
                 callback(message)
             except messages.MessageError as error:
@@ -200,7 +203,7 @@ class GuardedNode(Node):
         return self.get_clock() if self.simulated_time else self.steady
 
     def _housekeeping(self) -> None:
-        self._beats += 1
+        self.housekeeping_runs += 1
         no_time = self.simulated_time and self.get_clock().now().nanoseconds == 0
         if no_time and time.monotonic() - self.started >= MAX_CLOCK_SILENCE_S - HOUSEKEEPING_PERIOD_S / 2:
             self.report(
@@ -209,7 +212,7 @@ class GuardedNode(Node):
                 "use_sim_time is true but /clock is silent, so nothing moves: start the simulation with its clock, "
                 "or set use_sim_time to false",
             )
-        if self._beats % 2 == 0:
+        if self.housekeeping_runs % 2 == 0:
             self.every_second()
             self._publish_status()
 

@@ -1,0 +1,39 @@
+"""Which feet support the robot: by measured forces while they arrive, else by the plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.statics.static_stability import GRAVITY
+
+MAX_AGE_S = 0.2  # beyond which measured forces are not used
+MIN_LOAD_SHARE = 0.02  # of the weight; a smaller measured force is no support
+
+
+class SupportForces:
+    """The newest planned and measured forces of all feet."""
+
+    def __init__(self, robot: Robot) -> None:
+        self._min_load = MIN_LOAD_SHARE * robot.mass * GRAVITY  # [N]
+        self._planned: list[float] = [0.0] * len(robot.legs)  # [N]
+        self._measured: list[float] = []  # [N]
+        self._measured_at = -math.inf  # [s]
+
+    def plan(self, forces: Sequence[float]) -> None:
+        """Takes the planned forces [N]; 0 is a foot in the air."""
+        self._planned = list(forces)
+
+    def plan_none(self) -> None:
+        """No foot is planned to support the robot, as in a motion in joint space."""
+        self._planned = [0.0] * len(self._planned)
+
+    def measure(self, forces: Sequence[float], time: float) -> None:
+        """Takes the forces [N] measured at a time [s]."""
+        self._measured = [force if force > self._min_load else 0.0 for force in forces]
+        self._measured_at = time
+
+    def at(self, now: float) -> list[float]:
+        """Forces [N] at a time [s], 0 for a foot in the air."""
+        return self._measured if abs(now - self._measured_at) <= MAX_AGE_S else self._planned

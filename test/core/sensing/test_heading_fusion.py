@@ -1,0 +1,108 @@
+"""Heading from IMU and feet: every turn counts once, whichever source reports it first."""
+
+import math
+
+import pytest
+
+from hexapod_control.core.sensing.heading_fusion import MAX_AGE_S, MAX_FROZEN_TURN, MAX_LEAD_S, HeadingFusion
+
+STEP = 0.02  # [s]
+
+
+class Robot:
+    """A robot that turns; `step` gives the fusion one joint sample and sums up the heading as odometry does."""
+
+    def __init__(self):
+        self.fusion = HeadingFusion()
+        self.now, self.yaw, self.estimate = 10.0, 0.0, 0.0
+
+    def step(self, turn, imu=None):
+        self.now += STEP
+        self.yaw += turn
+        if imu is not None:
+            self.fusion.take(self.now, imu)
+        change = self.fusion.change(self.now)
+        self.estimate += turn if change is None else change
+        self.fusion.add_fitted_turn(turn)
+        return change
+
+
+def test_without_an_imu_the_feet_give_the_heading():
+    robot = Robot()
+    assert [robot.step(0.01) for _ in range(3)] == [None, None, None]
+
+
+def test_the_first_heading_is_only_a_reference():
+    robot = Robot()
+    assert robot.step(0.01, imu=2.0) is None
+    assert robot.step(0.01, imu=2.05) == pytest.approx(0.05)
+
+
+def test_a_heading_that_passes_pi_is_a_small_change():
+    robot = Robot()
+    robot.step(0.0, imu=math.pi - 0.01)
+    assert robot.step(0.0, imu=-math.pi + 0.01) == pytest.approx(0.02)
+
+
+def test_a_slow_imu_counts_only_what_the_feet_have_not_reported_yet():
+    """The IMU comes with every third joint sample and reports 10 % more turn than the feet: the IMU's turn counts."""
+    robot = Robot()
+    robot.step(0.0, imu=0.0)
+    for step in range(1, 31):
+        robot.step(0.01, imu=0.011 * step if step % 3 == 0 else None)
+    assert robot.estimate == pytest.approx(0.33)
+
+
+def test_an_imu_that_falls_silent_is_replaced_by_the_feet_without_a_jump():
+    robot = Robot()
+    for step in range(10):
+        robot.step(0.01, imu=0.01 * step)
+    for _ in range(30):
+        robot.step(0.01)
+    assert robot.estimate == pytest.approx(robot.yaw)
+    assert robot.step(0.01, imu=5.0) is None  # a reference again
+
+
+def test_a_heading_counts_until_it_is_too_old():
+    fusion = HeadingFusion()
+    fusion.take(0.0, 1.0)
+    fusion.change(0.0)
+    fusion.take(0.02, 1.1)
+    assert fusion.change(0.02 + MAX_AGE_S - 1e-6) == pytest.approx(0.1)
+    fusion.take(0.04, 1.2)
+    assert fusion.change(0.04 + MAX_AGE_S + 1e-6) is None
+
+
+def test_a_heading_that_is_newer_than_the_joints_waits_for_them():
+    fusion = HeadingFusion()
+    fusion.take(0.0, 1.0)
+    fusion.change(0.0)
+    fusion.take(0.02 + 2.0 * MAX_LEAD_S, 1.1)
+    assert fusion.change(0.02) is None
+    assert fusion.change(0.02 + 2.0 * MAX_LEAD_S) == pytest.approx(0.1)
+
+
+def test_a_frozen_imu_is_noticed_and_the_turn_it_missed_is_added_once():
+    robot = Robot()
+    for _ in range(100):
+        robot.step(0.005, imu=1.0)
+    assert robot.fusion.frozen
+    assert robot.estimate == pytest.approx(robot.yaw, abs=2.0 * 0.005)  # but for the samples in which it was noticed
+
+
+def test_an_imu_that_stands_still_with_the_robot_is_not_frozen():
+    robot = Robot()
+    turns = [0.0, 0.4 * MAX_FROZEN_TURN, -0.4 * MAX_FROZEN_TURN]
+    for step in range(60):
+        assert robot.step(turns[step % 3], imu=1.0) in (None, pytest.approx(0.0, abs=1e-12))
+        assert not robot.fusion.frozen
+
+
+def test_an_imu_that_moves_again_is_used_again():
+    robot = Robot()
+    for _ in range(40):
+        robot.step(0.01, imu=1.0)
+    assert robot.fusion.frozen
+    robot.step(0.01, imu=1.01)
+    assert not robot.fusion.frozen
+    assert robot.step(0.01, imu=1.03) == pytest.approx(0.02)
