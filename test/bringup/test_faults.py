@@ -23,8 +23,10 @@ from support.real_time.ros_bench import LATE, STEP, Stream, assert_sound, twist,
 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.nodes.inverse_kinematics.joint_target_filter import JointTargetFilter
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import THROTTLE_S
+from hexapod_control.ros.row_messages import JointLayout
 
 # --- commands on DDS ---------------------------------------------------------------------------------------------
 
@@ -52,8 +54,8 @@ def test_a_publisher_that_dies_is_a_stop_with_the_feet_where_they_are(bench):
     wait_for_stop(bench, node)
     contacts = node.output.last.contacts
     home = node.planner.capabilities.stances.at(robot().walk.height).footholds
-    ticks = node._ticks
-    bench.until(lambda: node._ticks != ticks)
+    sent = node.output.last
+    bench.until(lambda: node.output.last is not sent)
     assert np.array_equal(node.output.last.contacts, contacts)  # they stay where they came down
     assert np.abs(np.array(contacts) - home).max() > 1e-3
     assert "is its sender alive?" in node.last_report("cmd_vel timeout")
@@ -195,8 +197,9 @@ def test_a_paused_simulation_goes_on_without_catching_up(bench):
     clock = bench.probe.create_timer(STEP, bench.tick_clock)
     bench.until(lambda: node.output.last and node.output.last.twist.vx > 0.07)
     clock.cancel()
-    phase, beats = node.planner.phase, node._beats
-    bench.until(lambda: node._beats >= beats + 10, 10.0, "five seconds of pause")  # housekeeping is on steady time
+    phase, runs = node.planner.phase, node.housekeeping_runs
+    # five seconds of pause: housekeeping runs in steady time
+    bench.until(lambda: node.housekeeping_runs >= runs + 10, 10.0, "housekeeping")
     frozen = node.planner.phase
     assert (frozen - phase) % 1.0 < 0.1
     sent = node.output.last
@@ -249,16 +252,17 @@ def broken(*args):
         (lambda n: n.velocity, "check_publishers", "housekeeping"),
         (lambda n: n.planner, "stand", "on_stand"),
         (lambda n: n.planner, "sit", "on_sit"),
-        (lambda n: n._joints, "joints", "on_joint_states"),
+        (lambda n: JointLayout, "joints", "on_joint_states"),
     ],
 )
-def test_an_exception_in_any_callback_is_a_safe_stop_that_names_node_and_callback(bench, owner, method, callback):
+def test_an_exception_in_any_callback_is_a_safe_stop_that_names_node_and_callback(
+    bench, monkeypatch, owner, method, callback
+):
     node = bench.planner()
     stream = walking(bench, node)
     if callback == "on_joint_states":
         node.planner.lost()
-    original = getattr(owner(node), method)
-    setattr(owner(node), method, broken) if method != "joints" else setattr(node, "_joints", _Broken())
+    monkeypatch.setattr(owner(node), method, broken)
     if callback == "on_body_pose":
         bench.publisher(Pose, "body_pose").publish(Pose(orientation=messages.quaternion(0.0, 0.0, 0.0)))
     elif callback == "on_gait":
@@ -278,27 +282,22 @@ def test_an_exception_in_any_callback_is_a_safe_stop_that_names_node_and_callbac
         return
     if callback == "tick":
         rows = bench.listen(MultiDOFJointState, "foot_targets")
-        bench.until(lambda: len(rows) > 3)  # the last row goes on being sent
-        node.planner.step = original
+        bench.until(lambda: len(rows) > 3)  # the last targets are repeated
+        monkeypatch.undo()
     wait_for_stop(bench, node)
     stream.stop()
 
 
-class _Broken:
-    def joints(self, message):
-        raise RuntimeError("injected")
-
-
-def test_an_exception_in_the_kinematics_is_named_and_the_node_goes_on(bench):
+def test_an_exception_in_the_kinematics_is_named_and_the_node_goes_on(bench, monkeypatch):
     node = bench.planner()
     kinematics = bench.add(InverseKinematics())
     bench.driver(standing())
     targets = bench.listen(JointState, "joint_targets")
     bench.until(lambda: targets)
-    original, kinematics._guard.feet = kinematics._guard.feet, broken
+    monkeypatch.setattr(JointTargetFilter, "feet", broken)
     bench.until(lambda: kinematics.last_report("failed on_foot_targets"))
     assert "/inverse_kinematics: callback on_foot_targets failed" in kinematics.last_report("failed on_foot_targets")
-    kinematics._guard.feet = original
+    monkeypatch.undo()
     count = len(targets)
     bench.until(lambda: len(targets) > count + 5)
     assert node.planner.state.value == "standing"

@@ -1,4 +1,7 @@
-"""inverse_kinematics: feet or joints in, joint targets out, one for one; the only publisher of joint_targets."""
+"""Node inverse_kinematics: one message of feet or joints in, one of joint targets out.
+
+It is the only publisher of joint_targets.
+"""
 
 from __future__ import annotations
 
@@ -8,95 +11,97 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from builtin_interfaces.msg import Time
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.nodes.inverse_kinematics.joint_target_filter import FilteredRow, JointTargetFilter
+from hexapod_control.nodes.inverse_kinematics.joint_target_filter import FilteredTargets, JointTargetFilter
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import RobotSettings, declare
 from hexapod_control.ros.qos import COMMAND
+from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
-PAUSE = 0.5  # [s] without a row after which the next one starts from measured joints
-DISCOVERY = 2.0  # [s] from the start in which joint_states may still be on their way
-SILENT = 0.25  # [s] without a row: if the planner has gone, this node may too
-GONE = 2.0  # [s] without a row: whatever discovery says, the planner has gone
+MAX_PAUSE_S = 0.5  # between two targets; after a longer pause the next ones start from measured joints
+DISCOVERY_TIME_S = 2.0  # from the start, in which joint_states may not have arrived yet
+SILENCE_S = 0.25  # without targets, after which this node may end if the planner has ended
+MAX_SILENCE_S = 2.0  # without targets, after which the planner counts as ended whatever discovery reports
 
 
 class InverseKinematics(GuardedNode):
-    """The node."""
+    """Converts feet and joint motions of the planner into joint targets for the servos."""
 
     def __init__(self, **options: Any) -> None:
-        """Raises RobotFileError or ParameterError for input it cannot work with."""
+        """Raises RobotFileError or ParameterError."""
         super().__init__("inverse_kinematics", **options)
         robot = load(declare(self, RobotSettings).robot).robot
-        self._guard = JointTargetFilter(robot)
-        self._feet = messages.FootLayout(robot)
-        self._joints = messages.JointLayout(robot)
-        self._measured: Any = None  # the newest joint_states, not read before it is needed
-        self._measured_at = -math.inf  # [s]
-        self._heard = time.monotonic()
-        self._rows = self._refused = 0
+        self._filter = JointTargetFilter(robot)
+        self._feet = FootLayout(robot)
+        self._joints = JointLayout(robot)
+        self._measured = JointState()  # the newest joint_states, converted only when needed
+        self._measured_at = -math.inf  # [s] steady time
+        self._last_targets_at = time.monotonic()  # [s] steady time
+        self._sent = self._changed = 0  # messages
         self._targets = self.create_publisher(JointState, "joint_targets", COMMAND)
         self.create_subscription(MultiDOFJointState, "foot_targets", self.on_foot_targets, COMMAND)
         self.create_subscription(JointState, "joint_motion", self.on_joint_motion, COMMAND)
         self.create_subscription(JointState, "joint_states", self.on_joint_states, COMMAND)
 
-    def on_joint_states(self, message: Any) -> None:
-        """Keeps where the joints are."""
+    def on_joint_states(self, message: JointState) -> None:
+        """Keeps the measured joint angles."""
         self._measured, self._measured_at = message, time.monotonic()
 
-    def on_foot_targets(self, message: Any) -> None:
-        """A row of feet."""
+    def on_foot_targets(self, message: MultiDOFJointState) -> None:
+        """Publishes the joint targets for the positions of all feet."""
         feet = self._feet.feet(message)
         if self._ready():
             stamp = message.header.stamp
-            self._send(self._guard.feet(feet.positions, feet.velocities, _seconds(stamp)), stamp, "foot_targets")
+            self._send(self._filter.feet(feet.positions, feet.velocities, _seconds(stamp)), stamp, "foot_targets")
 
-    def on_joint_motion(self, message: Any) -> None:
-        """A row of joints."""
+    def on_joint_motion(self, message: JointState) -> None:
+        """Publishes the joint targets for a motion in joint space."""
         joints, velocities = self._joints.joints(message), self._joints.velocities(message)
         if self._ready():
             stamp = message.header.stamp
-            self._send(self._guard.joints(joints, velocities, _seconds(stamp)), stamp, "joint_motion")
+            self._send(self._filter.joints(joints, velocities, _seconds(stamp)), stamp, "joint_motion")
 
     def _ready(self) -> bool:
-        """True if it is known where the joints come from; after a pause they are looked up again."""
+        """True if the start of the motion is known; after a pause it is the measured joint angles again."""
         now = time.monotonic()
-        fresh = now - self._measured_at < PAUSE
-        if fresh and (not self._guard.seeded or now - self._heard > PAUSE):
-            self._guard.seed(self._joints.joints(self._measured))
-        self._heard = now
-        if not self._guard.seeded and now - self.started > DISCOVERY:
+        fresh = now - self._measured_at < MAX_PAUSE_S
+        if fresh and (not self._filter.seeded or now - self._last_targets_at > MAX_PAUSE_S):
+            self._filter.seed(self._joints.joints(self._measured))
+        self._last_targets_at = now
+        if not self._filter.seeded and now - self.started > DISCOVERY_TIME_S:
             text = "no joint_states yet, so no joint_targets go out: start the driver or the simulator, or arm it"
             self.report("seed", ReportLevel.WARNING, text)
-        return self._guard.seeded
+        return self._filter.seeded
 
-    def _send(self, row: FilteredRow, stamp: Any, topic: str) -> None:
-        self._targets.publish(self._joints.message(row.joints, row.velocities, stamp))
-        self._rows += 1
-        if row.complaint:
-            self._refused += 1
-            self.report("row", ReportLevel.WARNING, f"{topic}: {row.complaint}")
+    def _send(self, targets: FilteredTargets, stamp: Time, topic: str) -> None:
+        self._targets.publish(self._joints.message(targets.joints, targets.velocities, stamp))
+        self._sent += 1
+        if targets.complaint:
+            self._changed += 1
+            self.report("targets", ReportLevel.WARNING, f"{topic}: {targets.complaint}")
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
-        complaint = self.last_report("row") or "none"
-        return {"rows": self._rows, "rows not followed": self._refused, "last complaint": complaint}
+        complaint = self.last_report("targets") or "none"
+        return {"targets": self._sent, "targets changed": self._changed, "last complaint": complaint}
 
     def stopped(self) -> bool:
-        """True when the planner has put the feet down and fallen silent."""
-        silence = time.monotonic() - self._heard
-        return silence > (GONE if self.count_publishers("foot_targets") else SILENT)
+        """True when the planner has put the feet down and stopped publishing."""
+        silence = time.monotonic() - self._last_targets_at
+        return silence > (MAX_SILENCE_S if self.count_publishers("foot_targets") else SILENCE_S)
 
 
-def _seconds(stamp: Any) -> float:
+def _seconds(stamp: Time) -> float:
     return messages.nanoseconds(stamp) * 1e-9
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Runs the node; returns the exit code."""
+    """Runs the node. Returns the exit code."""
     return run(InverseKinematics, args)
 
 

@@ -1,4 +1,4 @@
-"""inverse_kinematics: one row in, one row out; out of reach holds, jumps are slowed, garbage is refused."""
+"""inverse_kinematics: one message in, one out; out of reach holds, jumps are slowed, invalid messages are refused."""
 
 import math
 
@@ -10,91 +10,130 @@ from support.real_time.ros_bench import STEP, Bench
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
-from hexapod_control.nodes.inverse_kinematics.joint_target_filter import JointTargetFilter
+from hexapod_control.nodes.inverse_kinematics.joint_target_filter import (
+    MAX_PERIOD_S,
+    MIN_PERIOD_S,
+    NOMINAL_PERIOD_S,
+    JointTargetFilter,
+)
 from hexapod_control.ros import messages
 
 ZEROS = np.zeros((6, 3))
 SPEED = np.array([[joint.no_load_speed for joint in leg.joints] for leg in robot().legs])
 LOWER = np.array([[joint.lower for joint in leg.joints] for leg in robot().legs])
 UPPER = np.array([[joint.upper for joint in leg.joints] for leg in robot().legs])
+FAR = np.where(standing() < (LOWER + UPPER) / 2.0, UPPER, LOWER)
 
 
 @pytest.fixture
-def guard():
-    guard = JointTargetFilter(robot())
-    guard.seed(standing())
-    return guard
+def target_filter():
+    target_filter = JointTargetFilter(robot())
+    target_filter.seed(standing())
+    return target_filter
 
 
-def test_feet_in_reach_give_their_joints_and_speeds(guard):
+def test_reachable_feet_give_their_joint_angles_and_velocities(target_filter):
     joints = standing() + 0.02
-    row = guard.feet(forward(robot(), joints), ZEROS, 1.0)
-    assert row.complaint == ""
-    assert row.joints == pytest.approx(joints, abs=1e-9)
-    assert row.velocities == pytest.approx(ZEROS)
+    targets = target_filter.feet(forward(robot(), joints), ZEROS, 1.0)
+    assert targets.complaint == ""
+    assert targets.joints == pytest.approx(joints, abs=1e-9)
+    assert targets.velocities == pytest.approx(ZEROS)
 
 
-def test_the_speeds_are_those_of_the_feet(guard):
+def test_the_joint_velocities_are_those_of_the_feet(target_filter):
     feet = forward(robot(), standing())
     velocity = np.tile([0.05, 0.02, -0.03], (6, 1))
-    row = guard.feet(feet, velocity, 1.0)
-    moved = forward(robot(), row.joints + 1e-6 * row.velocities)
-    assert (moved - forward(robot(), row.joints)) / 1e-6 == pytest.approx(velocity, abs=1e-4)
+    targets = target_filter.feet(feet, velocity, 1.0)
+    moved = forward(robot(), targets.joints + 1e-6 * targets.velocities)
+    assert (moved - forward(robot(), targets.joints)) / 1e-6 == pytest.approx(velocity, abs=1e-4)
 
 
-def test_a_foot_out_of_reach_holds_the_row_and_names_leg_reason_and_distance(guard):
-    before = guard.feet(forward(robot(), standing()), ZEROS, 1.0)
+def test_a_foot_out_of_reach_holds_the_targets_and_names_leg_reason_and_distance(target_filter):
+    before = target_filter.feet(forward(robot(), standing()), ZEROS, 1.0)
     feet = np.array(forward(robot(), standing()))
     feet[1, 1] += 0.5
-    row = guard.feet(feet, ZEROS, 1.02)
-    assert np.array_equal(row.joints, before.joints)
-    assert not row.velocities.any()
-    assert "foot of left_middle: the target is too far away, by " in row.complaint
-    assert " mm: the last row is held" in row.complaint
+    targets = target_filter.feet(feet, ZEROS, 1.02)
+    assert np.array_equal(targets.joints, before.joints)
+    assert not targets.velocities.any()
+    assert "foot of left_middle: the target is too far away, by " in targets.complaint
+    assert " mm: the last targets are held" in targets.complaint
 
 
 @pytest.mark.parametrize("target", [(0.0, 0.0, 0.0), (0.052, 0.0, 0.0), (0.251, 0.0, 0.0), (0.0, 0.0, -0.1)])
-def test_a_leg_that_is_straight_folded_or_on_its_axis_gives_finite_rows_of_limited_speed(guard, target):
+def test_a_leg_that_is_straight_folded_or_on_its_axis_gives_finite_targets_of_limited_speed(target_filter, target):
     leg = robot().legs[0]
     c, s = math.cos(leg.hip_yaw), math.sin(leg.hip_yaw)
     feet = np.array(forward(robot(), standing()))
     feet[0] = np.add(leg.hip, (c * target[0] - s * target[1], s * target[0] + c * target[1], target[2]))
     last = standing()
     for tick in range(50):
-        row = guard.feet(feet, np.tile([1.0, 1.0, 1.0], (6, 1)), 1.0 + STEP * tick)
-        assert np.isfinite(row.joints).all()
-        assert np.isfinite(row.velocities).all()
-        assert (np.abs(row.joints - last) <= SPEED * STEP * 1.05).all()
-        last = row.joints
+        targets = target_filter.feet(feet, np.tile([1.0, 1.0, 1.0], (6, 1)), 1.0 + STEP * tick)
+        assert np.isfinite(targets.joints).all()
+        assert np.isfinite(targets.velocities).all()
+        assert (np.abs(targets.joints - last) <= SPEED * STEP * 1.05).all()
+        last = targets.joints
 
 
-def test_a_jump_is_slowed_to_the_speed_of_the_servos_and_ends_where_it_was_asked(guard):
+def test_a_jump_is_slowed_to_the_speed_of_the_servos_and_ends_at_the_requested_targets(target_filter):
     goal = standing() + np.array([0.6, 0.3, -0.2])
-    guard.joints(standing(), ZEROS, 1.0)
+    target_filter.joints(standing(), ZEROS, 1.0)
     last, complaints = standing(), []
     for tick in range(1, 10):
-        row = guard.joints(goal, ZEROS, 1.0 + STEP * tick)
-        assert (np.abs(row.joints - last) <= SPEED * STEP * 1.05).all()
-        complaints.append(row.complaint)
-        last = row.joints
+        targets = target_filter.joints(goal, ZEROS, 1.0 + STEP * tick)
+        assert (np.abs(targets.joints - last) <= SPEED * STEP * 1.05).all()
+        complaints.append(targets.complaint)
+        last = targets.joints
     assert last == pytest.approx(goal)
-    assert "coxa_joint is asked to jump by 0.600 rad in 20 ms" in complaints[0]
+    assert "coxa_joint jumps by 0.600 rad in 20 ms" in complaints[0]
     assert complaints[-1] == ""
 
 
 @pytest.mark.parametrize("stamps", [(5.0, 5.0), (5.0, -95.0), (5.0, 1005.0)])
-def test_a_clock_that_stands_or_jumps_lets_no_joint_jump(guard, stamps):
-    guard.joints(standing(), ZEROS, stamps[0])
-    row = guard.joints(standing() + 1.0, ZEROS, stamps[1])
-    assert (np.abs(row.joints - standing()) <= SPEED * 0.1 * 1.05).all()
+def test_a_clock_that_stops_or_jumps_lets_no_joint_jump(target_filter, stamps):
+    target_filter.joints(standing(), ZEROS, stamps[0])
+    targets = target_filter.joints(standing() + 1.0, ZEROS, stamps[1])
+    assert (np.abs(targets.joints - standing()) <= SPEED * 0.1 * 1.05).all()
 
 
-def test_joints_beyond_their_limits_stay_at_the_limit_and_are_named(guard):
-    guard.seed(UPPER)
-    row = guard.joints(UPPER + np.array([0.0, 0.1, 0.0]), ZEROS, 1.0)
-    assert (row.joints <= UPPER).all()
-    assert (row.joints >= LOWER).all()
-    assert "left_front_femur_joint is asked to go to" in row.complaint
+@pytest.mark.parametrize(
+    ("between", "counted"),
+    [
+        (0.03, 0.03),
+        (0.2 * MIN_PERIOD_S, MIN_PERIOD_S),
+        (10.0 * MAX_PERIOD_S, MAX_PERIOD_S),
+        (0.0, NOMINAL_PERIOD_S),
+        (-1.0, NOMINAL_PERIOD_S),
+        (math.nan, NOMINAL_PERIOD_S),
+    ],
+)
+def test_a_jump_is_limited_to_what_the_servos_can_move_between_the_stamps(target_filter, between, counted):
+    """Stamps of a bad clock count at least and at most as a plausible period, so that no joint gets too much speed."""
+    target_filter.joints(standing(), ZEROS, 5.0)
+    targets = target_filter.joints(FAR, ZEROS, 5.0 + between)
+    assert np.abs(targets.joints - standing()) == pytest.approx(SPEED * counted)
+    assert np.abs(targets.velocities) == pytest.approx(SPEED)
+
+
+def test_the_first_targets_count_as_one_nominal_period_after_the_seed(target_filter):
+    targets = target_filter.joints(FAR, ZEROS, 5.0)
+    assert np.abs(targets.joints - standing()) == pytest.approx(SPEED * NOMINAL_PERIOD_S)
+
+
+def test_held_targets_do_not_save_up_time_for_a_jump(target_filter):
+    feet = np.array(forward(robot(), standing()))
+    feet[1, 1] += 0.5
+    for tick in range(4):
+        target_filter.feet(feet, ZEROS, 5.0 + STEP * tick)
+    targets = target_filter.joints(FAR, ZEROS, 5.0 + 4 * STEP)
+    assert np.abs(targets.joints - standing()) == pytest.approx(SPEED * STEP)
+
+
+def test_joints_beyond_their_limits_stay_at_the_limit_and_are_named(target_filter):
+    target_filter.seed(UPPER)
+    targets = target_filter.joints(UPPER + np.array([0.0, 0.1, 0.0]), ZEROS, 1.0)
+    assert (targets.joints <= UPPER).all()
+    assert (targets.joints >= LOWER).all()
+    assert "target of left_front_femur_joint is " in targets.complaint
 
 
 class Chain:
@@ -112,7 +151,7 @@ class Chain:
 
     def seed(self, joints):
         self.states.publish(self.layout.message(joints, None, messages.time(1)))
-        self.bench.until(lambda: self.node._measured is not None)
+        self.bench.until(lambda: self.node.received["joint_states"])
 
     def row(self, joints, stamp):
         feet = forward(robot(), joints)
@@ -126,7 +165,7 @@ def chain():
     chain.bench.close()
 
 
-def test_one_row_in_is_one_row_out_with_its_stamp(chain):
+def test_one_message_in_is_one_message_out_with_its_stamp(chain):
     chain.seed(standing())
     for tick in range(1, 6):
         stamp = 10**9 + tick * 20_000_000
@@ -145,7 +184,7 @@ def test_joint_motion_passes_through(chain):
     assert chain.layout.velocities(chain.out[0]) == pytest.approx(ZEROS + 0.1)
 
 
-def test_nothing_goes_out_before_it_is_known_where_the_joints_are(chain):
+def test_nothing_goes_out_before_the_joint_angles_are_known(chain):
     chain.node.started -= 10.0
     chain.feet.publish(chain.row(standing(), 10**9))
     chain.bench.until(lambda: "no joint_states yet" in chain.node.last_report("seed"))
@@ -155,16 +194,16 @@ def test_nothing_goes_out_before_it_is_known_where_the_joints_are(chain):
     chain.bench.until(lambda: chain.out)
 
 
-def test_the_way_starts_where_the_joints_are(chain):
+def test_targets_start_from_the_measured_joint_angles(chain):
     far = np.clip(standing() + np.array([0.0, 0.8, 0.3]), LOWER, UPPER)
     chain.seed(far)
     chain.feet.publish(chain.row(standing(), 10**9))
     chain.bench.until(lambda: chain.out)
     assert (np.abs(chain.layout.joints(chain.out[0]) - far) <= SPEED * STEP * 1.05).all()
-    assert "asked to jump" in chain.node.last_report("row")
+    assert "jumps by" in chain.node.last_report("targets")
 
 
-def test_rows_that_are_not_complete_or_not_finite_are_refused_by_name(chain):
+def test_incomplete_or_infinite_messages_are_refused_by_name(chain):
     chain.seed(standing())
     message = chain.row(standing(), 10**9)
     message.transforms[3].translation.x = math.nan
