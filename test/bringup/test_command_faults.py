@@ -79,21 +79,20 @@ def test_of_stamps_out_of_order_the_newest_command_stays(bench):
 
 
 COUNTING = """
-import rclpy, sys, time
+import rclpy, signal
 from geometry_msgs.msg import Twist
 rclpy.init()
 node = rclpy.create_node("counting")
 publisher = node.create_publisher(Twist, "cmd_vel", 1)
 while not publisher.get_subscription_count():
-    time.sleep(0.01)
+    rclpy.spin_once(node, timeout_sec=0.01)
 message = Twist()
 for count in range(20001):
     message.linear.x = 1e-6 * count
     publisher.publish(message)
 publisher.wait_for_all_acked(rclpy.duration.Duration(seconds=5.0))
 print("sent", flush=True)
-while True:
-    time.sleep(1.0)
+signal.pause()
 """
 
 
@@ -106,7 +105,7 @@ def test_of_a_flood_the_newest_command_is_used(bench):
         bench.until(lambda: node.velocity.input.twist.vx == last, 30.0, "the last one")
     finally:
         process.kill()
-        process.wait()
+        process.wait(10.0)
     wait_for_stop(bench, node)
 
 

@@ -9,6 +9,7 @@ import pytest
 from geometry_msgs.msg import Pose
 from geometry_msgs.msg import Twist as TwistMessage
 from std_msgs.msg import String
+from support.real_time.programs import read_line
 from support.real_time.teleop_bench import TOP, Robot
 from support.real_time.terminal_window import KEYBOARD, LIMIT, Window
 
@@ -103,7 +104,7 @@ def test_killed_outright_it_leaves_the_terminal_as_before(bench, window):
 @pytest.mark.process
 def test_if_the_shell_is_killed_it_ends_with_a_zero_and_the_terminal_as_before(bench, window):
     window, _, heard = driving(bench, window, through_shell=True)
-    keyboard = int(window.process.stdout.readline())
+    keyboard = int(read_line(window.process))
     window.process.kill()
     bench.until(lambda: messages.twist(heard[-1]) == ZERO, LIMIT, "a last zero")
     window.until(lambda: window.settings == window.before, "the terminal as before")

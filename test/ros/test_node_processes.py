@@ -59,7 +59,7 @@ def test_a_flood_of_commands_does_not_starve_the_loop(bench):
             bench.until(lambda: len(targets) > 100, 60.0, "100 ticks")
         finally:
             process.kill()
-            process.wait()
+            process.wait(10.0)
         times = [messages.nanoseconds(message.header.stamp) * 1e-9 for message in targets]
         return np.percentile(np.diff(times), 95)
 
@@ -79,7 +79,7 @@ def test_a_killed_teleop_is_a_stop(bench):
         bench.until(lambda: node.output.last.twist.vx > 0.04, 10.0)
     finally:
         process.kill()
-        process.wait()
+        process.wait(10.0)
     wait_for_stop(bench, node)
 
 

@@ -179,7 +179,7 @@ def test_a_client_that_does_not_read_delays_nobody_and_is_cut_off(site, monkeypa
         visitor.wait(lambda: len(visitor.heard("state")) >= got + 20, seconds=2.0)
     finally:
         ended.set()
-        thread.join()
+        thread.join(5.0)
         raw.close()
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from support.real_time.programs import PROGRAM
+from support.real_time.programs import PROGRAM, read_line
 
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load
@@ -135,14 +135,14 @@ def test_the_command_serves_a_driver_obeys_faults_and_ends_with_ctrl_c(tmp_path)
         [sys.executable, "-c", PROGRAM, "emulate", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
-        told = [process.stdout.readline() for _ in range(3)]
+        told = [read_line(process) for _ in range(3)]
         assert f"servo_protocol:=feetech_st servo_port:={link}" in told[1]
         row = PROTOCOLS["feetech_st"]
         bus = row.open(SerialPort(str(link), row.baud), IDS, wait=ReplyTiming(margin=0.1))
         assert set(IDS) - set(bus.identify()) == {3}
         process.stdin.write("plug=3\nunplug=4\n")
         process.stdin.flush()
-        assert [process.stdout.readline() for _ in range(2)] == ["plug=3\n", "unplug=4\n"]
+        assert [read_line(process) for _ in range(2)] == ["plug=3\n", "unplug=4\n"]
         assert set(IDS) - set(bus.identify()) == {4}
         bus.close()
         process.send_signal(signal.SIGINT)
@@ -150,4 +150,4 @@ def test_the_command_serves_a_driver_obeys_faults_and_ends_with_ctrl_c(tmp_path)
         assert not os.path.lexists(link)
     finally:
         process.kill()
-        process.communicate()
+        process.communicate(timeout=LIMIT)

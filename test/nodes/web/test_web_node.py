@@ -20,6 +20,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from support.page_messages import MESSAGES, TOKEN
 from support.phantomx import robot, standing
+from support.real_time.programs import read_line
 from support.real_time.ros_bench import overrides, wait_for_stop
 from support.real_time.web_bench import Loop, Visitor
 
@@ -333,8 +334,8 @@ class Process:
         self.process = subprocess.Popen(
             command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
-        line = self.process.stdout.readline()
-        assert "the page: http://127.0.0.1:" in line, line + self.process.stdout.read()
+        line = read_line(self.process)
+        assert "the page: http://127.0.0.1:" in line, line
         self.port = int(line.split("127.0.0.1:")[1].split("/")[0])
 
     def end(self):

@@ -15,12 +15,11 @@ from types import SimpleNamespace
 
 import pytest
 import serial
+from support.real_time.programs import read_line
 
 from hexapod_control.servos.bus import serial_port as port_module
 from hexapod_control.servos.bus.bus_interface import PortGone
 from hexapod_control.servos.bus.serial_port import SerialPort, latency, reason
-
-pytestmark = pytest.mark.waits
 
 HOLD = "import serial, sys; s = serial.Serial(sys.argv[1], exclusive=True); print('held', flush=True); sys.stdin.read()"
 
@@ -169,7 +168,7 @@ def test_the_program_that_has_the_port_is_named(terminal):
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, terminal.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as holder:
-        assert holder.stdout.readline() == "held\n"
+        assert read_line(holder) == "held\n"
         with pytest.raises(PortGone, match=rf"is in use by .*\(process {holder.pid}\)"):
             SerialPort(terminal.path, 115200)
         holder.stdin.close()

@@ -14,3 +14,13 @@ def until(condition, what, seconds=5.0):
     while not condition():
         assert time.monotonic() < deadline, f"{what} not within {seconds} s"
         pause.wait(0.005)
+
+
+def read_line(process, seconds=20.0):
+    """The next line of the output of a process; one that prints none within so many seconds is killed."""
+    killer = threading.Timer(seconds, process.kill)
+    killer.start()
+    try:
+        return process.stdout.readline()
+    finally:
+        killer.cancel()

@@ -160,7 +160,7 @@ class ServoBench:
 
     def close(self):
         self._ending.set()
-        self._feeder.join()
+        self._feeder.join(5.0)
         self.driver.close(True)
         self.pty.close()
 
