@@ -1,6 +1,7 @@
 """Generates the tables of docs/reference.md from the code: `python docs/tables.py`.
 
-A table stands between the lines `<!-- NAME -->` and `<!-- end -->`; test/package/test_docs.py compares them with the code.
+A table stands between the lines `<!-- NAME -->` and `<!-- end -->`; test/package/test_docs.py compares them with the
+code.
 """
 
 from __future__ import annotations

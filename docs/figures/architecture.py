@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -99,7 +100,7 @@ class Drawing:
             f'<polyline points="{path}" fill="none" stroke="{INK}" stroke-width="1.4" marker-end="url(#tip)"/>'
         )
         if label:
-            pieces = list(zip(points, points[1:], strict=False))
+            pieces = list(pairwise(points))
             (x0, y0), (x1, y1) = max(pieces, key=lambda p: abs(p[0][0] - p[1][0]) + abs(p[0][1] - p[1][1]))
             x, y = at or ((x0 + x1) / 2, (y0 + y1) / 2 - 5)
             for k, line in enumerate(label.split("\n")):
@@ -137,12 +138,10 @@ def data_flow() -> None:
     planner = d.box(
         Box(330, 95, 170, 110, "gait_planner", ("one plan per tick, 50 Hz", "core/planner, core/walking"), "core")
     )
-    kinematics = d.box(
-        Box(620, 95, 165, 110, "inverse_kinematics", ("feet to joint angles", "core/kinematics"), "core")
-    )
+    d.box(Box(620, 95, 165, 110, "inverse_kinematics", ("feet to joint angles", "core/kinematics"), "core"))
     driver = d.box(Box(905, 60, 155, 70, "servo_driver", ("servo bus", "servos/")))
     simulator = d.box(Box(905, 170, 155, 70, "mujoco_sim", ("physics instead", "sim/")))
-    servos = d.box(Box(905, 10, 155, 30, "servos", (), "hardware"))
+    d.box(Box(905, 10, 155, 30, "servos", (), "hardware"))
     odometry = d.box(Box(620, 330, 165, 80, "odometry", ("dead reckoning", "core/sensing"), "core"))
     out = d.box(Box(330, 340, 170, 60, "odom, /tf", ("to Nav2, RViz, page",), "note"))
     for source in sources:
@@ -259,7 +258,7 @@ def planner_states() -> None:
     """The states of the planner and what leads from one to another."""
     d = Drawing(1080, 460, "States of the planner")
     b = {name: d.box(Box(x, y, 200, 84, name, lines, "core")) for name, (x, y, lines) in STATES.items()}
-    unknown, lying, transition, on_feet, move = b.values()
+    unknown, lying, transition, *_ = b.values()
     d.arrow(unknown.right, lying.left)
     d.text(250, 182, "joint_states", size=11.5, ink=PALE)
     d.arrow((130, 190), (130, 102), transition.left, label="joint_states of a standing robot: takeover", at=(330, 95))
