@@ -7,7 +7,7 @@ import pytest
 from geometry_msgs.msg import Pose, Quaternion, Twist, Vector3
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sensor_msgs.msg import Imu
+from sensor_msgs.msg import Imu, LaserScan
 from support.phantomx import robot
 
 from hexapod_control.core.kinematics import se2
@@ -202,3 +202,12 @@ def test_diagnostics_carry_level_sentence_and_values():
     message = messages.diagnostics("/gait_planner", "gait_planner", 1, "slow", {"Hz": 49.5}, STAMP)
     status = message.status[0]
     assert (status.level, status.message, status.values[0].key, status.values[0].value) == (b"\1", "slow", "Hz", "49.5")
+
+
+@pytest.mark.parametrize("change", [{"angle_min": math.nan}, {"angle_increment": 0.0}])
+def test_a_scan_without_directions_is_refused(change):
+    scan = LaserScan(angle_min=0.0, angle_increment=0.1)
+    for name, value in change.items():
+        setattr(scan, name, value)
+    with pytest.raises(MessageError, match="is not a valid direction"):
+        messages.scan(scan)

@@ -5,19 +5,10 @@ import math
 import mujoco
 import numpy as np
 import pytest
-from rclpy.qos import QoSProfile
-from sensor_msgs.msg import LaserScan
-from std_msgs.msg import UInt32
-from support.real_time.ros_bench import overrides
 
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.evaluation.quality.patrols import distance_to_obstacles, patrol, prepared
-from hexapod_control.nodes.mujoco_sim.lidar_output import LidarOutput
-from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
-from hexapod_control.ros import messages
-from hexapod_control.ros.message_types import TFMessage
-from hexapod_control.ros.qos import LATCHED
 from hexapod_control.sim.collision_counter import CollisionCounter
 from hexapod_control.sim.lidar import Lidar, lidar_position
 from hexapod_control.sim.simulation import Simulation
@@ -163,56 +154,3 @@ def test_random_goals_are_reached_by_ground_truth_without_a_collision(phantomx):
         assert arrival.position <= 0.1
         assert math.degrees(arrival.heading) <= 10.0
     assert done.collisions == 0
-
-
-# --- on DDS -----------------------------------------------------------------------------------------------------
-
-
-def test_scans_come_at_their_rate_with_all_fields_and_their_frame(bench, phantomx):
-    many = QoSProfile(depth=50)
-    scans, frames = bench.listen(LaserScan, "scan", many), bench.listen(TFMessage, "/tf_static", LATCHED)
-    node = bench.add(MujocoSim(parameter_overrides=overrides(world="obstacles", seed=3, tf_frame_prefix="a/")))
-    bench.until(lambda: len(scans) >= 12 and frames, seconds=10.0)
-    times = [scan.header.stamp.sec + 1e-9 * scan.header.stamp.nanosec for scan in scans]
-    assert (times[-1] - times[1]) / (len(times) - 2) == pytest.approx(0.1, rel=0.15)
-    scan = scans[-1]
-    assert scan.header.frame_id == "a/lidar_link"
-    assert len(scan.ranges) == 360
-    assert scan.angle_min == pytest.approx(-math.pi)
-    assert scan.angle_max == pytest.approx(math.pi - math.tau / 360)
-    assert scan.angle_increment == pytest.approx(math.tau / 360)
-    assert (scan.scan_time, scan.time_increment) == (pytest.approx(0.1), 0.0)
-    assert (scan.range_min, scan.range_max) == (pytest.approx(0.1), 6.0)
-    exact = Lidar(phantomx[0], EXACT).ranges(node.world.simulation)
-    assert messages.scan(scan).ranges == pytest.approx(exact, abs=0.15)
-    (place,) = frames[0].transforms
-    assert (place.header.frame_id, place.child_frame_id) == ("a/base_link", "a/lidar_link")
-    position = place.transform.translation
-    assert (position.x, position.y, position.z) == pytest.approx(lidar_position(phantomx[0]))
-
-
-def test_a_collision_is_told_on_its_topic(bench, phantomx):
-    told = bench.listen(UInt32, "simulator/collisions", LATCHED)
-    node = bench.add(MujocoSim(parameter_overrides=overrides(world="obstacles", seed=3)))
-    bench.until(lambda: told and told[-1].data == 0)
-    node.world.simulation.data.qpos[0] = WORLD.room_size / 2 - 0.1
-    bench.until(lambda: told[-1].data > 0)
-    assert node.status()["collisions"] == told[-1].data
-
-
-def test_a_lidar_nobody_listens_to_casts_no_rays(bench, phantomx, monkeypatch):
-    node = bench.add(MujocoSim(parameter_overrides=overrides()))
-    monkeypatch.setattr(Lidar, "scan", lambda *_: pytest.fail("cast rays"))
-    assert isinstance(node._lidar, LidarOutput)
-    before = node.world.simulation.time
-    bench.until(lambda: node.world.simulation.time > before + 0.3)
-    assert not node.recent_reports()
-
-
-@pytest.mark.parametrize("change", [{"angle_min": math.nan}, {"angle_increment": 0.0}])
-def test_a_scan_without_directions_is_refused(change):
-    scan = LaserScan(angle_min=0.0, angle_increment=0.1)
-    for name, value in change.items():
-        setattr(scan, name, value)
-    with pytest.raises(messages.MessageError, match="is no direction"):
-        messages.scan(scan)
