@@ -13,6 +13,7 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.walking.walk_state import WalkState
 
 DT = 0.02  # [s] the control period
 ROBOTS = tuple(known_robots())
@@ -42,6 +43,13 @@ def standing(name: str | Robot, gait: str = "") -> Planner:
         planner.step(DT)
     planner.command(ZERO)
     return planner
+
+
+def walk_state(planner: Planner) -> WalkState:
+    """Feet, body and gait clock of a robot on its feet."""
+    walk = planner.standing_walk
+    assert walk is not None, "the robot is not on its feet"
+    return walk.state
 
 
 def fitting(planner: Planner, direction: Twist, share: float, *gaits: str) -> Twist:

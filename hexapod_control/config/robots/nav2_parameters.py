@@ -85,12 +85,13 @@ def _rates(walk: WalkController, capabilities: Capabilities, goal: Twist) -> tup
     found = []
     for wanted in (goal, ZERO):
         walk.drive(wanted)
-        start, end = max(map(abs, walk.twist)), max(map(abs, wanted))
-        ticks = 0
-        while abs(max(map(abs, walk.twist)) - end) > (1.0 - SHARE) * max(map(abs, goal)) and ticks * TICK < LONGEST:
+        now = start = max(map(abs, walk.state.twist))
+        end, ticks = max(map(abs, wanted)), 0
+        while abs(now - end) > (1.0 - SHARE) * max(map(abs, goal)) and ticks * TICK < LONGEST:
             row = walk.advance(TICK, row).joints
+            now = max(map(abs, walk.state.twist))
             ticks += 1
-        found.append(_floor(abs(max(map(abs, walk.twist)) - start) / (max(1, ticks) * TICK)))
+        found.append(_floor(abs(now - start) / (max(1, ticks) * TICK)))
     return found[0], found[1]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from hexapod_control.core.gait.gait_table import Gait
 
-SHORTEST = 0.1  # [swing times] of a stance: a leg due sooner after its touch-down lifts off in its next turn
+SHORTEST_STANCE = 0.1  # [swing times]: a leg due sooner after its touch-down lifts off in its next turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class GaitClock:
         for leg in range(len(until)):
             left = until[leg] - step
             if left <= 0.0:
-                if flight[leg] == 0.0 or flight[leg] + SHORTEST <= until[leg]:
+                if flight[leg] == 0.0 or flight[leg] + SHORTEST_STANCE <= until[leg]:
                     lifted.append((leg, -left))
                 left += cycle
             until[leg] = left
@@ -84,7 +84,7 @@ class GaitClock:
         """Time a leg stands from its touch-down, in `flight` from now, or from now if 0, as planned [swing times]."""
         cycle = self.gait.cycle
         change = self.change
-        earliest = flight + SHORTEST if flight > 0.0 else 0.0
+        earliest = flight + SHORTEST_STANCE if flight > 0.0 else 0.0
         lift_off = self.until[leg]
         if lift_off < earliest:
             lift_off += cycle

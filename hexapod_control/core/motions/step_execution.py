@@ -89,13 +89,13 @@ def _pose(stage: StepContext, step: motion_steps.PoseStep) -> StepExecution:
 
 def _height(stage: StepContext, step: motion_steps.HeightStep) -> StepExecution:
     walk = stage.planner.standing_walk
-    now = walk.pose.standing_goal if walk else NEUTRAL
+    now = walk.state.pose_goal if walk else NEUTRAL
     yield from _posed(stage, now._replace(z=step.z), step.duration)
 
 
 def _posed(stage: StepContext, goal: BodyPose, duration: float) -> StepExecution:
     walk = stage.planner.standing_walk
-    if walk is not None and not walk.pose.reachable(goal):
+    if walk is not None and not walk.pose_reachable(goal):
         yield f"out of reach of the legs: a body at ({_spelt(goal)})"
         return
     refusal = stage.planner.pose(goal, duration)
@@ -107,7 +107,7 @@ def _posed(stage: StepContext, goal: BodyPose, duration: float) -> StepExecution
 
 def _at(stage: StepContext, goal: BodyPose) -> bool:
     walk = stage.planner.standing_walk
-    return walk is None or max(abs(a - b) for a, b in zip(walk.pose.pose, goal, strict=True)) <= CLOSE
+    return walk is None or max(abs(a - b) for a, b in zip(walk.state.body_pose, goal, strict=True)) <= CLOSE
 
 
 def _sway(stage: StepContext, step: motion_steps.SwayStep) -> StepExecution:
@@ -122,10 +122,10 @@ def _swayed(stage: StepContext, cosine: BodyPose, sine: BodyPose, period: float,
     if walk is None:
         yield f"ignored while {stage.planner.state.value}: stand up first"
         return
-    middle = walk.pose.standing_goal
+    middle = walk.state.pose_goal
     for k in range(16):  # known to be in reach all round, before it begins
         around = _ellipse(middle, cosine, sine, k / 16, 1.0)
-        if not walk.pose.reachable(around):
+        if not walk.pose_reachable(around):
             yield f"the body cannot sway as far as ({_spelt(around)})"
             return
     time, total = 0.0, rounds * period
@@ -135,7 +135,7 @@ def _swayed(stage: StepContext, cosine: BodyPose, sine: BodyPose, period: float,
         walk = stage.planner.standing_walk
         if walk is None:
             return
-        walk.pose.track(_ellipse(middle, cosine, sine, time / period, share))
+        walk.track_pose(_ellipse(middle, cosine, sine, time / period, share))
         time += stage.dt
         yield ""
     yield from _posed(stage, middle, 0.0)
@@ -325,13 +325,13 @@ class StepContext:
     def resting(self) -> bool:
         """True while the robot neither walks nor moves a foot."""
         walk = self.planner.standing_walk
-        return walk.still if walk is not None else self.planner.state is RobotState.SITTING
+        return walk.state.still if walk is not None else self.planner.state is RobotState.SITTING
 
     @property
     def at_home(self) -> bool:
         """True while the robot stands in its neutral stance."""
         walk = self.planner.standing_walk
-        return walk is not None and walk.at_home
+        return walk is not None and walk.state.at_home
 
 
 def where(step: motion_steps.MotionStep | None) -> str:

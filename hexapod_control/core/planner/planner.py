@@ -31,6 +31,7 @@ from hexapod_control.core.robot import Point, Robot, Vector
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.statics.static_stability import direction_inwards
 from hexapod_control.core.steering.arc_steering import twist as arc_twist
+from hexapod_control.core.walking.guided.guided_legs import BallCentre, GroundPoint
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -157,7 +158,7 @@ class Planner:
             return "refused: with a leg in the air the robot would tip"
         self._adopted = False
         self._walk.request_pose(pose, duration)
-        return "" if self._walk.pose.standing_goal == pose else "out of reach: clamped, see the achieved pose"
+        return "" if self._walk.state.pose_goal == pose else "out of reach: clamped, see the achieved pose"
 
     def gait(self, name: str) -> str:
         """Changes to another gait. Returns why not, or nothing if it is accepted."""
@@ -172,7 +173,7 @@ class Planner:
         """Changes fields of the style but the gait, which may be refused."""
         self.style = replace(self.style, **changes)
         if self._walk:
-            self._walk.restyle(self.style)
+            self._walk.change_settings(self.style)
 
     def reach(self, leg: str, centre: Vector) -> str:
         """Leads one foot to a point [m, base_link] (its ball's centre) while the others hold the robot.
@@ -182,14 +183,14 @@ class Planner:
         refusal = self._not_on_feet(leg)
         if refusal or self._walk is None or self._row is None:
             return refusal
-        return self._walk.reach(self.robot.leg_names.index(leg), centre, self._row)
+        return self._walk.guide_foot(self.robot.leg_names.index(leg), BallCentre(*centre), self._row)
 
     def reach_ground(self, leg: str, point: Vector) -> str:
         """As `reach` for a point (x, y) [m, base_footprint] and a height [m] above the ground there."""
         refusal = self._not_on_feet(leg)
         if refusal or self._walk is None or self._row is None:
             return refusal
-        return self._walk.place(self.robot.leg_names.index(leg), point, self._row)
+        return self._walk.guide_foot(self.robot.leg_names.index(leg), GroundPoint(*point), self._row)
 
     def release(self) -> None:
         """Brings feet that are led by hand back to the ground."""
@@ -238,17 +239,17 @@ class Planner:
 
     @property
     def _attitude(self) -> BodyPose:
-        return self._walk.pose.pose if self._walk else NEUTRAL
+        return self._walk.state.body_pose if self._walk else NEUTRAL
 
     @property
     def gait_active(self) -> str:
         """Name of the gait in force."""
-        return self._walk.gait.name if self._walk else self.style.gait.name
+        return self._walk.state.gait.name if self._walk else self.style.gait.name
 
     @property
     def phase(self) -> float:
         """Phase of the gait's clock in [0, 1)."""
-        return self._walk.walker.schedule.phase if self._walk else 0.0
+        return self._walk.state.gait_phase if self._walk else 0.0
 
     @property
     def progress(self) -> float:
@@ -286,14 +287,13 @@ class Planner:
 
     def neutral_footholds(self) -> tuple[Point, ...]:
         """Contact points (n, 2) [m, base_footprint] of the neutral stance at the present height."""
-        return self.capabilities.stances.at(self._walk.height).footholds if self._walk else self._transitions.home
+        return self._walk.state.stance.footholds if self._walk else self._transitions.home
 
     def hand_is_there(self, leg: str) -> bool:
         """True if the foot is where it was led to, or is not led at all."""
         if self._walk is None:
             return True
-        hand = self._walk.walker.feet[self.robot.leg_names.index(leg)].hand
-        return hand is None or hand.arrived
+        return self._walk.state.guided_foot_arrived(self.robot.leg_names.index(leg))
 
     def braking_time(self) -> float:
         """Time [s] in which the robot comes to rest from its present speed."""
@@ -332,13 +332,13 @@ class Planner:
     def _balance(self, plan: TickPlan, dt: float) -> None:
         """Lets the walk take measures where the margin of its last tick is too small."""
         walk = self._walk
-        if walk is None or self.style.margin <= 0.0 or walk.walker.by_hand or math.isnan(plan.margin):
+        if walk is None or self.style.margin <= 0.0 or walk.state.guiding or math.isnan(plan.margin):
             return
         edge = (0.0, 0.0)
         if plan.margin < self.style.margin:
             standing = [(x, y) for (x, y), down in zip(plan.contacts.tolist(), plan.planted, strict=True) if down]
             edge = direction_inwards(standing, plan.center)
-        walk.balanced(dt, plan.margin, edge)
+        walk.recover_margin(dt, plan.margin, edge)
 
     def _still(self) -> TickPlan:
         return self._report.still(self.state, self._last, self.joints)
@@ -347,8 +347,8 @@ class Planner:
         self.state = state
         self._motion, self._next = (motions[0], motions[1:]) if motions else (None, [])
         if self._walk:
-            self._walk.restyle(self.style)
-            if self._walk.gait is not self.style.gait:
+            self._walk.change_settings(self.style)
+            if self._walk.state.gait is not self.style.gait:
                 self._walk.change_gait(self.style.gait)
 
     def _follow_on(self) -> None:
@@ -373,7 +373,7 @@ class Planner:
     def _not_at_rest(self) -> str:
         if self.state is RobotState.UNKNOWN or self._row is None:
             return NO_POSE
-        resting = self._motion is None or (self._walk is not None and self._walk.still and not self._sit)
+        resting = self._motion is None or (self._walk is not None and self._walk.state.still and not self._sit)
         return "" if resting else f"ignored while {self.state.value}: wait until the robot rests"
 
     def _settle(self) -> None:
@@ -384,11 +384,15 @@ class Planner:
                 self.state = RobotState.SITTING
             return
         self.state = (
-            RobotState.MOVING if walk.walker.by_hand else RobotState.STANDING if walk.at_rest else RobotState.WALKING
+            RobotState.MOVING
+            if walk.state.guiding
+            else RobotState.STANDING
+            if walk.state.at_rest
+            else RobotState.WALKING
         )
-        if self._sit and (walk.halted or walk.pose.standing_goal != NEUTRAL):  # also one that was just taken over
+        if self._sit and (walk.state.halted or walk.state.pose_goal != NEUTRAL):  # also one that was just taken over
             walk.drive(ZERO)
             walk.settle(NEUTRAL)
-        if self._sit and walk.at_home:
+        if self._sit and walk.state.at_home:
             self._sit = False
             self._begin(RobotState.SINKING, self._transitions.lying_down(walk))

@@ -57,7 +57,7 @@ class PostureSequences:
 
     def lying_down(self, walk: WalkController) -> list[BodyMotion]:
         """From standing to lying, the feet staying where they are."""
-        return self.sinking([(foot.x, foot.y) for foot in walk.walker.feet], 0.0)
+        return self.sinking([(foot.x, foot.y) for foot in walk.state.feet], 0.0)
 
     def taking_over(self, row: Sequence[LegJoints], gait: Gait) -> list[BodyMotion]:
         """From joints [rad] measured under a robot that stands to the walk of that robot; nothing if it does not stand.
@@ -68,7 +68,7 @@ class PostureSequences:
         if found is None:
             return []
         walk = WalkController(self._capabilities, found.contacts, found.pose, gait)
-        walk.halted = True
+        walk.stay()
         return [JointMove.between(self._robot, row, found.row, found.pose), walk]
 
     def standing_on(self, row: Sequence[LegJoints], pose: BodyPose, gait: Gait) -> list[BodyMotion]:
@@ -82,6 +82,5 @@ class PostureSequences:
         if not stances.lowest <= height <= stances.highest or sum(found.planted) < 3:
             return []
         walk = WalkController(self._capabilities, found.contacts, found.pose, gait)
-        walk.halted = True
-        walk.hold(found.lifts, found.planted)
+        walk.stay({leg: lift for leg, lift in enumerate(found.lifts) if not found.planted[leg]})
         return [walk]

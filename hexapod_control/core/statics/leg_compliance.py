@@ -53,3 +53,11 @@ def slip_compensation(robot: Robot, gait: Gait, swing_time: float, slope: tuple[
     speed = lost / (gait.cycle * swing_time)
     roll, pitch = slope
     return Twist(-speed * math.sin(pitch), speed * math.sin(roll), 0.0)
+
+
+def compensated_twist(robot: Robot, gait: Gait, swing_time: float, twist: Twist, slope: tuple[float, float]) -> Twist:
+    """The twist by which the feet move on a slope (roll, pitch) [rad] for the body to follow `twist`."""
+    if slope == (0.0, 0.0) or twist.is_zero:
+        return twist
+    x, y, _ = slip_compensation(robot, gait, swing_time, slope)
+    return Twist(twist.vx + x, twist.vy + y, twist.wz)

@@ -42,8 +42,14 @@ class SpeedLimiter:
             )
         return self._limit[1]
 
-    def maxima(self, under: SpeedConditions) -> Twist:
-        """Greatest speed along each axis alone, whatever the style allows."""
+    def maxima(self, under: SpeedConditions, limits: TwistLimits) -> Twist:
+        """Greatest speed along each axis alone, within the limits of the settings."""
+        bounds = (axis.max_velocity for axis in limits.axes)
+        pairs = zip(self._robot_maxima(under), bounds, strict=True)
+        return Twist(*(v if math.isnan(bound) else min(v, bound) for v, bound in pairs))
+
+    def _robot_maxima(self, under: SpeedConditions) -> Twist:
+        """Greatest speed along each axis alone that legs and servos allow."""
         if self._most is None or self._most[0] != under:
             self._most = (under, self._capabilities.envelope.maxima(*under))
         return self._most[1]
@@ -61,7 +67,7 @@ class SpeedLimiter:
         last = max(gait.until_lift_off(leg, 0.0) for leg in range(len(gait.lift_off)))
         time = max(gait.stance, last * last / gait.stance) * swing_time / haste
         up, down = [], []
-        for v, axis in zip(self.maxima(under), limits.axes, strict=True):
+        for v, axis in zip(self._robot_maxima(under), limits.axes, strict=True):
             up.append(v / time if math.isnan(axis.max_acceleration) else axis.max_acceleration)
             down.append(v / swing_time if math.isnan(axis.max_deceleration) else axis.max_deceleration)
         return Twist(*up), Twist(*down)

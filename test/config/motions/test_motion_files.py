@@ -325,7 +325,7 @@ def test_a_leg_step_lasts_until_the_foot_is_where_it_was_led_to():
             reached.append(height)
         led = step if isinstance(step, LegStep) else None
         walking = player.planner.standing_walk
-        height = walking.walker.feet[0].z if walking else 0.0
+        height = walking.state.feet[0].z if walking else 0.0
     assert reached == pytest.approx(wanted, abs=1e-3)
 
 

@@ -239,7 +239,7 @@ def test_in_a_pose_to_one_side_strides_are_as_short_as_the_feet_need_to_hold_the
             planner.pose(pose)
             plans = list(drive(planner, command, 4.0))
             assert min(plan.margin for plan in plans) > 0.0
-            assert plans[-1].pose == planner.standing_walk.pose.walking_goal
+            assert plans[-1].pose == planner.standing_walk.state.walking_pose_goal
 
 
 @pytest.mark.parametrize("name", ROBOTS)

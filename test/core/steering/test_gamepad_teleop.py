@@ -6,7 +6,7 @@ import random
 from xml.sax.saxutils import escape
 
 import pytest
-from support.drives import drive, standing
+from support.drives import drive, standing, walk_state
 from support.paths import ROOT
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
@@ -331,7 +331,7 @@ def tops(planner, share, seconds=1.8):
     planner.restyle(lift=share)
     highest, before = [0.0] * 6, None
     for plan in drive(planner, Twist(0.08, 0.0, 0.0), seconds):
-        heights = [foot.z for foot in planner._walk.walker.feet]
+        heights = [foot.z for foot in walk_state(planner).feet]
         highest = [max(a, b) for a, b in zip(highest, heights, strict=True)]
         if before is not None:
             assert (

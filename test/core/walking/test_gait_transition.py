@@ -85,11 +85,11 @@ def test_a_gait_that_cannot_keep_the_speed_is_entered_after_ramping_down():
 def test_every_leg_lifts_off_once_per_cycle_at_its_phase_for_any_step(gait):
     row = gaits(robot("phantomx").leg_names)[gait]
     rng = np.random.default_rng(1)
-    schedule, time, flight = GaitClock(row), 0.0, [0.0] * 6
+    clock, time, flight = GaitClock(row), 0.0, [0.0] * 6
     lifted: list[list[float]] = [[] for _ in range(6)]
     while time < 5.5 * row.cycle:
         step = rng.uniform(0.001, 0.2)
-        for leg, since in schedule.advance(step, flight):
+        for leg, since in clock.advance(step, flight):
             lifted[leg].append(time + step - since)
             flight[leg] = 1.0 - since + step
         flight = [max(0.0, left - step) for left in flight]

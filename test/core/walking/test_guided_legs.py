@@ -1,60 +1,60 @@
-"""A foot led by hand: laws on its way, on the pure core."""
+"""Guided feet: laws of their paths, on the pure core."""
 
 import math
 import random
 
 import numpy as np
 import pytest
-from support.drives import DT, ROBOTS, robot, standing
+from support.drives import DT, ROBOTS, robot, standing, walk_state
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
-from hexapod_control.core.walking.guided_foot import (
-    ACCELERATION,
-    ARRIVED,
-    CLEAR,
+from hexapod_control.core.walking.foot import GUIDED_ACCELERATION, Guided
+from hexapod_control.core.walking.guided.guided_foot import (
+    ARRIVAL_DISTANCE,
+    CLEARANCE_HEIGHT,
     SPEED,
-    GuidedFoot,
-    way,
+    advance_along_path,
+    path_between,
 )
 
-BEYOND = 2e-3  # [m] that a foot may swing out where its way turns
+BEYOND = 2e-3  # [m] that a foot may swing out where its path turns
 GOALS = ((0.06, 0.0, 0.003), (0.03, -0.05, 0.0), (0.02, 0.03, 0.05), (-0.04, 0.0, 0.01))  # [m]
 
 
-def led(hand: GuidedFoot, reached, seconds: float = 4.0) -> list[tuple[float, float, float]]:
+def guided_along(foot: Guided, reachable, seconds: float = 4.0) -> list[tuple[float, float, float]]:
     """Places [m] of a foot that starts at the origin; its speed and acceleration are held against the limits."""
     places = [(0.0, 0.0, 0.0)]
     for _ in range(round(seconds / DT)):
-        before = hand.velocity
-        places.append(hand.step(DT, places[-1], reached))
+        before = foot.velocity
+        places.append(advance_along_path(foot, DT, places[-1], reachable))
         assert math.dist(places[-1], places[-2]) <= SPEED * DT * 1.0001
-        assert math.dist(before, hand.velocity) <= ACCELERATION * DT * 1.0001
+        assert math.dist(before, foot.velocity) <= GUIDED_ACCELERATION * DT * 1.0001
     return places
 
 
 @pytest.mark.parametrize("goal", GOALS)
-def test_a_foot_led_by_hand_does_not_swing_out_of_the_way_that_was_found_to_be_in_reach(goal):
+def test_a_guided_foot_does_not_swing_out_of_the_path_that_was_found_to_be_in_reach(goal):
     start = (0.0, 0.0, 0.0)
-    points = way(start, goal)
-    places = np.array(led(GuidedFoot(points, waiting=False), lambda at: True))
+    points = path_between(start, goal)
+    places = np.array(guided_along(Guided(points, waiting=False), lambda at: True))
     corners = np.array([start, *points])
     assert (places >= corners.min(axis=0) - BEYOND).all() and (places <= corners.max(axis=0) + BEYOND).all()
-    assert math.dist(places[-1], goal) <= ARRIVED
+    assert math.dist(places[-1], goal) <= ARRIVAL_DISTANCE
 
 
-def test_a_foot_led_by_hand_waits_before_a_place_out_of_reach_and_goes_on_once_it_is_in_reach():
-    hand = GuidedFoot(way((0.0, 0.0, 0.0), GOALS[0]), waiting=False)
+def test_a_guided_foot_waits_before_a_point_out_of_reach_and_goes_on_once_it_is_in_reach():
+    foot = Guided(path_between((0.0, 0.0, 0.0), GOALS[0]), waiting=False)
     wall = [0.03]  # [m] how far forward the foot can be in the present pose of the body
-    waited = led(hand, lambda at: at[0] <= wall[0])
+    waited = guided_along(foot, lambda at: at[0] <= wall[0])
     assert max(x for x, _, _ in waited) <= wall[0] and waited[-1] == waited[-2]
-    assert waited[-1][0] > wall[0] - 1e-3 and not hand.arrived
+    assert waited[-1][0] > wall[0] - 1e-3 and not foot.arrived
     wall[0] = 1.0
     x, y, z = waited[-1]
     for _ in range(round(4.0 / DT)):
-        x, y, z = hand.step(DT, (x, y, z), lambda at: at[0] <= wall[0])
-    assert hand.arrived and math.dist((x, y, z), GOALS[0]) <= ARRIVED
+        x, y, z = advance_along_path(foot, DT, (x, y, z), lambda at: at[0] <= wall[0])
+    assert foot.arrived and math.dist((x, y, z), GOALS[0]) <= ARRIVAL_DISTANCE
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -72,11 +72,9 @@ def test_a_foot_called_back_at_any_time_does_not_swing_higher_than_it_was(name):
                 called.halt()
             plan = called.step(DT)
             assert plan.unreached is None and plan.blocked is None
-            walk = called.standing_walk
-            assert walk is not None
-            heights.append(walk.walker.feet[leg].z)
+            heights.append(walk_state(called).feet[leg].z)
         assert plan.state is RobotState.STANDING
-    assert CLEAR - 1e-3 < max(heights) <= CLEAR + BEYOND
+    assert CLEARANCE_HEIGHT - 1e-3 < max(heights) <= CLEARANCE_HEIGHT + BEYOND
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -94,8 +92,7 @@ def test_the_body_takes_a_pose_only_after_feet_that_could_not_lift_off_there_hav
     planner.pose(BodyPose(0.0, -0.0102, -0.0275, -0.0055, 0.1384, 0.1481))
     planner.release()
     plan = settled(planner, 500)
-    walk = planner.standing_walk
-    assert walk is not None and plan.state is RobotState.STANDING and plan.pose == walk.pose.standing_goal != NEUTRAL
+    assert plan.state is RobotState.STANDING and plan.pose == walk_state(planner).pose_goal != NEUTRAL
 
 
 def settled(planner: Planner, ticks: int) -> TickPlan:
@@ -120,5 +117,4 @@ def test_a_foot_that_does_not_get_home_in_the_pose_of_the_body_gets_there_and_th
         settled(planner, rng.choice((3, 8, 15, 30)))
     planner.release()
     plan = settled(planner, 400)
-    walk = planner.standing_walk
-    assert walk is not None and plan.state is RobotState.STANDING and plan.pose == walk.pose.standing_goal != NEUTRAL
+    assert plan.state is RobotState.STANDING and plan.pose == walk_state(planner).pose_goal != NEUTRAL

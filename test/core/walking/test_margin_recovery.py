@@ -4,12 +4,12 @@ import dataclasses
 import math
 
 import pytest
-from support.drives import DT, drive, robot, standing
+from support.drives import DT, drive, robot, standing, walk_state
 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.statics.static_stability import direction_inwards, static_margin
-from hexapod_control.core.walking.margin_recovery import FARTHEST, SLOWEST
+from hexapod_control.core.walking.body.margin_recovery import MAX_LEAN, SLOWEST_SHARE
 
 
 def front_heavy(shift: float) -> Planner:
@@ -54,8 +54,8 @@ def test_slower_comes_first_and_is_enough_for_a_small_want():
     plain, plans = walked(planner, 0.0, 10.0)
     fast = plans[-1].twist.vx
     kept, plans = walked(planner, plain + 0.02)
-    walk = planner.standing_walk
-    assert walk.balance.share < 1.0 and math.hypot(*walk.balance.lean) < 0.5 * FARTHEST
+    measures = walk_state(planner).measures
+    assert measures.speed_share < 1.0 and math.hypot(*measures.lean) < 0.5 * MAX_LEAN
     assert plans[-1].twist.vx < fast and kept >= plain + 0.018
     assert planner.gait_active == "tripod"
 
@@ -64,8 +64,8 @@ def test_then_the_body_leans_away_from_the_edge():
     planner = front_heavy(0.10)
     plain, _ = walked(planner, 0.0, 10.0)
     kept, plans = walked(planner, plain + 0.04)
-    lean = planner.standing_walk.balance.lean
-    assert planner.standing_walk.balance.share == pytest.approx(SLOWEST, abs=0.1)
+    lean = walk_state(planner).measures.lean
+    assert walk_state(planner).measures.speed_share == pytest.approx(SLOWEST_SHARE, abs=0.1)
     assert lean[0] < -0.003 and plans[-1].pose.x == pytest.approx(lean[0], abs=0.003)
     assert kept >= plain + 0.037 and planner.gait_active == "tripod"
 
@@ -82,9 +82,9 @@ def test_measures_are_taken_back_when_the_want_is_over():
     planner = front_heavy(0.10)
     plain, _ = walked(planner, 0.0, 10.0)
     walked(planner, plain + 0.04)
-    assert planner.standing_walk.balance.share < 1.0
+    assert walk_state(planner).measures.speed_share < 1.0
     walked(planner, 0.001, 60.0)
-    balance = planner.standing_walk.balance
-    assert balance.share == 1.0 and balance.lean == (0.0, 0.0)
+    measures = walk_state(planner).measures
+    assert measures.speed_share == 1.0 and measures.lean == (0.0, 0.0)
     list(drive(planner, Twist(0.01, 0.0, 0.0), 3.0))
-    assert planner.standing_walk.pose.pose.x == pytest.approx(0.0, abs=1e-6)
+    assert walk_state(planner).body_pose.x == pytest.approx(0.0, abs=1e-6)

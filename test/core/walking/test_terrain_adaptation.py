@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from support.drives import DT, robot, standing
+from support.drives import DT, robot, standing, walk_state
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
@@ -18,8 +18,12 @@ from hexapod_control.core.planner.planner import RobotState
 from hexapod_control.core.planner.tick_limiter import SPIN_UP
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, SensorSource
 from hexapod_control.core.statics.static_stability import GRAVITY
-from hexapod_control.core.walking.body_levelling import LARGEST
-from hexapod_control.core.walking.terrain_adaptation import DEPTH, EARLIEST, SEARCH, STEEP, WAIT
+from hexapod_control.core.walking.body.body_levelling import MAX_TILT
+from hexapod_control.core.walking.feet.foot_motion import MAX_LIFT_OFF_DELAY
+from hexapod_control.core.walking.foot import Dropping, Swing
+from hexapod_control.core.walking.terrain.foot_contact import EARLIEST_TOUCH_DOWN
+from hexapod_control.core.walking.terrain.ground_search import SEARCH_SPEED
+from hexapod_control.core.walking.terrain.terrain_adaptation import DEPTH, STEEP
 from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
 from hexapod_control.evaluation.quality import flat_ground, rough_ground
 from hexapod_control.evaluation.quality.lockstep import walk as walked
@@ -43,11 +47,16 @@ def feeling(name="phantomx", adaptation=FEET):
 
 
 def feet(planner):
-    return planner._motion.walker.feet
+    return walk_state(planner).feet
 
 
-def ground(planner):
-    return planner._motion.walker.ground
+def terrain(planner):
+    return walk_state(planner).terrain
+
+
+def progress(foot):
+    """Progress of a swing; None for a foot that does not swing."""
+    return foot.state.progress if isinstance(foot.state, Swing) else None
 
 
 class Feeler:
@@ -100,7 +109,7 @@ def assert_planted_feet_are_one_rigid_body(planner, before, twist):
     """Feet that stand keep their distances in space; seen from above they move but for the turn of the plane."""
     back, pairs = exp(twist, -DT), []
     for leg, (was, foot) in enumerate(zip(before, feet(planner), strict=True)):
-        if was is not None and foot.planted and not (ground(planner) and ground(planner).sinking[leg]):
+        if was is not None and foot.planted and not (terrain(planner) and terrain(planner).feet[leg].sinking):
             pairs.append((was, (foot.x, foot.y, foot.z)))
             assert math.dist(back.apply(*was[:2]), (foot.x, foot.y)) < 2e-4
     for (p, q), (r, s) in combinations(pairs, 2):
@@ -138,9 +147,9 @@ def test_a_swing_ends_where_it_meets_the_ground_and_the_foot_stays_there():
     met = None
     for _ in walk(planner, 3.0, heights):
         foot = feet(planner)[0]
-        if met is None and foot.drop is not None and foot.drop.touched:
+        if met is None and isinstance(foot.state, Dropping) and foot.state.touched:
             met = foot.z
-            assert 0.01 < foot.drop.end <= 0.0165
+            assert 0.01 < foot.state.end <= 0.0165
         if met is not None and foot.planted:
             break
     assert met is not None
@@ -152,13 +161,13 @@ def test_a_contact_in_the_first_half_of_a_swing_is_the_lift_off():
     feeler = Feeler(planner)
     seen = 0
     for _ in range(200):
-        touching = [foot.planted or (foot.progress or 0.0) < EARLIEST - 0.05 for foot in feet(planner)]
-        before = [foot.progress for foot in feet(planner)]
+        touching = [foot.planted or (progress(foot) or 0.0) < EARLIEST_TOUCH_DOWN - 0.05 for foot in feet(planner)]
+        before = [progress(foot) for foot in feet(planner)]
         step(planner, touching, FORWARD, feeler)
         for was, foot in zip(before, feet(planner), strict=True):
-            if was is not None and was < EARLIEST - 0.05:
+            if was is not None and was < EARLIEST_TOUCH_DOWN - 0.05:
                 seen += 1
-                assert foot.progress is not None
+                assert isinstance(foot.state, Swing)
     assert seen > 50
 
 
@@ -167,17 +176,17 @@ def swings(planner, seconds, edge):
     feeler, found = Feeler(planner), []
     for _ in range(round(seconds / DT)):
         foot, touching = feet(planner)[0], on_plane(planner)
-        if ground(planner) is not None:
-            ground(planner).rough = 1.0
-        was = foot.progress
-        touching[0] = touching[0] or (was is not None and 0.2 < was < EARLIEST and foot.z < edge)
+        if terrain(planner) is not None:
+            terrain(planner).roughness = 1.0
+        was = progress(foot)
+        touching[0] = touching[0] or (was is not None and 0.2 < was < EARLIEST_TOUCH_DOWN and foot.z < edge)
         step(planner, touching, FORWARD, feeler)
         foot = feet(planner)[0]
-        if foot.progress is None:
+        if not isinstance(foot.state, Swing):
             continue
         if was is None:
             found.append([])
-        found[-1].append((foot.progress, foot.x, foot.z))
+        found[-1].append((foot.state.progress, foot.x, foot.z))
     return found[1:-1]
 
 
@@ -224,8 +233,8 @@ def test_a_late_foot_sinks_at_a_bounded_speed_to_a_bounded_depth_while_the_clock
         if planted and foot.planted:
             fastest = max(fastest, (before - foot.z) / DT)
         deepest = min(deepest, foot.z)
-        assert planner.phase != phase or ground(planner).waiting
-    assert 0.8 * SEARCH < fastest <= SEARCH + 0.06  # the plane follows the feet meanwhile, at a few cm/s
+        assert planner.phase != phase or terrain(planner).waiting
+    assert 0.8 * SEARCH_SPEED < fastest <= SEARCH_SPEED + 0.06  # the plane follows the feet meanwhile, at a few cm/s
     assert -1.1 * DEPTH * robot("phantomx").walk.height <= deepest < -0.02
 
 
@@ -233,18 +242,19 @@ def test_a_lift_off_waits_for_three_feet_at_most_for_its_share_of_the_cycle_and_
     planner = feeling()
     list(walk(planner, 4.0))
     speed, feeler = planner.step(DT).twist.vx, Feeler(planner)
-    landing = [foot.progress is not None for foot in feet(planner)]
+    landing = [isinstance(foot.state, Swing) for foot in feet(planner)]
     while not any(landing):
         step(planner, [True] * 6, FORWARD, feeler)
-        landing = [foot.progress is not None for foot in feet(planner)]
+        landing = [isinstance(foot.state, Swing) for foot in feet(planner)]
     waited, slowest = 0.0, speed
-    while not any(foot.progress is not None and not down for foot, down in zip(feet(planner), landing, strict=True)):
+    while not any(
+        isinstance(foot.state, Swing) and not down for foot, down in zip(feet(planner), landing, strict=True)
+    ):
         plan = step(planner, [not down for down in landing], FORWARD, feeler)
-        waited += DT * ground(planner).waiting
+        waited += DT * terrain(planner).waiting
         slowest = min(slowest, plan.twist.vx)
         assert waited < 1.0
-    walk_ = planner._motion
-    most = WAIT * walk_.gait.cycle * walk_.swing_time
+    most = MAX_LIFT_OFF_DELAY * walk_state(planner).gait.cycle * walk_state(planner).swing_time
     assert 0.5 * most < waited <= most + 2 * DT
     assert slowest < 0.7 * speed
 
@@ -252,7 +262,7 @@ def test_a_lift_off_waits_for_three_feet_at_most_for_its_share_of_the_cycle_and_
 LOSSES = {
     "silent": lambda source, sample, k: None,
     "frozen": lambda source, sample, k: source.take(sample),
-    "not a number": lambda source, sample, k: source.take([math.nan] * len(sample)),
+    "NaN": lambda source, sample, k: source.take([math.nan] * len(sample)),
 }
 
 
@@ -268,7 +278,7 @@ def test_feet_are_back_on_the_plane_half_a_second_after_the_contacts_are_lost(lo
         planner.command(FORWARD)
         planner.step(DT)
     assert planner.senses.contacts.trouble == ("frozen" if loss == "frozen" else "silent")
-    assert ground(planner) is None
+    assert terrain(planner) is None
     assert all(foot.z == 0.0 for foot in feet(planner) if foot.planted)
 
 
@@ -276,20 +286,20 @@ def test_feet_are_back_on_the_plane_half_a_second_after_the_contacts_are_lost(lo
 def test_the_tilt_is_gone_half_a_second_after_the_imu_is_lost(loss):
     planner = feeling(adaptation=LEVEL)
     level(planner, (0.02, -0.06), 6.0)
-    assert math.hypot(*planner._motion.level.tilt) > 0.03
+    assert math.hypot(*walk_state(planner).tilt) > 0.03
     sample = planner.senses.tilt.sample
     for k in range(round(LOST / DT)):
         LOSSES[loss](planner.senses.tilt, sample, k)
         planner.command(FORWARD)
         planner.step(DT)
-    assert planner._motion.level is None
+    assert not walk_state(planner).levelling
 
 
 def level(planner, slope, seconds, command=FORWARD):
     """Walks on a plane of this roll and pitch [rad] with an ideal IMU; the tilts of the body."""
     tilts = []
     for k in range(round(seconds / DT)):
-        tilt = planner._motion.level.tilt if planner._motion.level else (0.0, 0.0)
+        tilt = walk_state(planner).tilt
         tilts.append((slope[0] + tilt[0], slope[1] + tilt[1]))
         planner.senses.tilt.take((*tilts[-1], 1e-6 * k))
         planner.command(command)
@@ -309,21 +319,21 @@ def test_the_body_becomes_level_on_a_tilted_plane(name, slope, command):
 def test_the_tilt_stays_within_its_bound_and_the_robot_goes_on_walking(name):
     planner = feeling(name, LEVEL)
     level(planner, (0.0, -0.5), 8.0)
-    assert math.hypot(*planner._motion.level.tilt) <= LARGEST + 1e-6
+    assert math.hypot(*walk_state(planner).tilt) <= MAX_TILT + 1e-6
     assert planner.state is RobotState.WALKING
     assert planner.step(DT).twist.vx > 0.01
 
 
 def test_a_pose_that_was_asked_for_is_not_levelled_away():
     planner = feeling(adaptation=LEVEL)
-    planner.pose(planner._motion.pose.pose._replace(pitch=0.08))
+    planner.pose(walk_state(planner).body_pose._replace(pitch=0.08))
     for k in range(200):
-        achieved = planner._motion.pose.pose.pitch
-        tilt = planner._motion.level.tilt[1] if planner._motion.level else 0.0
+        achieved = walk_state(planner).body_pose.pitch
+        tilt = walk_state(planner).tilt[1]
         planner.senses.tilt.take((0.0, achieved + tilt, 1e-6 * k))
         planner.step(DT)
-    assert planner._motion.pose.pose.pitch == pytest.approx(0.08)
-    assert abs(planner._motion.level.tilt[1]) < 1e-3
+    assert walk_state(planner).body_pose.pitch == pytest.approx(0.08)
+    assert abs(walk_state(planner).tilt[1]) < 1e-3
 
 
 def test_switching_everything_off_or_sitting_down_takes_feet_and_body_back_first():

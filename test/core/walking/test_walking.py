@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
@@ -17,17 +18,20 @@ from support.drives import (
     random_drive,
     robot,
     standing,
+    walk_state,
 )
 
-from hexapod_control.core.gait.gait_table import gaits
+from hexapod_control.core.gait.gait_table import Gait, gaits
 from hexapod_control.core.gait.swing_trajectory import lift, share
-from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import forward, inverse
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.sensing.odometry import FootSupport, fit
+from hexapod_control.core.walking.walk_controller import WalkController
+from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
 
 SOAK = bool(os.environ.get("HEXAPOD_SOAK"))
@@ -96,23 +100,21 @@ def test_feet_leave_and_land_at_rest_over_the_ground(name, gait):
     planner = standing(name, gait)
     command = fitting(planner, DIRECTIONS["arc"], 0.8, gait)
     list(drive(planner, command, 6.0))
-    walker = planner._motion.walker  # the speed over the ground is not in the plan
-    fine, swing_time = 0.0005, planner._motion.swing_time
-    fastest = max(
-        math.hypot(command.vx - command.wz * foot.y, command.vy + command.wz * foot.x) for foot in walker.feet
-    )
+    fine, swing_time = 0.0005, walk_state(planner).swing_time
+    feet = walk_state(planner).feet  # the speed over the ground is not in the plan
+    fastest = max(math.hypot(command.vx - command.wz * foot.y, command.vy + command.wz * foot.x) for foot in feet)
     seen = 0
-    previous = [foot.progress for foot in walker.feet]
+    planted = [foot.planted for foot in feet]
     for _ in range(round(2.2 * planner.capabilities.gaits[gait].stance * swing_time / fine)):
         planner.command(command)
         planner.step(fine)
-        for foot, before in zip(planner._motion.walker.feet, previous, strict=True):
-            landed, left = before is not None and foot.progress is None, before is None and foot.progress is not None
-            if landed or left:
+        feet = walk_state(planner).feet
+        for foot, stood in zip(feet, planted, strict=True):
+            if foot.planted is not stood:  # it has landed or lifted off in this tick
                 seen += 1
                 assert abs(foot.velocity[2]) * swing_time / robot(name).walk.lift_height <= 0.05
                 assert math.hypot(*foot.velocity[:2]) / fastest <= 0.05
-        previous = [foot.progress for foot in planner._motion.walker.feet]
+        planted = [foot.planted for foot in feet]
     assert seen >= 12
 
 
@@ -189,13 +191,27 @@ def test_soak_of_random_poses_and_gaits_keeps_speed_limits_support_and_fixed_fee
 @pytest.mark.parametrize("name", ROBOTS)
 def test_mirrored_commands_give_mirrored_walks(name):
     """Both shipped robots are symmetric; the mirror image of a tripod is the tripod half a cycle later."""
-    left, right = standing(name, "tripod"), standing(name, "tripod")
-    right._motion.walker.start(0.5)
-    command = fitting(left, Twist(0.7, 0.4, 2.0), 0.8, "tripod")
+    planner = standing(name, "tripod")
+    tripod = planner.capabilities.gaits["tripod"]
+    later = replace(tripod, lift_off=tuple((phase + 0.5) % 1.0 for phase in tripod.lift_off))
+    command = fitting(planner, Twist(0.7, 0.4, 2.0), 0.8, "tripod")
     mirrored = Twist(command.vx, -command.vy, -command.wz)
-    for a, b in zip(drive(left, command, 3.0), drive(right, mirrored, 3.0), strict=True):
-        flipped = a.contacts[[3, 4, 5, 0, 1, 2]] * np.array([1.0, -1.0])
-        assert np.allclose(flipped, b.contacts, atol=1e-9)
+    left, right = walked(planner.capabilities, tripod, command), walked(planner.capabilities, later, mirrored)
+    for a, b in zip(left, right, strict=True):
+        assert np.allclose(a[[3, 4, 5, 0, 1, 2]] * np.array([1.0, -1.0]), b, atol=1e-9)
+
+
+def walked(capabilities: Capabilities, gait: Gait, command: Twist, seconds: float = 3.0) -> Iterator[np.ndarray]:
+    """Contact points (n, 2) [m] of a walk from the neutral stance, tick by tick."""
+    machine = capabilities.robot
+    footholds = capabilities.stances.at(machine.walk.height).footholds
+    controller = WalkController(capabilities, footholds, NEUTRAL, gait)
+    controller.drive(command)
+    joints = joints_at_offset(machine, footholds, 0.0)
+    for _ in range(round(seconds / DT)):
+        found = controller.advance(DT, joints)
+        joints = found.joints
+        yield np.array(found.contacts)
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -1,0 +1,124 @@
+"""Keeping the body level: a tilt on top of the body's pose that grows until the IMU measures the attitude asked for.
+
+The tilt is the integral of the error, with bounded rate and acceleration, at most MAX_TILT, and only as far as the legs
+reach: before it grows, the stance regions shrink as they do for a pose. Without an IMU it goes to zero.
+Roll and pitch [rad] as in `BodyPose`: + pitch is nose down.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
+from hexapod_control.core.walking.foot import Foot
+
+MAX_TILT = math.radians(10.0)  # [rad] of roll and pitch together
+GAIN = 2.0  # [1/s] rate per error
+RATE = 0.35  # [rad/s]
+ACCELERATION = 2.0  # [rad/s^2]
+FADE_RATE, FADE_ACCELERATION = 1.2, 10.0  # [rad/s, rad/s^2] on the way to zero: 10 deg in 0.3 s
+TILT_GRID = math.radians(1.0)  # [rad] of the tilts for which the region share is looked up
+REGION_SHARE_RATE = 0.5  # [1/s] at which the region share may change: strides get shorter first
+LEAST_REGION_SHARE = 0.6
+
+Tilt = tuple[float, float]
+"""Roll and pitch [rad]."""
+
+LEVEL: Tilt = (0.0, 0.0)
+
+
+class BodyLevelling:
+    """The tilt and how it moves; it exists from the first measured attitude until the tilt has faded away."""
+
+    def __init__(self) -> None:
+        """No tilt, nothing is measured."""
+        self.measured: Tilt | None = None  # [rad] of the body in the world; None: not known
+        self.tilt = LEVEL
+        self._rates = LEVEL  # [rad/s]
+        self.region_share = 1.0  # share of the stance regions the tilt leaves
+
+    def copy(self) -> BodyLevelling:
+        """An independent one in the same state."""
+        other = BodyLevelling.__new__(BodyLevelling)
+        other.__dict__.update(self.__dict__)
+        return other
+
+    @property
+    def over(self) -> bool:
+        """True if nothing is measured and nothing left of the tilt."""
+        return self.measured is None and self.tilt == LEVEL
+
+    def slope(self, pose: BodyPose) -> Tilt:
+        """Roll and pitch [rad] of the ground under a body in this pose; level while nothing is measured."""
+        if self.measured is None:
+            return LEVEL
+        return self.measured[0] - pose.roll - self.tilt[0], self.measured[1] - pose.pitch - self.tilt[1]
+
+    def applied_to(self, pose: BodyPose) -> BodyPose:
+        """A pose with the tilt on top."""
+        return _tilted(pose, self.tilt)
+
+    def step(self, dt: float, pose: BodyPose, feasibility: PoseFeasibility, feet: Sequence[Foot]) -> None:
+        """Moves the tilt on by `dt` [s] on top of a pose, as far as all feet stay in reach."""
+        if self.measured is None:
+            self._fade(dt)
+            return
+        (roll, pitch), (measured_roll, measured_pitch) = self.tilt, self.measured
+        goal = (roll + pose.roll - measured_roll, pitch + pose.pitch - measured_pitch)
+        size = math.hypot(*goal)
+        factor = MAX_TILT / size if size > MAX_TILT else 1.0
+        wanted = [_clamped(GAIN * (factor * end - now), RATE) for now, end in zip(self.tilt, goal, strict=True)]
+        rates = _rates_towards(self._rates, wanted, ACCELERATION * dt)
+        rest = _at_rest(self.tilt, rates, dt)
+        share = feasibility.tilted_region_share(_tilted(pose, _on_grid(rest)))
+        if share >= LEAST_REGION_SHARE:
+            self.region_share += _clamped(share - self.region_share, REGION_SHARE_RATE * dt)
+        if share < LEAST_REGION_SHARE or not feasibility.all_feet_reachable(_tilted(pose, rest), feet):
+            rates = _rates_towards(self._rates, LEVEL, ACCELERATION * dt)
+        self._move(rates, dt)
+
+    def _move(self, rates: Tilt, dt: float) -> None:
+        self.tilt, self._rates = (self.tilt[0] + dt * rates[0], self.tilt[1] + dt * rates[1]), rates
+
+    def _fade(self, dt: float) -> None:
+        wanted = [
+            -math.copysign(min(FADE_RATE, math.sqrt(2.0 * FADE_ACCELERATION * abs(t)), abs(t) / dt), t)
+            for t in self.tilt
+        ]
+        self._move(_rates_towards(self._rates, wanted, FADE_ACCELERATION * dt), dt)
+        slow = FADE_ACCELERATION * dt
+        if max(map(abs, self.tilt)) < 1e-5 and max(map(abs, self._rates)) <= slow:
+            self.tilt, self._rates, self.region_share = LEVEL, LEVEL, 1.0
+
+    def retreat(self, dt: float) -> None:
+        """Goes straight towards no tilt."""
+        size = math.hypot(*self.tilt)
+        share = max(0.0, 1.0 - RATE * dt / size) if size else 0.0
+        self.tilt, self._rates = (share * self.tilt[0], share * self.tilt[1]), LEVEL
+
+
+def _tilted(pose: BodyPose, tilt: Tilt) -> BodyPose:
+    return pose._replace(roll=pose.roll + tilt[0], pitch=pose.pitch + tilt[1])
+
+
+def _clamped(value: float, most: float) -> float:
+    return min(max(value, -most), most)
+
+
+def _rates_towards(now: Tilt, wanted: Sequence[float], most: float) -> Tilt:
+    """Rates that come as near to those wanted as a change of `most` allows."""
+    return now[0] + _clamped(wanted[0] - now[0], most), now[1] + _clamped(wanted[1] - now[1], most)
+
+
+def _at_rest(tilt: Tilt, rates: Tilt, dt: float) -> Tilt:
+    """The tilt at which it can come to rest after a tick at these rates."""
+    roll, pitch = (t + r * (dt + abs(r) / (2.0 * ACCELERATION)) for t, r in zip(tilt, rates, strict=True))
+    return roll, pitch
+
+
+def _on_grid(tilt: Tilt) -> Tilt:
+    """The nearest tilt of the grid: a body that is as good as level needs no smaller regions."""
+    roll, pitch = (round(t / TILT_GRID) * TILT_GRID for t in tilt)
+    return roll, pitch

@@ -1,0 +1,177 @@
+"""The body's pose while standing and walking: clamped to what the legs reach, moved without a jerk.
+
+Two goals are kept: the pose asked for, as far as the feet reach their footholds in it (to stand in), and as far as they
+can stride in it (to walk in). Each coordinate moves with bounded speed and acceleration, and only if the pose in which
+the body can come to rest, and the path there, keep every foot in reach. Before a pose that needs it the stance regions
+shrink first, so that the feet are inside them when it is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
+from hexapod_control.core.walking.body.pose_feasibility import REGION_SHARES, PoseFeasibility, level_at_height
+from hexapod_control.core.walking.foot import Foot
+
+SPEED = (0.10, 0.10, 0.08, 0.8, 0.8, 0.8)  # [m/s, rad/s] per coordinate of a pose
+ACCELERATION = (0.5, 0.5, 0.4, 4.0, 4.0, 4.0)  # [m/s^2, rad/s^2]
+STANDSTILL = (0.0,) * 6  # [m/s, rad/s]
+REGION_SHARE_RATE = 1.0  # [1/s] at which the stance regions shrink before a pose that needs it
+POSE_TOLERANCE = (
+    1e-4  # [m, rad] beyond where a pose comes to rest that must be in reach: feet are placed to micrometres
+)
+
+
+class BodyPoseControl:
+    """Goals and present pose of the body; `step` moves it by one tick."""
+
+    def __init__(self, feasibility: PoseFeasibility, pose: BodyPose) -> None:
+        """Starts at rest in a pose."""
+        self._feasibility = feasibility
+        self.pose = pose
+        self._speed: tuple[float, ...] = STANDSTILL
+        self._top: tuple[float, ...] = SPEED
+        self._accelerations: tuple[float, ...] = ACCELERATION
+        self.standing_goal = self.walking_goal = pose
+        self._goal_share = 1.0
+        self.region_share = 1.0  # share of the stance regions left for walking
+        self.walkable = True  # is the present pose one to walk in
+
+    def copy(self) -> BodyPoseControl:
+        """An independent pose in the same state."""
+        other = BodyPoseControl.__new__(BodyPoseControl)
+        other.__dict__.update(self.__dict__)
+        return other
+
+    @property
+    def still(self) -> bool:
+        """True while the pose does not change."""
+        return not any(self._speed)
+
+    @property
+    def rest(self) -> BodyPose:
+        """Where the pose can come to rest."""
+        return BodyPose(
+            *(
+                now + v * abs(v) / (2.0 * acceleration)
+                for now, v, acceleration in zip(self.pose, self._speed, self._accelerations, strict=True)
+            )
+        )
+
+    def request(self, pose: BodyPose, duration: float = 0.0) -> None:
+        """Sets the goal, pulled back towards neutral as far as the legs need it; to be reached in `duration` [s]."""
+        feasibility = self._feasibility
+        pose = feasibility.clamp_height(pose)
+        self.standing_goal = feasibility.clamp_to_stand(pose)
+        self.walking_goal = feasibility.clamp_to_walk(pose)
+        self._goal_share = feasibility.region_share(self.walking_goal)
+        self._set_pace(duration)
+
+    def track(self, pose: BodyPose) -> None:
+        """Follows a pose that changes all the time and is known to be in reach."""
+        self.standing_goal = self.walking_goal = pose
+        self._top, self._accelerations = SPEED, ACCELERATION
+
+    def _set_pace(self, duration: float) -> None:
+        """Speeds and accelerations at which each coordinate takes `duration` [s], a quarter each to start and stop."""
+        self._top, self._accelerations = SPEED, ACCELERATION
+        if duration > 0.0:
+            distances = [max(abs(b - a), 1e-6) for a, b in zip(self.pose, self.standing_goal, strict=True)]
+            self._top = tuple(min(v, 4.0 * s / (3.0 * duration)) for v, s in zip(SPEED, distances, strict=True))
+            slow = (min(a, 16.0 * s / (3.0 * duration**2)) for a, s in zip(ACCELERATION, distances, strict=True))
+            # Braking from what is left of an earlier motion must still be possible.
+            self._accelerations = tuple(
+                max(a, most * (abs(v) > top))
+                for a, most, v, top in zip(slow, ACCELERATION, self._speed, self._top, strict=True)
+            )
+
+    def step(self, dt: float, goal: BodyPose, feet: Sequence[Foot]) -> None:
+        """Moves the pose by one tick towards a goal; it comes to rest before any foot gets out of reach."""
+        narrowing = self.region_share > self._goal_share and not self._feasibility.within_regions(
+            self.pose, feet, self._goal_share
+        )
+        if narrowing:  # the feet first, without a jerk
+            self.region_share = max(self._goal_share, self.region_share - REGION_SHARE_RATE * dt)
+            goal = self.pose
+        elif self.region_share > self._goal_share:
+            self.region_share = self._goal_share
+        if self.pose == goal and not any(self._speed):
+            if goal == self.walking_goal and not narrowing:
+                self.walkable, self.region_share = True, self._goal_share
+            elif goal == level_at_height(goal) and not narrowing:
+                self.walkable, self.region_share = True, REGION_SHARES[0]
+            return
+        if goal == self.standing_goal != self.walking_goal:
+            self.walkable = False
+        wanted = []
+        for now, end, top, acceleration in zip(self.pose, goal, self._top, self._accelerations, strict=True):
+            error = end - now
+            # The speed from which the acceleration limit still brings it to rest at the goal.
+            wanted.append(math.copysign(min(top, math.sqrt(2.0 * acceleration * abs(error)), abs(error) / dt), error))
+        if not self._move(dt, wanted, goal, feet) and not self._move(dt, STANDSTILL, goal, feet):
+            self._brake(dt, feet)
+
+    def stepping_goal(self, feet: Sequence[Foot]) -> BodyPose:
+        """Where to walk: at the walking goal; as long as feet could not step home there, where they can."""
+        if self._can_step_home(self.walking_goal, feet):
+            return self.walking_goal
+        if self.walkable and self._can_step_home(self.rest, feet):
+            return self.rest
+        return level_at_height(self.walking_goal)
+
+    def can_start_walking(self, feet: Sequence[Foot]) -> bool:
+        """True if the pose is one to walk in, and the feet can step home in it as far as they can in any."""
+        rest = self.rest
+        return self.walkable and (rest == level_at_height(rest) or self._can_step_home(rest, feet))
+
+    def _can_step_home(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
+        return self._feasibility.can_step_home(pose, feet, self.region_share)
+
+    def _keeps_feet(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
+        return self._feasibility.keeps_feet_in_regions(pose, self.pose, feet, self.region_share)
+
+    def can_lean_to(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
+        """True if the body can take this pose as it is, over the feet where they are now."""
+        return self._feasibility.can_stand(pose) and self._keeps_feet(pose, feet)
+
+    def _move(self, dt: float, wanted: Sequence[float], goal: BodyPose, feet: Sequence[Foot]) -> bool:
+        """Goes on by a tick, speeds nearing those wanted; False and nothing done if the path to rest leaves the reach.
+
+        Coordinates come to rest one by one: the path there is curved, so a point on it is checked too.
+        """
+        moved, halfway, rest, speeds = [], [], [], []
+        for now, end, speed, aim, acceleration in zip(
+            self.pose, goal, self._speed, wanted, self._accelerations, strict=True
+        ):
+            speed += min(max(aim - speed, -acceleration * dt), acceleration * dt)
+            if abs(end - now) < 1e-6 and abs(speed) <= acceleration * dt:
+                now, speed = end, 0.0
+            moved.append(now + speed * dt)
+            braking = speed * abs(speed) / (2.0 * acceleration)
+            there = now + speed * dt + braking
+            halfway.append(there - 0.25 * braking)
+            rest.append(there + math.copysign(min(POSE_TOLERANCE, abs(end - there)), speed) if speed else there)
+            speeds.append(speed)
+        reachable = self._feasibility.all_feet_reachable
+        if not (self._keeps_feet(BodyPose(*rest), feet) and reachable(BodyPose(*halfway), feet)):
+            return False
+        self.pose, self._speed = BodyPose(*moved), tuple(speeds)
+        return True
+
+    def _brake(self, dt: float, feet: Sequence[Foot]) -> None:
+        """Halves the speed tick by tick where a foot has come in the way, stops where even that is out of reach."""
+        speeds = tuple(0.5 * speed for speed in self._speed)
+        pose = BodyPose(*(now + speed * dt for now, speed in zip(self.pose, speeds, strict=True)))
+        if self._keeps_feet(pose, feet):
+            self.pose, self._speed = pose, speeds
+        else:
+            self._speed = STANDSTILL
+
+    def retreat(self, dt: float) -> None:
+        """Gives the goal up and goes straight towards the neutral pose, where every foot in its region is in reach."""
+        self.standing_goal = self.walking_goal = NEUTRAL
+        self.region_share, self._goal_share, self._speed = REGION_SHARES[-1], 1.0, STANDSTILL
+        longest = max(abs(now) / (top * dt) for now, top in zip(self.pose, SPEED, strict=True))
+        self.pose = self.pose.towards(NEUTRAL, 1.0 / longest) if longest > 1.0 else NEUTRAL

@@ -1,0 +1,166 @@
+"""Which poses the body can take: over feet at home, over feet that stride, and over the feet where they are now.
+
+A pose to stand in needs all neutral footholds in reach. A pose to walk in needs a share of every stance region in
+reach, on the ground and at the top of a swing, and a static margin on full strides over that share, if the level body
+has it there too. Poses that are too far are pulled back along a straight line in all six coordinates.
+A region share is the share (0 to 1) of the stance regions that a pose leaves for walking.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
+from hexapod_control.core.kinematics.whole_body import joints_in_pose
+from hexapod_control.core.robot import Point
+from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint
+from hexapod_control.core.walking.foot import Foot, Guided
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.stance_regions import IN_FLIGHT, StanceRegions, StanceRegionTable, reaches
+from hexapod_control.core.workspace.stride_stability import stride_margin
+
+REGION_SHARES = (1.0, 0.8, 0.6, 0.45, 0.3)  # that a pose may leave for walking, the last at least
+TILT_REGION_SHARES = (1.0, 0.9, 0.8, 0.7, 0.6)  # likewise a tilt that keeps the body level
+LEAST_STRIDE_MARGIN = 0.005  # [m] static margin that full strides keep in a pose
+HOMEWARD = (0.0, 0.35, 0.7)  # shares of the path at which a foot outside of its region must be in reach to step home
+RESOLUTION = 1 / 64  # to which a pose out of reach is clamped
+
+
+class PoseFeasibility:
+    """Looks up what one robot can do; it has no state of its own."""
+
+    def __init__(self, capabilities: Capabilities) -> None:
+        self._robot = capabilities.robot
+        self._stances = capabilities.stances
+        self._gaits = tuple(capabilities.gaits.values())
+
+    def stance_at(self, pose: BodyPose) -> StanceRegions:
+        """Neutral footholds and stance regions at the height of a pose."""
+        return self._stances.at(self._robot.walk.height + pose.z)
+
+    def clamp_height(self, pose: BodyPose) -> BodyPose:
+        """A pose at a height where the robot can walk."""
+        height = self._robot.walk.height
+        return pose._replace(z=min(max(pose.z, self._stances.lowest - height), self._stances.highest - height))
+
+    def clamp_to_stand(self, pose: BodyPose) -> BodyPose:
+        """A pose at a height in the table, pulled back to one to stand in."""
+        return _clamped(pose, self._reaches_footholds)
+
+    def clamp_to_walk(self, pose: BodyPose) -> BodyPose:
+        """A pose at a height in the table, pulled back to one to walk in."""
+        return _clamped(pose, lambda there: self._can_stride(there, REGION_SHARES[-1]))
+
+    def can_stand(self, pose: BodyPose) -> bool:
+        """True if a robot that stands can take this pose as it is."""
+        low, high = self._stances.lowest, self._stances.highest
+        return low <= self._robot.walk.height + pose.z <= high and self.clamp_to_stand(pose) == pose
+
+    def region_share(self, pose: BodyPose) -> float:
+        """Region share of a pose to walk in."""
+        return next((share for share in REGION_SHARES if self._can_stride(pose, share)), REGION_SHARES[-1])
+
+    def tilted_region_share(self, pose: BodyPose) -> float:
+        """Region share of a pose tilted to keep the body level; 0 if that is too little."""
+        return _tilted_region_share(self._stances, pose, self._robot.walk.lift_height)
+
+    def _reaches_footholds(self, pose: BodyPose) -> bool:
+        return self._stances.fits(pose, 0.0, 0.0)
+
+    def _can_stride(self, pose: BodyPose, share: float) -> bool:
+        """True if the feet can stride over a share of their regions in a pose, and support the robot on it."""
+        return self._stances.fits(pose, share, self._robot.walk.lift_height) and (
+            self._stride_margin(pose, share) >= LEAST_STRIDE_MARGIN
+            or self._stride_margin(level_at_height(pose), share) < LEAST_STRIDE_MARGIN  # no better with a level body
+        )
+
+    def _stride_margin(self, pose: BodyPose, share: float) -> float:
+        stance = self.stance_at(pose)
+        joints = joints_in_pose(self._robot, stance.footholds, pose)
+        if not joints:
+            return -math.inf
+        center = center_of_mass_in_footprint(self._robot, joints, pose)
+        return stride_margin(self._gaits, stance, center, share)
+
+    def within_regions(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
+        """True if all feet stand inside this share of their regions."""
+        stance = self.stance_at(pose)
+        return all(
+            foot.state.planted and math.hypot(foot.x - home[0], foot.y - home[1]) <= region_share * radius
+            for foot, home, radius in zip(feet, stance.footholds, stance.radii, strict=True)
+        )
+
+    def keeps_feet_in_regions(self, pose: BodyPose, now: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
+        """True if all feet stay in reach in a pose, and as far inside their regions as they are `now`."""
+        if not all(foot.state.planted for foot in feet):  # a robot that stands can step home from anywhere
+            outside = self._outside_region(pose, feet, region_share)
+            if outside > 0.0 and outside > self._outside_region(now, feet, region_share) + 1e-9:
+                return False
+        return self.all_feet_reachable(pose, feet)
+
+    def _outside_region(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> float:
+        """Greatest distance [m] of a foot beyond the share of its region that is left in a pose."""
+        stance = self.stance_at(pose)
+        distances = [
+            math.hypot(foot.x - home[0], foot.y - home[1]) - _usable(foot) * region_share * radius
+            for foot, home, radius in zip(feet, stance.footholds, stance.radii, strict=True)
+            if not isinstance(foot.state, Guided)
+        ]
+        return max(distances, default=0.0)
+
+    def can_step_home(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
+        """True if the feet can step home from where they stand in a pose, as those can that are in their regions."""
+        robot = self._robot
+        placement, lift = Placement(pose, robot.walk.height), robot.walk.lift_height
+        stance = self.stance_at(pose)
+        return all(
+            math.dist((foot.x, foot.y), home) <= _usable(foot) * region_share * radius
+            or all(reaches(leg, robot, point, lift, placement) for point in _points_homeward(foot, home))
+            for leg, foot, home, radius in zip(robot.legs, feet, stance.footholds, stance.radii, strict=True)
+        )
+
+    def all_feet_reachable(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
+        """True if all feet are in reach in a pose, where they are and where they can come to rest."""
+        robot = self._robot
+        placement = Placement(pose, robot.walk.height)
+        return all(
+            reaches(leg, robot, (x, y), z, placement)
+            for leg, foot in zip(robot.legs, feet, strict=True)
+            for x, y, z in foot.resting_points
+        )
+
+
+def level_at_height(pose: BodyPose) -> BodyPose:
+    """The level pose over the neutral stance at the same height."""
+    return NEUTRAL._replace(z=pose.z)
+
+
+def _usable(foot: Foot) -> float:
+    """How much of its stance region a foot may use, as a share of the radius."""
+    return 1.0 if foot.state.planted else IN_FLIGHT
+
+
+def _points_homeward(foot: Foot, home: Point) -> list[Point]:
+    """Points (x, y) [m] from where a foot stands to short of its neutral foothold, which is in reach anyhow."""
+    return [(foot.x + share * (home[0] - foot.x), foot.y + share * (home[1] - foot.y)) for share in HOMEWARD]
+
+
+def _clamped(pose: BodyPose, fits: Callable[[BodyPose], bool]) -> BodyPose:
+    if fits(pose):
+        return pose
+    base = level_at_height(pose)  # heights inside the table are always in reach
+    low, high = 0.0, 1.0
+    while high - low > RESOLUTION:
+        middle = (low + high) / 2
+        if fits(base.towards(pose, middle)):
+            low = middle
+        else:
+            high = middle
+    return base.towards(pose, low)
+
+
+@lru_cache(maxsize=256)
+def _tilted_region_share(stances: StanceRegionTable, pose: BodyPose, lift: float) -> float:
+    return next((share for share in TILT_REGION_SHARES if stances.fits(pose, share, lift)), 0.0)

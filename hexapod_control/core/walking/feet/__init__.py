@@ -1,0 +1,1 @@
+"""Feet while walking: stance by integration, swings, drops to the ground, and the guard of stance regions."""

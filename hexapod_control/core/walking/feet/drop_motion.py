@@ -1,0 +1,62 @@
+"""A foot on its way to the ground outside of a swing: after a halt in mid-swing, or after it has touched early.
+
+Over the ground its speed fades as (1 - t)^2 with the share t of the drop's duration, the height follows a cubic that
+ends at rest. Points and heights as in `walking.foot`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hexapod_control.core.kinematics.se2 import Pose
+from hexapod_control.core.robot import Point, Vector
+from hexapod_control.core.walking.foot import STANCE, Dropping, Foot
+
+CONTACT_DELAY_S = 0.02  # from the touch of a foot to the tick that knows of it
+DROP_TIMES_S = tuple(0.1 + 0.025 * k for k in range(13))  # that a foot may take to the ground after a halt
+DROP_ACCELERATION = 6.0  # [m/s^2] of the foot meanwhile, if a drop can be had that slow
+
+
+def drop_after_halt(foot: Foot) -> Dropping:
+    """The drop of a foot in mid-swing from where it is, as fast as it is, to the plane."""
+    vx, vy, vz = foot.velocity
+    return Dropping(_drop_time(foot.z, foot.velocity), foot.z, vz, vx, vy)
+
+
+def _drop_time(height: float, velocity: Vector) -> float:
+    """Duration [s] of the drop from a height [m] with a velocity [m/s]: the shortest without a jerk, never dipping."""
+
+    def acceleration(duration: float) -> float:
+        start = 6.0 * height / duration**2 + 4.0 * vz / duration
+        end = 6.0 * height / duration**2 + 2.0 * vz / duration
+        return max(abs(start), abs(end), 2.0 * slide / duration)
+
+    vx, vy, vz = velocity
+    slide = math.hypot(vx, vy)
+    most = 2.5 * height / -vz if vz < 0.0 else math.inf  # a longer one would dip below the ground
+    times = [time for time in DROP_TIMES_S if time <= most] or [max(most, 1e-3)]
+    return next((time for time in times if acceleration(time) <= DROP_ACCELERATION), min(times, key=acceleration))
+
+
+def _back_to_contact(t: float, duration: float) -> float:
+    """Displacement [s, times the speed at the start] after a share t of a stop that ends where the foot touched."""
+    return duration * t * (1.0 - t) ** 2 - CONTACT_DELAY_S * t * t * (3.0 - 2.0 * t)
+
+
+def advance_drop(foot: Foot, drop: Dropping, ridden: Point, dt: float, back: Pose) -> None:
+    """Moves a dropping foot on by `dt` [s]; `ridden` is where it has ridden with the ground, by the motion `back`."""
+    start = 1.0 - drop.elapsed / drop.duration
+    drop.elapsed = min(drop.elapsed + dt, drop.duration)
+    t = drop.elapsed / drop.duration
+    end = 1.0 - t
+    cosine, sine = math.cos(back.yaw), math.sin(back.yaw)
+    drop.vx, drop.vy = cosine * drop.vx - sine * drop.vy, sine * drop.vx + cosine * drop.vy
+    slide = drop.duration / 3.0 * (start**3 - end**3)
+    if drop.touched:
+        slide = _back_to_contact(t, drop.duration) - _back_to_contact(1.0 - start, drop.duration)
+    foot.x, foot.y = ridden[0] + slide * drop.vx, ridden[1] + slide * drop.vy
+    height = drop.end + end * end * ((1.0 + 2.0 * t) * drop.height + t * drop.duration * drop.sinking)
+    foot.velocity = (slide * drop.vx / dt, slide * drop.vy / dt, (height - foot.z) / dt)
+    foot.z = height
+    if t >= 1.0:
+        foot.z, foot.state = drop.end, STANCE

@@ -1,0 +1,92 @@
+"""Planted feet stay inside their stance regions: how long each can stay, and how far the body has to slow down for it.
+
+Points are contact points (x, y) [m] in base_footprint. Seen from the body a planted foot moves on a circle about the
+centre of the turn (a line when walking straight), so the time until it leaves its region, a disc about the neutral
+foothold, is that of the intersection of two circles. A foot that is due to lift off before that needs no guard. For
+the others the body is slowed as a whole, so that its path stays the same: either until the foot lasts to its lift-off,
+or so that it can still brake before the edge. Formulas: docs/how-it-walks.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hexapod_control.core.gait.gait_clock import GaitClock
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.robot import Point
+from hexapod_control.core.walking.foot import Dropping, Foot
+from hexapod_control.core.workspace.stance_regions import IN_FLIGHT, StanceRegions
+
+GUARD = 0.985  # share of the region that a planted foot may use; the rest takes the curvature of one tick's motion
+SLACK = 0.01  # share of the region that a foot about to lift off may go beyond that
+BRAKE = 1.5  # [m/s^2] with which the guard slows the body
+SLOWEST_FOOT = 1e-12  # [m/s] a foot slower than this over the body stays where it is
+
+
+def clamp_to_disc(x: float, y: float, centre: Point, radius: float) -> Point:
+    """The point (x, y) [m], pulled into the disc about the centre."""
+    dx, dy = x - centre[0], y - centre[1]
+    distance = math.hypot(dx, dy)
+    if distance <= radius:
+        return x, y
+    factor = radius / distance
+    return centre[0] + factor * dx, centre[1] + factor * dy
+
+
+def time_inside(x: float, y: float, twist: Twist, centre: Point, radius: float) -> float:
+    """Time [s] a planted foot at (x, y) stays within `radius` [m] of the centre while the body follows the twist."""
+    fx, fy = twist.wz * y - twist.vx, -twist.wz * x - twist.vy
+    speed = math.hypot(fx, fy)
+    if speed < SLOWEST_FOOT:
+        return math.inf
+    if abs(twist.wz) * radius < 1e-6 * speed:  # as good as straight
+        ex, ey = x - centre[0], y - centre[1]
+        along, square = (ex * fx + ey * fy) / speed, ex * ex + ey * ey - radius * radius
+        root = along * along - square
+        return max(0.0, (math.sqrt(root) - along) / speed) if root > 0.0 else 0.0
+    # Seen from the body the foot goes round the turn's centre: it is inside as long as its angle from the
+    # direction of the region's centre is below that of the circles' intersection.
+    turn_x, turn_y = -twist.vy / twist.wz, twist.vx / twist.wz
+    px, py = x - turn_x, y - turn_y
+    cx, cy = centre[0] - turn_x, centre[1] - turn_y
+    product = 2.0 * math.hypot(px, py) * math.hypot(cx, cy)
+    cosine = (px * px + py * py + cx * cx + cy * cy - radius * radius) / product if product > 0.0 else -1.0
+    if cosine <= -1.0:
+        return math.inf
+    if cosine >= 1.0:
+        return 0.0
+    angle = math.atan2(cx * py - cy * px, cx * px + cy * py)
+    return max(0.0, (math.acos(cosine) + math.copysign(angle, angle * twist.wz)) / abs(twist.wz))
+
+
+def allowed_share(
+    feet: Sequence[Foot],
+    clock: GaitClock | None,
+    twist: Twist,
+    dt: float,
+    swing_time: float,
+    stance: StanceRegions,
+    region_share: float,
+) -> float:
+    """Share (0 to 1) of the twist at which no planted foot leaves its region before it can lift off.
+
+    Nor does a dropping foot leave what it may use in flight. `clock` is None while the gait stands still; `dt` and
+    `swing_time` in [s]; `region_share` is the share of the stance regions that the body leaves.
+    """
+    factor = 1.0
+    for leg, foot in enumerate(feet):
+        planted = foot.state.planted
+        if not planted and not isinstance(foot.state, Dropping):
+            continue
+        radius = region_share * stance.radii[leg]
+        edge = (GUARD if planted else IN_FLIGHT) * radius
+        inside = time_inside(foot.x, foot.y, twist, stance.footholds[leg], edge)
+        stays = math.inf if clock is None else clock.stance(leg, 0.0) * swing_time
+        speed = math.hypot(twist.vx - twist.wz * foot.y, twist.vy + twist.wz * foot.x)
+        if (stays - inside) * speed <= SLACK * radius:
+            continue
+        # Either slow enough to last until its lift-off, or still able to brake before the edge.
+        brake = 1.0 if clock is None else 1.0 - BRAKE * dt / speed
+        factor = min(factor, max(inside / stays, min(brake, math.sqrt(2.0 * BRAKE * inside / speed), inside / dt)))
+    return factor

@@ -1,0 +1,59 @@
+"""A foot in the air by the gait: it aims at the start of its next stance and covers a growing share of what is left.
+
+The stance it aims at is centred on the neutral foothold under the present twist: the aim is the foothold carried along
+the twist by half the planned stance time, inside the stance region. It is renewed every tick until AIM_FROZEN of the
+swing and only rides with the ground from there on. Travel and lift are the profile of `gait.swing_trajectory`.
+Points are contact points (x, y) [m] in base_footprint.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hexapod_control.core.gait.swing_trajectory import AIM_FROZEN, lift, share
+from hexapod_control.core.kinematics.se2 import Pose, Twist, carried
+from hexapod_control.core.robot import Point
+from hexapod_control.core.walking.feet.region_guard import clamp_to_disc
+from hexapod_control.core.walking.foot import STANCE, Foot, Swing
+
+LANDING = 0.97  # share of the stance region's radius in which a foot is set down
+LANDED = 1.0 - 1e-9  # progress at which a swing is over: rounding must not keep a foot in the air for a tick
+
+
+class BodyTick(NamedTuple):
+    """The body's motion in one tick."""
+
+    dt: float  # [s]
+    twist: Twist
+    swing_time: float  # [s]
+    back: Pose  # of the old base_footprint in the new one: what rides with the ground is moved by it
+
+
+def advance_swing(
+    foot: Foot, swing: Swing, ridden: Point, progress: float, tick: BodyTick, home: Point, radius: float
+) -> None:
+    """Moves a swinging foot on to a progress; `ridden` is where it has ridden with the ground in this tick.
+
+    `home` is the neutral foothold [m], `radius` that of the stance region [m]. A swing that is over becomes a stance.
+    """
+    dt, twist, swing_time, back = tick
+    before, timing = swing.progress, swing.timing
+    left = (1.0 - progress) * swing_time
+    lag, swing.lag = swing.lag, swing.lag + (1.0 - swing.pace) * (progress - before)
+    if progress - lag < AIM_FROZEN * timing.there or before == 0.0:
+        x, y = carried(twist, 0.5 * swing.stance * swing_time, home[0], home[1])
+    else:
+        x, y = carried(twist, -left, *back.apply(*swing.aim))
+    x, y = clamp_to_disc(x, y, home, LANDING * radius)
+    swing.aim = x, y = carried(twist, left, x, y)
+    done = timing.travelled(before - lag)
+    gain = (timing.travelled(progress - swing.lag) - done) / (1.0 - done) if done < 1.0 else 1.0
+    dx, dy = gain * (x - ridden[0]), gain * (y - ridden[1])
+    lifted = timing.lifted(progress)
+    height = lift(lifted, swing.lift) + (1.0 - share(lifted)) * swing.base if lifted < LANDED else 0.0
+    foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
+    foot.x, foot.y, foot.z = ridden[0] + dx, ridden[1] + dy, height
+    if lifted < LANDED:
+        swing.progress = progress
+    else:
+        foot.state = STANCE

@@ -1,0 +1,141 @@
+"""One foot, and what it is doing: it stands, swings, drops to the ground, or is guided along a path.
+
+Contact points (x, y) [m] are in base_footprint, heights z [m] above its plane, + up. Velocities are over the ground.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
+from hexapod_control.core.robot import Point, Vector
+
+GUIDED_ACCELERATION = 0.8  # [m/s^2] of a guided foot
+AT_REST: Vector = (0.0, 0.0, 0.0)  # [m/s]
+
+
+@dataclass(frozen=True, slots=True)
+class Stance:
+    """The foot stands: it rides with the ground."""
+
+    planted: ClassVar[bool] = True
+
+    def copy(self) -> Stance:
+        """It has no state of its own."""
+        return self
+
+
+STANCE = Stance()
+
+
+@dataclass(slots=True)
+class Swing:
+    """The foot is in the air by the gait, from lift-off to touch-down."""
+
+    progress: float  # in [0, 1)
+    stance: float  # [swing times] the foot will stand after touch-down, as planned at lift-off
+    lift: float  # [m] height of the swing
+    base: float = 0.0  # [m] height at lift-off, fades over the swing
+    timing: SwingTiming = SMOOTH
+    aim: Point = (0.0, 0.0)  # [m] where the swing ends; it rides with the ground
+    pace: float = 1.0  # share of its speed over the ground that the swing has
+    lag: float = 0.0  # progress by which its travel over the ground is behind because of that
+
+    planted: ClassVar[bool] = False
+
+    def copy(self) -> Swing:
+        """An independent swing in the same state."""
+        return Swing(self.progress, self.stance, self.lift, self.base, self.timing, self.aim, self.pace, self.lag)
+
+
+@dataclass(slots=True)
+class Dropping:
+    """The foot goes straight down after a halt in mid-swing, or stops where it has touched the ground."""
+
+    duration: float  # [s]
+    height: float  # [m] at the start, above that at the end
+    sinking: float  # [m/s] vertical speed at the start, + up
+    vx: float  # [m/s] speed over the ground at the start, in the present base_footprint
+    vy: float
+    end: float = 0.0  # [m] height at the end
+    touched: bool = False  # it comes back to where it has touched, instead of sliding on
+    elapsed: float = 0.0  # [s]
+
+    planted: ClassVar[bool] = False
+
+    def copy(self) -> Dropping:
+        """An independent drop in the same state."""
+        return replace(self)
+
+
+@dataclass(slots=True)
+class Guided:
+    """The foot follows a path of contact points (x, y) [m] and heights z [m]."""
+
+    path: tuple[Vector, ...]  # [m] still to come, the last point is the goal
+    velocity: Vector = AT_REST  # [m/s]
+    waiting: bool = True  # on the ground until the other feet support the robot
+    held: bool = False  # the foot rests, or comes to rest, before a point that is out of reach now
+    arrived: bool = False  # the foot is held at the end of its path
+
+    @property
+    def planted(self) -> bool:
+        """True until the foot lifts off."""
+        return self.waiting
+
+    @property
+    def lands(self) -> bool:
+        """True if the path ends on the ground."""
+        return self.path[-1][2] <= 0.0
+
+    def copy(self) -> Guided:
+        """An independent guided foot in the same state."""
+        return replace(self)
+
+
+FootState = Stance | Swing | Dropping | Guided
+"""What a foot is doing."""
+
+
+@dataclass(slots=True)
+class Foot:
+    """Where one foot is, and what it is doing."""
+
+    x: float  # [m] contact point in base_footprint
+    y: float
+    z: float = 0.0  # [m] height above the plane of base_footprint
+    state: FootState = STANCE
+    velocity: Vector = AT_REST  # [m/s] over the ground, of the last tick in the air
+
+    @property
+    def planted(self) -> bool:
+        """True if the foot stands."""
+        return self.state.planted
+
+    @property
+    def at(self) -> Vector:
+        """Where the foot is: contact point (x, y) and height z [m]."""
+        return self.x, self.y, self.z
+
+    @property
+    def resting_points(self) -> tuple[Vector, ...]:
+        """Where the foot is [m], and where it can come to rest if it is guided."""
+        if isinstance(self.state, Guided):
+            return self.at, stopping_point(self.at, self.state.velocity)
+        return (self.at,)
+
+    def copy(self) -> Foot:
+        """An independent foot in the same state."""
+        return Foot(self.x, self.y, self.z, self.state.copy(), self.velocity)
+
+
+def displaced(at: Vector, velocity: Vector, time: float) -> Vector:
+    """Where a point [m] is after a time [s] at a velocity [m/s]."""
+    return at[0] + time * velocity[0], at[1] + time * velocity[1], at[2] + time * velocity[2]
+
+
+def stopping_point(at: Vector, velocity: Vector) -> Vector:
+    """Where a guided foot at a point [m] with a velocity [m/s] can come to rest: straight on."""
+    return displaced(at, velocity, math.hypot(*velocity) / (2.0 * GUIDED_ACCELERATION))

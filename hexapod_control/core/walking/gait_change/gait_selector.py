@@ -1,0 +1,140 @@
+"""Starting in a gait, and changing to the one that was asked for: when, and by way of which other gait.
+
+A change is planned (`gait_transition`) as soon as the speed suits the new gait; until then the speed limiter, which
+knows of it, slows the walk down. If no plan fits, a change to a third gait may, and the one asked for follows from
+there. If that does not fit either, planning is repeated while the cycle goes on, and only after PLAN_PATIENCE_S the
+best plan is taken as it is: the region guard then costs some speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from hexapod_control.core.gait.gait_clock import GaitChange
+from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.robot import Point
+from hexapod_control.core.statics.static_stability import static_margin
+from hexapod_control.core.walking.feet.foot_motion import FootMotion
+from hexapod_control.core.walking.gait_change.gait_transition import SLIGHT_OVERSTEP, plan_gait_change
+from hexapod_control.core.walking.gait_change.transition_legs import transition_legs
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.stance_regions import StanceRegions
+
+PLAN_PATIENCE_S = 1.2  # for a plan that fits
+NEAR_OVERSTEP = 0.06  # [swing times] by which a plan may overstep for one that fits to be a matter of waiting ...
+DETOUR_PATIENCE_S = 0.5  # ... for so long, before a change by way of a third gait is taken
+RETRY_S = 0.06  # between two plans
+AMPLE_MARGIN = 0.02  # [m] static margin at which it does not matter which feet lift off first
+
+
+class WalkConditions(NamedTuple):
+    """How the robot walks when a change is planned."""
+
+    twist: Twist  # executed
+    swing_time: float  # [s]
+    stance: StanceRegions
+    height: float  # [m] of base_link above the ground
+    region_share: float  # of the stance regions that the body leaves for walking
+
+
+def first_phase(gait: Gait, contacts: Sequence[Point], center: Point) -> float:
+    """Phase at which a robot with all feet down starts: 0, unless other feet support it better in the first swing.
+
+    Contact points and centre of mass in base_footprint [m]. Feet may be anywhere after a halt, the body in any pose.
+    """
+
+    def margin(phase: float) -> float:
+        swinging = gait.legs_in_swing(phase)
+        return static_margin([contact for leg, contact in enumerate(contacts) if leg not in swinging], center)
+
+    return 0.0 if margin(0.0) >= AMPLE_MARGIN else max(gait.lift_off, key=margin)
+
+
+class GaitSelector:
+    """The gait asked for, and how far the change to it has come."""
+
+    def __init__(self, capabilities: Capabilities, gait: Gait) -> None:
+        self._capabilities = capabilities
+        self._requested = gait
+        self.wanted: Gait | None = None  # a gait to change to, once the speed suits it
+        self._on_detour = False  # does the change under way lead to another gait than the one wanted
+        self._waited = 0.0  # [s] for a plan that fits
+        self._until_retry = 0.0  # [s]
+
+    def copy(self) -> GaitSelector:
+        """An independent selector in the same state."""
+        other = GaitSelector.__new__(GaitSelector)
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def request(self, gait: Gait, motion: FootMotion) -> None:
+        """Changes to a gait as soon as possible."""
+        self._requested, self._on_detour, self._waited, self._until_retry = gait, False, 0.0, 0.0
+        clock = motion.clock
+        self.wanted = None if gait is clock.gait and clock.change is None else gait
+
+    def halt(self, motion: FootMotion) -> None:
+        """The walk stops, and with it a change under way; it is made up for at the next start."""
+        self._on_detour = False
+        self.wanted = None if self._requested is motion.clock.gait else self._requested
+
+    def coming(self, motion: FootMotion) -> list[Gait]:
+        """The gaits whose speed limits hold already, besides that of the gait in force."""
+        change = motion.clock.change
+        return [gait for gait in (self.wanted, change.gait if change else None) if gait is not None]
+
+    def step(self, dt: float, motion: FootMotion, now: WalkConditions) -> None:
+        """Plans the change once it can be, and hands it to the gait clock."""
+        gait, clock = self.wanted, motion.clock
+        if gait is None or (clock.change is not None and self._on_detour):
+            return
+        if not motion.running:
+            self.wanted = None
+            clock.enter(gait, 0.0)
+            return
+        self._until_retry -= dt
+        if self._until_retry > 0.0 or not self._suits(gait, now):
+            return
+        change, overstep = self._plan(gait, motion, now)
+        if overstep > SLIGHT_OVERSTEP:
+            if self._take_detour(gait, motion, now, overstep):
+                return
+            if self._waited < PLAN_PATIENCE_S:
+                self._waited += RETRY_S
+                self._until_retry = RETRY_S
+                return
+        self.wanted, self._on_detour = None, False
+        clock.change = change
+
+    def _take_detour(self, gait: Gait, motion: FootMotion, now: WalkConditions, overstep: float) -> bool:
+        """Changes to a third gait on the way to one that oversteps, if that fits; True if it does."""
+        nearly = overstep <= NEAR_OVERSTEP and self._waited < DETOUR_PATIENCE_S
+        if self._on_detour or nearly:
+            return False
+        plans = (self._plan(other, motion, now) for other in self._others(gait, motion, now))
+        best = min(plans, key=lambda plan: plan[1], default=None)
+        if best is None or best[1] > SLIGHT_OVERSTEP:
+            return False
+        self._on_detour, self._waited = True, 0.0
+        motion.clock.change = best[0]
+        return True
+
+    def _others(self, gait: Gait, motion: FootMotion, now: WalkConditions) -> Iterator[Gait]:
+        """Gaits that suit the speed, besides the one in force and the one wanted."""
+        for other in self._capabilities.gaits.values():
+            if other not in (gait, motion.clock.gait) and self._suits(other, now):
+                yield other
+
+    def _plan(self, gait: Gait, motion: FootMotion, now: WalkConditions) -> tuple[GaitChange, float]:
+        """The best change to a gait now, and by how much it oversteps [swing times]."""
+        legs = transition_legs(
+            motion, gait, self._capabilities.robot, now.stance, now.twist, now.swing_time, now.region_share
+        )
+        return plan_gait_change(motion.clock, legs, gait, self._capabilities.margins)
+
+    def _suits(self, gait: Gait, now: WalkConditions) -> bool:
+        """True if the executed twist is within what a gait can do."""
+        limit = self._capabilities.envelope.limit(gait, now.height, now.region_share, now.twist)
+        return limit.twist == now.twist

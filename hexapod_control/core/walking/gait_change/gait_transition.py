@@ -1,0 +1,148 @@
+"""Finding the moment and the phase at which one gait can change into another without a stop.
+
+Every pair (leave the old gait in t, enter the new one at phase b) gives each leg one stance of unusual length, from its
+last touch-down in the old gait to its first lift-off in the new one. A pair is good if
+1. each of these stances fits into the leg's stance region at the speed of the body,
+2. the swings before and after it are not too fast for the servos, and
+3. the static margin stays large enough whichever legs are in the air on the way.
+All pairs of a grid are tried at once with arrays (leg, leave, phase). Of all good pairs the earliest is taken; if there
+is none, the one that oversteps least (the region guard then slows the body for a moment).
+Formulas: docs/how-it-walks.md. All times are in swing times, as in the gait clock.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_control.core.gait.gait_clock import SHORTEST_STANCE, GaitChange, GaitClock
+from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.walking.gait_change.transition_legs import SWING_ENDS, TransitionLeg
+
+LEAVES = 48  # moments tried per cycle of the old gait
+PHASES = 48  # phases tried of the new gait
+CYCLES = 2.0  # of the old gait that a change may wait
+SLIGHT_OVERSTEP = 0.03  # [swing times] a plan may overstep: that costs no speed to speak of
+MARGIN_SHARE = 0.5  # of the smaller steady margin of the two gaits that a change may fall to
+
+
+class LegTransition(NamedTuple):
+    """One leg's stance over the change, for all moments L of leaving and all phases B of entering [swing times]."""
+
+    landing: Array  # (L,) touch-down that begins it
+    lift_off: Array  # (L, B) that ends it
+    overstep: Array  # (L, B) by how much it is too long, or its swings too fast
+
+
+def plan_gait_change(
+    clock: GaitClock, legs: Sequence[TransitionLeg], gait: Gait, margins: Sequence[float]
+) -> tuple[GaitChange, float]:
+    """(change from the clock's gait to `gait`, by how much it oversteps [swing times], <= SLIGHT_OVERSTEP if good).
+
+    `legs` are in the order of the clock, `margins` [m] as from `margins_by_legs_in_swing`.
+    """
+    old = clock.gait
+    # Half a step off the grid on which gaits have their lift-offs: whether one is before or after is then clear.
+    leave = (np.arange(CYCLES * LEAVES) + 0.5) * (old.cycle / LEAVES)  # (L,)
+    phases = np.arange(PHASES) / PHASES  # (B,)
+    transitions = [
+        _leg_transition(leg, clock.until[i], old, gait, leave, np.array([gait.until_lift_off(i, b) for b in phases]))
+        for i, leg in enumerate(legs)
+    ]
+    cost = np.max([transition.overstep for transition in transitions], axis=0)
+    threshold = MARGIN_SHARE * min(_steady_margin(old, margins), _steady_margin(gait, margins))
+    cost = np.where(_stable(transitions, gait, margins, threshold), cost, math.inf)
+    good = cost <= SLIGHT_OVERSTEP
+    if good.any():
+        first = int(np.argmax(good.any(axis=1)))
+        best = int(np.argmin(cost[first]))
+    else:
+        first, best = (int(k) for k in np.unravel_index(np.argmin(cost), cost.shape))
+    return GaitChange(gait, float(phases[best]), float(leave[first])), float(cost[first, best])
+
+
+def _leg_transition(
+    leg: TransitionLeg, until: float, old: Gait, new: Gait, leave: Array, entry: Array
+) -> LegTransition:
+    """One leg's stance over the change.
+
+    `until` is the time to its next lift-off in the old gait; `leave` (L,) are the moments of leaving, `entry` (B,) the
+    times from entering the new gait to the leg's first lift-off in it.
+    """
+    # A leg due while in flight waits for its next turn, as in the gait clock.
+    if leg.flight > 0.0 and until < leg.flight + SHORTEST_STANCE:
+        until += old.cycle
+    last = _last_lift_off(until, old.cycle, leave)
+    informed = last > -math.inf  # its last touch-down in the old gait is after now, and can be aimed for the change
+    landing = np.where(informed, last + 1.0, leg.flight)
+    due = leave[:, None] + entry[None, :]
+    due = np.where(due < landing[:, None], due + new.cycle, due)
+    # A planted leg (flight 0) counts from now, one in flight from its touch-down.
+    most = np.where(informed, leg.full_stay, leg.stay)
+    stays = due - landing[:, None]
+    # Where the foot lands and lifts: about neutral if it was informed, else as far from the edge as its stay is left.
+    half = 0.5 * stays * leg.stride
+    left = (np.minimum(most, 1e6)[:, None] - stays) * leg.stride
+    lifts = np.where(informed[:, None], half, leg.radius - left)
+    # Its first lift-off from now may be from an unusual place, the later ones are those of the old gait.
+    first_behind = leg.radius - (min(leg.stay, 1e6) - (until - leg.flight)) * leg.stride
+    behind = np.where(last <= until, first_behind, 0.5 * old.stance * leg.stride)
+    before = _swing_overload(leg, np.broadcast_to(behind[:, None], due.shape), half)
+    after = _swing_overload(leg, lifts, np.full(due.shape, 0.5 * new.stance * leg.stride))
+    too_fast = np.maximum(np.where(informed[:, None], before, -math.inf), after)
+    overstep = np.where(stays < SHORTEST_STANCE, math.inf, np.maximum(stays - most[:, None], too_fast))
+    return LegTransition(landing, due, overstep)
+
+
+def _last_lift_off(until: float, cycle: float, leave: Array) -> Array:
+    """Time of a leg's last lift-off in the old gait before `leave` (L,); -inf where there is none."""
+    turns = np.floor((leave - until) / cycle)
+    return np.where(turns >= 0.0, until + turns * cycle, -math.inf)
+
+
+def _swing_overload(leg: TransitionLeg, behind: Array, ahead: Array) -> Array:
+    """By how much swings between these ends [m] are too fast, in swing times of a longer one."""
+    last = len(SWING_ENDS) - 1
+    (i, di), (j, dj) = (_table_place(end / leg.radius * last, last) for end in (behind, ahead))
+    low, high = (leg.loads[i, k] * (1.0 - di) + leg.loads[i + 1, k] * di for k in (j, j + 1))
+    found: Array = low * (1.0 - dj) + high * dj - 1.0
+    return found
+
+
+def _table_place(place: Array, last: int) -> tuple[NDArray[np.intp], Array]:
+    """Indices below places in a table that ends with index `last`, and the share (0 to 1) of the step to the next."""
+    place = np.clip(place, 0.0, last)
+    index = np.minimum(place.astype(int), last - 1)
+    return index, place - index
+
+
+def _steady_margin(gait: Gait, margins: Sequence[float]) -> float:
+    """Least static margin [m] of a gait with all feet at their footholds."""
+    return min(margins[sum(1 << leg for leg in gait.legs_in_swing(phase))] for phase in gait.lift_off)
+
+
+def _stable(
+    transitions: Sequence[LegTransition], gait: Gait, margins: Sequence[float], threshold: float
+) -> NDArray[np.bool_]:
+    """Where (L, B) the static margin [m] stays above a threshold during the change.
+
+    Sets of legs in the air grow only at lift-offs: it is enough to look at each leg's first one in the new gait.
+    """
+    table = np.array(margins)
+    shape = transitions[0].lift_off.shape
+    stable = np.ones(shape, dtype=bool)
+    for j, lifting in enumerate(transitions):
+        mask = np.full(shape, 1 << j)
+        for i, other in enumerate(transitions):
+            if i != j:
+                since = lifting.lift_off - other.lift_off
+                swings = (since >= 0.0) & (since % gait.cycle < 1.0 - 1e-9)
+                in_air = swings | (other.landing[:, None] > lifting.lift_off + 1e-9)
+                mask += np.where(in_air, 1 << i, 0)
+        stable &= table[mask] >= threshold
+    return stable

@@ -1,0 +1,93 @@
+"""A foot that follows a path, point by point, while the others support the robot.
+
+Points are contact points (x, y) [m] in base_footprint with the height z [m] above its plane. The foot goes straight
+from point to point; speed and acceleration are bounded, and it never swings out where the path turns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from hexapod_control.core.robot import Vector
+from hexapod_control.core.walking.foot import AT_REST, GUIDED_ACCELERATION, Guided, displaced, stopping_point
+
+SPEED = 0.15  # [m/s]
+BRAKING_SHARE = 0.8  # of the acceleration, with which the foot comes to rest at a point
+TURNING_DISTANCE = 0.006  # [m] from an intermediate point at which the foot turns to the next
+ARRIVAL_DISTANCE = 2e-4  # [m]
+CLEARANCE_HEIGHT = 0.02  # [m] a foot is lifted before it goes sideways, and keeps until it is above its goal
+PATH_STEP = 0.01  # [m] between the points of a path that are checked
+
+
+def advance_along_path(guided: Guided, dt: float, at: Vector, reachable: Callable[[Vector], bool]) -> Vector:
+    """Where the foot is `dt` [s] later: towards the next point, never faster or more jerked than the limits.
+
+    `reachable` is True for a point [m] in reach now; where the foot could not come to rest within it, it waits.
+    """
+    while True:
+        x, y, z = guided.path[0]
+        ahead = (x - at[0], y - at[1], z - at[2])
+        distance = math.hypot(*ahead)
+        if len(guided.path) == 1 or distance > TURNING_DISTANCE:
+            break
+        guided.path = guided.path[1:]
+    if distance <= ARRIVAL_DISTANCE and math.hypot(*guided.velocity) <= GUIDED_ACCELERATION * dt:
+        guided.velocity, guided.arrived = AT_REST, True
+        return guided.path[0]
+    # The speed from which braking tick by tick still brings the foot to rest at the point.
+    braking = BRAKING_SHARE * GUIDED_ACCELERATION
+    half = 0.5 * braking * dt
+    wanted = min(SPEED, math.sqrt(half * half + 2.0 * braking * distance) - half, distance / dt)
+    most = GUIDED_ACCELERATION * dt
+    velocity = _velocity_towards(ahead, guided.velocity, wanted, most)
+    guided.held = not reachable(stopping_point(displaced(at, velocity, dt), velocity))
+    if guided.held:
+        kept = 1.0 - most / max(math.hypot(*guided.velocity), most)
+        velocity = (kept * guided.velocity[0], kept * guided.velocity[1], kept * guided.velocity[2])
+    guided.velocity = velocity
+    return displaced(at, velocity, dt)
+
+
+def _velocity_towards(ahead: Vector, velocity: Vector, wanted: float, most: float) -> Vector:
+    """The velocity, changed by at most `most` [m/s], for a speed wanted [m/s] in the direction of `ahead` [m].
+
+    What leads off the path fades as fast as it does before a point, so that the foot does not swing out in a turn.
+    """
+    distance = max(math.hypot(*ahead), 1e-9)
+    along = math.fsum(a * v for a, v in zip(ahead, velocity, strict=True)) / distance
+    off = [v - along * a / distance for a, v in zip(ahead, velocity, strict=True)]
+    sideways = min(math.hypot(*off), BRAKING_SHARE * most)
+    left = math.sqrt(most * most - sideways * sideways)
+    gain = min(max(wanted - along, -left), left)
+    fade = sideways / max(math.hypot(*off), 1e-12)
+    x, y, z = (v + gain * a / distance - fade * o for v, a, o in zip(velocity, ahead, off, strict=True))
+    return x, y, z
+
+
+def path_between(start: Vector, goal: Vector) -> tuple[Vector, ...]:
+    """Points [m] from one place to another: up, across, down, as far as the places are on the ground."""
+    points: list[Vector] = []
+    height = max(start[2], goal[2], CLEARANCE_HEIGHT)
+    if start[2] < CLEARANCE_HEIGHT:
+        points.append((start[0], start[1], min(height, CLEARANCE_HEIGHT)))
+    if goal[2] < CLEARANCE_HEIGHT and math.dist(start[:2], goal[:2]) > TURNING_DISTANCE:
+        points.append((goal[0], goal[1], CLEARANCE_HEIGHT))
+    return (*points, goal)
+
+
+def points_along(start: Vector, points: Sequence[Vector], step: float = PATH_STEP) -> list[Vector]:
+    """Points every `step` [m] on a path, its ends included."""
+    found = [start]
+    for end in points:
+        begin = found[-1]
+        count = max(1, math.ceil(math.dist(begin, end) / step))
+        found += [
+            (
+                begin[0] + (end[0] - begin[0]) * k / count,
+                begin[1] + (end[1] - begin[1]) * k / count,
+                begin[2] + (end[2] - begin[2]) * k / count,
+            )
+            for k in range(1, count + 1)
+        ]
+    return found

@@ -1,0 +1,230 @@
+"""Moving single legs while the others support the robot: what is refused, when a leg lifts off, and the return.
+
+1. Before a foot leaves the ground the body leans away from its leg, as little as brings the centre of mass well over
+   the other feet.
+2. The path (up, across, down) is refused where a point of it is out of reach, or the leg would come too near to a
+   neighbour.
+3. The foot waits on the ground until the static margin of the others is there, then follows its path.
+4. A return leads to the neutral foothold; a foot that has landed stands again.
+Contact points (x, y) [m] in base_footprint, heights above its plane.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
+from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
+from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG, LegJoints, solve_leg
+from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints, rolling_shift
+from hexapod_control.core.robot import Leg, Point, Robot, Vector
+from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint, static_margin
+from hexapod_control.core.walking.body.body_control import BodyControl
+from hexapod_control.core.walking.foot import AT_REST, STANCE, Foot, Guided, stopping_point
+from hexapod_control.core.walking.guided.guided_foot import advance_along_path, path_between, points_along
+from hexapod_control.core.workspace.stance_regions import StanceRegions, reaches
+
+LEAST_MARGIN = 0.02  # [m] of the feet that support the robot
+LIFT_OFF_MARGIN = 0.8 * LEAST_MARGIN  # [m] from which a waiting foot lifts off
+LEAST_CLEARANCE = 0.006  # [m] kept from neighbouring legs along the path, where they are not nearer already
+MASS_FOLLOWS = 0.8  # share of the body's shift that the centre of mass follows: legs on the ground stay
+LEANS = tuple(0.005 * k for k in range(13))  # [m] the body may lean away from the leg
+
+
+class BallCentre(NamedTuple):
+    """A goal for the centre of a foot's ball in base_link."""
+
+    x: float  # [m]
+    y: float
+    z: float
+
+
+class GroundPoint(NamedTuple):
+    """A goal for a contact point in base_footprint, and its height above the ground."""
+
+    x: float  # [m]
+    y: float
+    z: float
+
+
+FootGoal = BallCentre | GroundPoint
+"""Where a foot is guided to."""
+
+
+def supporting_contacts(feet: Sequence[Foot], leg: int) -> list[Point]:
+    """Contact points [m] of the feet that support the robot while a leg is in the air."""
+    return [
+        (foot.x, foot.y)
+        for k, foot in enumerate(feet)
+        if k != leg and foot.state.planted and not isinstance(foot.state, Guided)
+    ]
+
+
+def lean_away(others: Sequence[Point], mass: Point) -> tuple[float, float] | None:
+    """Shortest shift (x, y) [m] of the body that brings its centre of mass well over the feet; None: none does."""
+    if len(others) < 3:
+        return None
+    x = math.fsum(p[0] for p in others) / len(others) - mass[0]
+    y = math.fsum(p[1] for p in others) / len(others) - mass[1]
+    far = math.hypot(x, y)
+    for size in LEANS:
+        dx, dy = (size * x / far, size * y / far) if far > 0.0 else (0.0, 0.0)
+        if static_margin(others, (mass[0] + MASS_FOLLOWS * dx, mass[1] + MASS_FOLLOWS * dy)) >= LEAST_MARGIN:
+            return dx, dy
+    return None
+
+
+def would_tip(robot: Robot, feet: Sequence[Foot], now: BodyPose, goal: BodyPose, joints: Sequence[LegJoints]) -> bool:
+    """True if a foot is guided and the others would not support the robot with the body in a goal pose.
+
+    `now` is the present pose, `joints` (n, 3) [rad] the present joint angles.
+    """
+    if not any(isinstance(foot.state, Guided) for foot in feet):
+        return False
+    x, y = center_of_mass_in_footprint(robot, joints, now)
+    return static_margin(supporting_contacts(feet, -1), (x + goal.x - now.x, y + goal.y - now.y)) < LEAST_MARGIN
+
+
+def contact_point(robot: Robot, leg: int, goal: FootGoal, pose: BodyPose) -> Vector:
+    """Contact point (x, y) and height above the ground [m, base_footprint] of a goal with the body in a pose."""
+    if isinstance(goal, GroundPoint):
+        return goal
+    placement = Placement(pose, robot.walk.height)
+    joints, _, _ = solve_leg(robot.legs[leg], goal, BENT_LEG)
+    shift = rolling_shift(robot.legs[leg], joints, placement, robot.foot_radius)
+    x, y, z = placement.to_footprint(*goal)
+    return x - shift[0], y - shift[1], z - robot.foot_radius
+
+
+def guide_leg(
+    robot: Robot, feet: Sequence[Foot], body: BodyControl, leg: int, goal: FootGoal, joints: Sequence[LegJoints]
+) -> str:
+    """Leans the body away from a leg and guides its foot to a goal; `joints` (n, 3) [rad] are the present ones.
+
+    Returns why it is refused, or nothing if it is accepted.
+    """
+    name = robot.legs[leg].name
+    shift = lean_away(supporting_contacts(feet, leg), center_of_mass_in_footprint(robot, joints, body.pose))
+    if shift is None:
+        return f"{name}: the other feet on the ground would not support the robot"
+    pose = body.goal
+    if shift != (0.0, 0.0):
+        pose = pose._replace(x=body.pose.x + shift[0], y=body.pose.y + shift[1])
+        if not body.can_lean_to(pose, feet):
+            return f"{name}: the body cannot lean away from this leg as far as it would have to"
+    refusal = start_guiding(robot, feet, pose, leg, goal, joints)
+    if not refusal and shift != (0.0, 0.0):
+        body.take_temporarily(pose)
+    return refusal
+
+
+def start_guiding(
+    robot: Robot, feet: Sequence[Foot], pose: BodyPose, leg: int, goal: FootGoal, joints: Sequence[LegJoints]
+) -> str:
+    """Guides a foot to a goal. Returns why it is refused, or nothing.
+
+    `pose` is the one the body will have meanwhile, `joints` (n, 3) [rad] are the present joint angles.
+    """
+    foot, state = feet[leg], feet[leg].state
+    lifted = isinstance(state, Guided) and not state.waiting
+    velocity = state.velocity if isinstance(state, Guided) and lifted else AT_REST
+    start = stopping_point(foot.at, velocity)
+    x, y, z = contact_point(robot, leg, goal, pose)
+    path = path_between(start, (x, y, max(z, 0.0)))
+    refusal = _path_refusal(robot, feet, Placement(pose, robot.walk.height), leg, points_along(start, path)[1:], joints)
+    if not refusal:
+        foot.state = Guided(path, velocity, waiting=not lifted)
+    return refusal
+
+
+def _path_refusal(
+    robot: Robot,
+    feet: Sequence[Foot],
+    placement: Placement,
+    leg: int,
+    points: Sequence[Vector],
+    joints: Sequence[LegJoints],
+) -> str:
+    """Why a foot cannot pass all these points [m], or nothing."""
+    radius, name = robot.foot_radius, robot.legs[leg].name
+    angles = [
+        ball_centre_and_joints(each, (at.x, at.y), at.z, placement, radius, previous)[1][0]
+        for each, at, previous in zip(robot.legs, feet, joints, strict=True)
+    ]
+    neighbours = LegNeighbours.of(robot)
+    least = min(LEAST_CLEARANCE, neighbours.gap(angles).distance)
+    for x, y, z in points:
+        angles[leg], reason, _ = ball_centre_and_joints(robot.legs[leg], (x, y), z, placement, radius, BENT_LEG)[1]
+        if reason is not None:
+            return f"{name}: ({x:.3f}, {y:.3f}, {z:.3f}) m on its path is out of reach"
+        clearance = neighbours.gap(angles)
+        if clearance.distance < least and clearance.legs is not None:
+            other = robot.legs[next(number for number in clearance.legs if number != leg)].name
+            return f"{name}: at ({x:.3f}, {y:.3f}, {z:.3f}) m on its path it would touch {other}"
+    return ""
+
+
+def hold_lifted_feet(feet: Sequence[Foot], lifted: Mapping[int, float]) -> None:
+    """Keeps the feet of legs that are so high [m] above the ground where they are, as if guided there."""
+    for leg, height in lifted.items():
+        foot = feet[leg]
+        foot.z, foot.state = height, Guided(((foot.x, foot.y, height),), waiting=False)
+
+
+def return_to_footholds(feet: Sequence[Foot], stance: StanceRegions) -> None:
+    """Guides every guided foot to its neutral foothold; one that still waits just stays."""
+    for foot, (x, y) in zip(feet, stance.footholds, strict=True):
+        guided = foot.state
+        if not isinstance(guided, Guided):
+            continue
+        if guided.waiting:
+            foot.state = STANCE
+        elif not (guided.lands and math.dist(guided.path[-1][:2], (x, y)) < 1e-9):
+            start = stopping_point(foot.at, guided.velocity)
+            foot.state = Guided(path_between(start, (x, y, 0.0)), guided.velocity, waiting=False)
+
+
+def advance_guided_feet(robot: Robot, feet: Sequence[Foot], placements: Sequence[Placement], dt: float) -> None:
+    """Moves the guided feet on by a tick [s]; one that has landed stands.
+
+    A foot waits where it could not come to rest in reach in all `placements` of the body: the present one, and the
+    one in which the body can come to rest.
+    """
+    for leg, foot in zip(robot.legs, feet, strict=True):
+        guided = foot.state
+        if not isinstance(guided, Guided) or guided.waiting:
+            continue
+
+        def reachable(at: Vector, leg: Leg = leg) -> bool:
+            return all(reaches(leg, robot, at[:2], at[2], placement) for placement in placements)
+
+        foot.x, foot.y, foot.z = advance_along_path(guided, dt, foot.at, reachable)
+        foot.velocity = guided.velocity
+        if guided.lands and len(guided.path) == 1 and foot.z <= 0.0:
+            foot.z, foot.state = 0.0, STANCE
+
+
+def lift_off(robot: Robot, feet: Sequence[Foot], pose: BodyPose, joints: Sequence[LegJoints]) -> None:
+    """Lets a waiting foot lift off once the others support the robot; `joints` (n, 3) [rad]."""
+    for leg, foot in enumerate(feet):
+        if isinstance(foot.state, Guided) and foot.state.waiting:
+            others = supporting_contacts(feet, leg)
+            if (
+                len(others) >= 3
+                and static_margin(others, center_of_mass_in_footprint(robot, joints, pose)) >= LIFT_OFF_MARGIN
+            ):
+                foot.state.waiting = False
+                return
+
+
+def prepare_feet(robot: Robot, feet: Sequence[Foot], body: BodyControl, joints: Sequence[LegJoints]) -> None:
+    """Lets guided feet lift off, and gives the body the pose they need; without any, the one requested."""
+    if not any(isinstance(foot.state, Guided) for foot in feet):
+        body.end_temporary()
+        return
+    lift_off(robot, feet, body.pose, joints)
+    if body.still and any(isinstance(foot.state, Guided) and foot.state.held for foot in feet):
+        # Level, until the feet are down: a foot does not get on in this pose.
+        body.take_temporarily(NEUTRAL._replace(x=body.pose.x, y=body.pose.y))

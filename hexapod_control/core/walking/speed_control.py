@@ -1,0 +1,104 @@
+"""From a commanded twist to the executed one: limited, ramped, and slowed where the feet need it.
+
+This is the only place in the core where a command is limited: `SpeedLimiter` scales it as a whole to what settings,
+legs and servos allow (so the path keeps its curvature) and says in which swing time that is possible; the executed
+twist and swing time then follow with bounded accelerations. Twists are in base_footprint.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+
+from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.walking.walk_settings import WalkSettings
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.speed_envelope import STRIDE_SHARE, SpeedLimit
+from hexapod_control.core.workspace.speed_limiter import SpeedConditions, SpeedLimiter
+from hexapod_control.core.workspace.stance_regions import StanceRegions
+from hexapod_control.core.workspace.twist_limits import TwistLimits, ramp_towards
+
+SWING_TIME_RATE = 0.5  # [s/s] by which the swing time may change
+ROUGH_ACCELERATION = 3.0  # times the acceleration from rest with which a walk over rough ground gets its speed back
+ROUGH_STRIDE_SHARE = 0.85  # of steady strides that strides on rough ground use: they vary
+
+
+class SpeedControl:
+    """Command, executed twist and swing time of a walk."""
+
+    def __init__(self, capabilities: Capabilities) -> None:
+        """At rest, with nothing commanded."""
+        self._limiter = SpeedLimiter(capabilities)
+        self._limits = TwistLimits()
+        self._swing_time_scale = 1.0
+        self.command = ZERO
+        self.halted = False  # feet stay where they are until the next command
+        self.twist = ZERO  # executed
+        self.swing_time = capabilities.robot.walk.swing_time  # [s]
+
+    def copy(self) -> SpeedControl:
+        """An independent one in the same state."""
+        other = copy.copy(self)
+        other._limiter = copy.copy(self._limiter)
+        return other
+
+    def change_settings(self, settings: WalkSettings) -> None:
+        """Takes on limits and tempo."""
+        self._limits, self._swing_time_scale = settings.limits, settings.tempo
+
+    def drive(self, command: Twist) -> None:
+        """Follows a twist from now on."""
+        self.command, self.halted = command, False
+
+    def halt(self) -> None:
+        """Comes to rest, and stays there until the next command."""
+        self.command, self.halted = ZERO, True
+
+    def limit(self, conditions: SpeedConditions, coming: Sequence[Gait], share: float) -> SpeedLimit:
+        """The twist and swing time that are possible for this share of the command, in a gait and those to come."""
+        command = self.command.scaled(share)
+        return self._limiter.limit(command, conditions, coming, self._limits, self._swing_time_scale)
+
+    def maxima(self, conditions: SpeedConditions) -> Twist:
+        """Greatest speed along each axis alone."""
+        return self._limiter.maxima(conditions, self._limits)
+
+    def braking_time(self, conditions: SpeedConditions) -> float:
+        """Time [s] in which the executed twist fades to zero."""
+        down = self._limiter.accelerations(conditions, self.swing_time, self._limits, 1.0)[1]
+        return max(abs(v) / a if a > 0.0 else 0.0 for v, a in zip(self.twist, down, strict=True))
+
+    def ramp(self, dt: float, goal: Twist, conditions: SpeedConditions, roughness: float) -> None:
+        """Brings the executed twist nearer to a goal for `dt` [s]; on rough ground feet slow a walk now and then."""
+        if self.twist != goal:
+            haste = 1.0 + roughness * (ROUGH_ACCELERATION - 1.0)
+            limits = self._limiter.accelerations(conditions, self.swing_time, self._limits, haste)
+            self.twist = ramp_towards(self.twist, goal, *limits, dt)
+
+    def change_swing_time(self, dt: float, goal: float) -> None:
+        """Brings the swing time nearer to a goal [s] for `dt` [s]."""
+        self.swing_time += min(max(goal - self.swing_time, -SWING_TIME_RATE * dt), SWING_TIME_RATE * dt)
+
+    def slow_down(self, share: float) -> None:
+        """Scales the executed twist to a share (0 to 1) at once."""
+        if share < 1.0:
+            self.twist = self.twist.scaled(share)
+
+    def stop(self) -> None:
+        """Stops at once, where the robot has to hold its joints."""
+        self.twist = ZERO
+
+
+def stretched_swing_time(
+    swing_time: float, stretch: float, twist: Twist, gait: Gait, stance: StanceRegions, region_share: float
+) -> float:
+    """The swing time [s] stretched, as far as the strides at a twist fit well into a share of the stance regions."""
+    share = 2.0 * ROUGH_STRIDE_SHARE * STRIDE_SHARE * region_share / gait.stance
+    longest = stretch * swing_time
+    for (x, y), radius in zip(stance.footholds, stance.radii, strict=True):
+        speed = math.hypot(twist.vx - twist.wz * y, twist.vy + twist.wz * x)
+        if longest * speed > share * radius:
+            longest = share * radius / speed
+    return max(swing_time, longest)

@@ -1,0 +1,62 @@
+"""When feet step: the gait clock starts when there is somewhere to go, and stops when all feet are home again.
+
+A robot that stands steps for a twist, or because a foot is away from its neutral foothold; not while a foot is guided,
+after a halt, or in a body pose that leaves no room for strides. Contact points in base_footprint [m].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint
+from hexapod_control.core.walking.body.body_control import BodyControl
+from hexapod_control.core.walking.feet.foot_motion import FootMotion
+from hexapod_control.core.walking.gait_change.gait_selector import first_phase
+from hexapod_control.core.walking.speed_control import SpeedControl
+from hexapod_control.core.workspace.stance_regions import StanceRegions
+
+HOME_TOLERANCE = 0.005  # [m] from its neutral foothold at which a foot of a standing robot is worth a step
+STOP_TOLERANCE = 2 * HOME_TOLERANCE / 5  # [m] from its neutral foothold within which every foot is when the clock stops
+
+
+def is_stepping(goal: Twist, motion: FootMotion, body: BodyControl, speed: SpeedControl, stance: StanceRegions) -> bool:
+    """True while feet step, or are about to; `goal` is the twist to be executed."""
+    moving = not (goal.is_zero and speed.twist.is_zero)
+    if moving or motion.running:
+        return True
+    return body.walkable and _may_step(motion, speed) and motion.distance_from_home(stance) > HOME_TOLERANCE
+
+
+def start_or_stop(
+    goal: Twist,
+    motion: FootMotion,
+    body: BodyControl,
+    speed: SpeedControl,
+    stance: StanceRegions,
+    robot: Robot,
+    joints: Sequence[LegJoints],
+) -> None:
+    """Starts or stops the gait clock; `goal` is the twist to be executed, `joints` (n, 3) [rad] are the present ones.
+
+    It starts at the phase in which the feet on the ground support the robot in the first swing.
+    """
+    still = goal.is_zero and speed.twist.is_zero
+    if motion.running:
+        if still and motion.all_planted and motion.distance_from_home(stance) <= STOP_TOLERANCE:
+            motion.running = False
+    elif (
+        _may_step(motion, speed)
+        and (not still or motion.distance_from_home(stance) > HOME_TOLERANCE)
+        and body.can_start_walking(motion.feet)
+    ):
+        contacts = [(foot.x, foot.y) for foot in motion.feet]
+        center = center_of_mass_in_footprint(robot, joints, body.pose)
+        motion.start(first_phase(motion.clock.gait, contacts, center))
+
+
+def _may_step(motion: FootMotion, speed: SpeedControl) -> bool:
+    """True while all feet stand and none is guided or to stay where it is."""
+    return motion.all_planted and not (motion.guiding or speed.halted)

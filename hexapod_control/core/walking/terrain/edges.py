@@ -1,0 +1,60 @@
+"""Swings that run into something: ground that is higher than expected, or an edge in the way.
+
+A contact in the second half of a swing is the ground: the foot stops there and stands. A contact before that, after the
+foot has left the ground, is an edge: the foot goes up along it instead of on, and as much higher as it takes; what it
+has lost over the ground it makes up for until its touch-down.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hexapod_control.core.robot import Vector
+from hexapod_control.core.walking.foot import Dropping, Foot, Swing
+from hexapod_control.core.walking.terrain.foot_contact import EARLIEST_TOUCH_DOWN, TERRAIN_TOLERANCE, FootContact
+
+CLIMB_SPEED = 0.2  # [m/s] at which a foot goes up an edge it has run against, instead of on ...
+CLIMB_HEIGHT = 0.03  # [m] ... and as much higher than its step at most
+CLIMB_START, CLIMB_STOP = 6.0, 3.0  # [m/s^2]
+STOP = 10.0  # [m/s^2] at which a foot that has touched is stopped
+SHORTEST_STOP_S = 0.02
+
+
+def early_touch_down(foot: Foot, touches: bool, depth: float) -> bool:
+    """True if a foot in the air has met ground higher than expected, at most `depth` [m] above the plane."""
+    if not touches or foot.z > depth:
+        return False
+    if isinstance(foot.state, Dropping):
+        return not foot.state.touched and foot.z > foot.state.end + TERRAIN_TOLERANCE
+    return isinstance(foot.state, Swing) and not _rises(foot, foot.state) and foot.z > TERRAIN_TOLERANCE
+
+
+def stop_at_contact(foot: Foot) -> None:
+    """Stops a foot in the air where it has touched."""
+    vx, vy, vz = foot.velocity
+    foot.state = Dropping(stop_time(foot.velocity), 0.0, vz, vx, vy, foot.z, touched=True)
+
+
+def stop_time(velocity: Vector) -> float:
+    """Time [s] in which a foot that has touched at this velocity [m/s] is stopped."""
+    return max(SHORTEST_STOP_S, 4.0 * math.hypot(*velocity) / STOP)
+
+
+def raise_over_edge(foot: Foot, contact: FootContact, touches: bool, lift_height: float, dt: float) -> None:
+    """Raises a swing of a lift height [m] while its foot touches an edge on the way up."""
+    swing = foot.state
+    if not isinstance(swing, Swing):
+        contact.left_ground, contact.climbing = False, 0.0
+        return
+    contact.left_ground = contact.left_ground or not touches
+    met = touches and contact.left_ground and _rises(foot, swing) and swing.lift < lift_height + CLIMB_HEIGHT
+    speed = contact.climbing
+    speed = min(speed + CLIMB_START * dt, CLIMB_SPEED) if met else max(speed - CLIMB_STOP * dt, 0.0)
+    contact.climbing = speed
+    swing.lift += max(0.0, speed - max(0.0, foot.velocity[2])) * dt  # while it rises by itself, waiting will do
+    swing.pace = 1.0 - speed / CLIMB_SPEED
+
+
+def _rises(foot: Foot, swing: Swing) -> bool:
+    """True if a swinging foot is not on its way down yet."""
+    return swing.progress < EARLIEST_TOUCH_DOWN or foot.velocity[2] > 0.0

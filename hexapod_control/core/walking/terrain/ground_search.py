@@ -1,0 +1,97 @@
+"""Feet follow the ground down, and up as far as the legs reach.
+
+A foot that has no contact where the ground was expected is planted for the gait clock but sinks on, at a bounded speed,
+until it touches, is due to lift off again, or is at the end of its reach or of the depth it may go to. A foot in the
+air that rises to the end of its reach is slowed before it gets there.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Swing
+from hexapod_control.core.walking.terrain.edges import STOP
+from hexapod_control.core.walking.terrain.foot_contact import REACH_MARGIN, FootContact
+from hexapod_control.core.walking.terrain.height_reach import HeightReach
+
+SEARCH_SPEED = 0.15  # [m/s] at which a late foot sinks
+SEARCH_START = 6.0  # [m/s^2] at which the search gets going
+TOUCH_DOWN_DELAY_S = 0.03  # without contact before a foot that has just landed on flat ground is sent down ...
+LOST_CONTACT_DELAY_S = 0.1  # ... and one that has carried
+SEARCH_REACH_MARGIN = 0.008  # [m] a leg on high or low ground keeps: near full extension joint speeds blow up
+RISE_BRAKING = 3.0  # [m/s^2] at which feet in the air are slowed on the way up to the end of their reach
+BISECTIONS = 8  # of the height of a foot in the air that is out of reach
+
+
+def starts_search(foot: Foot, contact: FootContact) -> None:
+    """Plants a swinging foot that is over its aim and slow enough: it rather sinks on as a late one."""
+    swing, speed = foot.state, -foot.velocity[2]
+    if not isinstance(swing, Swing) or swing.timing.there == 1.0:
+        return
+    if swing.progress - swing.lag < swing.timing.there or speed > SEARCH_SPEED:
+        return
+    foot.state = STANCE
+    contact.sinking, contact.search_begun = max(speed, 0.0), True
+
+
+def search_ground(
+    leg: int,
+    foot: Foot,
+    contact: FootContact,
+    dt: float,
+    reach: HeightReach,
+    *,
+    touches: bool,
+    leaving: bool,
+    roughness: float,
+    depth: float,
+) -> None:
+    """Sinks a planted foot that does not touch, for `dt` [s].
+
+    `leaving` is true for a foot due to lift off soon; `roughness` (0 to 1) shortens the delay; `depth` [m] is how far
+    below the plane the foot may go.
+    """
+    planted, speed = foot.state.planted, contact.sinking
+    contact.without_contact = contact.without_contact + dt if planted and not touches else 0.0
+    if not planted:
+        contact.sinking = 0.0
+        return
+    goal = 0.0
+    delay = (1.0 - roughness) * (LOST_CONTACT_DELAY_S if contact.touched else TOUCH_DOWN_DELAY_S)
+    if foot.z and not reach.includes(leg, foot, foot.z + math.copysign(SEARCH_REACH_MARGIN, foot.z)):
+        goal = math.copysign(min(SEARCH_SPEED, abs(foot.z) / dt), foot.z)
+    elif not touches and not leaving and (speed or contact.without_contact > delay):
+        left = foot.z + depth
+        ahead = SEARCH_REACH_MARGIN + SEARCH_SPEED * (dt + SEARCH_SPEED / (2.0 * STOP))
+        if left > 0.0 and reach.includes(leg, foot, foot.z - ahead):
+            goal = min(SEARCH_SPEED, math.sqrt(2.0 * STOP * left), left / dt)
+    speed = min(max(goal, speed - STOP * dt), speed + (SEARCH_START if speed >= 0.0 else STOP) * dt)
+    contact.sinking = speed
+    if speed:
+        foot.z -= speed * dt
+
+
+def keep_in_reach(leg: int, foot: Foot, contact: FootContact, dt: float, reach: HeightReach) -> None:
+    """Slows a foot in the air that rises to the end of its reach, in a tick of `dt` [s]."""
+    vx, vy, speed = foot.velocity
+    before = contact.rising
+    if speed > 0.0:
+        start = foot.z - speed * dt
+        if not reach.includes(leg, foot, foot.z + REACH_MARGIN + speed * speed / (2.0 * RISE_BRAKING)):
+            speed = min(speed, max(before - RISE_BRAKING * dt, 0.0))
+        speed = min(speed, max(before, 0.0) + STOP * dt)
+        foot.z, foot.velocity = start + speed * dt, (vx, vy, speed)
+    contact.rising = speed
+    if not reach.includes(leg, foot, foot.z + REACH_MARGIN):
+        foot.z = _greatest_height(leg, foot, reach)
+        if isinstance(foot.state, Dropping):
+            foot.state.end = min(foot.state.end, foot.z)
+
+
+def _greatest_height(leg: int, foot: Foot, reach: HeightReach) -> float:
+    """Greatest height [m] in reach of a foot in the air."""
+    low, high = 0.0, foot.z
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if reach.includes(leg, foot, middle + REACH_MARGIN) else (low, middle)
+    return low

@@ -1,0 +1,34 @@
+"""Which heights over the plane of base_footprint a foot can be at, in the present pose of the body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hexapod_control.core.kinematics.body_pose import Placement
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints
+from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.walking.foot import Foot
+from hexapod_control.core.workspace.stance_regions import StanceRegions, reaches
+
+
+class HeightReach(NamedTuple):
+    """The reach of all legs in one tick."""
+
+    robot: Robot
+    placement: Placement  # of the body
+    stance: StanceRegions
+    joints: Sequence[LegJoints]  # [rad] of the tick before
+
+    def includes(self, leg: int, foot: Foot, height: float) -> bool:
+        """True if a foot can be at a height [m] where it is, and a planted one also at the other end of its stance."""
+        robot, (x, y) = self.robot, self.stance.footholds[leg]
+        here, there = (foot.x, foot.y), (2.0 * x - foot.x, 2.0 * y - foot.y)
+        lift = height - robot.walk.preload
+        _, (_, reason, _) = ball_centre_and_joints(
+            robot.legs[leg], here, lift, self.placement, robot.foot_radius, self.joints[leg]
+        )
+        return reason is None and (
+            not foot.state.planted or reaches(robot.legs[leg], robot, there, height, self.placement)
+        )

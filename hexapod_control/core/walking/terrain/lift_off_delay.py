@@ -1,0 +1,57 @@
+"""Lift-offs wait until enough other feet carry the robot."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from hexapod_control.core.walking.foot import Dropping, Foot, Swing
+from hexapod_control.core.walking.terrain.foot_contact import EARLIEST_TOUCH_DOWN
+
+CARRYING_FEET = 3  # that must touch when others lift off
+
+
+@dataclass(slots=True)
+class LiftOffDelay:
+    """Whether a lift-off waits, and for how long it has."""
+
+    waiting: bool = False
+    waited: float = 0.0  # [s]
+
+    def copy(self) -> LiftOffDelay:
+        """An independent one in the same state."""
+        return replace(self)
+
+    def clear(self) -> None:
+        """Nothing waits any more."""
+        self.waiting, self.waited = False, 0.0
+
+    def update(
+        self, feet: Sequence[Foot], contacts: Sequence[bool] | None, lifted: Collection[int], dt: float, most: float
+    ) -> bool:
+        """True if these lift-offs must wait: fewer than three others touch. They wait for `most` [s] at most.
+
+        For a foot that has touched and is just being stopped they wait in any case, if fewer than three others stand.
+        """
+        self.waiting = False
+        if not lifted:
+            return False
+        if any(isinstance(foot.state, Dropping) for foot in feet):
+            standing = sum(foot.state.planted and leg not in lifted for leg, foot in enumerate(feet))
+            self.waiting = standing < CARRYING_FEET
+        if contacts is None or self.waiting:
+            return self.waiting
+        carrying = sum(
+            touches and leg not in lifted and not _early_in_swing(foot)
+            for leg, (foot, touches) in enumerate(zip(feet, contacts, strict=True))
+        )
+        if carrying >= CARRYING_FEET or self.waited >= most:
+            self.waited = 0.0
+            return False
+        self.waited += dt
+        self.waiting = True
+        return True
+
+
+def _early_in_swing(foot: Foot) -> bool:
+    return isinstance(foot.state, Swing) and foot.state.progress < EARLIEST_TOUCH_DOWN

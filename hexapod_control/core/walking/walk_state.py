@@ -1,0 +1,143 @@
+"""What can be known about a walk from outside: feet, body and gait clock. Frames and units as in the parts."""
+
+from __future__ import annotations
+
+from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.walking.body.body_control import BodyControl
+from hexapod_control.core.walking.body.body_levelling import LEVEL, Tilt
+from hexapod_control.core.walking.body.margin_recovery import MarginRecovery, RecoveryMeasures
+from hexapod_control.core.walking.feet.foot_motion import FootMotion
+from hexapod_control.core.walking.foot import Foot, Guided
+from hexapod_control.core.walking.speed_control import SpeedControl
+from hexapod_control.core.walking.stepping import HOME_TOLERANCE
+from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdaptation
+from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceRegionTable
+
+
+class WalkState:
+    """Read-only view of a walk: always up to date, and to look at only."""
+
+    def __init__(
+        self,
+        stances: StanceRegionTable,
+        motion: FootMotion,
+        body: BodyControl,
+        speed: SpeedControl,
+        recovery: MarginRecovery,
+    ) -> None:
+        self._stances = stances
+        self._motion = motion
+        self._body = body
+        self._speed = speed
+        self._recovery = recovery
+
+    @property
+    def feet(self) -> tuple[Foot, ...]:
+        """The feet in leg order."""
+        return tuple(self._motion.feet)
+
+    @property
+    def gait(self) -> Gait:
+        """The gait in force."""
+        return self._motion.clock.gait
+
+    @property
+    def gait_phase(self) -> float:
+        """Phase of the gait clock in [0, 1)."""
+        return self._motion.clock.phase
+
+    @property
+    def clock_running(self) -> bool:
+        """True while the gait clock runs: legs lift off by it."""
+        return self._motion.running
+
+    @property
+    def swing_time(self) -> float:
+        """Time [s] from lift-off to touch-down."""
+        return self._speed.swing_time
+
+    @property
+    def command(self) -> Twist:
+        """The twist that was commanded last."""
+        return self._speed.command
+
+    @property
+    def twist(self) -> Twist:
+        """The twist executed now."""
+        return self._speed.twist
+
+    @property
+    def halted(self) -> bool:
+        """True if feet stay where they are until the next command."""
+        return self._speed.halted
+
+    @property
+    def body_pose(self) -> BodyPose:
+        """The pose of the body, without the tilt that keeps it level."""
+        return self._body.pose
+
+    @property
+    def pose_goal(self) -> BodyPose:
+        """The pose the body goes to while the robot stands."""
+        return self._body.goal
+
+    @property
+    def walking_pose_goal(self) -> BodyPose:
+        """The pose the body goes to while the robot walks."""
+        return self._body.walking_goal
+
+    @property
+    def tilt(self) -> Tilt:
+        """Roll and pitch [rad] on top of the pose that keep the body level."""
+        return self._body.levelling.tilt if self._body.levelling else LEVEL
+
+    @property
+    def levelling(self) -> bool:
+        """True while the body is kept level, or comes back from that."""
+        return self._body.levelling is not None
+
+    @property
+    def terrain(self) -> TerrainAdaptation | None:
+        """How the feet follow the ground; None while it is taken as flat."""
+        return self._motion.terrain
+
+    @property
+    def stance(self) -> StanceRegions:
+        """Neutral footholds and stance regions at the present height."""
+        return self._stances.at(self._body.height)
+
+    @property
+    def measures(self) -> RecoveryMeasures:
+        """What is done because of a small static margin."""
+        return self._recovery.measures
+
+    @property
+    def guiding(self) -> bool:
+        """True while a foot is guided, or about to be."""
+        return self._motion.guiding
+
+    def guided_foot_arrived(self, leg: int) -> bool:
+        """True if the foot is held at the end of its path, or is not guided at all."""
+        state = self._motion.feet[leg].state
+        return not isinstance(state, Guided) or state.arrived
+
+    @property
+    def at_rest(self) -> bool:
+        """True while the robot stands still with all feet down."""
+        motion = self._motion
+        return not motion.running and motion.all_planted and not motion.guiding and self._speed.twist.is_zero
+
+    @property
+    def still(self) -> bool:
+        """True while neither the body moves nor a foot; one may be held in the air."""
+        motion = self._motion
+        held = all(not isinstance(foot.state, Guided) or foot.state.arrived for foot in motion.feet)
+        return not motion.running and held and not motion.in_swing and self._speed.twist.is_zero and self._body.still
+
+    @property
+    def at_home(self) -> bool:
+        """True at rest with every foot about its neutral foothold and the pose at its goal."""
+        near = self._motion.distance_from_home(self.stance) <= HOME_TOLERANCE
+        return self.at_rest and near and self._body.settled and not self._motion.terrain
