@@ -193,9 +193,9 @@ def interfaces() -> tuple[Mapping[str, Interface], Mapping[str, Interface]]:
     return topics, services
 
 
-def _in_order(found: Mapping[str, Interface], told: Mapping[str, str]) -> list[tuple[str, Interface, str]]:
-    known = [name for name in told if name in found]
-    return [(name, found[name], told.get(name, MISSING)) for name in (*known, *sorted(found.keys() - told.keys()))]
+def _in_order(found: Mapping[str, Interface], descriptions: Mapping[str, str]) -> list[tuple[str, Interface, str]]:
+    names = (*(name for name in descriptions if name in found), *sorted(found.keys() - descriptions.keys()))
+    return [(name, found[name], descriptions.get(name, MISSING)) for name in names]
 
 
 def _names(nodes: Sequence[str]) -> str:

@@ -307,7 +307,7 @@ def tick() -> None:
                 ("gait change", "core/walking/gait_selector.py", "plan if one is due"),
                 ("region guard", "core/walking/body/foot_motion.py", "slow before an edge"),
                 ("feet", "core/walking/body/foot_motion.py", "stance, swing, drop"),
-                ("inverse kinematics", "core/kinematics/whole_body.py", "joints, or who fails"),
+                ("inverse kinematics", "core/kinematics/whole_body.py", "joints, or the failing leg"),
             ),
         ),
         (

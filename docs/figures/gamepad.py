@@ -1,6 +1,6 @@
 """The gamepad map as a picture, from the table in core/steering/gamepad_map.py.
 
-`python docs/figures/gamepad.py` writes it anew.
+`python docs/figures/gamepad.py` writes it.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ def main() -> None:
 
     last: list[Array | None] = [None]
 
-    def watch(told: Pose, truth: Pose, obstacles: Array) -> None:
-        result.odometry.append(told)
+    def watch(estimate: Pose, truth: Pose, obstacles: Array) -> None:
+        result.odometry.append(estimate)
         result.truth.append(truth)
         if obstacles is not last[0]:
             last[0] = obstacles

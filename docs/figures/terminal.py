@@ -1,6 +1,6 @@
-"""The calibration as a user sees it, from a real run: `python docs/figures/terminal.py` draws the pictures anew.
+"""The calibration as a user sees it, from a real run: `python docs/figures/terminal.py` draws the pictures.
 
-A person calibrates an emulated robot whose servos are mounted as nobody knows (calibration_bench in test/support).
+A simulated person calibrates an emulated robot with unknown mounting of the servos (calibration_bench in test/support).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The table of docs/servos.md from the table of protocols: `python docs/figures/wires.py` prints it."""
+"""The table of docs/servos.md, from the table of protocols: `python docs/figures/wires.py` prints it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hexapod_control.servos.bus.bus_timing import TURNAROUND, budget
 from hexapod_control.servos.protocol_registry import PROTOCOLS, ServoProtocol
 from hexapod_control.servos.settings.servo_section import LOOPBACK
 
-COUNT, RATE = 18, 50.0  # servos, [Hz] that a robot file has unless it says otherwise
+COUNT, RATE = 18, 50.0  # servos, [Hz] default of a robot file
 FASTER = {"dynamixel2": 1_000_000}  # baud worth setting
 HEAD = ("protocol", "baud", "ids", "positions are", "write, read", "loops", "at 50 Hz the driver")
 
 
-class Still:
-    """A port that nobody speaks over."""
+class IdlePort:
+    """A port without traffic."""
 
     def __init__(self, baud: int) -> None:
         self.baud = baud
@@ -35,7 +35,7 @@ def rows() -> Iterator[tuple[str, ...]]:
 
 def _row(row: ServoProtocol, baud: int) -> tuple[str, ...]:
     ids = [i for i in row.ids if i or row.ids.stop > COUNT][:COUNT]
-    bus: Bus = row.open(Still(baud), ids)
+    bus: Bus = row.open(IdlePort(baud), ids)
     timing, reads = bus.timing(COUNT), bool(row.can_read & ServoQuantity.POSITION)
     read = timing.read + timing.turnarounds * TURNAROUND if reads else 0.0
     return (
