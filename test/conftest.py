@@ -43,7 +43,8 @@ def pytest_collection_modifyitems(items):
     functions or modules from support.real_time.
     """
     for item in items:
-        if item.get_closest_marker("process") or REAL_TIME_FIXTURES & set(item.fixturenames) or in_real_time(item):
+        starts_processes = item.get_closest_marker("process") or item.get_closest_marker("heavy")
+        if starts_processes or REAL_TIME_FIXTURES & set(item.fixturenames) or in_real_time(item):
             item.add_marker("waits")
 
 

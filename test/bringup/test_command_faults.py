@@ -96,7 +96,7 @@ signal.pause()
 """
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 def test_of_a_flood_the_newest_command_is_used(bench):
     node = bench.planner()
     process = subprocess.Popen([sys.executable, "-c", COUNTING], start_new_session=True)

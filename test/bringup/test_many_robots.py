@@ -95,7 +95,7 @@ def test_a_namespace_gives_a_prefix_to_the_frames_and_a_page_of_its_own():
     assert all("tf_frame_prefix" not in spec.parameters for spec in specs(""))
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 @pytest.mark.physics
 def test_two_robots_follow_different_commands_at_the_same_time(robots):
     robots.stand()
@@ -109,7 +109,7 @@ def test_two_robots_follow_different_commands_at_the_same_time(robots):
     assert aside.y / DRIVE == pytest.approx(-0.08, rel=0.1)
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 @pytest.mark.physics
 def test_what_one_robot_is_asked_the_other_does_not_do(robots):
     robots.stand()
@@ -124,7 +124,7 @@ def test_what_one_robot_is_asked_the_other_does_not_do(robots):
     robots.until(lambda: first.gait == "tripod", "the gait")
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 @pytest.mark.physics
 def test_the_frames_of_two_robots_are_two_trees_and_each_has_its_page(robots, bench):
     heard = bench.listen(TFMessage, "/tf", 100)
@@ -146,7 +146,7 @@ def pages(robots):
     return [found[1] for line in robots.lines if (found := re.search(r"the page: (http://[\d.]+:\d+/)", line))]
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 @pytest.mark.physics
 def test_a_recording_of_one_robot_has_nothing_of_the_other_and_cannot_hold_it_up(robots, bench, tmp_path):
     """Two recorders hear a walk; one cannot write, and the robot walks on; the other one's bag tells how it walked."""
@@ -197,7 +197,7 @@ def recording(out, text):
         process.wait(LIMIT)
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 @pytest.mark.physics
 def test_odometry_is_calibrated_over_the_running_graph(robots, tmp_path, capsys):
     """What was measured is twice and nine tenths of what odom says: these are the factors in the file."""

@@ -139,7 +139,7 @@ def scene(tmp_path_factory):
 
 
 @pytest.mark.netns
-@pytest.mark.process
+@pytest.mark.heavy
 @pytest.mark.physics
 def test_the_keyboard_drives_over_the_cable_and_pulling_it_is_a_stop(scene):
     master, slave = pty.openpty()
@@ -160,7 +160,7 @@ def test_the_keyboard_drives_over_the_cable_and_pulling_it_is_a_stop(scene):
 
 
 @pytest.mark.netns
-@pytest.mark.process
+@pytest.mark.heavy
 @pytest.mark.physics
 def test_the_page_drives_over_the_cable_and_pulling_it_is_a_stop(scene):
     invitation = re.compile(r"invitation for one person: (http\S+)")

@@ -105,7 +105,7 @@ def test_the_picture_is_drawn_with_and_without_ground_truth(tmp_path):
         assert (tmp_path / "way.png").stat().st_size > 5_000
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 @pytest.mark.physics
 def test_two_goals_in_the_obstacle_world_are_reached_with_the_real_graph(file, tmp_path):
     """On the simulation's time, which waits for its controller: a busy machine makes it slower, not worse."""
@@ -126,7 +126,7 @@ def test_two_goals_in_the_obstacle_world_are_reached_with_the_real_graph(file, t
     assert picture.stat().st_size > 5_000
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 def test_without_a_robot_it_says_so_and_ends_with_one(file, monkeypatch, capsys):
     from hexapod_control.clients import patrol
 

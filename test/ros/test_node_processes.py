@@ -38,7 +38,7 @@ def teleop(period, topic="cmd_vel"):
     return subprocess.Popen([sys.executable, "-c", FLOOD, str(period), topic], start_new_session=True)
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 def test_a_flood_of_commands_does_not_starve_the_loop(bench):
     """A flood costs CPU time whatever is done with it, so the control run floods a topic that the planner ignores.
 
@@ -71,7 +71,7 @@ def test_a_flood_of_commands_does_not_starve_the_loop(bench):
     wait_for_stop(bench, node)
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 def test_a_killed_teleop_is_a_stop(bench):
     node = bench.planner()
     process = teleop(0.05)
@@ -116,7 +116,7 @@ def chain(bench):
     chain.end()
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_walking_puts_the_feet_down_and_ends_with_a_zero_and_exit_code_0(bench, chain, number):
     chain.walk()
@@ -135,7 +135,7 @@ def test_a_signal_while_walking_puts_the_feet_down_and_ends_with_a_zero_and_exit
     assert "Traceback" not in "".join(chain.end())
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 def test_where_it_is_asked_to_sit_a_walking_robot_lies_on_its_belly_before_the_planner_ends(bench):
     chain = Planner(bench, "-p", "sit_on_exit:=true")
     try:
@@ -153,7 +153,7 @@ def test_where_it_is_asked_to_sit_a_walking_robot_lies_on_its_belly_before_the_p
         chain.end()
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 def test_a_killed_planner_is_held_and_its_successor_takes_over_without_a_jump(bench, chain):
     stream = chain.walk()
     chain.process.kill()

@@ -18,7 +18,7 @@ from hexapod_control.bringup.process_supervisor import Supervisor
 from hexapod_control.evaluation.performance.page.chromium import Browser
 from hexapod_control.ros import messages
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.physics]
+pytestmark = [pytest.mark.browser, pytest.mark.heavy, pytest.mark.physics]
 
 SHOTS = os.environ.get("HEXAPOD_SHOTS", "")  # folder for the screenshots, to look at them
 PLAIN, SHIFT = 0, 8

@@ -98,7 +98,7 @@ def ratios(text):
     return {name: [float(ratio) for ratio in numbers.split(" / ")] for name, numbers in rows}
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 @pytest.mark.physics
 @pytest.mark.gl
 def test_the_demonstration_walks_where_it_is_told_and_leaves_nothing(start, tmp_path):
@@ -115,7 +115,7 @@ def test_the_demonstration_walks_where_it_is_told_and_leaves_nothing(start, tmp_
     assert not processes()
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 @pytest.mark.physics
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_in_the_middle_puts_the_robot_down_and_is_a_success(start, number):
@@ -131,7 +131,7 @@ def test_a_signal_in_the_middle_puts_the_robot_down_and_is_a_success(start, numb
     assert not processes()
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 @pytest.mark.physics
 def test_a_signal_while_the_nodes_start_ends_them(start):
     command = start("--demo")
@@ -141,7 +141,7 @@ def test_a_signal_while_the_nodes_start_ends_them(start):
     assert not processes()
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 @pytest.mark.physics
 @pytest.mark.parametrize("name", ["gait_planner", "mujoco_sim"])
 def test_a_node_that_is_killed_is_named_and_everything_ends_with_one(start, name):
@@ -155,7 +155,7 @@ def test_a_node_that_is_killed_is_named_and_everything_ends_with_one(start, name
     assert not processes()
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 @pytest.mark.physics
 def test_with_a_terminal_the_keys_drive_and_the_terminal_is_as_before(start):
     master, slave = pty.openpty()

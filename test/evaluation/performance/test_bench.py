@@ -119,7 +119,7 @@ def test_the_physics_section_has_a_row_per_case(monkeypatch, capsys):
     assert case["ratios"][0] == pytest.approx(1.0, abs=0.02)
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 def test_the_graph_is_held_against_bare_relays_of_the_same_messages(monkeypatch):
     from hexapod_control.evaluation.performance.graph import graph_load
 
@@ -136,7 +136,7 @@ def test_the_graph_is_held_against_bare_relays_of_the_same_messages(monkeypatch)
     json.dumps(found, allow_nan=False)
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 def test_several_robots_walk_at_the_same_time_and_each_is_measured(monkeypatch):
     from hexapod_control.evaluation.performance.graph import many_robots
 

@@ -29,7 +29,7 @@ def found():
     patch.undo()
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 @pytest.mark.parametrize("line", LIMITS)
 def test_a_loop_is_held_against_what_its_bytes_take(found, line):
     entry = found[line]

@@ -68,7 +68,7 @@ def settled(bench, heard):
     return heard[-1].linear.x
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 def test_a_robot_whose_servos_heat_up_walks_slower_recovers_and_at_the_limit_sits_and_lets_go(launched, tmp_path):
     parameters = tmp_path / "parameters.yaml"
     parameters.write_text("gait_planner:\n  ros__parameters:\n    publish_limited_velocity: true\n")
@@ -102,7 +102,7 @@ def test_a_robot_whose_servos_heat_up_walks_slower_recovers_and_at_the_limit_sit
     assert robot_.process.poll() is None
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 def test_a_robot_whose_battery_runs_down_walks_on_with_a_warning_then_sits_and_lets_go(launched, tmp_path):
     """Low is not empty: what counts is a voltage below `critical` for some seconds."""
     path = tmp_path / "robot.yaml"

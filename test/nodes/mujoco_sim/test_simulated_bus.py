@@ -168,7 +168,7 @@ def test_a_bus_that_makes_no_sense_is_bad_input(words, told, capsys):
     assert told in capsys.readouterr().err
 
 
-@pytest.mark.process
+@pytest.mark.heavy
 def test_the_command_walks_over_an_emulated_bus():
     words = ["sim", "--demo", "--no-web", "--bus", "feetech_st", "--segment", "1.4"]
     found = subprocess.run(
