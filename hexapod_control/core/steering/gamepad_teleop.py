@@ -1,7 +1,8 @@
-"""From a gamepad to commands: what is pressed goes in, what is to be sent comes out. No clock, no ROS.
+"""Converts the state of a gamepad into commands for the robot. No clock, no ROS.
 
-Nothing but STOP has an effect unless the dead-man is held. After a STOP, a lost pad or at the start it must be let go
-once before it counts: a pad that comes back, or a driver that repeats its last state, cannot set the robot going.
+Only STOP has an effect unless the dead-man is held. After a STOP, a loss of the gamepad or at the start the dead-man
+must be released once before it counts: a gamepad that is plugged in again, or a driver that repeats its last state,
+cannot start the robot.
 """
 
 from __future__ import annotations
@@ -14,32 +15,32 @@ from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.steering.gamepad_map import GamepadMap, GamepadState
 
-BY_ROBOT = Twist(math.nan, math.nan, math.nan)
-POSE = BodyPose(0.03, 0.03, 0.06, 0.2, 0.2, 0.3)
-NORMAL = 0.5  # share of the robot's greatest speed without turbo, unless a scale is given
-LIFTS = (0.2, 1.0)  # least and greatest share of the robot's step height
-LIFT_STEP = 0.1
-UPRIGHT = ("rising", "standing", "walking", "moving")  # states in which Start sits down
+FROM_LIMITS = Twist(math.nan, math.nan, math.nan)
+MAX_POSE = BodyPose(0.03, 0.03, 0.06, 0.2, 0.2, 0.3)  # [m], [rad]
+NORMAL_SHARE = 0.5  # of the robot's maximum speed without turbo, unless a scale is given
+MIN_LIFT_SHARE, MAX_LIFT_SHARE = 0.2, 1.0  # of the robot's step height
+LIFT_SHARE_STEP = 0.1
+UPRIGHT = ("rising", "standing", "walking", "moving")  # robot states in which Start means sit
 DEAD_MAN, TURBO, STOP, STAND = "enable_button", "enable_turbo_button", "stop_button", "stand_button"
 
 
 @dataclass(frozen=True, slots=True)
 class GamepadScaling:
-    """How strongly the pad acts."""
+    """Speeds and poses at full deflection."""
 
-    normal: Twist = BY_ROBOT  # at full deflection; not a number: NORMAL of what the robot can do now
-    turbo: Twist = BY_ROBOT  # the same with turbo; not a number: what the robot can do now
-    pose: BodyPose = POSE  # at full deflection; z: the most the D-pad asks for
+    normal: Twist = FROM_LIMITS  # at full deflection; NaN: NORMAL_SHARE of the present limits
+    turbo: Twist = FROM_LIMITS  # the same with turbo; NaN: the present limits
+    pose: BodyPose = MAX_POSE  # at full deflection; z: the largest height change by the D-pad
     height_step: float = 0.005  # [m] per press
     expo: float = 0.0  # 0: linear, 1: cubic
-    dead_man: bool = True  # is the dead-man needed
+    dead_man: bool = True  # whether the dead-man is needed
 
 
 @dataclass(slots=True)
 class RobotStatus:
-    """What the robot has said."""
+    """What is known of the robot."""
 
-    maxima: Twist = ZERO  # zero until it is known
+    maxima: Twist = ZERO  # velocity limits; zero until they are known
     gaits: tuple[str, ...] = ()
     gait: str = ""
     state: str = ""
@@ -47,14 +48,14 @@ class RobotStatus:
 
 
 class TeleopCommands(NamedTuple):
-    """What is to be sent, most of it nothing."""
+    """Commands to send; the defaults mean nothing to send."""
 
     twist: Twist | None = None
     pose: BodyPose | None = None
     gait: str = ""
     call: str = ""  # service: stand, sit or stop
     lift: float | None = None  # share of the robot's step height
-    hint: str = ""  # a sentence for the user
+    hint: str = ""  # for the user
 
 
 NOTHING = TeleopCommands()
@@ -62,30 +63,33 @@ NOTHING = TeleopCommands()
 
 @dataclass(slots=True)
 class GamepadTeleop:
-    """The person with the gamepad."""
+    """State of the teleoperation: mode, dead-man, and what was requested so far.
+
+    Call `update` with every state of the gamepad and `lost` when it is gone or silent.
+    """
 
     map: GamepadMap = field(default_factory=GamepadMap)
-    feel: GamepadScaling = field(default_factory=GamepadScaling)
-    seen: RobotStatus = field(default_factory=RobotStatus)
+    scaling: GamepadScaling = field(default_factory=GamepadScaling)
+    robot: RobotStatus = field(default_factory=RobotStatus)
     mode: str = "walk"  # or pose
-    driving: bool = False  # is a velocity command of ours in force
-    _ready: bool = False  # was the dead-man (or without one, the sticks) let go since the last STOP or loss
-    _before: frozenset[str] | None = None  # pressed in the last state; None: there was none
-    _pose: BodyPose = NEUTRAL  # asked for
-    _gait: tuple[str, str] = ("", "")  # asked for, and the one in force then
+    pressed: frozenset[str] | None = None  # controls in the last state; None: no state since the start or a loss
+    driving: bool = False  # whether the last velocity command was not a release
+    _ready: bool = False  # the dead-man (without one: the sticks) was released since the last STOP or loss
+    _pose: BodyPose = NEUTRAL  # requested
+    _gait: tuple[str, str] = ("", "")  # the requested gait, and the active one at that time
     _lift: float = 1.0
 
     def update(self, pad: GamepadState) -> TeleopCommands:
-        """Takes the state of the pad. Raises ValueError for one with an axis that is not a number."""
+        """Takes the state of the gamepad. Raises ValueError if an axis is not finite."""
         if not all(map(math.isfinite, pad.axes)):
             raise ValueError(f"axes {list(pad.axes)} are not finite")
         pressed = self.map.pressed(pad)
-        before, self._before = self._before, pressed
+        before, self.pressed = self.pressed, pressed
         fresh = pressed - (pressed if before is None else before)
         if STOP in fresh or (before is None and STOP in pressed):
             return self._end("stop")
-        held = DEAD_MAN in pressed or not self.feel.dead_man
-        active = DEAD_MAN in pressed if self.feel.dead_man else self._deflected(pad)
+        held = DEAD_MAN in pressed or not self.scaling.dead_man
+        active = DEAD_MAN in pressed if self.scaling.dead_man else self._deflected(pad)
         if not active and STOP not in pressed:
             self._ready = True
         if not held or not self._ready:
@@ -93,8 +97,8 @@ class GamepadTeleop:
         return self._held(pad, fresh, TURBO in pressed)
 
     def lost(self) -> TeleopCommands:
-        """The pad is gone, or silent for too long."""
-        self._before, self._ready = None, False
+        """The gamepad is gone, or silent for too long: stops the robot."""
+        self.pressed, self._ready = None, False
         return self._release(frozenset())
 
     def _end(self, call: str) -> TeleopCommands:
@@ -102,7 +106,7 @@ class GamepadTeleop:
         return TeleopCommands(twist=ZERO, call=call)
 
     def _release(self, fresh: frozenset[str]) -> TeleopCommands:
-        """A zero once; buttons only say what they would need."""
+        """A zero once; buttons only cause a hint."""
         twist = ZERO if self.driving else None
         self.driving = False
         hint = f"hold the dead-man, then press again ({', '.join(sorted(fresh))})" if fresh - {DEAD_MAN, TURBO} else ""
@@ -111,18 +115,22 @@ class GamepadTeleop:
     def _held(self, pad: GamepadState, fresh: frozenset[str], turbo: bool) -> TeleopCommands:
         if STAND in fresh:
             self._pose = NEUTRAL
-            return self._end("sit" if self.seen.state in UPRIGHT else "stand")
+            return self._end("sit" if self.robot.state in UPRIGHT else "stand")
         if "walk_button" in fresh:
             self.mode = "walk"
         elif "pose_button" in fresh:
             self.mode = "pose"
-        pose, gait, lift = self._wished_pose(pad, fresh, turbo), self._wished_gait(fresh), self._wished_lift(fresh)
+        pose, gait, lift = (
+            self._requested_pose(pad, fresh, turbo),
+            self._requested_gait(fresh),
+            self._requested_lift(fresh),
+        )
         twist, hint = None, ""
         if self.mode == "walk":
             twist = self._twist(pad, turbo)
             if twist.is_zero and self._deflected(pad):
-                state = self.seen.state
-                hint = f"the robot is {state}: dead-man and stand_button first" if state else "no robot is heard"
+                state = self.robot.state
+                hint = f"the robot is {state}: dead-man and stand_button first" if state else "no gait_state yet"
         elif self.driving:
             twist = ZERO
         self.driving = self.mode == "walk"
@@ -132,28 +140,28 @@ class GamepadTeleop:
 
     def _shaped(self, pad: GamepadState, name: str) -> float:
         value = self.map.axis(pad, name)
-        return (1.0 - self.feel.expo) * value + self.feel.expo * value**3
+        return (1.0 - self.scaling.expo) * value + self.scaling.expo * value**3
 
     def _deflected(self, pad: GamepadState) -> bool:
         return any(self.map.axis(pad, name) for name in ("axis_linear.x", "axis_linear.y", "axis_angular.yaw"))
 
     def _twist(self, pad: GamepadState, turbo: bool) -> Twist:
-        scales, share = (self.feel.turbo, 1.0) if turbo else (self.feel.normal, NORMAL)
-        most = [share * limit if math.isnan(s) else s for s, limit in zip(scales, self.seen.maxima, strict=True)]
+        scales, share = (self.scaling.turbo, 1.0) if turbo else (self.scaling.normal, NORMAL_SHARE)
+        most = [share * limit if math.isnan(s) else s for s, limit in zip(scales, self.robot.maxima, strict=True)]
         sticks = (self._shaped(pad, name) for name in ("axis_linear.x", "axis_linear.y", "axis_angular.yaw"))
         return Twist(*(stick * scale for stick, scale in zip(sticks, most, strict=True)))
 
     # --- pose, gait, steps ----------------------------------------------------------------------------------
 
-    def _wished_pose(self, pad: GamepadState, fresh: frozenset[str], turbo: bool) -> BodyPose | None:
-        """The pose asked for, if it is a new one."""
-        pose, most = self._pose, self.feel.pose
+    def _requested_pose(self, pad: GamepadState, fresh: frozenset[str], turbo: bool) -> BodyPose | None:
+        """The requested pose, if it is a new one."""
+        pose, most = self._pose, self.scaling.pose
         if "reset_pose_button" in fresh:
             pose = NEUTRAL
         if "raise_button" in fresh:  # from where the robot is, if it could not follow
-            pose = pose._replace(z=min(max(pose.z, self.seen.pose.z) + self.feel.height_step, most.z))
+            pose = pose._replace(z=min(max(pose.z, self.robot.pose.z) + self.scaling.height_step, most.z))
         if "lower_button" in fresh:
-            pose = pose._replace(z=max(min(pose.z, self.seen.pose.z) - self.feel.height_step, -most.z))
+            pose = pose._replace(z=max(min(pose.z, self.robot.pose.z) - self.scaling.height_step, -most.z))
         if self.mode == "pose" and "reset_pose_button" not in fresh:
             turn = "roll" if turbo else "yaw"  # the other one stays as it is
             for name in ("x", "y", "pitch", turn):
@@ -164,21 +172,21 @@ class GamepadTeleop:
         self._pose = pose
         return pose if changed else None
 
-    def _wished_gait(self, fresh: frozenset[str]) -> str:
+    def _requested_gait(self, fresh: frozenset[str]) -> str:
         step = ("next_gait_button" in fresh) - ("previous_gait_button" in fresh)
-        gaits, now = self.seen.gaits, self.seen.gait
+        gaits, now = self.robot.gaits, self.robot.gait
         if not step or not gaits:
             return ""
-        asked, then = self._gait
-        start = asked if asked in gaits and then == now else now
+        requested, active = self._gait
+        start = requested if requested in gaits and active == now else now
         index = gaits.index(start) if start in gaits else -step
-        wished = gaits[(index + step) % len(gaits)]
-        self._gait = (wished, now)
-        return wished
+        requested = gaits[(index + step) % len(gaits)]
+        self._gait = (requested, now)
+        return requested
 
-    def _wished_lift(self, fresh: frozenset[str]) -> float | None:
+    def _requested_lift(self, fresh: frozenset[str]) -> float | None:
         step = ("axis_lift_more" in fresh) - ("axis_lift_less" in fresh)
         if not step:
             return None
-        self._lift = round(min(max(self._lift + step * LIFT_STEP, LIFTS[0]), LIFTS[1]), 3)
+        self._lift = round(min(max(self._lift + step * LIFT_SHARE_STEP, MIN_LIFT_SHARE), MAX_LIFT_SHARE), 3)
         return self._lift

@@ -24,7 +24,7 @@ class CommandSourceDisplay:
 
     def __init__(self, node: GuardedNode, velocity: VelocityInput) -> None:
         self._velocity = velocity
-        self._heard: dict[str, float] = {}  # [s] steady time by name
+        self.announced: dict[str, float] = {}  # [s] steady time by name
         self._shown = ""
         self._publisher = node.create_publisher(String, "command_source", LATCHED)
         node.create_subscription(String, "driving", self.on_driving, EVENTS)
@@ -34,17 +34,17 @@ class CommandSourceDisplay:
     def on_driving(self, message: Any) -> None:
         """A source that is in use."""
         name = "".join(filter(str.isprintable, message.data))[:LONGEST]
-        if name and (name in SOURCES or name in self._heard or len(self._heard) < MOST):
-            self._heard[name] = time.monotonic()
+        if name and (name in SOURCES or name in self.announced or len(self.announced) < MOST):
+            self.announced[name] = time.monotonic()
             self.show()
 
     @property
     def name(self) -> str:
         """The foremost source in use; the nodes that publish cmd_vel if the one in force does not say its name."""
         now = time.monotonic()
-        self._heard = {name: when for name, when in self._heard.items() if now - when <= ANNOUNCED}
-        if self._heard:
-            return foremost(self._heard)
+        self.announced = {name: when for name, when in self.announced.items() if now - when <= ANNOUNCED}
+        if self.announced:
+            return foremost(self.announced)
         return NOBODY if self._velocity.input.twist.is_zero else ", ".join(self._velocity.sources) or NOBODY
 
     def show(self) -> None:

@@ -1,4 +1,4 @@
-"""A gamepad of Linux's input layer (evdev) as a Pad in the order and with the signs of game_controller_node.
+"""A gamepad of Linux's input layer (evdev) as a GamepadState, in the order and with the signs of game_controller_node.
 
 Codes are those of linux/input-event-codes.h and its gamepad specification (Documentation/input/gamepad.rst).
 """
@@ -31,8 +31,8 @@ BUTTONS = {  # code: number, A B X Y Back Guide Start, stick presses, L1 R1, D-p
     0x222: 13,
     0x223: 14,
 }
-BY_PLACE = {BTN_NORTH: 3, BTN_WEST: 2}  # drivers of Sony and Nintendo mean the place, the others the letter X or Y
-VENDORS_BY_PLACE = (0x054C, 0x057E)
+BY_POSITION = {BTN_NORTH: 3, BTN_WEST: 2}  # Sony and Nintendo drivers name the position, others the letter X or Y
+VENDORS_BY_POSITION = (0x054C, 0x057E)
 COUNT_BUTTONS, COUNT_AXES = 21, 6
 ABS_X, ABS_Y, ABS_Z, ABS_RX, ABS_RY, ABS_RZ, ABS_GAS, ABS_BRAKE = 0, 1, 2, 3, 4, 5, 9, 10
 HAT = {0x10: (13, 14), 0x11: (11, 12)}  # D-pad as two axes: buttons at the negative and the positive end
@@ -40,11 +40,11 @@ LEFT_TRIGGER, RIGHT_TRIGGER = 4, 5
 
 
 class GamepadLost(Exception):  # noqa: N818
-    """The gamepad is gone."""
+    """The gamepad was removed."""
 
 
 class EvdevDevice(Protocol):
-    """What is used of evdev.InputDevice."""
+    """The part of evdev.InputDevice that is used; `Any`: evdev is not typed."""
 
     name: str
     info: Any
@@ -57,24 +57,24 @@ class EvdevDevice(Protocol):
 
 
 class EvdevGamepad:
-    """The state of one device, read without waiting."""
+    """The state of one device, read without blocking."""
 
     def __init__(self, device: EvdevDevice, deadzone: float) -> None:
-        """`deadzone` is the share of a stick's way that counts as rest. Raises PadLost."""
+        """`deadzone` is the share of a stick's travel that counts as centred. Raises GamepadLost."""
         self._device, self._deadzone = device, deadzone
         self.name = device.name
         capabilities = device.capabilities()
         self._ranges = {code: (info.min, info.max) for code, info in capabilities.get(EV_ABS, ())}
         keys = set(capabilities.get(EV_KEY, ()))
-        self._buttons = BUTTONS | (BY_PLACE if device.info.vendor in VENDORS_BY_PLACE else {})
+        self._buttons = BUTTONS | (BY_POSITION if device.info.vendor in VENDORS_BY_POSITION else {})
         self._sticks, self._triggers = _layout(set(self._ranges))
         self._digital = {BTN_TL2: LEFT_TRIGGER, BTN_TR2: RIGHT_TRIGGER} if not self._triggers else {}
-        self.pad = GamepadState([0.0] * COUNT_AXES, [0] * COUNT_BUTTONS)
+        self.state = GamepadState([0.0] * COUNT_AXES, [0] * COUNT_BUTTONS)
         self.usable = {ABS_X, ABS_Y} <= set(self._ranges) and BTN_SOUTH in keys
         self._resync()
 
     def read(self) -> None:
-        """Takes in what has happened since the last call. Raises PadLost."""
+        """Takes the events since the last call. Raises GamepadLost."""
         try:
             for event in self._device.read():
                 if event.type == EV_SYN and event.code == SYN_DROPPED:
@@ -87,7 +87,7 @@ class EvdevGamepad:
             raise GamepadLost(str(error)) from None
 
     def close(self) -> None:
-        """Lets the device go."""
+        """Closes the device."""
         self._device.close()
 
     def _resync(self) -> None:
@@ -102,7 +102,7 @@ class EvdevGamepad:
             self._take(EV_ABS, code, value)
 
     def _take(self, kind: int, code: int, value: int) -> None:
-        axes, buttons = list(self.pad.axes), list(self.pad.buttons)
+        axes, buttons = list(self.state.axes), list(self.state.buttons)
         if kind == EV_KEY and code in self._buttons:
             buttons[self._buttons[code]] = int(value != 0)
         elif kind == EV_KEY and code in self._digital:
@@ -115,10 +115,10 @@ class EvdevGamepad:
         elif kind == EV_ABS and code in HAT:
             for button, pressed in zip(HAT[code], (value < 0, value > 0), strict=True):
                 buttons[button] = int(pressed)
-        self.pad = GamepadState(axes, buttons)
+        self.state = GamepadState(axes, buttons)
 
     def _stick(self, code: int, value: int) -> float:
-        """In [-1, 1], + to the left and forward, growing from zero at the edge of the rest."""
+        """In [-1, 1], + to the left and forward, growing from zero at the edge of the dead zone."""
         lower, upper = self._ranges[code]
         deflection = 1.0 - 2.0 * _share(value, lower, upper)
         beyond = max(0.0, abs(deflection) - self._deadzone) / (1.0 - self._deadzone)
@@ -137,5 +137,5 @@ def _layout(axes: set[int]) -> tuple[dict[int, int], dict[int, int]]:
 
 
 def _share(value: int, lower: int, upper: int) -> float:
-    """Where a value lies between its ends, in [0, 1]; the middle for an axis without a way."""
+    """Position of a value between its ends, in [0, 1]; the middle for an axis without a range."""
     return min(1.0, max(0.0, (value - lower) / (upper - lower))) if upper > lower else 0.5

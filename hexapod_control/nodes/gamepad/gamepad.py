@@ -1,6 +1,6 @@
-"""gamepad: publishes `joy` from a gamepad of Linux's input layer, for machines without ROS's joy package.
+"""Node gamepad: publishes `joy` from a gamepad of Linux's input layer, for machines without ROS's joy package.
 
-A gamepad that is removed is one message with everything at rest, then silence: nothing is repeated for it.
+When the gamepad is removed, one message with all controls at rest is published, then none.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from hexapod_control.nodes.gamepad.evdev_gamepad import (
     GamepadLost,
 )
 from hexapod_control.nodes.gamepad.settings import GamepadSettings
-from hexapod_control.nodes.teleop.teleop import DELIVERED
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import EVENTS
 
-POLL = 0.01  # [s] between two looks at the device
-SEARCH = 1.0  # [s] between two looks for a device
+POLL_PERIOD_S = 0.01  # between two reads of the device
+SEARCH_PERIOD_S = 1.0  # between two searches for a device
+DELIVERY_TIME_S = 0.3  # for the last message
 AT_REST = GamepadState([0.0] * COUNT_AXES, [0] * COUNT_BUTTONS)
 
 
@@ -43,27 +43,27 @@ def devices() -> Iterable[EvdevDevice]:
     for path in evdev.list_devices():
         try:
             yield evdev.InputDevice(path)
-        except OSError:  # not ours to open, or just gone
+        except OSError:  # no permission, or just removed
             continue
 
 
 class GamepadNode(GuardedNode):
-    """The node."""
+    """Finds a gamepad, publishes its state, and finds it again after it was removed."""
 
     def __init__(self, find: Callable[[], Iterable[EvdevDevice]] = devices, **options: Any) -> None:
-        """`find` lists the input devices. Raises ParameterError for input it cannot work with."""
+        """`find` lists the input devices. Raises ParameterError for an invalid parameter."""
         super().__init__("gamepad", **options)
         self.settings = declare(self, GamepadSettings)
         self._find = find
-        self._pad: EvdevGamepad | None = None
+        self._gamepad: EvdevGamepad | None = None
         self._sent: tuple[float, GamepadState] | None = None  # [s] steady time
         self._joy = self.create_publisher(Joy, "joy", EVENTS)
         self._search()
-        self.create_timer(POLL, self.poll, clock=self.steady)
-        self.create_timer(SEARCH, self._search, clock=self.steady)
+        self.create_timer(POLL_PERIOD_S, self.poll, clock=self.steady)
+        self.create_timer(SEARCH_PERIOD_S, self._search, clock=self.steady)
 
     def _search(self) -> None:
-        if self._pad is not None:
+        if self._gamepad is not None:
             return
         for device in self._find():
             try:
@@ -71,7 +71,7 @@ class GamepadNode(GuardedNode):
             except (GamepadLost, OSError):
                 continue
             if pad.usable and self.settings.device_name.lower() in pad.name.lower():
-                self._pad = pad
+                self._gamepad = pad
                 self.report("found", ReportLevel.OK, f"gamepad {pad.name}", every=0.0)
                 return
             pad.close()
@@ -80,21 +80,25 @@ class GamepadNode(GuardedNode):
         self.report("none", ReportLevel.WARNING, f"no gamepad{which}: {cure}", every=60.0)
 
     def poll(self) -> None:
-        """Sends what has changed at once, and the state again from time to time."""
-        pad = self._pad
+        """Publishes a changed state at once, and an unchanged one at the repetition rate."""
+        pad = self._gamepad
         if pad is None:
             return
         try:
             pad.read()
         except GamepadLost as loss:
-            self._lose(f"gamepad {pad.name} is gone ({loss}): everything at rest; plug it in again")
+            self._lose(f"gamepad {pad.name} is gone ({loss}): all controls at rest; plug it in again")
             return
         now = time.monotonic()
-        if self._sent is None or pad.pad != self._sent[1] or now - self._sent[0] >= 1.0 / self.settings.autorepeat_rate:
-            self._send(pad.pad)
+        if (
+            self._sent is None
+            or pad.state != self._sent[1]
+            or now - self._sent[0] >= 1.0 / self.settings.autorepeat_rate
+        ):
+            self._send(pad.state)
 
     def _lose(self, text: str) -> None:
-        pad, self._pad = self._pad, None
+        pad, self._gamepad = self._gamepad, None
         self._send(AT_REST)
         self._sent = None
         self.report("lost", ReportLevel.ERROR, text, every=0.0)
@@ -108,25 +112,25 @@ class GamepadNode(GuardedNode):
         self._joy.publish(message)
 
     def safe_stop(self, callback: str) -> None:
-        """Everything at rest; the device is looked for again."""
+        """Publishes all controls at rest and opens the device again."""
         self._lose(f"{callback} failed: the gamepad is opened again")
 
     def request_stop(self) -> None:
-        """Everything at rest."""
-        if self._pad is not None:
+        """Publishes all controls at rest."""
+        if self._gamepad is not None:
             self._send(AT_REST)
 
     def publish_final_state(self) -> None:
-        """Waits until that has arrived."""
-        self._joy.wait_for_all_acked(Duration(seconds=DELIVERED))
+        """Waits until the last message is delivered."""
+        self._joy.wait_for_all_acked(Duration(seconds=DELIVERY_TIME_S))
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
-        return {"gamepad": "none" if self._pad is None else self._pad.name}
+        return {"gamepad": "none" if self._gamepad is None else self._gamepad.name}
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Runs the node; returns the exit code."""
+    """Runs the node. Returns the exit code."""
     return run(GamepadNode, args)
 
 

@@ -9,8 +9,8 @@ from hexapod_control.ros.parameters import choice, number
 
 @dataclass(frozen=True, slots=True)
 class GamepadSettings:
-    """Parameters of gamepad; those that game_controller_node has too are spelled as there."""
+    """Parameters of gamepad; those that game_controller_node also has are spelled as there."""
 
     device_name: str = choice("", "name of the gamepad, or a part of it; empty: the first one found")
-    deadzone: float = number(0.05, "", 0.0, 0.9, "share of a stick's way about the middle that counts as rest")
+    deadzone: float = number(0.05, "", 0.0, 0.9, "share of a stick's travel about the centre that counts as centred")
     autorepeat_rate: float = number(20.0, "Hz", 5.0, 200.0, "messages while nothing changes")

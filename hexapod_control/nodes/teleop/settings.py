@@ -1,4 +1,4 @@
-"""Parameters of teleop and gamepad: numbers of the controls from the gamepad map, and how strongly they act."""
+"""Parameters of teleop: numbers of the controls from the gamepad map, and speeds at full deflection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _control(row: gamepad_map.GamepadControl) -> Any:
     )
 
 
-def _feel(default: float, unit: str, upper: float, description: str) -> Any:
+def _scale(default: float, unit: str, upper: float, description: str) -> Any:
     return number(default, unit, 0.0, upper, description, **(FROM_ROBOT if math.isnan(default) else LIVE))
 
 
@@ -56,39 +56,41 @@ class PoseControls:
 class LinearScale:
     """Speeds at full deflection."""
 
-    x: float = _feel(math.nan, "m/s", 10.0, "speed forward and back at full deflection")
-    y: float = _feel(math.nan, "m/s", 10.0, "speed to the sides at full deflection")
+    x: float = _scale(math.nan, "m/s", 10.0, "speed forward and back at full deflection")
+    y: float = _scale(math.nan, "m/s", 10.0, "speed to the sides at full deflection")
 
 
 @dataclass(frozen=True, slots=True)
 class AngularScale:
     """Rate at full deflection."""
 
-    yaw: float = _feel(math.nan, "rad/s", 20.0, "turning rate at full deflection")
+    yaw: float = _scale(math.nan, "rad/s", 20.0, "turning rate at full deflection")
 
 
 @dataclass(frozen=True, slots=True)
 class PoseScale:
-    """Body pose at full deflection; z: the most that the D-pad asks for."""
+    """Body pose at full deflection; z: the largest height change by the D-pad."""
 
-    x: float = _feel(GamepadScaling().pose.x, "m", 0.5, "shift forward and back at full deflection")
-    y: float = _feel(GamepadScaling().pose.y, "m", 0.5, "shift to the sides at full deflection")
-    z: float = _feel(GamepadScaling().pose.z, "m", 0.5, "most that the height may be changed, up and down")
-    roll: float = _feel(GamepadScaling().pose.roll, "rad", 1.0, "roll at full deflection")
-    pitch: float = _feel(GamepadScaling().pose.pitch, "rad", 1.0, "pitch at full deflection")
-    yaw: float = _feel(GamepadScaling().pose.yaw, "rad", 1.0, "yaw at full deflection")
+    x: float = _scale(GamepadScaling().pose.x, "m", 0.5, "shift forward and back at full deflection")
+    y: float = _scale(GamepadScaling().pose.y, "m", 0.5, "shift to the sides at full deflection")
+    z: float = _scale(GamepadScaling().pose.z, "m", 0.5, "largest height change, up and down")
+    roll: float = _scale(GamepadScaling().pose.roll, "rad", 1.0, "roll at full deflection")
+    pitch: float = _scale(GamepadScaling().pose.pitch, "rad", 1.0, "pitch at full deflection")
+    yaw: float = _scale(GamepadScaling().pose.yaw, "rad", 1.0, "yaw at full deflection")
 
 
 @dataclass(frozen=True, slots=True)
 class TeleopSettings:
-    """Parameters of teleop; those that teleop_twist_joy has too are spelled as there."""
+    """Parameters of teleop; those that teleop_twist_joy also has are spelled as there."""
 
     enable_stamped_cmd_vel: bool = choice(stamped_by_default(), "cmd_vel is TwistStamped, not Twist")
     frame: str = choice("base_footprint", "frame id of a stamped cmd_vel")
-    require_enable_button: bool = choice(True, "nothing but STOP counts unless the dead-man is held", **LIVE)
-    joy_timeout: float = number(0.3, "s", 0.1, 2.0, "a pad that is silent for longer is lost: a zero is sent", **LIVE)
-    expo: float = _feel(GamepadScaling().expo, "", 1.0, "0: linear sticks, 1: cubic, finer about the middle")
-    height_step: float = _feel(GamepadScaling().height_step, "m", 0.05, "change of the height per press")
+    require_enable_button: bool = choice(True, "only STOP has an effect unless the dead-man is held", **LIVE)
+    joy_timeout: float = number(
+        0.3, "s", 0.1, 2.0, "a gamepad silent for longer counts as lost: a zero is sent", **LIVE
+    )
+    expo: float = _scale(GamepadScaling().expo, "", 1.0, "0: linear sticks, 1: cubic, finer about the middle")
+    height_step: float = _scale(GamepadScaling().height_step, "m", 0.05, "change of the height per press")
     enable_button: int = _control(gamepad_map.BUTTONS["enable_button"])
     enable_turbo_button: int = _control(gamepad_map.BUTTONS["enable_turbo_button"])
     stop_button: int = _control(gamepad_map.BUTTONS["stop_button"])
@@ -120,8 +122,8 @@ class TeleopSettings:
         )
 
     @property
-    def feel(self) -> GamepadScaling:
-        """How strongly the pad acts."""
+    def scaling(self) -> GamepadScaling:
+        """Speeds and poses at full deflection."""
         return GamepadScaling(
             Twist(self.scale_linear.x, self.scale_linear.y, self.scale_angular.yaw),
             Twist(self.scale_linear_turbo.x, self.scale_linear_turbo.y, self.scale_angular_turbo.yaw),

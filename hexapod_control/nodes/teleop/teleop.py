@@ -1,4 +1,4 @@
-"""teleop: a gamepad's Joy in; cmd_vel, body_pose, gait and the services stand, sit, stop out."""
+"""Node teleop: Joy of a gamepad in; cmd_vel, body_pose, gait and calls of stand, sit and stop out."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from geometry_msgs.msg import Pose, TwistStamped
 from geometry_msgs.msg import Twist as TwistMessage
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
+from rclpy.client import Client
 from rclpy.duration import Duration
+from rclpy.task import Future
 from sensor_msgs.msg import Joy
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.steering.gamepad_map import GamepadState
-from hexapod_control.core.steering.gamepad_teleop import GamepadTeleop as Person
-from hexapod_control.core.steering.gamepad_teleop import TeleopCommands
+from hexapod_control.core.steering.gamepad_teleop import GamepadTeleop, TeleopCommands
 from hexapod_control.nodes.teleop.settings import TeleopSettings
 from hexapod_control.ros import messages
 from hexapod_control.ros.drive_announcement import DriveAnnouncement
@@ -29,25 +30,25 @@ from hexapod_control.ros.parameters import declare
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
 
 SOURCE = "joystick"
-WATCH = 0.02  # [s] between two looks at the silence of the pad
-DELIVERED = 0.3  # [s] the last zero may take
+WATCH_PERIOD_S = 0.02  # between two checks of the gamepad's silence
+DELIVERY_TIME_S = 0.3  # for the last zero
 SERVICES = ("stand", "sit", "stop")
 
 
 class TeleopNode(GuardedNode):
-    """The node."""
+    """Connects GamepadTeleop to ROS and stops the robot when the gamepad is silent."""
 
     def __init__(self, **options: Any) -> None:
-        """Raises ParameterError for input it cannot work with."""
+        """Raises ParameterError for an invalid parameter."""
         super().__init__("teleop", **options)
         self.settings = declare(self, TeleopSettings, self._changed)
-        self.person = Person(self.settings.map, self.settings.feel)
-        self._heard: float | None = None  # [s] steady time of the last usable Joy; None: the pad is not there
+        self.teleop = GamepadTeleop(self.settings.map, self.settings.scaling)
+        self._last_joy: float | None = None  # [s] steady time of the last valid Joy; None: the gamepad is silent
         stamped = self.settings.enable_stamped_cmd_vel
         self._cmd_vel = self.create_publisher(TwistStamped if stamped else TwistMessage, "cmd_vel", COMMAND)
         self._body_pose = self.create_publisher(Pose, "body_pose", COMMAND)
         self._gait = self.create_publisher(String, "gait", COMMAND)
-        self._postures = {name: self.create_client(Trigger, name) for name in SERVICES}
+        self._posture_clients: dict[str, Client] = {name: self.create_client(Trigger, name) for name in SERVICES}
         self._planner_parameters = self.create_client(SetParameters, "gait_planner/set_parameters")
         self._announcement = DriveAnnouncement(self, SOURCE)
         self.create_subscription(TwistMessage, "velocity_limits", self.on_velocity_limits, LATCHED)
@@ -56,49 +57,49 @@ class TeleopNode(GuardedNode):
         self.create_subscription(String, "gait_state", self.on_gait_state, LATCHED)
         self.create_subscription(Pose, "body_pose_achieved", self.on_body_pose_achieved, LATCHED)
         self.create_subscription(Joy, "joy", self.on_joy, EVENTS)
-        self.create_timer(WATCH, self.watch, clock=self.steady)
+        self.create_timer(WATCH_PERIOD_S, self.watch, clock=self.steady)
 
-    # --- the pad --------------------------------------------------------------------------------------------
+    # --- gamepad --------------------------------------------------------------------------------------------
 
-    def on_joy(self, message: Any) -> None:
-        """State of the pad."""
+    def on_joy(self, message: Joy) -> None:
+        """Sends the commands for a new state of the gamepad."""
         pad = GamepadState(message.axes, message.buttons)
         try:
-            orders = self.person.update(pad)
+            commands = self.teleop.update(pad)
         except ValueError as error:
             raise messages.MessageError(f"{error}; check the driver of the gamepad") from None
-        if self._heard is None:
-            missing = ", ".join(self.person.map.missing(pad))
+        if self._last_joy is None:
+            missing = ", ".join(self.teleop.map.missing(pad))
             if missing:
-                text = f"joy: this pad has no {missing}: set other numbers, or use game_controller_node"
+                text = f"joy: this gamepad has no {missing}: set other numbers, or use game_controller_node"
                 self.report("missing", ReportLevel.WARNING, text)
-        self._heard = time.monotonic()
-        self._send(orders)
+        self._last_joy = time.monotonic()
+        self._send(commands)
 
     def watch(self) -> None:
-        """Looks whether the pad has gone."""
-        if self._heard is None or time.monotonic() - self._heard <= self.settings.joy_timeout:
+        """Stops the robot if the gamepad is silent."""
+        if self._last_joy is None or time.monotonic() - self._last_joy <= self.settings.joy_timeout:
             return
-        self._heard = None
-        if self.person.driving:
+        self._last_joy = None
+        if self.teleop.driving:
             text = f"joy: silent for {self.settings.joy_timeout:g} s while driving: stopped; "
             cure = "is the gamepad still there, and autorepeat_rate of its driver above 0?"
             self.report("silent", ReportLevel.WARNING, text + cure)
-        self._send(self.person.lost())
+        self._send(self.teleop.lost())
 
-    def _send(self, orders: TeleopCommands) -> None:
-        if orders.twist is not None:
-            self._drive(orders.twist)
-        if orders.call:
-            self._call(orders.call)
-        if orders.pose is not None:
-            self._body_pose.publish(messages.body_pose_message(orders.pose))
-        if orders.gait:
-            self._gait.publish(messages.text(orders.gait))
-        if orders.lift is not None:
-            self._set_lift(orders.lift)
-        if orders.hint:
-            self.report("hint", ReportLevel.OK, orders.hint)
+    def _send(self, commands: TeleopCommands) -> None:
+        if commands.twist is not None:
+            self._drive(commands.twist)
+        if commands.call:
+            self._call(commands.call)
+        if commands.pose is not None:
+            self._body_pose.publish(messages.body_pose_message(commands.pose))
+        if commands.gait:
+            self._gait.publish(messages.text(commands.gait))
+        if commands.lift is not None:
+            self._set_lift(commands.lift)
+        if commands.hint:
+            self.report("hint", ReportLevel.OK, commands.hint)
 
     def _drive(self, twist: Twist) -> None:
         if self.settings.enable_stamped_cmd_vel:
@@ -106,22 +107,22 @@ class TeleopNode(GuardedNode):
             self._cmd_vel.publish(messages.twist_stamped_message(twist, stamp, self.settings.frame))
         else:
             self._cmd_vel.publish(messages.twist_message(twist))
-        if self.person.driving:
+        if self.teleop.driving:
             self._announcement.announce()
 
     def _call(self, service: str) -> None:
-        client = self._postures[service]
+        client = self._posture_clients[service]
         if not client.service_is_ready():
             self.report(
-                f"no {service}", ReportLevel.ERROR, f"{service}: no such service is there; is gait_planner running?"
+                f"no {service}", ReportLevel.ERROR, f"{service}: service not available; is gait_planner running?"
             )
             return
         client.call_async(Trigger.Request()).add_done_callback(lambda future: self._answered(service, future))
 
-    def _answered(self, service: str, future: Any) -> None:
-        answer = future.result()
-        if answer is not None and not answer.success:
-            self.report(service, ReportLevel.WARNING, f"{service} refused: {answer.message}")
+    def _answered(self, service: str, future: Future) -> None:
+        response: Trigger.Response | None = future.result()
+        if response is not None and not response.success:
+            self.report(service, ReportLevel.WARNING, f"{service} refused: {response.message}")
 
     def _set_lift(self, share: float) -> None:
         if not self._planner_parameters.service_is_ready():
@@ -132,64 +133,64 @@ class TeleopNode(GuardedNode):
         self._planner_parameters.call_async(request)
         self.report("lift", ReportLevel.OK, f"steps at {100.0 * share:.0f} % of the robot's step height", every=0.0)
 
-    # --- the robot ------------------------------------------------------------------------------------------
+    # --- robot ------------------------------------------------------------------------------------------
 
-    def on_velocity_limits(self, message: Any) -> None:
-        """What full deflection means."""
+    def on_velocity_limits(self, message: TwistMessage) -> None:
+        """Takes the velocity limits, to which full deflection is scaled."""
         limits = messages.twist(message)
         if not all(0.0 <= limit < float("inf") for limit in limits):
-            raise messages.MessageError(f"{tuple(limits)} are no greatest speeds; send finite numbers >= 0")
-        self.person.seen.maxima = limits
+            raise messages.MessageError(f"{tuple(limits)} are no velocity limits; send finite numbers >= 0")
+        self.teleop.robot.maxima = limits
 
-    def on_gaits(self, message: Any) -> None:
-        """Names to choose from."""
-        self.person.seen.gaits = tuple(name.strip() for name in message.data.split(",") if name.strip())
+    def on_gaits(self, message: String) -> None:
+        """Takes the names of all gaits."""
+        self.teleop.robot.gaits = tuple(name.strip() for name in message.data.split(",") if name.strip())
 
-    def on_gait_active(self, message: Any) -> None:
-        """The gait in force."""
-        self.person.seen.gait = message.data
+    def on_gait_active(self, message: String) -> None:
+        """Takes the active gait."""
+        self.teleop.robot.gait = message.data
 
-    def on_gait_state(self, message: Any) -> None:
-        """What the robot is doing."""
-        self.person.seen.state = message.data
+    def on_gait_state(self, message: String) -> None:
+        """Takes the state of the robot."""
+        self.teleop.robot.state = message.data
 
-    def on_body_pose_achieved(self, message: Any) -> None:
-        """Where the body is."""
-        self.person.seen.pose = messages.body_pose(message)
+    def on_body_pose_achieved(self, message: Pose) -> None:
+        """Takes the body pose that the robot has reached."""
+        self.teleop.robot.pose = messages.body_pose(message)
 
-    # --- the ends of things ---------------------------------------------------------------------------------
+    # --- changes and end ---------------------------------------------------------------------------------
 
     def _changed(self, settings: TeleopSettings) -> None:
         self.settings = settings
-        self.person.map, self.person.feel = settings.map, settings.feel
+        self.teleop.map, self.teleop.scaling = settings.map, settings.scaling
 
     def safe_stop(self, callback: str) -> None:
-        """A zero, and the dead-man has to be let go."""
-        driving = self.person.driving
-        self.person.lost()
+        """Sends a zero; the dead-man must be released before it counts again."""
+        driving = self.teleop.driving
+        self.teleop.lost()
         if driving:
             self._drive(ZERO)
 
     def request_stop(self) -> None:
-        """Lets the robot stop."""
+        """Stops the robot."""
         self.safe_stop("end")
 
     def publish_final_state(self) -> None:
-        """Waits until the last zero has arrived."""
-        self._cmd_vel.wait_for_all_acked(Duration(seconds=DELIVERED))
+        """Waits until the last zero is delivered."""
+        self._cmd_vel.wait_for_all_acked(Duration(seconds=DELIVERY_TIME_S))
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
         return {
-            "gamepad": "silent" if self._heard is None else "there",
-            "driving": "yes" if self.person.driving else "no",
-            "mode": self.person.mode,
-            "velocity limits": " ".join(f"{value:.3g}" for value in self.person.seen.maxima),
+            "gamepad": "silent" if self._last_joy is None else "connected",
+            "driving": "yes" if self.teleop.driving else "no",
+            "mode": self.teleop.mode,
+            "velocity limits": " ".join(f"{value:.3g}" for value in self.teleop.robot.maxima),
         }
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Runs the node; returns the exit code."""
+    """Runs the node. Returns the exit code."""
     return run(TeleopNode, args)
 
 

@@ -14,9 +14,10 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.steering.command_priorities import SOURCES, CommandSource, foremost
 from hexapod_control.core.steering.gamepad_map import AXES, BUTTONS, GamepadMap, GamepadState
 from hexapod_control.core.steering.gamepad_teleop import (
-    LIFT_STEP,
-    LIFTS,
-    NORMAL,
+    LIFT_SHARE_STEP,
+    MAX_LIFT_SHARE,
+    MIN_LIFT_SHARE,
+    NORMAL_SHARE,
     GamepadScaling,
     GamepadTeleop,
     RobotStatus,
@@ -37,10 +38,10 @@ def pad(*buttons, **axes):
     return GamepadState(values, [int(k in buttons) for k in range(21)])
 
 
-def person(feel=None, **seen):
+def person(scaling=None, **seen):
     """Somebody who has the pad in hands and touches nothing."""
     known = {"maxima": TOP, "gaits": GAITS, "gait": "tripod", "state": "standing", **seen}
-    teleop = GamepadTeleop(feel=feel or GamepadScaling(), seen=RobotStatus(**known))
+    teleop = GamepadTeleop(scaling=feel or GamepadScaling(), robot=RobotStatus(**known))
     assert teleop.update(pad())[1:] == (None, "", "", None, "")
     return teleop
 
@@ -65,7 +66,7 @@ def test_sticks_alone_move_nothing():
 
 def test_with_the_dead_man_full_deflection_is_a_share_of_what_the_robot_can_do_and_turbo_all_of_it():
     teleop = person()
-    assert teleop.update(pad(L1, ly=1.0)).twist == pytest.approx((NORMAL * TOP.vx, 0.0, 0.0))
+    assert teleop.update(pad(L1, ly=1.0)).twist == pytest.approx((NORMAL_SHARE * TOP.vx, 0.0, 0.0))
     assert teleop.update(pad(L1, R1, ly=-1.0)).twist == pytest.approx((-TOP.vx, 0.0, 0.0))
     assert teleop.update(pad(L1, R1, lx=1.0, rx=-1.0)).twist == pytest.approx((0.0, TOP.vy, -TOP.wz))
     assert teleop.driving
@@ -79,12 +80,12 @@ def test_nothing_moves_until_the_limits_are_known():
     teleop = person(maxima=ZERO, state="")
     orders = teleop.update(pad(L1, ly=1.0))
     assert orders.twist == ZERO
-    assert orders.hint == "no robot is heard"
+    assert orders.hint == "no gait_state yet"
 
 
 def test_a_scale_that_is_given_wins_over_the_robot():
     teleop = person(GamepadScaling(normal=Twist(0.05, math.nan, math.nan), turbo=Twist(0.15, math.nan, math.nan)))
-    assert teleop.update(pad(L1, ly=1.0, lx=1.0)).twist == pytest.approx((0.05, NORMAL * TOP.vy, 0.0))
+    assert teleop.update(pad(L1, ly=1.0, lx=1.0)).twist == pytest.approx((0.05, NORMAL_SHARE * TOP.vy, 0.0))
     assert teleop.update(pad(L1, R1, ly=1.0)).twist == pytest.approx((0.15, 0.0, 0.0))
 
 
@@ -153,7 +154,7 @@ def test_a_lost_pad_is_a_zero_and_one_that_comes_back_with_the_dead_man_stuck_dr
 
 
 def test_a_dead_man_that_is_held_from_the_start_has_to_be_let_go_first():
-    teleop = GamepadTeleop(seen=RobotStatus(maxima=TOP))
+    teleop = GamepadTeleop(robot=RobotStatus(maxima=TOP))
     assert teleop.update(pad(L1, ly=1.0)).twist is None
 
 
@@ -166,7 +167,8 @@ def test_an_axis_that_is_not_finite_is_refused(value):
 def test_a_pad_with_too_little_is_at_rest_where_it_has_nothing_and_says_so():
     teleop = person()
     small = GamepadState([0.0, 1.0], [0] * 10)
-    assert teleop.update(small._replace(buttons=[0] * 9 + [1])).twist == pytest.approx((NORMAL * TOP.vx, 0.0, 0.0))
+    twist = teleop.update(small._replace(buttons=[0] * 9 + [1])).twist
+    assert twist == pytest.approx((NORMAL_SHARE * TOP.vx, 0.0, 0.0))
     told = " ".join(GamepadMap().missing(small))
     assert "axis_angular.yaw 2 (it has 2 axes)" in told
     assert "next_gait_button 14 (it has 10 buttons)" in told
@@ -240,7 +242,7 @@ def test_the_height_changes_by_steps_within_bounds_and_goes_back_from_where_the_
     teleop = person(feel)
     heights = [press(teleop, UP).pose.z for _ in range(2)]
     assert heights == pytest.approx([0.01, 0.02])
-    teleop.seen.pose = BodyPose(z=0.012)  # it could not follow any further
+    teleop.robot.pose = BodyPose(z=0.012)  # it could not follow any further
     assert press(teleop, UP).pose.z == pytest.approx(0.025)
     assert press(teleop, UP).pose is None
     assert press(teleop, DOWN).pose.z == pytest.approx(0.002)
@@ -250,7 +252,7 @@ def test_gaits_are_gone_through_in_a_ring_also_faster_than_the_robot_changes():
     teleop = person()
     assert [press(teleop, RIGHT).gait for _ in range(4)] == ["ripple", "wave", "tripod", "ripple"]
     assert press(teleop, LEFT).gait == "tripod"
-    teleop.seen.gait = "wave"  # somebody else has changed it
+    teleop.robot.gait = "wave"  # somebody else has changed it
     assert press(teleop, LEFT).gait == "ripple"
 
 
@@ -260,7 +262,7 @@ def test_without_known_gaits_there_is_nothing_to_change_to():
 
 @pytest.mark.parametrize("rest", [0.0, 1.0])
 def test_triggers_change_the_step_height_once_per_pull_within_bounds(rest):
-    teleop = GamepadTeleop(seen=RobotStatus(maxima=TOP))
+    teleop = GamepadTeleop(robot=RobotStatus(maxima=TOP))
     teleop.update(pad(lt=rest, rt=rest))
 
     def pull(**axes):
@@ -270,14 +272,14 @@ def test_triggers_change_the_step_height_once_per_pull_within_bounds(rest):
         assert second is None
         return first
 
-    assert pull(rt=-1.0) == LIFTS[1]
-    assert pull(lt=-1.0) == pytest.approx(LIFTS[1] - LIFT_STEP)
-    assert [pull(lt=-1.0) for _ in range(20)][-1] == LIFTS[0]
+    assert pull(rt=-1.0) == MAX_LIFT_SHARE
+    assert pull(lt=-1.0) == pytest.approx(MAX_LIFT_SHARE - LIFT_SHARE_STEP)
+    assert [pull(lt=-1.0) for _ in range(20)][-1] == MIN_LIFT_SHARE
 
 
 def test_any_sequence_of_states_moves_nothing_without_a_fresh_dead_man_and_never_beyond_the_limits():
     rng = random.Random(5)
-    teleop = GamepadTeleop(seen=RobotStatus(maxima=TOP, gaits=GAITS, gait="tripod", state="standing"))
+    teleop = GamepadTeleop(robot=RobotStatus(maxima=TOP, gaits=GAITS, gait="tripod", state="standing"))
     released = False
     for _ in range(5000):
         if rng.random() < 0.02:

@@ -1,4 +1,4 @@
-"""gamepad with the kernel's side played by the test: the state, the removal, and what teleop makes of it."""
+"""Node gamepad with an emulated input device: its state, its removal, and what teleop makes of both."""
 
 import builtins
 import errno
@@ -8,7 +8,7 @@ import pytest
 from geometry_msgs.msg import Twist as TwistMessage
 from sensor_msgs.msg import Joy
 from support.real_time.ros_bench import overrides
-from support.real_time.teleop_bench import L1, STOP, Robot, speeds, teleop
+from support.real_time.teleop_bench import L1, STOP, Robot, connected, speeds, teleop
 
 from hexapod_control.core.steering.gamepad_map import GamepadState
 from hexapod_control.nodes.gamepad import gamepad
@@ -84,7 +84,7 @@ def after(device, *events):
     for event in events:
         device.event(*event)
     pad.read()
-    return pad.pad
+    return pad.state
 
 
 def test_at_rest_everything_is_zero():
@@ -142,8 +142,8 @@ def test_what_was_lost_in_a_full_queue_is_asked_for():
     device.pressed = {0x136}
     device.events = [SimpleNamespace(type=EV_SYN, code=SYN_DROPPED, value=0)]
     pad.read()
-    assert pad.pad.axes[1] == pytest.approx(1.0, abs=1e-4)
-    assert (pad.pad.buttons[L1], pad.pad.buttons[11]) == (1, 1)
+    assert pad.state.axes[1] == pytest.approx(1.0, abs=1e-4)
+    assert (pad.state.buttons[L1], pad.state.buttons[11]) == (1, 1)
 
 
 def test_a_removed_device_is_told():
@@ -182,26 +182,26 @@ def test_a_gamepad_that_is_removed_with_the_stick_forward_is_a_stop(bench):
     node, driver = pads(bench, device), teleop(bench)
     Robot(bench)
     heard = bench.listen(TwistMessage, "cmd_vel")
-    bench.until(lambda: driver._heard and driver.person.seen.maxima.vx > 0.0)
+    bench.until(lambda: connected(driver) and driver.teleop.robot.maxima.vx > 0.0)
     device.event(EV_KEY, 0x136, 1)
     device.event(EV_ABS, 1, STICK[0])
     bench.until(lambda: heard and speeds(heard)[-1].vx > 0.0)
     device.gone = True
     assert bench.until(lambda: speeds(heard)[-1].is_zero, STOP) < 0.3
     assert "gamepad Test Pad is gone" in node.last_report("lost")
-    bench.until(lambda: driver._heard is None, 2.0, "silence")
+    bench.until(lambda: not connected(driver), 2.0, "silence")
     assert device.closed
     device.gone = False  # plugged in again, everything still held
     before = len(heard)
-    bench.until(lambda: driver._heard, 3.0)
-    bench.until(lambda: driver.person._before and "enable_button" in driver.person._before)
+    bench.until(lambda: connected(driver), 3.0)
+    bench.until(lambda: "enable_button" in (driver.teleop.pressed or ()))
     assert len(heard) == before
 
 
 def test_the_one_with_the_name_is_taken_and_the_others_let_go(bench):
     mouse, other, wanted = Device(keys=[0x110]), Device(name="Brand A"), Device(name="Brand B pad")
     node = pads(bench, mouse, other, wanted, device_name="brand b")
-    assert node._pad.name == "Brand B pad"
+    assert node.status()["gamepad"] == "Brand B pad"
     assert mouse.closed
     assert other.closed
 
@@ -211,7 +211,7 @@ def test_without_a_gamepad_it_waits_and_says_what_to_do(bench):
     node = bench.add(GamepadNode(lambda: found))
     assert "plug one in" in node.last_report("none")
     found.append(Device())
-    bench.until(lambda: node._pad is not None, 3.0)
+    bench.until(lambda: node.status()["gamepad"] == "Test Pad", 3.0)
 
 
 def test_without_evdev_the_cure_is_said(bench, monkeypatch):

@@ -12,8 +12,23 @@ from geometry_msgs.msg import Pose, TwistStamped
 from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
-from support.real_time.ros_bench import wait_for_stop
-from support.real_time.teleop_bench import BACK, L1, LATE, R1, START, STOP, TOP, B, Pad, Robot, Y, speeds, teleop
+from support.real_time.ros_bench import services_ready, subscribed, wait_for_stop
+from support.real_time.teleop_bench import (
+    BACK,
+    L1,
+    LATE,
+    R1,
+    START,
+    STOP,
+    TOP,
+    B,
+    Pad,
+    Robot,
+    Y,
+    connected,
+    speeds,
+    teleop,
+)
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.config.shipped_files import share
@@ -27,11 +42,11 @@ UP, RIGHT = 11, 14
 
 
 def ready(bench, node):
-    """A robot, and a pad that nobody touches."""
+    """A robot, and a gamepad at rest."""
     robot, pad = Robot(bench), Pad(bench)
-    known = node.person.seen
-    bench.until(lambda: known.maxima == TOP and known.state and known.gaits and node._heard, what="robot and pad")
-    bench.until(lambda: all(client.service_is_ready() for client in node._postures.values()), what="services")
+    known = node.teleop.robot
+    bench.until(lambda: known.maxima == TOP and known.state and known.gaits and connected(node), what="robot and pad")
+    bench.until(lambda: services_ready(node, "stand", "sit", "stop"), what="services")
     return robot, pad
 
 
@@ -44,7 +59,7 @@ def test_the_dead_man_drives_at_a_share_of_the_robots_own_limits_and_its_release
     heard = bench.listen(TwistMessage, "cmd_vel")
     pad.touch(ly=1.0)
     count = len(heard)
-    bench.until(lambda: node.person._before is not None)
+    bench.until(lambda: node.teleop.pressed is not None)
     pad.touch(L1, ly=1.0)
     bench.until(lambda: len(heard) >= count + 5)
     assert speeds(heard)[-1] == pytest.approx((0.1, 0.0, 0.0))
@@ -63,11 +78,11 @@ def test_nothing_moves_before_the_limits_have_come(bench):
     node = teleop(bench)
     pad = Pad(bench)
     heard = bench.listen(TwistMessage, "cmd_vel")
-    bench.until(lambda: node._heard)
+    bench.until(lambda: connected(node))
     pad.touch(L1, ly=1.0)
     bench.until(lambda: len(heard) > 3)
     assert all(speed.is_zero for speed in speeds(heard))
-    assert node.last_report("hint") == "no robot is heard"
+    assert node.last_report("hint") == "no gait_state yet"
 
 
 def test_stamped_commands_carry_stamp_and_frame(bench):
@@ -125,7 +140,7 @@ def test_buttons_reach_pose_gait_and_services(bench):
     node = teleop(bench)
     robot, pad = ready(bench, node)
     poses, gaits = bench.listen(Pose, "body_pose"), bench.listen(String, "gait")
-    bench.until(lambda: node._gait.get_subscription_count() and node._body_pose.get_subscription_count())
+    bench.until(lambda: subscribed(node, "gait", "body_pose"))
     pad.tap(UP)
     bench.until(lambda: poses and poses[-1].position.z == pytest.approx(0.005))
     pad.tap(RIGHT)
@@ -139,7 +154,7 @@ def test_buttons_reach_pose_gait_and_services(bench):
     pad.tap(START)
     bench.until(lambda: robot.calls == ["sit"])
     robot.state("sitting")
-    bench.until(lambda: node.person.seen.state == "sitting")
+    bench.until(lambda: node.teleop.robot.state == "sitting")
     pad.touch()
     pad.tap(START)
     bench.until(lambda: robot.calls == ["sit", "stand"])
@@ -149,20 +164,20 @@ def test_stop_is_live_without_the_dead_man_and_sends_a_zero(bench):
     node = teleop(bench)
     robot, pad = ready(bench, node)
     heard = bench.listen(TwistMessage, "cmd_vel")
-    bench.until(lambda: node._cmd_vel.get_subscription_count())
+    bench.until(lambda: subscribed(node, "cmd_vel"))
     pad.touch(B)
     bench.until(lambda: robot.calls == ["stop"] and heard, STOP)
     assert speeds(heard)[-1].is_zero
 
 
-def test_a_missing_planner_is_said_and_a_refusal_passed_on(bench):
+def test_a_missing_planner_and_a_refusal_are_reported(bench):
     node = teleop(bench)
     pad = Pad(bench)
-    bench.until(lambda: node._heard)
+    bench.until(lambda: connected(node))
     pad.touch(B)
     bench.until(lambda: "is gait_planner running?" in node.last_report("no stop"))
     bench.planner(False)
-    bench.until(node._postures["stand"].service_is_ready)
+    bench.until(lambda: services_ready(node, "stand"))
     pad.touch()
     pad.tap(START)
     bench.until(lambda: "no joint_states" in node.last_report("stand"))
@@ -171,7 +186,7 @@ def test_a_missing_planner_is_said_and_a_refusal_passed_on(bench):
 def test_triggers_set_the_step_height_of_the_planner(bench):
     planner, node = bench.planner(), teleop(bench)
     pad = Pad(bench)
-    bench.until(lambda: node._heard and node._planner_parameters.service_is_ready())
+    bench.until(lambda: connected(node) and services_ready(node, "gait_planner/set_parameters"))
     pad.touch(L1)
     pad.touch(L1, lt=-1.0)
     bench.until(lambda: planner.settings.lift_scale == pytest.approx(0.9))
@@ -183,14 +198,14 @@ def test_triggers_set_the_step_height_of_the_planner(bench):
 def test_a_pad_that_is_removed_with_the_stick_forward_is_a_stop(bench):
     planner, node = bench.planner(), teleop(bench)
     pad = Pad(bench)
-    bench.until(lambda: node._heard and node.person.seen.maxima.vx > 0.0)
+    bench.until(lambda: connected(node) and node.teleop.robot.maxima.vx > 0.0)
     pad.touch(L1, ly=1.0)
     bench.until(lambda: planner.output.last.twist.vx > 0.04)
     pad.remove()
     bench.until(lambda: planner.velocity.input.twist.is_zero, STOP, "a zero command")
     assert "silent for 0.3 s while driving" in node.last_report("silent")
     wait_for_stop(bench, planner)
-    assert planner.recent_reports() == []  # it was an order, not a timeout
+    assert planner.recent_reports() == []  # a command, not a timeout
 
 
 def test_a_pad_that_comes_back_with_everything_stuck_drives_nothing(bench):
@@ -200,12 +215,12 @@ def test_a_pad_that_comes_back_with_everything_stuck_drives_nothing(bench):
     pad.touch(L1, ly=1.0)
     bench.until(lambda: heard and speeds(heard)[-1].vx > 0.0)
     pad.remove()
-    bench.until(lambda: node._heard is None, STOP)
+    bench.until(lambda: not connected(node), STOP)
     bench.until(lambda: speeds(heard)[-1].is_zero)
     again = Pad(bench)
     again.touch(L1, ly=1.0)
     before = len(heard)
-    bench.until(lambda: node._heard)
+    bench.until(lambda: connected(node))
     again.touch(ly=1.0)
     again.touch(L1)
     bench.until(lambda: len(heard) > before)
@@ -231,7 +246,7 @@ def test_a_callback_that_fails_is_a_stop_and_is_named(bench):
     heard = bench.listen(TwistMessage, "cmd_vel")
     pad.touch(L1, ly=1.0)
     bench.until(lambda: heard and speeds(heard)[-1].vx > 0.0)
-    node.person.map = None
+    node.teleop.map = None
     bench.until(lambda: speeds(heard)[-1].is_zero, STOP)
     assert "callback on_joy failed" in node.last_report("failed on_joy")
 
@@ -258,14 +273,14 @@ def test_a_signal_while_driving_ends_with_a_zero_and_exit_code_0(bench, number):
         assert "Traceback" not in process.communicate(timeout=5.0)[1]
 
 
-# --- who drives -----------------------------------------------------------------------------------------------
+# --- active source -----------------------------------------------------------------------------------------------
 
 
-def test_the_planner_shows_who_drives_and_that_nobody_does_any_more(bench):
+def test_the_planner_shows_the_active_source_and_when_there_is_none_again(bench):
     planner, node = bench.planner(), teleop(bench)
     pad = Pad(bench)
     shown = bench.listen(String, "command_source", LATCHED)
-    bench.until(lambda: node._heard and node.person.seen.maxima.vx > 0.0 and shown)
+    bench.until(lambda: connected(node) and node.teleop.robot.maxima.vx > 0.0 and shown)
     assert shown[-1].data == "none"
     pad.touch(L1, ly=1.0)
     bench.until(lambda: shown[-1].data == "joystick")
@@ -274,7 +289,7 @@ def test_the_planner_shows_who_drives_and_that_nobody_does_any_more(bench):
     bench.until(lambda: shown[-1].data == "none")
 
 
-def test_of_several_sources_the_foremost_is_shown_and_strange_names_do_no_harm(bench):
+def test_of_several_sources_the_one_with_priority_is_shown_and_strange_names_do_no_harm(bench):
     planner = bench.planner()
     shown = bench.listen(String, "command_source", LATCHED)
     publisher = bench.publisher(String, "driving", EVENTS)
@@ -284,11 +299,11 @@ def test_of_several_sources_the_foremost_is_shown_and_strange_names_do_no_harm(b
     for name in ("navigation", "tablet", "keyboard", "", "\x1b[31m" + "x" * 10_000):
         publisher.publish(String(data=name))
     bench.until(lambda: shown and shown[-1].data == "tablet")
-    assert all(len(name) <= 40 and name.isprintable() for name in planner.source._heard)
-    assert len(planner.source._heard) <= 20
+    assert all(len(name) <= 40 and name.isprintable() for name in planner.source.announced)
+    assert len(planner.source.announced) <= 20
 
 
-def test_a_source_that_does_not_say_its_name_is_shown_as_its_node(bench):
+def test_a_source_without_an_announcement_is_shown_as_its_node(bench):
     planner = bench.planner()
     shown = bench.listen(String, "command_source", LATCHED)
     publisher = bench.publisher(TwistMessage, "cmd_vel")

@@ -116,6 +116,18 @@ TIMEOUT, RAMP, DOWN = 0.5, 0.6, 0.9  # [s] of a command, of the braking, of a tr
 LATE = 0.5  # [s] for a busy machine
 
 
+def services_ready(node: Any, *names: str) -> bool:
+    """Whether the services that a node calls by these names are available."""
+    clients = {client.srv_name: client for client in node.clients}
+    return all(clients[name].service_is_ready() for name in names)
+
+
+def subscribed(node: Any, *topics: str, count: int = 1) -> bool:
+    """Whether what a node publishes on these topics reaches at least `count` subscriptions each."""
+    publishers = {publisher.topic_name: publisher for publisher in node.publishers}
+    return all(publishers[node.resolve_topic_name(topic)].get_subscription_count() >= count for topic in topics)
+
+
 def twist(vx: float = 0.0, vy: float = 0.0, wz: float = 0.0) -> TwistMessage:
     return messages.twist_message(Twist(vx, vy, wz))
 

@@ -89,5 +89,10 @@ def teleop(bench, **parameters):
     return bench.add(TeleopNode(parameter_overrides=overrides(**parameters)))
 
 
+def connected(node):
+    """Whether a teleop node receives states of a gamepad."""
+    return node.status()["gamepad"] == "connected"
+
+
 def speeds(heard):
     return [messages.twist(message) for message in heard]
