@@ -39,9 +39,9 @@ def pad(*buttons, **axes):
 
 
 def person(scaling=None, **seen):
-    """Somebody who has the pad in hands and touches nothing."""
+    """A teleoperation with a gamepad at rest."""
     known = {"maxima": TOP, "gaits": GAITS, "gait": "tripod", "state": "standing", **seen}
-    teleop = GamepadTeleop(scaling=feel or GamepadScaling(), robot=RobotStatus(**known))
+    teleop = GamepadTeleop(scaling=scaling or GamepadScaling(), robot=RobotStatus(**known))
     assert teleop.update(pad())[1:] == (None, "", "", None, "")
     return teleop
 
