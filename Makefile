@@ -13,7 +13,8 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 WORKERS ?= 2
-TIMED_WORKERS ?= 4  # waiting tests are mostly idle; test/conftest.py has ROS domains for four workers
+# Tests that wait are idle most of the time; test/conftest.py has ROS domains for four workers.
+TIMED_WORKERS ?= 4
 ARGS ?=
 REQUIRE_ALL ?=
 export REQUIRE_ALL
