@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from hexapod_control.clients.patrol_map import PatrolResult, draw
+from hexapod_control.clients.patrol.patrol_map import PatrolResult, draw
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.arrays import Array

@@ -1,5 +1,5 @@
-"""The one error of the command line."""
+"""The error of the command line."""
 
 
 class InputError(ValueError):
-    """What a user typed cannot be done: one line, told with exit code 2."""
+    """Input that cannot be used: one line on standard error, exit code 2."""

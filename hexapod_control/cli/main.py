@@ -1,4 +1,4 @@
-"""The command `hexapod`: a table of subcommands, each in a module of its own that is imported only when asked for."""
+"""The command `hexapod`: a table of subcommands, each in its own module that is imported only when needed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from hexapod_control.bringup.node_graph import GraphError
+from hexapod_control.cli.bounded_options import OneLineParser
 from hexapod_control.cli.errors import InputError
 from hexapod_control.config.errors import FileError
 
@@ -16,31 +17,34 @@ COMMANDS = {
         "sim.sim",
         "run the robot in physics simulation: one process per node, driven by keyboard or by a demonstration",
     ),
-    "keyboard": ("drive.keyboard", "drive a robot that runs already, from any terminal"),
-    "gamepad": ("drive.gamepad", "drive a robot that runs already with a gamepad, without ROS's joy package"),
-    "play": ("drive.play", "play a motion on a robot that runs already, or try it without any robot"),
+    "keyboard": ("drive.keyboard", "drive a running robot from any terminal"),
+    "gamepad": ("drive.gamepad", "drive a running robot with a gamepad, without ROS's joy package"),
+    "play": ("drive.play", "play a motion on a running robot, or rehearse it without a robot"),
     "emulate": (
         "servos.emulate",
-        "eighteen servos behind a pseudo terminal, for a driver that cannot tell them from real ones",
+        "emulate the servos of a robot behind a pseudo-terminal, with the protocol of real ones",
     ),
-    "servos": ("servos.servos", "find, watch and move the servos of a robot"),
-    "calibrate": ("servos.calibrate", "teach a robot file how its servos are mounted, step by step"),
-    "patrol": ("drive.patrol", "walk from waypoint to waypoint and round obstacles, with a robot that runs already"),
+    "servos": ("servos.servos", "find, monitor and move the servos of a robot"),
+    "calibrate": (
+        "servos.calibrate",
+        "calibrate the servos of a robot step by step and write the result into its robot file",
+    ),
+    "patrol": ("drive.patrol", "walk a running robot from waypoint to waypoint and around obstacles"),
     "urdf": ("robot_files.urdf", "check a robot file and print its URDF"),
-    "nav2-params": ("robot_files.nav2_params", "fill the limits and the footprint of a robot into Nav2's parameters"),
+    "nav2-params": ("robot_files.nav2_params", "write the limits and the footprint of a robot into Nav2 parameters"),
     "walk": ("robot_files.walk", "walk without ROS and physics and write the joint targets to a CSV file"),
     "record": (
         "bags.record",
-        "keep the last minute of all topics of a robot, and write it into a bag on demand or on a fault",
+        "buffer the last minute of all topics of a robot and write it to a bag on demand or on a fault",
     ),
-    "replay": ("bags.replay", "play a bag on page and RViz again, or compare two runs"),
+    "replay": ("bags.replay", "play a bag for the page and RViz, or compare two runs"),
     "odom-calibrate": (
         "robot_files.odom_calibrate",
-        "measure how far odometry is off and write that into the robot file",
+        "measure the scale error of the odometry and write it into the robot file",
     ),
     "bench": ("bench", "measure the cost of a tick and of the graph, as JSON"),
 }
-CURES = {
+REMEDIES = {
     "rclpy": "source a ROS 2 installation (source /opt/ros/jazzy/setup.bash), or pip install 'hexapod_control[ros]'",
     "mujoco": "pip install 'hexapod_control[sim]'",
     "PIL": "pip install 'hexapod_control[sim]'",
@@ -53,7 +57,7 @@ OK, FAILED, BAD_INPUT = 0, 1, 2
 
 def parser(chosen: str | None) -> argparse.ArgumentParser:
     """The parser with the options of the chosen subcommand; the others are only listed."""
-    top = argparse.ArgumentParser(prog="hexapod", description="Makes a hexapod walk.")
+    top = OneLineParser(prog="hexapod", description="Makes a hexapod walk.")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (place, text) in COMMANDS.items():
         command = commands.add_parser(name, help=text, description=text)
@@ -65,31 +69,31 @@ def parser(chosen: str | None) -> argparse.ArgumentParser:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Runs a subcommand; 0 = done, 1 = failed, 2 = bad input."""
+    """Runs a subcommand. Returns 0 done, 1 failed, 2 bad input."""
     words = sys.argv[1:] if words is None else list(words)
     chosen = next((word for word in words if not word.startswith("-")), None)
     try:
         arguments = parser(chosen).parse_args(words)
         return int(arguments.run(arguments))
     except FileError as error:
-        print(error, file=sys.stderr)  # file: key: what, bound, hint
+        print(error, file=sys.stderr)  # file:line: key: value, bound, remedy
         return BAD_INPUT
     except (GraphError, InputError) as error:
-        return _tell(str(error), BAD_INPUT)
+        return _report(str(error), BAD_INPUT)
     except ModuleNotFoundError as error:
         missing = (error.name or "").split(".")[0]
-        if missing not in CURES:
+        if missing not in REMEDIES:
             raise
-        return _tell(f"{missing} is missing: {CURES[missing]}", FAILED)
+        return _report(f"{missing} is missing: {REMEDIES[missing]}", FAILED)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone: no complaint about that at exit
+        sys.stderr.close()  # the reader of the output is gone: no message at exit
         return FAILED
     except OSError as error:
-        return _tell(str(error), FAILED)
+        return _report(str(error), FAILED)
 
 
-def _tell(sentence: str, code: int) -> int:
-    print(f"hexapod: {' '.join(sentence.split())}", file=sys.stderr)
+def _report(message: str, code: int) -> int:
+    print(f"hexapod: {' '.join(message.split())}", file=sys.stderr)
     return code
 
 

@@ -1,4 +1,4 @@
-"""How a command that drives a robot which runs already gets to it: its namespace, topic, type and clock."""
+"""Options of commands that connect to a running robot: namespace, topic and type of cmd_vel, clock."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from hexapod_control.ros.distribution import stamped_by_default
 
 @dataclass(frozen=True, slots=True)
 class ConnectionOptions:
-    """How the operator is connected to the robot."""
+    """How a client is connected to the robot."""
 
     namespace: str = ""
-    stamped: bool = False  # is cmd_vel TwistStamped
+    stamped: bool = False  # cmd_vel is TwistStamped
     cmd_vel: str = "cmd_vel"  # topic
-    sim_time: bool = False  # stamps on the time of /clock
+    sim_time: bool = False  # stamps from /clock
 
 
 def add_arguments(parser: argparse.ArgumentParser, muxed: str = "") -> None:
-    """The arguments of a link; `muxed` is the topic to take with a twist_mux, without it the topic is fixed."""
+    """Adds the options; `muxed` is the topic to use with a twist_mux, without it the topic is fixed."""
     parser.add_argument("--namespace", default="", help="namespace of the robot")
     if muxed:
-        text = f"topic of the velocity, {muxed} with a twist_mux"
+        text = f"topic of the velocity command, {muxed} with a twist_mux"
         parser.add_argument("--cmd-vel", default="cmd_vel", metavar="TOPIC", help=text)
     parser.add_argument(
         "--stamped",
         action=argparse.BooleanOptionalAction,
         default=stamped_by_default(),
-        help="cmd_vel is TwistStamped, not Twist (default: as this ROS does)",
+        help="cmd_vel is TwistStamped, not Twist (default: as in this ROS distribution)",
     )
-    parser.add_argument("--sim-time", action="store_true", help="stamp with the time of /clock")
+    parser.add_argument("--sim-time", action="store_true", help="take the time from /clock")
 
 
-def link(args: argparse.Namespace) -> ConnectionOptions:
-    """The link that these arguments mean."""
+def connection(args: argparse.Namespace) -> ConnectionOptions:
+    """The connection of parsed arguments."""
     return ConnectionOptions(args.namespace, args.stamped, getattr(args, "cmd_vel", "cmd_vel"), args.sim_time)

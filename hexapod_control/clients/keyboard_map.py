@@ -1,6 +1,6 @@
-"""Driving by keyboard: what the keys mean.
+"""Key bindings for driving by keyboard.
 
-A key stays in force until the next one: terminals do not tell when a key is let go.
+A direction holds until the next key, because terminals do not report when a key is released.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ DIRECTIONS = {  # key: forward, left, counter-clockwise; Shift strafes instead o
     ">": (-1, -1, 0),
 }
 SPEEDS = {"q": 1.1, "z": 1 / 1.1}
-SLOWEST = 0.05  # share of the greatest speed
+MIN_SPEED_SHARE = 0.05  # of the maximum speed
 REQUESTS = {"t": "stand", "g": "sit", " ": "stop"}
-MOVE, TURN = 0.005, 0.03  # [m], [rad] per press
-FARTHEST, STEEPEST = 0.06, 0.3  # [m], [rad] asked for at most; the planner clamps to what the legs reach
+SHIFT_M, TILT_RAD = 0.005, 0.03  # per key press
+MAX_SHIFT_M, MAX_TILT_RAD = 0.06, 0.3  # the planner clamps further to the reach of the legs
 POSES = {  # key: coordinate of the body pose and its change
-    "r": ("z", MOVE),
-    "f": ("z", -MOVE),
-    "\x1b[A": ("x", MOVE),
-    "\x1b[B": ("x", -MOVE),
-    "\x1b[D": ("y", MOVE),
-    "\x1b[C": ("y", -MOVE),
-    "w": ("pitch", TURN),
-    "s": ("pitch", -TURN),
-    "a": ("roll", -TURN),
-    "d": ("roll", TURN),
-    "e": ("yaw", TURN),
-    "c": ("yaw", -TURN),
+    "r": ("z", SHIFT_M),
+    "f": ("z", -SHIFT_M),
+    "\x1b[A": ("x", SHIFT_M),
+    "\x1b[B": ("x", -SHIFT_M),
+    "\x1b[D": ("y", SHIFT_M),
+    "\x1b[C": ("y", -SHIFT_M),
+    "w": ("pitch", TILT_RAD),
+    "s": ("pitch", -TILT_RAD),
+    "a": ("roll", -TILT_RAD),
+    "d": ("roll", TILT_RAD),
+    "e": ("yaw", TILT_RAD),
+    "c": ("yaw", -TILT_RAD),
 }
 LEVEL = "x"
 GAIT_KEYS = tuple("123456789")
@@ -63,7 +63,7 @@ _UNFINISHED = re.compile(r"\x1b(\[[0-9;]*|O)?$")
 
 
 def tokens(text: str) -> tuple[list[str], str]:
-    """Keys of what a terminal sent, arrows as one, and the beginning of a key at its end."""
+    """Keys in the input of a terminal, escape sequences as one key, and an unfinished sequence at its end."""
     tail = _UNFINISHED.search(text)
     whole = text[: tail.start()] if tail else text
     return [key.replace("\x1bO", "\x1b[") for key in _TOKEN.findall(whole)], tail[0] if tail else ""
@@ -71,16 +71,16 @@ def tokens(text: str) -> tuple[list[str], str]:
 
 @dataclass(slots=True)
 class KeyboardMap:
-    """What the keys pressed so far ask for."""
+    """State of the key bindings: direction, speed and body pose after the keys pressed so far."""
 
     gaits: Sequence[str] = ()
     direction: tuple[int, int, int] = (0, 0, 0)
-    speed: float = 0.5  # share of the greatest speed
+    speed: float = 0.5  # share of the maximum speed
     pose: BodyPose = NEUTRAL
     _tail: str = field(default="", repr=False)
 
     def type(self, text: str) -> Iterator[str]:
-        """Takes what a terminal sent; the requests of its keys as in `press`."""
+        """Handles input of a terminal; yields the requests of its keys as in `press`."""
         keys, self._tail = tokens(self._tail + text)
         for key in keys:
             request = self.press(key)
@@ -88,11 +88,11 @@ class KeyboardMap:
                 yield request
 
     def press(self, key: str) -> str:
-        """Takes a key. Returns `stand`, `sit`, `stop`, `pose` or `gait NAME` if it asks for more than a motion."""
+        """Handles a key. Returns `stand`, `sit`, `stop`, `pose` or `gait NAME` if it requests more than a velocity."""
         if key in DIRECTIONS:
             self.direction = DIRECTIONS[key]
         elif key in SPEEDS:
-            self.speed = min(1.0, max(SLOWEST, self.speed * SPEEDS[key]))
+            self.speed = min(1.0, max(MIN_SPEED_SHARE, self.speed * SPEEDS[key]))
         elif key in REQUESTS:
             self.direction = (0, 0, 0)
             self.pose = self.pose if key == " " else NEUTRAL
@@ -105,12 +105,12 @@ class KeyboardMap:
         return ""
 
     def _moved(self, coordinate: str, change: float) -> BodyPose:
-        most = FARTHEST if coordinate in "xyz" else STEEPEST
+        limit = MAX_SHIFT_M if coordinate in "xyz" else MAX_TILT_RAD
         value = round(getattr(self.pose, coordinate) + change, 6)
-        return self.pose._replace(**{coordinate: min(most, max(-most, value))})
+        return self.pose._replace(**{coordinate: min(limit, max(-limit, value))})
 
     def twist(self, maxima: Twist) -> Twist:
-        """The twist asked for, with the greatest speed along each axis."""
+        """The commanded twist for the maximum speed along each axis."""
         if self.direction == (0, 0, 0):
             return ZERO
-        return Twist(*(self.speed * way * most for way, most in zip(self.direction, maxima, strict=True)))
+        return Twist(*(self.speed * sign * maximum for sign, maximum in zip(self.direction, maxima, strict=True)))

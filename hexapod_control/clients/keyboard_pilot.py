@@ -1,4 +1,4 @@
-"""A person at the keyboard and the robot: keys to commands, and the line that says how it goes."""
+"""Driving by keyboard: turns keys into commands and shows the state of the robot in a status line."""
 
 from __future__ import annotations
 
@@ -11,57 +11,59 @@ from hexapod_control.core.kinematics.se2 import ZERO
 
 
 class KeyboardPilot:
-    """Drives the operator by what is typed into the terminal."""
+    """Drives a robot client by the keys typed into a terminal; `step` is called periodically."""
 
-    def __init__(self, operator: RobotClient, terminal: Terminal) -> None:
-        self._operator, self._terminal = operator, terminal
+    def __init__(self, robot: RobotClient, terminal: Terminal) -> None:
+        self._robot, self._terminal = robot, terminal
         self._keyboard = KeyboardMap()
-        self._answers: list[tuple[str, Any]] = []
+        self._responses: list[tuple[str, Any]] = []  # service and future (`Any`: rclpy has no type for it)
 
-    def look(self) -> bool:
-        """Takes the keys pressed since the last look. True if the velocity asked for is another one. Raises Gone."""
-        operator, keyboard = self._operator, self._keyboard
-        before = operator.twist
-        keyboard.gaits = operator.gaits
+    def step(self) -> bool:
+        """Handles the keys pressed since the last call. True if the commanded velocity changed.
+
+        Raises TerminalClosed.
+        """
+        robot, keyboard = self._robot, self._keyboard
+        before = robot.twist
+        keyboard.gaits = robot.gaits
         for request in keyboard.type(self._terminal.read()):
             self._request(request)
-        twist = keyboard.twist(operator.maxima)
-        if twist != operator.twist:
-            operator.twist = twist
-            operator.send()
-        self._hear()
+        twist = keyboard.twist(robot.maxima)
+        if twist != robot.twist:
+            robot.twist = twist
+            robot.send()
+        self._show_refusals()
         self._terminal.status(self.status())
         return twist != before
 
     def _request(self, request: str) -> None:
-        operator = self._operator
+        robot = self._robot
         if request == "pose":
-            operator.lean(self._keyboard.pose)
+            robot.request_pose(self._keyboard.pose)
         elif request.startswith("gait "):
-            operator.change_gait(request.removeprefix("gait "))
+            robot.request_gait(request.removeprefix("gait "))
         else:
-            operator.twist = ZERO
-            operator.send()
-            if operator.ready(request):
-                self._answers.append((request, operator.request(request)))
+            robot.twist = ZERO
+            robot.send()
+            if robot.has_service(request):
+                self._responses.append((request, robot.request(request)))
             else:
-                self._terminal.line(f"{request}: nobody offers that; is gait_planner running?")
+                self._terminal.line(f"{request}: the service is not available; is gait_planner running?")
 
-    def _hear(self) -> None:
-        """Passes refusals on."""
-        for request, answer in self._answers:
-            if answer.done() and not answer.result().success:
-                self._terminal.line(f"{request} was refused: {answer.result().message}")
-        self._answers = [(request, answer) for request, answer in self._answers if not answer.done()]
+    def _show_refusals(self) -> None:
+        for request, response in self._responses:
+            if response.done() and not response.result().success:
+                self._terminal.line(f"{request} was refused: {response.result().message}")
+        self._responses = [(request, response) for request, response in self._responses if not response.done()]
 
     def status(self) -> str:
-        """State, gait, velocity asked for and who drives, in one line."""
-        operator = self._operator
-        if not operator.state:
-            return "no robot is heard" if not operator.heard else "the robot has not said how it is"
-        vx, vy, wz = operator.twist
-        driver = "" if operator.source in ("", "none") else f"  driven by {operator.source}"
+        """State, gait, commanded velocity and the source that drives, in one line."""
+        robot = self._robot
+        if not robot.state:
+            return "no gait_state yet from the robot" if robot.has_listener else "no robot found"
+        vx, vy, wz = robot.twist
+        driver = "" if robot.source in ("", "none") else f"  driven by {robot.source}"
         return (
-            f"{operator.state:9} {operator.gait:9} x {vx:+.3f} y {vy:+.3f} m/s  turn {wz:+.2f} rad/s  "
+            f"{robot.state:9} {robot.gait:9} x {vx:+.3f} y {vy:+.3f} m/s  turn {wz:+.2f} rad/s  "
             f"speed {100.0 * self._keyboard.speed:3.0f} %{driver}"
         )

@@ -1,4 +1,4 @@
-"""How far a motion is, from what `motion_state` says: `name phase percent`, and a reason after a refusal."""
+"""Progress of a requested motion, from `motion_state`, and its progress bar."""
 
 from __future__ import annotations
 
@@ -7,53 +7,52 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Self, TextIO
 
-ENDS = ("done", "cancelled", "refused")  # phases
-IDLE = ("none", "walk", "move", "stand_up", "sit_down")  # what the robot does by itself
-WIDTH = 30  # of the bar
+from hexapod_control.core.motions.motion_state import DONE, REHEARSE, MotionState
+
+BAR_WIDTH = 30  # characters
 
 
 class MotionProgress:
-    """One motion, from asking for it to its end."""
+    """One motion, from the request to its end."""
 
-    def __init__(self, names: Iterable[str], patience: float) -> None:
-        """`names` the motion may have; `patience` [s] for an idle robot to take it up."""
+    def __init__(self, names: Iterable[str], timeout: float) -> None:
+        """`names` the motion may have; `timeout` [s] for an idle robot to begin it."""
         self._names = tuple(names)
-        self._left = patience
+        self._left = timeout
         self.name = self._names[0]
-        self.phase = "asked for"
+        self.phase = "requested"
         self.percent = 0
         self.over = False
         self.failure = ""
         self.begun = False
-        self._other = ""  # that plays before
+        self._other = ""  # motion that plays before
 
-    def take(self, said: str) -> None:
-        """Takes in one `motion_state`."""
-        name, phase, percent, *reason = [*said.split(" ", 3), "", ""]
+    def update(self, state: MotionState) -> None:
+        """Handles one `motion_state`."""
         if self.over:
             return
-        if name not in self._names:
-            self._other = "" if name in IDLE else name
-            if self.begun and phase != "rehearse":
+        if state.name not in self._names:
+            self._other = state.name if state.has_motion else ""
+            if self.begun and state.phase != REHEARSE:
                 self.over, self.failure = True, f"{self.name} was ended"
             return
-        self.begun, self._other, self.name, self.phase = True, "", name, phase
-        self.percent = int(percent) if percent.isdigit() else self.percent
-        if phase in ENDS:
+        self.begun, self._other, self.name, self.phase = True, "", state.name, state.phase
+        self.percent = state.percent
+        if state.ended:
             self.over = True
-            words = f"{name} was {phase}" + (f": {reason[0]}" if reason and reason[0] else "")
-            self.failure = "" if phase == "done" else words
+            message = f"{state.name} was {state.phase}" + (f": {state.reason}" if state.reason else "")
+            self.failure = "" if state.phase == DONE else message
 
     def pass_time(self, seconds: float) -> None:
-        """Lets time [s] pass: a robot that does not take the motion up must not be waited for."""
+        """Counts down the timeout [s] for a robot that does not begin the motion."""
         if self.begun or self._other:
             return
         self._left -= seconds
         if self._left <= 0.0:
-            self.over, self.failure = True, f"the robot did not take {self.name} up"
+            self.over, self.failure = True, f"the robot did not begin {self.name}"
 
     def give_up(self) -> None:
-        """It was cancelled from here."""
+        """Ends it as cancelled by the user."""
         self.over, self.failure = True, f"{self.name} was cancelled"
 
     @property
@@ -61,12 +60,12 @@ class MotionProgress:
         """The progress bar."""
         if self._other:
             return f"{self.name}  waits for the end of {self._other}"
-        full = round(WIDTH * self.percent / 100)
-        return f"{self.name}  [{'#' * full}{'.' * (WIDTH - full)}] {self.percent:3d} %  {self.phase}"
+        full = round(BAR_WIDTH * self.percent / 100)
+        return f"{self.name}  [{'#' * full}{'.' * (BAR_WIDTH - full)}] {self.percent:3d} %  {self.phase}"
 
 
 class ProgressBar:
-    """Context manager: the last line of a terminal; elsewhere a line whenever the phase changes."""
+    """Context manager: the last line of a terminal; without a terminal, a line for each phase."""
 
     def __init__(self, screen: TextIO) -> None:
         self._screen = screen
@@ -83,7 +82,7 @@ class ProgressBar:
             self._screen.write("\n")
 
     def show(self, progress: MotionProgress) -> None:
-        """Shows how far it is."""
+        """Shows the progress."""
         line = progress.line if self._rewrites else f"{progress.name}: {progress.phase}"
         if line == self._last:
             return

@@ -1,4 +1,4 @@
-"""The user's side of a running graph: commands out, what the robot does in. No threads: `spin` does everything."""
+"""The operator's node: publishes commands to a running robot and receives its state, without threads."""
 
 from __future__ import annotations
 
@@ -21,145 +21,147 @@ from std_srvs.srv import Trigger
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.trajectory_log import TrajectoryLog, TrajectorySample
 from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angles
-from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist
-from hexapod_control.core.steering.command_priorities import ANNOUNCE
+from hexapod_control.core.kinematics.se2 import ZERO, Pose
+from hexapod_control.ros import messages
 from hexapod_control.ros.client_node import ClientNode
-from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
+from hexapod_control.ros.drive_announcement import DriveAnnouncement
+from hexapod_control.ros.qos import COMMAND, LATCHED
 
-NAME = "keyboard"  # in core.sources.SOURCES
-PERIOD = 0.05  # [s] between commands
-REPEATED = 0.5  # [s] for which a zero is repeated
-DELIVERED = 0.3  # [s] the last zero may take
-READERS = 3  # of joint_states: planner, kinematics, odometry
+NAME = "keyboard"  # in core.steering.command_priorities.SOURCES
+COMMAND_PERIOD_S = 0.05
+ZERO_REPEAT_S = 0.5  # for which a zero command is repeated after driving
+DELIVERY_S = 0.3  # time for the last zero to arrive
+MIN_READERS = 3  # of joint_states: planner, kinematics, odometry
 SERVICES = ("stand", "sit", "stop")
 
 
 class RobotClient(ClientNode):
-    """Context manager: a node that drives the robot with `twist`, PERIOD after PERIOD.
+    """Context manager: a node that publishes `twist` periodically while `spin` runs.
 
-    A zero is repeated for a while only: whoever else drives then is not disturbed.
+    A zero twist is repeated only for a short time, so that other sources can drive. At exit the robot is stopped.
     """
 
     source_name = NAME
 
-    def __init__(self, link: ConnectionOptions) -> None:
-        clock = Parameter("use_sim_time", value=link.sim_time)
-        super().__init__("operator", link.namespace, parameter_overrides=[clock])
+    def __init__(self, options: ConnectionOptions) -> None:
+        clock = Parameter("use_sim_time", value=options.sim_time)
+        super().__init__("operator", options.namespace, parameter_overrides=[clock])
         self.twist = ZERO
-        self.state = ""
+        self.state = ""  # gait_state
         self.gait = ""
         self.gaits: tuple[str, ...] = ()
-        self.maxima = ZERO
-        self.source = ""  # who drives
-        self._sent = self._moved = self._announced = -math.inf  # [s] steady time
-        self._stamped = link.stamped
-        kind = TwistStamped if link.stamped else TwistMessage
-        self._cmd_vel = self._node.create_publisher(kind, link.cmd_vel, COMMAND)
-        self._gait = self._node.create_publisher(String, "gait", COMMAND)
-        self._pose = self._node.create_publisher(PoseMessage, "body_pose", COMMAND)
-        self._driving = self._node.create_publisher(String, "driving", EVENTS)
-        self._clients = {name: self._node.create_client(Trigger, name) for name in SERVICES}
-        self._subscribe()
-
-    def _subscribe(self) -> None:
-        create = self._node.create_subscription
-        create(String, "gait_state", lambda message: setattr(self, "state", message.data), LATCHED)
-        create(String, "gait_active", lambda message: setattr(self, "gait", message.data), LATCHED)
-        create(String, "gaits", self._take_gaits, LATCHED)
-        create(TwistMessage, "velocity_limits", self._take_limits, LATCHED)
-        create(String, "command_source", lambda message: setattr(self, "source", message.data), LATCHED)
+        self.maxima = ZERO  # velocity_limits
+        self.source = ""  # command_source: the source that drives
+        self._last_sent = self._last_driven = -math.inf  # [s] steady time
+        self._stamped = options.stamped
+        node = self._node
+        kind = TwistStamped if options.stamped else TwistMessage
+        self._cmd_vel = node.create_publisher(kind, options.cmd_vel, COMMAND)
+        self._gait = node.create_publisher(String, "gait", COMMAND)
+        self._pose = node.create_publisher(PoseMessage, "body_pose", COMMAND)
+        self._announcement = DriveAnnouncement(node, self.source_name)
+        self._clients = {name: node.create_client(Trigger, name) for name in SERVICES}
+        node.create_subscription(String, "gait_state", self._on_state, LATCHED)
+        node.create_subscription(String, "gait_active", self._on_gait, LATCHED)
+        node.create_subscription(String, "gaits", self._on_gaits, LATCHED)
+        node.create_subscription(TwistMessage, "velocity_limits", self._on_limits, LATCHED)
+        node.create_subscription(String, "command_source", self._on_source, LATCHED)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with contextlib.suppress(Exception):  # whatever ends the program: the robot is not left walking
-            self.rest()
+        with contextlib.suppress(Exception):  # whatever ends the program, the robot must not keep walking
+            self.stop_driving()
         super().__exit__(kind, error, trace)
 
-    def _take_gaits(self, message: String) -> None:
+    def _on_state(self, message: String) -> None:
+        self.state = message.data
+
+    def _on_gait(self, message: String) -> None:
+        self.gait = message.data
+
+    def _on_gaits(self, message: String) -> None:
         self.gaits = tuple(name.strip() for name in message.data.split(",") if name.strip())
 
-    def _take_limits(self, message: TwistMessage) -> None:
-        self.maxima = Twist(message.linear.x, message.linear.y, message.angular.z)
+    def _on_limits(self, message: TwistMessage) -> None:
+        self.maxima = messages.twist(message)
+
+    def _on_source(self, message: String) -> None:
+        self.source = message.data
 
     def missing(self) -> list[str]:
-        """What of the robot is not there yet."""
+        """Topics and services of the robot that are not available yet."""
         count = self._node.count_subscribers
-        wanted = {
+        available = {
             "reader of joint_targets": count("joint_targets") > 0,
             "joint_targets": self._node.count_publishers("joint_targets") > 0,
-            "reader of joint_states in every node": count("joint_states") >= READERS,
+            "reader of joint_states in every node": count("joint_states") >= MIN_READERS,
             "gait_state": self.state not in ("", "unknown"),
-            "cmd_vel's subscriber": self._cmd_vel.get_subscription_count() > 0,
+            "cmd_vel's subscriber": self.has_listener,
             "gait's subscriber": self._gait.get_subscription_count() > 0,
-            **{f"service {name}": client.service_is_ready() for name, client in self._clients.items()},
+            **{f"service {name}": self.has_service(name) for name in SERVICES},
         }
-        return [name for name, there in wanted.items() if not there]
+        return [name for name, there in available.items() if not there]
 
     def spin(self, seconds: float) -> None:
-        """Takes in what comes within a time [s] and keeps the command alive."""
+        """Receives messages for a time [s] and repeats the command."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0.0:
             now = time.monotonic()
-            if now - self._sent >= PERIOD and (not self.twist.is_zero or now - self._moved <= REPEATED):
+            driving = not self.twist.is_zero or now - self._last_driven <= ZERO_REPEAT_S
+            if driving and now - self._last_sent >= COMMAND_PERIOD_S:
                 self.send()
-            self._executor.spin_once(timeout_sec=min(left, PERIOD / 2))
+            self._executor.spin_once(timeout_sec=min(left, COMMAND_PERIOD_S / 2))
 
     def send(self) -> None:
-        """Sends the command now."""
-        self._sent = time.monotonic()
+        """Publishes the command now."""
+        self._last_sent = time.monotonic()
         if not self.twist.is_zero:
-            self._moved = self._sent
-            if self._sent - self._announced >= ANNOUNCE:
-                self._announced = self._sent
-                self._driving.publish(String(data=self.source_name))
-        twist = TwistMessage()
-        twist.linear.x, twist.linear.y, twist.angular.z = self.twist
+            self._last_driven = self._last_sent
+            self._announcement.announce()
         if self._stamped:
-            message = TwistStamped(twist=twist)
-            message.header.stamp, message.header.frame_id = self.stamp(), "base_footprint"
-            self._cmd_vel.publish(message)
+            self._cmd_vel.publish(messages.twist_stamped_message(self.twist, self.stamp()))
         else:
-            self._cmd_vel.publish(twist)
+            self._cmd_vel.publish(messages.twist_message(self.twist))
 
-    def stamp(self) -> Any:
-        """Now, as a message."""
+    def stamp(self) -> Time:
+        """The current time."""
         return self._node.get_clock().now().to_msg()
 
     @property
-    def heard(self) -> bool:
-        """True if somebody listens to our commands."""
+    def has_listener(self) -> bool:
+        """True if a node subscribes to the commands."""
         return bool(self._cmd_vel.get_subscription_count() > 0)
 
-    def rest(self) -> None:
-        """A zero, if the robot may still be following our command, and time for it to arrive."""
+    def stop_driving(self) -> None:
+        """Publishes a zero, if the robot may still follow an earlier command, and waits for its delivery."""
         self.twist = ZERO
-        if time.monotonic() - self._moved <= REPEATED:
+        if time.monotonic() - self._last_driven <= ZERO_REPEAT_S:
             self.send()
-            self._cmd_vel.wait_for_all_acked(Duration(seconds=DELIVERED))
+            self._cmd_vel.wait_for_all_acked(Duration(seconds=DELIVERY_S))
 
-    def lean(self, pose: BodyPose) -> None:
-        """Asks for a body pose."""
-        self._pose.publish(_pose_message(pose))
+    def request_pose(self, pose: BodyPose) -> None:
+        """Publishes a body pose."""
+        self._pose.publish(messages.body_pose_message(pose))
 
-    def change_gait(self, name: str) -> None:
-        """Asks for another gait."""
+    def request_gait(self, name: str) -> None:
+        """Publishes the name of a gait."""
         self._gait.publish(String(data=name))
 
     def request(self, service: str) -> Any:
-        """Calls a service. Returns a future of its Trigger response."""
+        """Calls stand, sit or stop. Returns the future of its Trigger response (`Any`: rclpy has no type for it)."""
         return self._clients[service].call_async(Trigger.Request())
 
-    def ready(self, service: str) -> bool:
-        """True if a service is there."""
+    def has_service(self, service: str) -> bool:
+        """True if a service is available."""
         return bool(self._clients[service].service_is_ready())
 
 
 class SimulationClient(RobotClient):
-    """An operator in simulation, who also sees where the robot is and where its odometry takes it to be."""
+    """A robot client that also logs ground truth and odometry of a simulated robot."""
 
-    def __init__(self, link: ConnectionOptions) -> None:
-        super().__init__(link)
+    def __init__(self, options: ConnectionOptions) -> None:
+        super().__init__(options)
         self.truth = TrajectoryLog()
         self.odometry = TrajectoryLog()
         create = self._node.create_subscription
@@ -167,26 +169,18 @@ class SimulationClient(RobotClient):
         create(Odometry, "odom", lambda message: self.odometry.add(sample(message)), 50)
 
     def missing(self) -> list[str]:
-        """What of the robot is not there yet."""
-        seen = {"simulator/floating_base_state": self.truth, "odom": self.odometry}
-        return [*super().missing(), *(name for name, track in seen.items() if not len(track))]
+        """Topics and services that are not available yet."""
+        logs = {"simulator/floating_base_state": self.truth, "odom": self.odometry}
+        return [*super().missing(), *(name for name, log in logs.items() if not len(log))]
 
-    def stamp(self) -> Any:
-        """Time of the truth, whichever clock that is; zero without it, which goes unwatched."""
+    def stamp(self) -> Time:
+        """Time of the ground truth, whichever clock that is; zero before it arrives, which gait_planner accepts."""
         seconds, part = divmod(self.truth.last.time, 1.0) if len(self.truth) else (0.0, 0.0)
         return Time(sec=int(seconds), nanosec=int(1e9 * part))
 
 
-def _pose_message(pose: BodyPose) -> PoseMessage:
-    message = PoseMessage()
-    message.position.x, message.position.y, message.position.z = pose[:3]
-    turn = message.orientation
-    turn.x, turn.y, turn.z, turn.w = pose.quaternion()
-    return message
-
-
 def sample(message: Odometry) -> TrajectorySample:
-    """What nav_msgs/Odometry says."""
+    """Time, planar pose and height of an odometry message."""
     stamp, place, turn = message.header.stamp, message.pose.pose.position, message.pose.pose.orientation
     yaw = quaternion_angles(turn.x, turn.y, turn.z, turn.w)[2]
     return TrajectorySample(stamp.sec + 1e-9 * stamp.nanosec, Pose(place.x, place.y, yaw), place.z)

@@ -20,7 +20,7 @@ from hexapod_control.bringup.process_supervisor import Supervisor
 from hexapod_control.cli.main import main, parser
 from hexapod_control.cli.sim import simulation_run as cli_run
 from hexapod_control.clients.connection_options import ConnectionOptions
-from hexapod_control.clients.robot_client import READERS, SimulationClient
+from hexapod_control.clients.robot_client import MIN_READERS, SimulationClient
 from hexapod_control.config.robots.odometry_scale import odometry_scale
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.gait.gait_table import gaits
@@ -114,13 +114,13 @@ def test_two_robots_follow_different_commands_at_the_same_time(robots):
 def test_what_one_robot_is_asked_the_other_does_not_do(robots):
     robots.stand()
     first, second = robots.operators
-    first.change_gait("wave")
+    first.request_gait("wave")
     robots.until(lambda: first.gait == "wave", "the gait")
     assert second.gait == "tripod"
     first.request("sit")
     robots.until(lambda: first.state == "sitting", "sitting")
     assert second.state == "standing"
-    first.change_gait("tripod")
+    first.request_gait("tripod")
     robots.until(lambda: first.gait == "tripod", "the gait")
 
 
@@ -154,7 +154,7 @@ def test_a_recording_of_one_robot_has_nothing_of_the_other_and_cannot_hold_it_up
     bags, text = tmp_path / "bags", tmp_path / "out.txt"
     with recording(Path("/proc/bags"), tmp_path / "bad.txt") as bad, recording(bags, text) as good:
         count = bench.probe.count_subscribers
-        robots.until(lambda: count("/a/joint_states") >= READERS + 2 and count("/a/cmd_vel") >= 3, "the recorders")
+        robots.until(lambda: count("/a/joint_states") >= MIN_READERS + 2 and count("/a/cmd_vel") >= 3, "the recorders")
         begin = robots.operators[0].truth.last.time + RAMP
         robots.operators[0].twist = Twist(0.08, 0.0, 0.0)
         truth = robots.operators[0].truth

@@ -30,11 +30,11 @@ def test_help_lists_the_subcommands_and_imports_none(capsys, monkeypatch):
     assert all(name in told for name in cli.COMMANDS)
 
 
-@pytest.mark.parametrize("words", [[], ["fly"], ["urdf", "--no-such-option"]])
-def test_what_argparse_refuses_is_bad_input(words):
-    with pytest.raises(SystemExit) as caught:
-        cli.main(words)
-    assert caught.value.code == 2
+@pytest.mark.parametrize("words", [[], ["fly"], ["urdf", "--no-such-option"], ["walk", "--rate", "often"]])
+def test_arguments_that_cannot_be_parsed_are_bad_input_in_one_line(words, capsys):
+    assert cli.main(words) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("hexapod: ") and error.count("\n") == 1 and "--help" in error
 
 
 def test_an_unknown_robot_is_bad_input_in_one_line(capsys):

@@ -12,7 +12,7 @@ from support.real_time.programs import PROGRAM
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import Supervisor
 from hexapod_control.cli.main import main
-from hexapod_control.clients.patrol_map import PatrolResult, draw
+from hexapod_control.clients.patrol.patrol_map import PatrolResult, draw
 from hexapod_control.config.errors import WaypointFileError
 from hexapod_control.config.waypoint_file import load_route
 from hexapod_control.core.kinematics.se2 import Pose
@@ -82,9 +82,12 @@ def test_a_bad_waypoint_file_is_refused_with_line_key_value_bound_and_remedy(fil
     ("words", "told"),
     [
         (["--waypoints", "missing.yaml"], "missing.yaml: there is no such file"),
-        (["--waypoints", "x.yaml", "--loops", "0"], "--loops: must be in [1, 10000], is 0"),
-        (["--waypoints", "x.yaml", "--out", "way.gif"], "--out: way.gif: a picture is one of .png, .svg, .pdf"),
-        (["--waypoints", "x.yaml", "--out", "/no/such/way.png"], "cannot be written to"),
+        (["--waypoints", "x.yaml", "--loops", "0"], "--loops: must be a whole number in [1, 10000], is '0'"),
+        (
+            ["--waypoints", "x.yaml", "--out", "way.gif"],
+            "--out: way.gif: the name of a picture must end in .png or .svg or .pdf",
+        ),
+        (["--waypoints", "x.yaml", "--out", "/no/such/way.png"], "is not writable, choose another one"),
     ],
 )
 def test_bad_input_ends_with_two_and_one_line(capsys, words, told):
@@ -128,8 +131,8 @@ def test_two_goals_in_the_obstacle_world_are_reached_with_the_real_graph(file, t
 
 @pytest.mark.heavy
 def test_without_a_robot_it_says_so_and_ends_with_one(file, monkeypatch, capsys):
-    from hexapod_control.clients import patrol
+    from hexapod_control.clients.patrol import patrol_run
 
-    monkeypatch.setattr(patrol, "READY", 0.5)
+    monkeypatch.setattr(patrol_run, "READY_S", 0.5)
     assert main(["patrol", "--waypoints", str(file(ROUTE))]) == 1
     assert "no odom: is the robot running" in capsys.readouterr().err

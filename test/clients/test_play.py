@@ -12,6 +12,7 @@ from support.real_time.terminal_window import LIMIT, Window
 from hexapod_control.cli.main import main
 from hexapod_control.clients.motion_progress import MotionProgress, ProgressBar
 from hexapod_control.config.motions.motion_library import known_motions
+from hexapod_control.core.motions.motion_state import MotionState
 from hexapod_control.core.planner.tick_plan import RobotState
 
 PLAY = [sys.executable, "-c", PROGRAM, "play"]
@@ -161,7 +162,7 @@ def test_a_newer_motion_takes_the_place_of_one_that_waits(bench, play, tmp_path)
 def test_without_a_robot_it_says_so(bench, play):
     code, screen, _ = ended(bench, play("wave"))
     assert code == 1
-    assert "no robot listens to motion" in screen
+    assert "no robot subscribes to the topic motion" in screen
 
 
 # --- what it makes of motion_state --------------------------------------------------------------------------------
@@ -183,27 +184,27 @@ def test_without_a_robot_it_says_so(bench, play):
 def test_the_end_of_the_motion_is_recognised(said, over, failure):
     progress = MotionProgress(["bow"], 5.0)
     for line in said:
-        progress.take(line)
+        progress.update(MotionState.parse(line))
     assert progress.over is over
     assert progress.failure.startswith(failure) and bool(progress.failure) is bool(failure)
 
 
 def test_a_robot_that_does_not_take_it_up_is_not_waited_for_unless_it_plays_something_else():
     progress = MotionProgress(["bow"], 5.0)
-    progress.take("wave pose 40")
+    progress.update(MotionState.parse("wave pose 40"))
     progress.pass_time(60.0)
     assert not progress.over
-    progress.take("none standing 0")
+    progress.update(MotionState.parse("none standing 0"))
     progress.pass_time(4.9)
     assert not progress.over
     progress.pass_time(0.2)
-    assert progress.failure == "the robot did not take bow up"
+    assert progress.failure == "the robot did not begin bow"
 
 
 def test_where_there_is_no_terminal_there_is_a_line_per_phase(capsys):
     progress = MotionProgress(["bow"], 5.0)
     with ProgressBar(sys.stderr) as bar:
         for said in ("bow rehearse 0", "bow pose 2", "bow pose 4", "bow done 100"):
-            progress.take(said)
+            progress.update(MotionState.parse(said))
             bar.show(progress)
     assert capsys.readouterr().err == "bow: rehearse\nbow: pose\nbow: done\n"

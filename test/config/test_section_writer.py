@@ -156,7 +156,9 @@ def test_the_factors_of_the_simulation_make_odometry_better(file, capsys):
     way, turn = measure(load(file).robot, urdf(load(file)), WorldSettings(seed=1), 0.8, math.radians(120.0))
     for factor, found in zip(odometry_scale(load(file)), (way, turn), strict=True):
         assert 0.95 < factor < 1.05
-        assert abs(factor * found.told - found.true) < max(0.5 * abs(found.told - found.true), 0.003 * found.true)
+        assert abs(factor * found.estimate - found.truth) < max(
+            0.5 * abs(found.estimate - found.truth), 0.003 * found.truth
+        )
 
 
 @pytest.mark.physics
@@ -171,9 +173,9 @@ def test_a_dry_run_writes_nothing(file, capsys):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--distance", "0"], "--distance: must be in [0.2, 20], is 0"),
-        (["--turn", "nan"], "--turn: must be in [45, 3600], is nan"),
-        ([], "--measured-distance: must be given where there is no terminal to ask on"),
+        (["--distance", "0"], "--distance: must be a number in [0.2, 20] m, is '0'; see"),
+        (["--turn", "nan"], "--turn: must be a number in [45, 3600] deg, is 'nan'"),
+        ([], "--measured-distance: must be given, as there is no terminal to ask on"),
     ],
 )
 def test_bad_input_is_told_before_the_robot_moves(file, capsys, words, told):

@@ -1,4 +1,4 @@
-"""`hexapod record`: the last minute of all topics of a robot, written as a bag on demand or on a fault."""
+"""`hexapod record`: buffers the last minute of all topics of a robot, writes a bag on demand or on a fault."""
 
 from __future__ import annotations
 
@@ -8,36 +8,34 @@ import sys
 from pathlib import Path
 
 from hexapod_control.bringup.process_supervisor import end_with_parent
-from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.bounded_options import number, whole_number
 
-SECONDS = (1.0, 3600.0)
-MEGABYTES = (1, 16384)
-SAVE = "s \n\r"
-KEYS = 0.1  # [s] between two looks at the keyboard
+SAVE_KEYS = "s \n\r"
+KEY_PERIOD_S = 0.1  # between two reads of the keyboard
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     parser.add_argument(
-        "--seconds", type=float, default=60.0, metavar="S", help="how much is kept [s] (default: %(default)s)"
+        "--seconds",
+        type=number(1.0, 3600.0, "s"),
+        default=60.0,
+        metavar="S",
+        help="buffered time (default: %(default)g)",
     )
-    parser.add_argument("--megabytes", type=int, default=256, metavar="MB", help="at most so much (%(default)s)")
     parser.add_argument(
-        "--out", type=Path, default=Path(), metavar="DIR", help="folder of the bags (default: this one)"
+        "--megabytes", type=whole_number(1, 16384), default=256, metavar="MB", help="size limit (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path(), metavar="DIR", help="folder of the bags (default: the current one)"
     )
     parser.add_argument("--namespace", default="", help="namespace of the robot (default: all topics)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Record until Ctrl-C, which writes the last bag: 0, or 1 if that could not be written."""
-    for option, value, (least, most) in (
-        ("--seconds", args.seconds, SECONDS),
-        ("--megabytes", args.megabytes, MEGABYTES),
-    ):
-        if not least <= value <= most:
-            raise InputError(f"{option}: must be in [{least:g}, {most:g}], is {value:g}")
+    """Records until Ctrl-C, which writes the last bag. Returns 0, or 1 if that could not be written."""
     end_with_parent(os.getppid())
-    import rclpy  # noqa: F401 - both are missed here, before anything starts
+    import rclpy  # noqa: F401 - a missing library is reported here, before anything starts
     import rosbags  # noqa: F401
 
     return _record(args)
@@ -66,14 +64,14 @@ def _record(args: argparse.Namespace) -> int:
 
             def look() -> None:
                 try:
-                    if set(terminal.read()) & set(SAVE):
+                    if set(terminal.read()) & set(SAVE_KEYS):
                         node.save("asked for by key")
                     ring = node.ring
                     terminal.status(f"{ring.seconds:4.0f} s, {ring.size / 1e6:.0f} MB   s: save   Ctrl-C: save and end")
                 except TerminalClosed:
                     timer.cancel()
 
-            timer = node.create_timer(KEYS, look, clock=node.steady)
+            timer = node.create_timer(KEY_PERIOD_S, look, clock=node.steady)
             return node
 
         code = node_process.run(keyed, args=[])

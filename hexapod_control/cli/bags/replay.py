@@ -1,4 +1,4 @@
-"""`hexapod replay`: a bag on page and RViz again, or two runs held side by side."""
+"""`hexapod replay`: plays a bag for the page and RViz, or compares two runs."""
 
 from __future__ import annotations
 
@@ -8,37 +8,42 @@ import sys
 from pathlib import Path
 
 from hexapod_control.bringup import node_graph
-from hexapod_control.bringup.process_supervisor import StopSignal
+from hexapod_control.cli.bounded_options import add_robot, number, whole_number
 from hexapod_control.cli.errors import InputError
 
-SPEEDS = (0.05, 20.0)
-PAGE = 15.0  # [s] for the page to start
+PAGE_START_S = 15.0  # for the page to start
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     parser.add_argument("bag", type=Path, metavar="BAG", help="bag, its folder or its .mcap file")
-    parser.add_argument("other", type=Path, nargs="?", metavar="OTHER", help="another one, for --compare")
-    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="times real time (default: 1)")
-    parser.add_argument("--loop", action="store_true", help="begin again at the end")
+    parser.add_argument("other", type=Path, nargs="?", metavar="OTHER", help="second bag, for --compare")
+    parser.add_argument(
+        "--speed", type=number(0.05, 20.0), default=1.0, metavar="X", help="factor on real time (default: 1)"
+    )
+    parser.add_argument("--loop", action="store_true", help="start again at the end")
     parser.add_argument("--namespace", help="publish there instead of in the bag's namespace")
-    parser.add_argument("--clock", action="store_true", help="publish the bag's time on /clock, too")
-    parser.add_argument("--commands", action="store_true", help="publish what the robot was told, too")
+    parser.add_argument("--clock", action="store_true", help="also publish the time of the bag on /clock")
+    parser.add_argument("--commands", action="store_true", help="also publish the commands to the robot")
     page = parser.add_argument_group("page in the browser")
-    page.add_argument("--page", action="store_true", help="start the page; it stays until Ctrl-C")
-    page.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help="the robot it shows (%(default)s)")
-    page.add_argument("--port", type=int, default=0, metavar="N", help="its port (default: a free one)")
+    page.add_argument("--page", action="store_true", help="start the page, until Ctrl-C")
+    add_robot(page, "robot to show")
+    page.add_argument(
+        "--port", type=whole_number(0, 65535), default=0, metavar="N", help="port of the page (default: a free one)"
+    )
     compare = parser.add_argument_group("comparison")
-    compare.add_argument("--compare", action="store_true", help="print how two runs differ, without ROS")
+    compare.add_argument("--compare", action="store_true", help="print the differences of two runs, without ROS")
     compare.add_argument(
-        "--plot", type=Path, default=Path("compare.png"), metavar="PNG", help="picture of it (default: %(default)s)"
+        "--plot",
+        type=Path,
+        default=Path("compare.png"),
+        metavar="PNG",
+        help="picture of the comparison (default: %(default)s)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play or compare: 0 done or ended by Ctrl-C, 1 it cannot be done, 2 bad input."""
-    if not SPEEDS[0] <= args.speed <= SPEEDS[1]:
-        raise InputError(f"--speed: must be in [{SPEEDS[0]:g}, {SPEEDS[1]:g}], is {args.speed:g}")
+    """Plays or compares. Returns 0. Raises InputError."""
     if args.compare != (args.other is not None):
         raise InputError("--compare takes two bags: hexapod replay BAG OTHER --compare")
     from hexapod_control.bags.bag_file import BagError
@@ -67,11 +72,12 @@ def _play(args: argparse.Namespace) -> int:
 
     from hexapod_control.bags.bag_file import opened
     from hexapod_control.bringup.process_supervisor import Supervisor, stop_requests
+    from hexapod_control.clients.bounded_wait import wait_until
     from hexapod_control.nodes.recorder.bag_player import BagPlayer
 
     os.environ.setdefault("AMENT_PREFIX_PATH", sys.prefix)  # nothing else sets it in a venv
     yes = {True: "yes", False: ""}
-    with opened(args.bag) as bag, stop_requests() as asked:
+    with opened(args.bag) as bag, stop_requests() as stop:
         specs = _page(args, bag.namespace) if args.page else ()
         with (
             Supervisor(specs, lambda line: print(line, flush=True)) if specs else nullcontext(),
@@ -81,13 +87,13 @@ def _play(args: argparse.Namespace) -> int:
             for topic in player.left_out:
                 print(f"hexapod: {topic} is not played: its package is not installed", file=sys.stderr)
             if specs:
-                _wait_for_page(player, asked)
-            while not asked.is_set():
-                count = player.play(args.speed, asked.is_set)
+                wait_until(lambda: player.seen() or stop.is_set(), PAGE_START_S, player.meet)
+            while not stop.is_set():
+                count = player.play(args.speed, stop.is_set)
                 print(f"{args.bag}: {count} messages, {bag.seconds:.1f} s", flush=True)
                 if not args.loop:
                     break
-            while specs and not asked.is_set():
+            while specs and not stop.is_set():
                 player.meet(0.1)
     return 0
 
@@ -97,11 +103,3 @@ def _page(args: argparse.Namespace, namespace: str) -> tuple[node_graph.NodeSpec
     given = {"robot": args.robot, "web": "true", "web_port": args.port}
     given["namespace"] = namespace if args.namespace is None else args.namespace
     return tuple(spec for spec in node_graph.specs("sim", given) if spec.executable == "web")
-
-
-def _wait_for_page(player: object, asked: StopSignal) -> None:
-    import time
-
-    deadline = time.monotonic() + PAGE
-    while not player.seen() and not asked.is_set() and time.monotonic() < deadline:  # type: ignore[attr-defined]
-        player.meet(0.1)  # type: ignore[attr-defined]

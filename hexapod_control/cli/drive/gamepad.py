@@ -1,4 +1,4 @@
-"""`hexapod gamepad`: drive a robot that runs already with a gamepad of this machine, without ROS's joy package."""
+"""`hexapod gamepad`: drives a running robot with a gamepad of this machine, without ROS's joy package."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run both nodes until Ctrl-C or SIGTERM (0) or until one dies (1)."""
+    """Runs both nodes. Returns 0 after Ctrl-C or SIGTERM, 1 if a node died."""
     given = {argument.name: getattr(args, argument.name) for argument in node_graph.arguments("gamepad")}
     return supervise(node_graph.specs("gamepad", given))

@@ -1,4 +1,4 @@
-"""`hexapod keyboard`: drive a robot that runs already, from any terminal."""
+"""`hexapod keyboard`: drives a running robot from any terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hexapod_control.clients import connection_options
 from hexapod_control.clients.keyboard_map import HELP
 from hexapod_control.clients.terminal import Terminal, TerminalClosed
 
-POLL = 0.02  # [s]
+POLL_S = 0.02
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,20 +21,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Drive until Ctrl-C, SIGTERM or the end of the terminal: 0; 2 without a terminal."""
+    """Drives until Ctrl-C, SIGTERM or the end of the terminal. Raises InputError without a terminal."""
     if not sys.stdin.isatty():
-        raise InputError("keyboard: standard input is no terminal; type into one")
-    end_with_parent(os.getppid())  # a shell that is killed tells nobody
+        raise InputError("keyboard: standard input is not a terminal; start it in one")
+    end_with_parent(os.getppid())  # a killed shell sends no signal
     from hexapod_control.clients.keyboard_pilot import KeyboardPilot
     from hexapod_control.clients.robot_client import RobotClient
 
     print(*HELP, sep="\n", file=sys.stderr)
-    with stop_requests() as asked, Terminal() as terminal, RobotClient(connection_options.link(args)) as operator:
-        pilot = KeyboardPilot(operator, terminal)
+    with stop_requests() as stop, Terminal() as terminal, RobotClient(connection_options.connection(args)) as robot:
+        pilot = KeyboardPilot(robot, terminal)
         try:
-            while not asked.is_set():
-                pilot.look()
-                operator.spin(POLL)
+            while not stop.is_set():
+                pilot.step()
+                robot.spin(POLL_S)
         except TerminalClosed:
             pass
     return 0

@@ -1,4 +1,4 @@
-"""`hexapod play`: a motion on a robot that runs already, with a progress bar, or tried out without any robot."""
+"""`hexapod play`: plays a motion on a running robot with a progress bar, or rehearses it without a robot."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from hexapod_control.bringup.process_supervisor import end_with_parent, stop_requests
+from hexapod_control.cli.bounded_options import add_robot
 from hexapod_control.cli.errors import InputError
 from hexapod_control.clients.motion_progress import MotionProgress, ProgressBar
 from hexapod_control.config.motions.motion_library import known_motions, load_motion, title
@@ -16,10 +17,8 @@ from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
 from hexapod_control.core.motions.motion_steps import MotionError
 from hexapod_control.core.robot import Robot
 
-POLL = 0.02  # [s]
-FOUND = 5.0  # [s] for the robot to be found
-TAKEN = 5.0  # [s] for the motion to be taken up by a robot that plays nothing else
-ANSWER = 3.0  # [s] of a service
+DISCOVERY_S = 5.0  # for the robot to be found
+BEGIN_S = 5.0  # for an idle robot to begin the motion
 OK, FAILED, BAD_INPUT = 0, 1, 2
 
 
@@ -29,25 +28,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "motion", nargs="?", metavar="NAME|FILE", help="a motion that comes with the package, or a file"
     )
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--list", action="store_true", help="names and descriptions of the motions, no ROS")
+    what.add_argument("--list", action="store_true", help="list names and descriptions, without ROS")
     what.add_argument(
-        "--check", action="store_true", help="rehearse it only: how long it takes, or what is wrong with it; no ROS"
+        "--check", action="store_true", help="only rehearse: print the duration or the first error, without ROS"
     )
-    what.add_argument("--stop", action="store_true", help="let the motion that plays finish its cycle and end")
-    parser.add_argument(
-        "--robot", default="phantomx", help="name or file, for --list and --check (default: %(default)s)"
-    )
+    what.add_argument("--stop", action="store_true", help="end the current motion after its cycle")
+    add_robot(parser, "robot for --list and --check")
     parser.add_argument("--namespace", default="", help="namespace of the robot")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play to the end: 0; 1 if it was cancelled or the robot refused it; 2 for a file that is wrong."""
+    """Plays to the end. Returns 0, 1 if it was cancelled or refused, 2 if it cannot be played. Raises FileError."""
     if args.list:
         return _list(load(args.robot).robot)
     if args.stop:
         return _stop(args.namespace)
     if args.motion is None:
-        raise InputError(f"play: which motion? known: {', '.join(known_motions())}; or a file")
+        raise InputError(f"play: the name of a motion is missing; known: {', '.join(known_motions())}; or a file")
     if args.check:
         return _check(args.motion, load(args.robot).robot)
     return _play(args.motion, args.namespace)
@@ -66,38 +63,39 @@ def _check(text: str, robot: Robot) -> int:
     except MotionError as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
-    print(f"{motion.name}: {found.duration:.1f} s on {robot.name}, nothing is in the way")
+    print(f"{motion.name}: {found.duration:.1f} s on {robot.name}, the rehearsal found no error")
     return OK
 
 
 def _stop(namespace: str) -> int:
     from hexapod_control.clients.motion_client import MotionClient
 
-    with MotionClient(namespace) as performer:
-        if not performer.found(FOUND):
-            return _fail("no robot listens to motion: is one running? e.g. hexapod sim")
-        performer.ask("")
+    with MotionClient(namespace) as client:
+        if not client.wait_for_robot(DISCOVERY_S):
+            return _fail("no robot subscribes to the topic motion: is one running? e.g. hexapod sim")
+        client.request("")
     return OK
 
 
 def _play(text: str, namespace: str) -> int:
     path, names = title(text)
     end_with_parent(os.getppid())
+    from hexapod_control.clients.bounded_wait import POLL_S, SERVICE_TIMEOUT_S
     from hexapod_control.clients.motion_client import MotionClient
 
     wanted = str(path) if _is_path(text) else text
-    with stop_requests() as asked, MotionClient(namespace) as performer, ProgressBar(sys.stderr) as bar:
-        if not performer.found(FOUND):
-            return _fail("no robot listens to motion: is one running? e.g. hexapod sim")
-        progress = MotionProgress(names, TAKEN)
-        performer.follow(progress.take)
-        performer.ask(wanted)
-        while not progress.over and not asked.is_set():
-            performer.spin(POLL)
-            progress.pass_time(POLL)
+    with stop_requests() as stop, MotionClient(namespace) as client, ProgressBar(sys.stderr) as bar:
+        if not client.wait_for_robot(DISCOVERY_S):
+            return _fail("no robot subscribes to the topic motion: is one running? e.g. hexapod sim")
+        progress = MotionProgress(names, BEGIN_S)
+        client.follow(progress.update)
+        client.request(wanted)
+        while not progress.over and not stop.is_set():
+            client.spin(POLL_S)
+            progress.pass_time(POLL_S)
             bar.show(progress)
         if not progress.over:
-            performer.cancel(ANSWER)
+            client.cancel(SERVICE_TIMEOUT_S)
             progress.give_up()
         bar.show(progress)
     if progress.failure:
@@ -110,6 +108,6 @@ def _is_path(text: str) -> bool:
     return "/" in text or Path(text).suffix in (".yaml", ".yml")
 
 
-def _fail(sentence: str) -> int:
-    print(f"hexapod: play: {sentence}", file=sys.stderr)
+def _fail(message: str) -> int:
+    print(f"hexapod: play: {message}", file=sys.stderr)
     return FAILED

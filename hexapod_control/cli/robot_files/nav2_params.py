@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from hexapod_control.cli.bounded_options import add_robot
 from hexapod_control.cli.errors import InputError
 from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
 from hexapod_control.config.robots.robot_file import load
@@ -14,12 +15,7 @@ from hexapod_control.config.shipped_files import share
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    parser.add_argument(
-        "--robot",
-        default="phantomx",
-        metavar="NAME|FILE",
-        help="a robot that comes with the package, or the path of a robot file (default: %(default)s)",
-    )
+    add_robot(parser)
     parser.add_argument("--gait", default="", help="gait to walk in (default: the robot file's)")
     parser.add_argument(
         "--params", metavar="FILE", help="Nav2 parameters to fill in (default: config/nav2.yaml of this package)"
@@ -28,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the filled-in file; comments and all other values stay."""
+    """Writes the filled-in file; comments and all other values are kept."""
     source = Path(args.params) if args.params else share("config", "nav2.yaml")
     robot = load(args.robot)
     try:

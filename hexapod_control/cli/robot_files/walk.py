@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 
+from hexapod_control.cli.bounded_options import add_robot, number
 from hexapod_control.cli.errors import InputError
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core import names
@@ -19,43 +20,36 @@ from hexapod_control.core.planner.planner import MAX_STEP, Planner
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.robot import Robot
 
-SETTLED = 5.0  # [s] of planner time within which a standing robot knows that it stands
-LONGEST = 3600.0  # [s] of one table
-LOWEST_RATE, HIGHEST_RATE = 0.1, 10_000.0  # [Hz]
-FASTEST = 100.0  # [m/s, rad/s] accepted; the planner scales to what the robot can do
+SETTLING_TIME_S = 5.0  # in which a standing robot is recognised as standing
+MAX_DURATION_S = 3600.0
+MIN_RATE_HZ, MAX_RATE_HZ = 0.1, 10_000.0
+MAX_TWIST = 100.0  # [m/s, rad/s] accepted; the planner scales to what the robot can do
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    parser.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help="robot (default: %(default)s)")
+    add_robot(parser)
     parser.add_argument("--gait", default="", help="gait (default: the robot file's)")
     parser.add_argument(
         "--twist",
         nargs=3,
-        default=["0.1", "0", "0"],
+        type=number(-MAX_TWIST, MAX_TWIST),
+        default=[0.1, 0.0, 0.0],
         metavar=("VX", "VY", "WZ"),
         help="forward, left [m/s] and counter-clockwise [rad/s] (default: 0.1 0 0)",
     )
-    parser.add_argument("--seconds", default="5", metavar="S", help="length of the walk [s] (default: %(default)s)")
-    parser.add_argument("--rate", default="50", metavar="HZ", help="rows per second [Hz] (default: %(default)s)")
+    seconds, rate = number(0.0, MAX_DURATION_S, "s"), number(MIN_RATE_HZ, MAX_RATE_HZ, "Hz")
+    parser.add_argument(
+        "--seconds", type=seconds, default=5.0, metavar="S", help="length of the walk [s] (default: %(default)g)"
+    )
+    parser.add_argument(
+        "--rate", type=rate, default=50.0, metavar="HZ", help="rows per second [Hz] (default: %(default)g)"
+    )
     parser.add_argument("--out", metavar="FILE", help="CSV file to write (default: standard output)")
 
 
-def _number(option: str, text: str, lower: float, upper: float) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not lower <= value <= upper:
-        raise InputError(f"{option}: must be a number in [{lower:g}, {upper:g}], is {text!r}")
-    return value
-
-
 def run(args: argparse.Namespace) -> int:
-    """Write the table; 2 with one line on stderr if the input is bad, 1 if it cannot be written."""
-    twist = Twist(*(_number("--twist", text, -FASTEST, FASTEST) for text in args.twist))
-    seconds = _number("--seconds", args.seconds, 0.0, LONGEST)
-    rate = _number("--rate", args.rate, LOWEST_RATE, HIGHEST_RATE)
+    """Writes the table. Raises InputError for bad input, OSError if it cannot be written."""
     robot = load(args.robot).robot
     try:
         planner, start = standing(robot)
@@ -71,37 +65,37 @@ def run(args: argparse.Namespace) -> int:
             raise InputError(f"--out: {error}") from None
         table = csv.writer(out, lineterminator="\n")
         table.writerow(["t", *names.joint_names(robot.leg_names)])
-        for time, joints in walk(planner, start, twist, seconds, rate):
+        for time, joints in walk(planner, start, Twist(*args.twist), args.seconds, args.rate):
             table.writerow([repr(value) for value in (time, *joints.ravel().tolist())])
     return 0
 
 
 def standing(robot: Robot) -> tuple[Planner, Array]:
-    """A planner whose robot stands in its neutral stance, and the joints (n, 3) [rad] there.
+    """A planner whose robot stands in its neutral stance, and its joint angles (n, 3) [rad].
 
-    Raises ValueError for a robot that cannot.
+    Raises ValueError for a robot that cannot stand there.
     """
     planner = Planner(robot)
-    row = joints_at_offset(robot, planner.capabilities.stances.at(robot.walk.height).footholds, 0.0)
-    assert row is not None  # checked by the planner
-    planner.measured(read_only(row))
-    for _ in range(round(SETTLED / MAX_STEP)):
+    joints = joints_at_offset(robot, planner.capabilities.stances.at(robot.walk.height).footholds, 0.0)
+    assert joints is not None  # checked by the planner
+    planner.measured(read_only(joints))
+    for _ in range(round(SETTLING_TIME_S / MAX_STEP)):
         plan = planner.step(MAX_STEP)
         if planner.state is RobotState.STANDING and plan.row is not None:
             return planner, plan.row
-    raise ValueError("the robot does not come to stand in its neutral stance")
+    raise ValueError("the robot cannot stand in its neutral stance; check legs and walk.height of its robot file")
 
 
 def walk(planner: Planner, start: Array, twist: Twist, seconds: float, rate: float) -> Iterator[tuple[float, Array]]:
-    """Rows (time [s], joints (n, 3) [rad]) of a walk that begins standing at `start` and ramps to the twist.
+    """Yields (time [s], joint targets (n, 3) [rad]) of a walk that starts standing at `start`.
 
-    Where the rows are far apart the planner takes several steps from one to the next.
+    At a low rate the planner takes several steps between two rows.
     """
     steps = math.ceil(1.0 / (rate * MAX_STEP))
     planner.command(twist)
-    row = start
+    joints = start
     for index in range(math.floor(seconds * rate + 1e-9) + 1):
-        yield index / rate, row
+        yield index / rate, joints
         for _ in range(steps):
             plan = planner.step(1.0 / (rate * steps))
-            row = row if plan.row is None else plan.row
+            joints = joints if plan.row is None else plan.row

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 
+from hexapod_control.cli.bounded_options import add_robot, number, output_file, whole_number
 from hexapod_control.cli.errors import InputError
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.gait.gait_table import Gait, gaits
@@ -16,54 +16,56 @@ from hexapod_control.servos.settings.servo_section import LOOPBACK
 from hexapod_control.sim.world_settings import WorldSettings
 
 WORLD = ("world", "seed", "slope_deg", "block_height", "friction", "payload", "servo_model")
-FILMS = (".gif", ".png")
-SPEEDS = (0.05, 10.0)
-SEGMENTS = (1.4, 600.0)  # [s]
-PORTS = (0, 65535)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand. What is not given keeps the default of the node's parameter."""
-    parser.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help="robot (default: %(default)s)")
+    """Arguments of the subcommand; without an option the default of the node's parameter holds."""
+    add_robot(parser)
     parser.add_argument("--gait", default="", help="gait to start with (default: the robot file's)")
-    parser.add_argument("--demo", action="store_true", help="the scripted drive, also with a terminal")
+    parser.add_argument("--demo", action="store_true", help="run the scripted drive even with a terminal")
     parser.add_argument(
-        "--segment", type=float, metavar="S", help="length of each part of the drive [s] (default: 3 s or 3 cycles)"
+        "--segment",
+        type=number(1.4, 600.0, "s"),
+        metavar="S",
+        help="length of each part of the drive [s] (default: 3 s or 3 cycles)",
     )
-    parser.add_argument("--record", type=Path, metavar="FILE", help="film of the run, .gif or .png, drawn at the end")
-    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="times real time (default: 1)")
+    film = output_file("a film", (".gif", ".png"))
+    parser.add_argument("--record", type=film, metavar="FILE", help="film of the run, .gif or .png, drawn at the end")
+    parser.add_argument(
+        "--speed", type=number(0.05, 10.0), default=1.0, metavar="X", help="factor on real time (default: 1)"
+    )
     parser.add_argument("--namespace", default="", help="namespace of all nodes and topics")
     parser.add_argument(
         "--bus", default="", metavar="PROTOCOL", help="drive the simulated servos over an emulated bus, e.g. feetech_st"
     )
     parser.add_argument(
-        "--odometry", choices=("commanded", "legs", "legs_imu"), help="what odometry goes by (default: legs)"
+        "--odometry", choices=("commanded", "legs", "legs_imu"), help="source of the odometry (default: legs)"
     )
-    parser.add_argument("--adaptive-touch-down", action="store_true", help="feet come down until they touch the ground")
+    parser.add_argument(
+        "--adaptive-touch-down", action="store_true", help="lower each foot until it touches the ground"
+    )
     parser.add_argument("--imu-levelling", action="store_true", help="keep the body level by the IMU")
     page = parser.add_argument_group("page in the browser")
-    page.add_argument("--lan", action="store_true", help="open the page to the network, with an invitation as QR code")
-    page.add_argument("--port", type=int, metavar="N", help="port of the page (default: 8770, or a free one)")
+    page.add_argument("--lan", action="store_true", help="open the page to the network, with a QR code for phones")
+    page.add_argument(
+        "--port", type=whole_number(0, 65535), metavar="N", help="port of the page (default: 8770, or a free one)"
+    )
     page.add_argument("--no-web", action="store_true", help="no page")
     world = parser.add_argument_group("world")
     world.add_argument("--world", help="flat, slope, blocks, bumps or obstacles")
     world.add_argument("--seed", type=int, help="seed of blocks, bumps and obstacles")
     world.add_argument("--slope-deg", type=float, metavar="DEG", help="angle of the slope, + is uphill")
-    world.add_argument("--block-height", type=float, metavar="M", help="blocks are up to so much higher or lower [m]")
+    world.add_argument(
+        "--block-height", type=float, metavar="M", help="greatest height of blocks above and below the ground [m]"
+    )
     world.add_argument("--friction", type=float, help="coefficient of friction")
     world.add_argument("--payload", type=float, metavar="KG", help="load on the body [kg]")
     world.add_argument("--servo-model", metavar="NAME", help="servo of all joints (default: the robot file's)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it: 0 done or ended by Ctrl-C, 1 a node died or the robot did not do its part, 2 bad input."""
-    if args.segment is not None:
-        _check_number("--segment", args.segment, SEGMENTS)
-    _check_number("--speed", args.speed, SPEEDS)
-    _check_film(args.record)
+    """Runs it. Returns 0 done or ended by Ctrl-C, 1 a node died or the robot did not follow. Raises InputError."""
     _check_bus(args.bus, args.speed)
-    if args.port is not None:
-        _check_number("--port", args.port, PORTS)
     robot_file = load(args.robot)
     gait = _gait(robot_file.robot, args.gait)
     given = {name: getattr(args, name) for name in WORLD if getattr(args, name) is not None}
@@ -76,13 +78,8 @@ def run(args: argparse.Namespace) -> int:
         from hexapod_control.cli.sim.simulation_run import SimulationRun
 
         return SimulationRun(args, robot_file, gait, world, given).run()
-    except KeyboardInterrupt:  # Ctrl-C before the nodes start or after they have ended; the run has its own way
+    except KeyboardInterrupt:  # Ctrl-C before the nodes start or after they have ended
         return 0
-
-
-def _check_number(option: str, value: float, bounds: tuple[float, float]) -> None:
-    if not bounds[0] <= value <= bounds[1]:
-        raise InputError(f"{option}: must be in [{bounds[0]:g}, {bounds[1]:g}], is {value:g}")
 
 
 def _check_bus(name: str, speed: float) -> None:
@@ -90,7 +87,7 @@ def _check_bus(name: str, speed: float) -> None:
     if name and name not in known:
         raise InputError(f"--bus: unknown protocol {name!r}; known: {', '.join(known)}")
     if name and speed != 1.0:
-        raise InputError(f"--speed: must be 1 with --bus, whose bytes come in real time, is {speed:g}")
+        raise InputError(f"--speed: must be 1 with --bus, which runs in real time, is {speed:g}")
 
 
 def _gait(robot: Robot, name: str) -> Gait:
@@ -98,13 +95,3 @@ def _gait(robot: Robot, name: str) -> Gait:
     if name and name not in known:
         raise InputError(f"--gait: unknown gait {name!r}; known: {', '.join(known)}")
     return known[name or robot.walk.gait]
-
-
-def _check_film(path: Path | None) -> None:
-    """A film that cannot be made is bad input, before the run."""
-    if path is None:
-        return
-    if path.suffix.lower() not in FILMS:
-        raise InputError(f"--record: {path}: a film is one of {', '.join(FILMS)}")
-    if not os.access(path.parent, os.W_OK):
-        raise InputError(f"--record: {path}: its folder does not exist or cannot be written to")

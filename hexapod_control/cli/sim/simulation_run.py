@@ -1,4 +1,4 @@
-"""One run of `hexapod sim`: nodes and operator up, the drive, everything down, then the table and the film."""
+"""One run of `hexapod sim`: starts nodes and robot client, drives, stops them, then prints the table and the film."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import NodeDied, Supervisor, stop_requests
 from hexapod_control.cli.sim import scripted_drive
 from hexapod_control.cli.sim.run_film import render
-from hexapod_control.cli.sim.simulation_session import EndRequested, RobotDidNot, SimulationSession
+from hexapod_control.cli.sim.simulation_session import SimulationSession
+from hexapod_control.clients.bounded_wait import EndRequested, RobotDidNot
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.keyboard_map import HELP
 from hexapod_control.clients.robot_client import SimulationClient
@@ -30,8 +31,8 @@ from hexapod_control.sim.world_settings import WorldSettings
 SIMULATOR = "mujoco_sim"
 
 
-def _tell(sentence: object) -> None:
-    print(f"hexapod: {sentence}", file=sys.stderr, flush=True)
+def _report(message: object) -> None:
+    print(f"hexapod: {message}", file=sys.stderr, flush=True)
 
 
 class SimulationRun:
@@ -45,7 +46,7 @@ class SimulationRun:
         world: WorldSettings,
         given: Mapping[str, object],
     ) -> None:
-        """Everything is checked; `given` are the settings of the world that were asked for."""
+        """All arguments are checked; `given` are the explicit settings of the world."""
         self._args, self._robot_file, self._gait, self._world, self._given = args, robot_file, gait, world, given
         self._interactive = sys.stdin.isatty() and not args.demo
         self._output: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
@@ -57,34 +58,34 @@ class SimulationRun:
             try:
                 code, session = self._live(recording)
             except NodeDied as death:
-                _tell(death)
+                _report(death)
                 return 1
-            return max(code, self._report(session), self._film(session, recording))
+            return max(code, self._table(session), self._film(session, recording))
 
     def _live(self, recording: Path) -> tuple[int, SimulationSession]:
-        """The part of the run with the nodes. Returns an exit code and what was seen."""
+        """The part of the run with the nodes. Returns the exit code and the session."""
         args, code = self._args, 0
         with (
-            stop_requests() as asked,
+            stop_requests() as stop,
             self._terminal() as terminal,
             Supervisor(self._specs(recording), lambda line: self._output(line)) as supervisor,
             SimulationClient(
                 ConnectionOptions(args.namespace, stamped_by_default())
-            ) as operator,  # second: rclpy brings threads
+            ) as robot,  # after the supervisor: rclpy starts threads
         ):
-            session = SimulationSession(operator, supervisor, asked)
+            session = SimulationSession(robot, supervisor, stop)
             try:
                 self._drive(session, terminal)
             except EndRequested:
                 _leave(session)
             except RobotDidNot as failure:
-                _tell(failure)
+                _report(failure)
                 code = 1
                 _leave(session)
         return code, session
 
     def _specs(self, recording: Path) -> tuple[node_graph.NodeSpec, ...]:
-        """The graph `sim`, with what only this command knows of."""
+        """The graph `sim` with the parameters of this command."""
         args = self._args
         given = {**self._given, "robot": args.robot, "gait": args.gait, "namespace": args.namespace}
         given |= {"bus": args.bus} if args.bus else {}
@@ -127,9 +128,9 @@ class SimulationRun:
         """Cycle time of the gait [s]."""
         return self._robot_file.robot.walk.swing_time * self._gait.cycle
 
-    def _report(self, session: SimulationSession) -> int:
-        """The table. 1 if a scripted drive on flat ground went badly wrong."""
-        truth, cycle = session.operator.truth, self._cycle
+    def _table(self, session: SimulationSession) -> int:
+        """Prints the table. Returns 1 if a scripted drive on flat ground is far from its command."""
+        truth, cycle = session.robot.truth, self._cycle
         results = [
             scripted_drive.DriveResult(span.segment, scripted_drive.achieved(truth, span, cycle))
             for span in session.spans
@@ -137,37 +138,37 @@ class SimulationRun:
         if not results:
             return 0
         print(*scripted_drive.table(results), sep="\n")
-        print(*scripted_drive.odometry_lines(truth, session.operator.odometry, *session.moving), sep="\n", flush=True)
+        print(*scripted_drive.odometry_lines(truth, session.robot.odometry, *session.moving), sep="\n", flush=True)
         bad = [result.segment.name for result in results if result.worst > scripted_drive.BAD]
         if self._interactive or self._world.world != "flat" or not bad:
             return 0
-        _tell(f"outside 0.9-1.1 of the command: {', '.join(bad)}; is this machine too busy for real time?")
+        _report(f"outside 0.9-1.1 of the command: {', '.join(bad)}; is this machine too busy for real time?")
         return 1
 
     def _film(self, session: SimulationSession, recording: Path) -> int:
-        """Draws the film. 1 if that was asked for and cannot be done."""
+        """Draws the film. Returns 1 if one was requested and cannot be drawn."""
         film = self._args.record
         if film is None:
             return 0
         if not recording.exists():
-            _tell(f"{film} was not made: nothing was recorded")
+            _report(f"{film} was not written: nothing was recorded")
             return 1
         try:
             frames = render(recording, self._robot_file, self._world, film, session.spans)
         except (NoGraphics, OSError) as error:
-            _tell(error)
+            _report(error)
             return 1
         print(f"{film}: {frames} frames", flush=True)
         return 0
 
 
 def _prefix(namespace: str) -> str:
-    """What comes before the frame ids of a robot in a namespace, as /tf is one for all robots."""
+    """Prefix of the frame ids of a robot in a namespace, because all robots share /tf."""
     return f"{namespace.strip('/')}/" if namespace.strip("/") else ""
 
 
 def _port(args: argparse.Namespace) -> int:
-    """The port of the page: the one asked for, else the usual one, or a free one if that is taken.
+    """The port of the page: the requested one, else the default, or 0 (any free one) if the default is in use.
 
     With a namespace always a free one: several robots may start at the same time.
     """
@@ -184,10 +185,10 @@ def _port(args: argparse.Namespace) -> int:
 
 
 def _leave(session: SimulationSession) -> None:
-    """Feet down before the nodes go; asked once more, it does not wait for that."""
+    """Sits down before the nodes stop; a second request to end skips this."""
     try:
         session.rest()
     except EndRequested:
         pass
     except RobotDidNot as failure:
-        _tell(failure)
+        _report(failure)

@@ -1,7 +1,6 @@
 """Motions by name or file: loaded, rehearsed between the ticks of the control loop, and handed to the player.
 
-`motion_state` says `name phase percent`. While a motion plays, the phase is the kind of its step; before, it is
-`rehearse`; for a moment after its end `done`, `cancelled`, or `refused` with the reason behind the percent.
+core.motions.motion_state defines what `motion_state` reports about a motion.
 """
 
 from __future__ import annotations
@@ -19,6 +18,15 @@ from hexapod_control.config.motions.motion_library import known_motions, load_mo
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.motions.motion_player import MotionPlayer, RehearsedMotion
 from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
+from hexapod_control.core.motions.motion_state import (
+    CANCELLED,
+    DONE,
+    REFUSED,
+    REHEARSE,
+    MotionState,
+    as_word,
+    in_steps,
+)
 from hexapod_control.core.motions.motion_steps import MotionError
 from hexapod_control.core.planner.planner import NO_POSE
 from hexapod_control.core.planner.tick_plan import RobotState
@@ -28,7 +36,6 @@ from hexapod_control.ros.qos import COMMAND, LATCHED
 
 HELD = 0.5  # [s] for which `motion_state` tells how a motion has ended
 PERCENT = 2  # steps in which it counts
-LONGEST = 60  # characters of a name
 OF_THE_POSTURE = ("pack", "unpack")  # motions with a service of their own
 
 
@@ -71,12 +78,12 @@ class MotionInput:
         if time.monotonic() < self._until:
             return self._outcome
         if player.name:
-            return f"{_word(player.name)} {player.phase or 'begin'} {self._percent}"
-        return f"{self._trial.name} rehearse 0" if self._trial else ""
+            return MotionState(as_word(player.name), player.phase or "begin", self._percent).text
+        return MotionState(self._trial.name, REHEARSE).text if self._trial else ""
 
     @property
     def _percent(self) -> int:
-        return int(100 * self._player.progress / PERCENT) * PERCENT
+        return in_steps(self._player.progress, PERCENT)
 
     # --- what is asked for --------------------------------------------------------------------------------------
 
@@ -106,7 +113,7 @@ class MotionInput:
 
     def play(self, text: str) -> str:
         """Rehearses a motion, then plays it. Returns why not, or nothing if it is accepted so far."""
-        name = _word(Path(text).stem)
+        name = as_word(Path(text).stem)
         self._trial = None
         if self._closed:
             return self._refuse(name, "the node ends")
@@ -120,7 +127,7 @@ class MotionInput:
             except (ValueError, OSError) as error:
                 return self._refuse(name, str(error))
             if found is None or found.motion != motion:
-                self._trial = _RehearsalTask(text, _word(motion.name), MotionRehearsal(robot, motion))
+                self._trial = _RehearsalTask(text, as_word(motion.name), MotionRehearsal(robot, motion))
                 return ""
         self._player.execute(found)
         return ""
@@ -134,10 +141,10 @@ class MotionInput:
     def end(self) -> None:
         """Ends what is played and what is rehearsed: what moves comes to rest, feet in the air go down."""
         if self._trial is not None:
-            self._tell(self._trial.name, "cancelled", 0)
+            self._tell(self._trial.name, CANCELLED, 0)
             self._trial = None
         if self._player.name:
-            self._tell(_word(self._player.name), "cancelled", self._percent)
+            self._tell(as_word(self._player.name), CANCELLED, self._percent)
             self._player.cancel()
             self._ended()
         self._playing = self._player.name
@@ -156,9 +163,9 @@ class MotionInput:
         if not before or before == player.name:
             return
         if player.refusal:
-            self._refuse(_word(before), player.refusal)
+            self._refuse(as_word(before), player.refusal)
         else:
-            self._tell(_word(before), "done", 100)
+            self._tell(as_word(before), DONE, 100)
         if not player.name:
             self._ended()
 
@@ -182,13 +189,8 @@ class MotionInput:
     def _refuse(self, name: str, reason: str) -> str:
         reason = " ".join(reason.split())
         self._node.report("motion", ReportLevel.WARNING, f"motion {name} refused: {reason}", every=0.0)
-        self._tell(name, "refused", 0, f" {reason}")
+        self._tell(name, REFUSED, 0, reason)
         return reason
 
     def _tell(self, name: str, phase: str, percent: int, reason: str = "") -> None:
-        self._outcome, self._until = f"{name} {phase} {percent}{reason}", time.monotonic() + HELD
-
-
-def _word(name: str) -> str:
-    """A name as one word of `motion_state`."""
-    return "_".join("".join(filter(str.isprintable, name)).split())[:LONGEST] or "motion"
+        self._outcome, self._until = MotionState(name, phase, percent, reason).text, time.monotonic() + HELD

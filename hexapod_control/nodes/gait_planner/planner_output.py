@@ -15,6 +15,7 @@ from visualization_msgs.msg import MarkerArray
 
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.motions.motion_player import MotionPlayer
+from hexapod_control.core.motions.motion_state import in_steps, without_motion
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.nodes.gait_planner.foot_markers import foot_markers
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
@@ -27,12 +28,6 @@ MARKERS = 10.0  # [Hz]
 LIMITS = 5.0  # [Hz] at which the velocity limits are looked at
 PERCENT = 10  # steps in which motion_state counts
 ROUND = 4  # decimals of the velocity limits
-MOTIONS = {
-    RobotState.RISING: "stand_up",
-    RobotState.SINKING: "sit_down",
-    RobotState.WALKING: "walk",
-    RobotState.MOVING: "move",
-}
 
 
 class LatchedText:
@@ -138,9 +133,8 @@ class PlannerOutput:
         self._state.show(state.value, messages.text)
         self._gait.show(planner.gait_active, messages.text)
         share = planner.phase if state is RobotState.WALKING else planner.progress
-        percent = int(100 * share / PERCENT) * PERCENT
         phase = planner.gait_active if state is RobotState.WALKING else state.value
-        self._motion.show(motion or f"{MOTIONS.get(state, 'none')} {phase} {percent}", messages.text)
+        self._motion.show(motion or without_motion(state, phase, in_steps(share, PERCENT)).text, messages.text)
 
     def last_word(self, stamp: Any) -> None:
         """A zero velocity and the last row at rest, delivered before the process ends."""

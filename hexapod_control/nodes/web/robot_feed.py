@@ -18,8 +18,8 @@ from std_msgs.msg import Float64, String
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.motions.motion_state import REFUSED, MotionState
 from hexapod_control.core.robot import Robot
-from hexapod_control.nodes.gait_planner.planner_output import MOTIONS
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import DISPLAY, LATCHED
@@ -100,11 +100,11 @@ class RobotFeed:
         return keep
 
     def _take_motion(self, message: Any) -> None:
-        name, phase, percent, *reason = [*message.data.split(" ", 3), "", "", ""][:4]
-        known = name and name not in ("none", *MOTIONS.values())
-        self._playing = {"name": name, "phase": phase, "percent": _number(percent) or 0.0} if known else None
-        if known and phase == "refused":
-            self._refused(name, *reason)
+        state = MotionState.parse(message.data)
+        playing = {"name": state.name, "phase": state.phase, "percent": state.percent}
+        self._playing = playing if state.has_motion else None
+        if state.has_motion and state.phase == REFUSED:
+            self._refused(state.name, state.reason)
 
     def _take_limits(self, message: Any) -> None:
         self.limits = messages.twist(message)

@@ -126,9 +126,9 @@ def test_without_a_file_the_table_goes_to_standard_output(capsys):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--twist", "nan", "0", "0"], "--twist: must be a number in [-100, 100], is 'nan'"),
+        (["--twist", "nan", "0", "0"], "--twist: must be a number in [-100, 100], is 'nan'; see hexapod walk --help"),
         (["--twist", "0", "fast", "0"], "is 'fast'"),
-        (["--seconds", "-1"], "--seconds: must be a number in [0, 3600], is '-1'"),
+        (["--seconds", "-1"], "--seconds: must be a number in [0, 3600] s, is '-1'"),
         (["--rate", "0"], "--rate: must be a number in"),
         (["--gait", "trot"], "unknown gait 'trot'; known: tripod, ripple, tetrapod, wave"),
         (["--robot", "nobody"], "known: article, phantomx"),

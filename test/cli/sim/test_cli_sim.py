@@ -201,10 +201,13 @@ def motion(until):
         (["--servo-model", "rocket"], "servo model 'rocket' is unknown"),
         (["--gait", "trot"], "unknown gait 'trot'; known: tripod, ripple, tetrapod, wave"),
         (["--robot", "nobody"], "known: article, phantomx"),
-        (["--record", "run.mp4"], "a film is one of .gif, .png"),
-        (["--record", "/no/such/folder/run.gif"], "cannot be written to"),
-        (["--speed", "0"], "--speed: must be in [0.05, 10], is 0"),
-        (["--segment", "nan"], "--segment: must be in [1.4, 600], is nan"),
+        (
+            ["--record", "run.mp4"],
+            "--record: run.mp4: the name of a film must end in .gif or .png; see hexapod sim --help",
+        ),
+        (["--record", "/no/such/folder/run.gif"], "its folder does not exist or is not writable"),
+        (["--speed", "0"], "--speed: must be a number in [0.05, 10], is '0'"),
+        (["--segment", "nan"], "--segment: must be a number in [1.4, 600] s, is 'nan'"),
     ],
 )
 def test_bad_input_ends_with_two_and_one_line_and_starts_nothing(capsys, words, told):

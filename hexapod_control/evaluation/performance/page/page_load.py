@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import Supervisor
+from hexapod_control.clients.bounded_wait import wait_until
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import SimulationClient
 from hexapod_control.evaluation.performance.graph.graph_load import NotReadyError, private_domain
@@ -25,11 +25,12 @@ def measure(robot: str, progress: Callable[[str], None]) -> dict[str, object]:
     specs = node_graph.specs("sim", {"robot": robot, "web": True, "web_port": 0, "stand_on_start": True})
     with private_domain(), Supervisor(specs, lines.append) as supervisor:
         with SimulationClient(ConnectionOptions("", stamped_by_default())) as watcher:
-            deadline = time.monotonic() + READY_S
-            while watcher.state != "standing" or not any(MARK in line for line in lines):
+
+            def spin(seconds: float) -> None:
+                watcher.spin(seconds)
                 supervisor.check()
-                if time.monotonic() > deadline:
-                    raise NotReadyError(f"the robot does not stand after {READY_S:g} s: {'; '.join(lines[-3:])}")
-                watcher.spin(0.05)
+
+            if not wait_until(lambda: watcher.state == "standing" and any(MARK in s for s in lines), READY_S, spin):
+                raise NotReadyError(f"the robot does not stand after {READY_S:g} s: {'; '.join(lines[-3:])}")
         url = next(line for line in lines if MARK in line).split(MARK)[1]
         return {"web": figures.measure(url, supervisor.pids["web"], progress)}

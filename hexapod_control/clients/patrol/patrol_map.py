@@ -1,4 +1,4 @@
-"""The picture of a patrol, seen from above: the way by odometry and by ground truth, waypoints, and what was seen."""
+"""Picture of a patrol from above: path by odometry and by ground truth, waypoints and obstacles."""
 
 from __future__ import annotations
 
@@ -11,29 +11,31 @@ from pathlib import Path
 from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.steering.path_following import Waypoint
 
-CELL = 0.02  # [m] of the map of what was seen
-MOST = 200_000  # cells
-OFTEN = 5  # scans in which something was in a cell that is drawn; less often is noise
-ARROW = 0.25  # [m]
+CELL_M = 0.02  # size of a cell of the obstacle map
+MAX_CELLS = 200_000
+MIN_HITS = 5  # scans with an obstacle in a cell, for the cell to be drawn; fewer are noise
+ARROW_M = 0.25
 
 
 @dataclass(slots=True)
 class PatrolResult:
-    """What is drawn; everything in odom."""
+    """What the picture shows, in the frame odom."""
 
     waypoints: tuple[Waypoint, ...]
     tolerance: float  # [m]
     radius: float  # [m] of the robot
     odometry: list[Pose] = field(default_factory=list)
     truth: list[Pose] = field(default_factory=list)  # empty on a real robot
-    arrivals: list[tuple[float, float]] = field(default_factory=list)  # [m] where waypoints were taken as reached
-    seen: Counter[tuple[int, int]] = field(default_factory=Counter)  # how often something was in a cell
+    arrivals: list[tuple[float, float]] = field(
+        default_factory=list
+    )  # [m] positions where waypoints counted as reached
+    seen: Counter[tuple[int, int]] = field(default_factory=Counter)  # scans with an obstacle in a cell
     headline: str = ""
 
     def see(self, points: Sequence[Sequence[float]]) -> None:
-        """Adds the points (k, 2) [m] of a scan."""
-        if len(self.seen) < MOST:
-            self.seen.update((round(x / CELL), round(y / CELL)) for x, y in points)
+        """Adds the obstacle points (k, 2) [m] of a scan."""
+        if len(self.seen) < MAX_CELLS:
+            self.seen.update((round(x / CELL_M), round(y / CELL_M)) for x, y in points)
 
 
 def draw(result: PatrolResult, path: Path) -> None:
@@ -46,7 +48,7 @@ def draw(result: PatrolResult, path: Path) -> None:
 
     figure, axes = plt.subplots(figsize=(7.5, 7.5))
     if result.seen:
-        cells = [(x * CELL, y * CELL) for (x, y), times in result.seen.items() if times >= OFTEN]
+        cells = [(x * CELL_M, y * CELL_M) for (x, y), times in result.seen.items() if times >= MIN_HITS]
         axes.plot(
             [x for x, _ in cells],
             [y for _, y in cells],
@@ -66,7 +68,7 @@ def draw(result: PatrolResult, path: Path) -> None:
     for number, goal in enumerate(dict.fromkeys(result.waypoints), start=1):
         axes.add_patch(Circle((goal.x, goal.y), max(result.tolerance, 0.03), color="#2e8b57", alpha=0.8))
         if goal.yaw is not None:
-            tip = (goal.x + ARROW * math.cos(goal.yaw), goal.y + ARROW * math.sin(goal.yaw))
+            tip = (goal.x + ARROW_M * math.cos(goal.yaw), goal.y + ARROW_M * math.sin(goal.yaw))
             axes.annotate("", tip, (goal.x, goal.y), arrowprops={"arrowstyle": "->", "color": "#2e8b57"})
         axes.annotate(str(number), (goal.x, goal.y), xytext=(5, 5), textcoords="offset points", fontsize=9)
     axes.set(aspect="equal", xlabel="x in odom [m]", ylabel="y in odom [m]")

@@ -1,10 +1,9 @@
-"""The operator behind `hexapod patrol`: where the robot is, what is around it, who drives it; cmd_vel out."""
+"""The node of `hexapod patrol`: pose of the robot, obstacles around it, and which source drives; publishes cmd_vel."""
 
 from __future__ import annotations
 
 import math
 import time
-from typing import Any
 
 import numpy as np
 from nav_msgs.msg import Odometry
@@ -22,38 +21,41 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import LATCHED, LATCHED_TREE, SENSOR
 
-FRESH = 0.6  # [s] of the odometry's time that a scan is good for
-SILENT = 1.0  # [s] without odometry after which the robot is stopped
+MAX_SCAN_AGE_S = 0.6  # in the time of the odometry
+MAX_ODOMETRY_AGE_S = 1.0  # without odometry the robot is stopped
 UNKNOWN = Pose(0.0, 0.0, 0.0)
 
 
 class PatrolClient(RobotClient):
-    """An operator who knows where the robot is and what is around it."""
+    """A robot client that also receives odometry and scan and places the obstacles in odom."""
 
     source_name = "navigation"
 
-    def __init__(self, link: ConnectionOptions) -> None:
-        super().__init__(link)
+    def __init__(self, options: ConnectionOptions) -> None:
+        super().__init__(options)
         self.odometry, self.truth = TrajectoryLog(), TrajectoryLog()
-        self.heard_odometry = -math.inf  # [s] steady time
+        self._odometry_received = -math.inf  # [s] steady time
         self.obstacles: Array = np.zeros((0, 2))  # [m] in odom
         self.scanned = -math.inf  # [s] time of the odometry at the last scan
-        self.collisions: int | None = None  # by the simulator
+        self.collisions: int | None = None  # counted by the simulator
         self._waiting: tuple[float, Array] | None = None  # [s], [m] in base_footprint: a scan not yet placed
         self._sensors: dict[str, Pose] = {}  # by frame, in base_link
         create = self._node.create_subscription
-        create(Odometry, "odom", self._take_odometry, 50)
+        create(Odometry, "odom", self._on_odometry, 50)
         create(Odometry, "simulator/floating_base_state", lambda message: self.truth.add(sample(message)), 50)
-        create(LaserScan, "scan", self._take_scan, SENSOR)
-        create(TFMessage, "/tf_static", self._take_frames, LATCHED_TREE)
-        create(UInt32, "simulator/collisions", lambda message: setattr(self, "collisions", message.data), LATCHED)
+        create(LaserScan, "scan", self._on_scan, SENSOR)
+        create(TFMessage, "/tf_static", self._on_frames, LATCHED_TREE)
+        create(UInt32, "simulator/collisions", self._on_collisions, LATCHED)
 
-    def _take_odometry(self, message: Any) -> None:
+    def _on_collisions(self, message: UInt32) -> None:
+        self.collisions = message.data
+
+    def _on_odometry(self, message: Odometry) -> None:
         self.odometry.add(sample(message))
-        self.heard_odometry = time.monotonic()
+        self._odometry_received = time.monotonic()
         self._place()
 
-    def _take_frames(self, message: Any) -> None:
+    def _on_frames(self, message: TFMessage) -> None:
         for item in message.transforms:
             if item.header.frame_id.endswith("base_link"):
                 place = item.transform.translation
@@ -63,7 +65,7 @@ class PatrolClient(RobotClient):
                     continue
                 self._sensors[item.child_frame_id] = Pose(place.x, place.y, yaw)
 
-    def _take_scan(self, message: Any) -> None:
+    def _on_scan(self, message: LaserScan) -> None:
         if not len(self.odometry):
             return
         try:
@@ -75,28 +77,28 @@ class PatrolClient(RobotClient):
         self._place()
 
     def _place(self) -> None:
-        """Puts the last scan where the robot was when it was taken, as soon as odometry tells: it walks and turns."""
+        """Transforms the last scan by the pose of the robot at its time, once odometry has arrived for that time."""
         if self._waiting is None:
             return
         time, seen = self._waiting
         last, age = self.odometry.last, self.odometry.last.time - time
-        if -FRESH < age < 0.0:
-            return  # not there yet
-        known = 0.0 <= age < FRESH and len(self.odometry) > 1  # else the lidar has another clock
+        if -MAX_SCAN_AGE_S < age < 0.0:
+            return  # the odometry for that time has not arrived yet
+        known = 0.0 <= age < MAX_SCAN_AGE_S and len(self.odometry) > 1  # else the lidar has another clock
         self.obstacles = moved(seen, self.odometry.at(time) if known else last.pose)
         self.scanned, self._waiting = last.time, None
 
     @property
     def blind(self) -> bool:
         """True without a fresh scan."""
-        return self.odometry.last.time - self.scanned > FRESH
+        return self.odometry.last.time - self.scanned > MAX_SCAN_AGE_S
 
     @property
     def lost(self) -> bool:
         """True without fresh odometry."""
-        return time.monotonic() - self.heard_odometry > SILENT
+        return time.monotonic() - self._odometry_received > MAX_ODOMETRY_AGE_S
 
     @property
     def other(self) -> str:
-        """Who else drives the robot; empty if nobody does."""
+        """Another source that drives the robot; empty if there is none."""
         return self.source if self.source in SOURCES and self.source != self.source_name else ""

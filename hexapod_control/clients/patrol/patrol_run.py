@@ -1,18 +1,19 @@
-"""A patrol with a running robot: what it waits for, what it says, and when it gives up."""
+"""A patrol with a running robot: preparation, driving from waypoint to waypoint, progress and result."""
 
 from __future__ import annotations
 
 import math
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from hexapod_control.bringup.process_supervisor import StopSignal
-from hexapod_control.clients.patrol_client import UNKNOWN, PatrolClient
-from hexapod_control.clients.patrol_map import PatrolResult
-from hexapod_control.clients.robot_client import PERIOD
+from hexapod_control.clients.bounded_wait import BoundedWait, EndRequested, RobotDidNot
+from hexapod_control.clients.patrol.patrol_client import UNKNOWN, PatrolClient
+from hexapod_control.clients.patrol.patrol_map import PatrolResult
+from hexapod_control.clients.robot_client import COMMAND_PERIOD_S
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, wrap
 from hexapod_control.core.steering.path_following import (
     Pursuit,
@@ -22,74 +23,48 @@ from hexapod_control.core.steering.path_following import (
     Waypoint,
 )
 
-READY = 20.0  # [s] until everything that is needed has come
-POSTURE = 20.0  # [s] for standing up
-ANSWER = 3.0  # [s] of a service
-STATUS = 0.5  # [s] between two lines of progress
-WAY = 0.02  # [m] between two points of the picture
+READY_S = 20.0  # until everything needed is available
+POSTURE_S = 20.0  # for standing up
+STATUS_PERIOD_S = 0.5  # between two lines of progress
+PATH_STEP_M = 0.02  # between two points of the picture
 
 
-class RobotDidNot(RuntimeError):  # noqa: N818
-    """The patrol has to end; one sentence."""
-
-
-class EndRequested(Exception):  # noqa: N818 - no error: the user wants to end
-    """SIGINT or SIGTERM has come."""
-
-
-class _PatrolRun:
-    """One patrol. Raises Asked and Failed."""
+class PatrolRun:
+    """One patrol: `prepare`, `go`, `close`. Raises EndRequested and RobotDidNot."""
 
     def __init__(
-        self, patroller: PatrolClient, pursuit: Pursuit, result: PatrolResult, asked: StopSignal, blind: bool
+        self, robot: PatrolClient, pursuit: Pursuit, result: PatrolResult, stop: StopSignal, blind: bool
     ) -> None:
-        self._patroller, self._pursuit, self._result = patroller, pursuit, result
-        self._asked, self._blind = asked, blind
-        self._begin = self._told = 0.0
+        self._robot, self._pursuit, self._result, self._blind = robot, pursuit, result, blind
+        self._wait = BoundedWait(robot, stop)
+        self._begin = 0.0  # [s] time of the odometry
+        self._reported = 0.0  # [s] steady time of the last line of progress
         self._drawn = -math.inf  # [s] of the last scan in the picture
-        self._align = UNKNOWN  # the world in odom, as of the start
+        self._align = UNKNOWN  # pose of the world in odom at the start
         self._errors: list[tuple[float, float]] = []  # [m], [rad] by ground truth
         self._phrase = ""
 
-    def _until(self, condition: Callable[[], bool], seconds: float, what: str) -> None:
-        deadline = time.monotonic() + seconds
-        while not condition():
-            if time.monotonic() > deadline:
-                raise RobotDidNot(what)
-            self._pump()
-
-    def _pump(self) -> None:
-        self._patroller.spin(PERIOD)
-        if self._asked.is_set():
-            raise EndRequested
-
     def prepare(self) -> None:
-        """Waits for what is needed, and stands up."""
-        robot = self._patroller
-        self._until(
-            lambda: len(robot.odometry) > 0, READY, "no odom: is the robot running, in this namespace and domain?"
-        )
-        self._until(lambda: robot.state not in ("", "unknown"), READY, "no gait_state: is gait_planner running?")
+        """Waits until everything needed is available, and stands up."""
+        robot, until = self._robot, self._wait.until
+        until(lambda: len(robot.odometry) > 0, READY_S, "no odom: is the robot running, in this namespace and domain?")
+        until(lambda: robot.state not in ("", "unknown"), READY_S, "no gait_state: is gait_planner running?")
         if not self._blind:
             missing = "no scan: start the driver of the lidar, or give --blind to walk without seeing obstacles"
-            self._until(lambda: not robot.blind, READY, missing)
-        deaf = "nobody listens to cmd_vel: are --cmd-vel and --stamped as the robot's?"
-        self._until(lambda: robot.heard, READY, deaf)
+            until(lambda: not robot.blind, READY_S, missing)
+        until(lambda: robot.has_listener, READY_S, "no node subscribes to cmd_vel: are --cmd-vel and --stamped right?")
         if robot.state in ("sitting", "sinking"):
-            self._until(lambda: robot.ready("stand"), READY, "no service stand: is gait_planner running?")
-            answer = robot.request("stand")
-            self._until(answer.done, ANSWER, "stand was not answered")
-            if not answer.result().success:
-                raise RobotDidNot(f"stand was refused: {answer.result().message}")
-        self._until(lambda: min(robot.maxima) > 0.0, POSTURE, f"the robot is not on its feet: it is {robot.state}")
+            until(lambda: robot.has_service("stand"), READY_S, "no service stand: is gait_planner running?")
+            self._wait.request("stand")
+        self._wait.until_robot(lambda: min(robot.maxima) > 0.0, POSTURE_S, "stand up")
         self._begin = robot.odometry.last.time
-        truth = self._truth()  # as long as nothing is aligned, in the world
+        truth = self._truth()  # in the world, before the alignment below
         if truth is not None:
             self._align = robot.odometry.last.pose @ truth.inverse()
 
     def go(self) -> None:
-        """Walks until everything is reached."""
-        robot, last = self._patroller, self._begin
+        """Walks until every waypoint is reached."""
+        robot, last = self._robot, self._begin
         while True:
             now, pose = robot.odometry.last.time, robot.odometry.last.pose
             order = self._pursuit.step(pose, robot.maxima, robot.obstacles, max(0.0, now - last))
@@ -101,13 +76,13 @@ class _PatrolRun:
                 return
             if order.phase is PursuitPhase.STUCK:
                 raise RobotDidNot(self._stuck(order))
-            hindrance = self._hindrance()
-            robot.twist = ZERO if hindrance else order.twist
-            self._tell(order, hindrance)
-            self._pump()
+            waiting = self._reason_to_wait()
+            robot.twist = ZERO if waiting else order.twist
+            self._show_progress(order, waiting)
+            self._wait.spin(COMMAND_PERIOD_S)
 
-    def _hindrance(self) -> str:
-        robot = self._patroller
+    def _reason_to_wait(self) -> str:
+        robot = self._robot
         if robot.lost:
             return "stopped: no odom"
         if robot.blind and not self._blind:
@@ -117,23 +92,23 @@ class _PatrolRun:
         return "" if min(robot.maxima) > 0.0 else f"waiting: the robot is {robot.state}"
 
     def _truth(self) -> Pose | None:
-        """Where the robot really is at the time of its odometry, in odom."""
-        robot = self._patroller
+        """Ground truth at the time of the odometry, in odom; None on a real robot."""
+        robot = self._robot
         return self._align @ robot.truth.at(robot.odometry.last.time) if len(robot.truth) > 1 else None
 
     def _note(self, pose: Pose) -> None:
         result, truth = self._result, self._truth()
         for track, place in ((result.odometry, pose), (result.truth, truth)):
-            if place is not None and (not track or math.dist(track[-1][:2], place[:2]) >= WAY):
+            if place is not None and (not track or math.dist(track[-1][:2], place[:2]) >= PATH_STEP_M):
                 track.append(place)
-        if self._patroller.scanned > self._drawn:
-            self._drawn = self._patroller.scanned
-            result.see(self._patroller.obstacles.tolist())
+        if self._robot.scanned > self._drawn:
+            self._drawn = self._robot.scanned
+            result.see(self._robot.obstacles.tolist())
 
     def _arrive(self, order: PursuitCommand, now: float) -> None:
         while len(self._result.arrivals) < order.reached:
             number = len(self._result.arrivals)
-            goal, pose = self._pursuit.waypoints[number], self._patroller.odometry.last.pose
+            goal, pose = self._pursuit.waypoints[number], self._robot.odometry.last.pose
             self._result.arrivals.append(pose[:2])
             line = f"waypoint {number + 1} of {len(self._pursuit.waypoints)} reached after {now - self._begin:.1f} s"
             line += f", {_error(goal, pose)}"
@@ -145,16 +120,16 @@ class _PatrolRun:
             self._clear()
             print(line, flush=True)
 
-    def _tell(self, order: PursuitCommand, hindrance: str) -> None:
-        """Where it is, on a terminal in one line that changes; elsewhere only what is new."""
-        phrase = hindrance or order.phase.value
+    def _show_progress(self, order: PursuitCommand, waiting: str) -> None:
+        """Shows the progress: on a terminal in one line that is rewritten, elsewhere only changes."""
+        phrase = waiting or order.phase.value
         count = len(self._pursuit.waypoints)
         line = f"to waypoint {order.reached + 1} of {count}: {order.distance:.2f} m, {phrase}"
         if sys.stderr.isatty():
-            if time.monotonic() - self._told >= STATUS:
-                self._told = time.monotonic()
+            if time.monotonic() - self._reported >= STATUS_PERIOD_S:
+                self._reported = time.monotonic()
                 print(f"\r{line:70s}", end="", file=sys.stderr, flush=True)
-        elif phrase != self._phrase and (hindrance or order.phase is PursuitPhase.BLOCKED):
+        elif phrase != self._phrase and (waiting or order.phase is PursuitPhase.BLOCKED):
             print(line, file=sys.stderr, flush=True)
         self._phrase = phrase
 
@@ -164,7 +139,7 @@ class _PatrolRun:
             print(f"\r{'':70s}\r", end="", file=sys.stderr, flush=True)
 
     def _stuck(self, order: PursuitCommand) -> str:
-        goal, seen = self._pursuit.waypoints[order.reached], self._patroller.obstacles
+        goal, seen = self._pursuit.waypoints[order.reached], self._robot.obstacles
         text = f"waypoint {order.reached + 1} ({goal.x:g}, {goal.y:g}) cannot be reached: {order.distance:.2f} m away, "
         text += f"no progress for {self._pursuit.settings.patience:g} s"
         if len(seen) and not self._blind:
@@ -174,8 +149,8 @@ class _PatrolRun:
         return text
 
     def close(self) -> None:
-        """The headline."""
-        result, robot = self._result, self._patroller
+        """Prints the result and stores it as the headline of the picture."""
+        result, robot = self._result, self._robot
         self._clear()
         text = f"{len(result.arrivals)} of {len(self._pursuit.waypoints)} waypoints reached"
         if self._errors:
@@ -193,17 +168,17 @@ def _error(goal: Waypoint, pose: Pose) -> str:
 
 
 def follow(
-    patroller: PatrolClient,
+    robot: PatrolClient,
     waypoints: Sequence[Waypoint],
     settings: PursuitSettings,
-    asked: StopSignal,
+    stop: StopSignal,
     *,
     blind: bool,
 ) -> tuple[int, PatrolResult]:
-    """Walks. Returns the exit code and what is to be drawn."""
+    """Walks a robot along waypoints. Returns the exit code and the data of the picture."""
     pursuit = Pursuit(waypoints, settings)
     result = PatrolResult(pursuit.waypoints, settings.tolerance, settings.radius)
-    walk = _PatrolRun(patroller, pursuit, result, asked, blind)
+    walk = PatrolRun(robot, pursuit, result, stop, blind)
     code = 0
     try:
         walk.prepare()
@@ -213,6 +188,6 @@ def follow(
     except RobotDidNot as failure:
         print(f"\nhexapod: {failure}" if sys.stderr.isatty() else f"hexapod: {failure}", file=sys.stderr, flush=True)
         code = 1
-    patroller.rest()
+    robot.stop_driving()
     walk.close()
     return code, result

@@ -1,0 +1,79 @@
+"""Types and common options for argparse: numbers within bounds, files to write, the robot.
+
+A value that does not fit is reported in one line with the option, the value, the bound and the remedy (exit code 2).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from hexapod_control.cli.errors import InputError
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """A parser that raises InputError instead of printing its usage and exiting."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises InputError with the message of argparse and the remedy."""
+        raise InputError(f"{message.removeprefix('argument ')}; see {self.prog} --help")
+
+
+def number(lower: float, upper: float, unit: str = "") -> Callable[[str], float]:
+    """The type of an option that is a number in [lower, upper]."""
+
+    def convert(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not lower <= value <= upper:
+            raise _refused("number", lower, upper, unit, text)
+        return value
+
+    return convert
+
+
+def whole_number(lower: int, upper: int, unit: str = "") -> Callable[[str], int]:
+    """The type of an option that is an integer in [lower, upper]."""
+
+    def convert(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = lower - 1
+        if not lower <= value <= upper:
+            raise _refused("whole number", lower, upper, unit, text)
+        return value
+
+    return convert
+
+
+def _refused(kind: str, lower: float, upper: float, unit: str, text: str) -> argparse.ArgumentTypeError:
+    bound = f"must be a {kind} in [{lower:.10g}, {upper:.10g}] {unit}".rstrip()
+    return argparse.ArgumentTypeError(f"{bound}, is {text!r}")
+
+
+def output_file(kind: str, suffixes: Sequence[str]) -> Callable[[str], Path]:
+    """The type of an option that is a file to write, e.g. kind "a film", suffixes (".gif", ".png")."""
+
+    def convert(text: str) -> Path:
+        path = Path(text)
+        if path.suffix.lower() not in suffixes:
+            raise argparse.ArgumentTypeError(f"{path}: the name of {kind} must end in {' or '.join(suffixes)}")
+        if not os.access(path.parent, os.W_OK):
+            raise argparse.ArgumentTypeError(
+                f"{path}: its folder does not exist or is not writable, choose another one"
+            )
+        return path
+
+    return convert
+
+
+def add_robot(parser: argparse._ActionsContainer, purpose: str = "robot") -> None:
+    """Adds `--robot NAME|FILE`."""
+    text = f"{purpose}: a name that comes with the package, or a robot file (default: %(default)s)"
+    parser.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help=text)

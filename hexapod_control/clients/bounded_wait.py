@@ -1,0 +1,84 @@
+"""Waiting for a running robot, always with a time limit, and what ends the wait early."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from hexapod_control.bringup.process_supervisor import StopSignal
+from hexapod_control.clients.robot_client import RobotClient
+
+POLL_S = 0.02
+SERVICE_TIMEOUT_S = 3.0
+
+
+class EndRequested(Exception):  # noqa: N818 - no error: the user wants to end
+    """SIGINT, SIGTERM or SIGHUP has arrived."""
+
+
+class RobotDidNot(RuntimeError):  # noqa: N818 - the message says what the robot did not do
+    """The robot did not do what was requested; one sentence for the user."""
+
+
+def wait_until(condition: Callable[[], bool], seconds: float, spin: Callable[[float], None]) -> bool:
+    """Spins in short pieces until a condition holds or the time [s] is over. Returns whether it holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        spin(POLL_S)
+    return True
+
+
+class BoundedWait:
+    """Waits on one robot client. Every method raises EndRequested when the user wants to end."""
+
+    def __init__(self, robot: RobotClient, stop: StopSignal, check: Callable[[], None] = lambda: None) -> None:
+        """`check` is called in every step and may raise, e.g. because a node has died."""
+        self._robot, self._stop, self._check = robot, stop, check
+
+    def spin(self, seconds: float = POLL_S) -> None:
+        """Receives messages and sends the command for a time [s]."""
+        self._robot.spin(seconds)
+        self._check()
+        if self._stop.is_set():
+            raise EndRequested
+
+    def until(self, condition: Callable[[], bool], seconds: float, failure: str) -> None:
+        """Waits for a condition, at most so long [s]. Raises RobotDidNot with `failure`."""
+        if not wait_until(condition, seconds, self.spin):
+            raise RobotDidNot(failure)
+
+    def until_robot(self, condition: Callable[[], bool], seconds: float, action: str) -> None:
+        """As `until`; `action` completes "the robot did not ...", and the error includes gait_state."""
+        if not wait_until(condition, seconds, self.spin):
+            state = self._robot.state or "none"
+            raise RobotDidNot(f"the robot did not {action} within {seconds:g} s (gait_state: {state})")
+
+    def until_ready(self, seconds: float, hint: str = "") -> None:
+        """Waits until all topics and services of the robot are available. Raises RobotDidNot with the missing ones."""
+        if not wait_until(lambda: not self._robot.missing(), seconds, self.spin):
+            missing = ", no ".join(self._robot.missing())
+            raise RobotDidNot(f"the robot is not ready after {seconds:g} s: no {missing}{hint}")
+
+    def request(self, service: str) -> None:
+        """Calls stand, sit or stop and waits for the response. Raises RobotDidNot with the reason of a refusal."""
+        response = self._robot.request(service)
+        self.result(response, f"answer to {service}")
+        if not response.result().success:
+            raise RobotDidNot(f"{service} was refused: {response.result().message}")
+
+    def result(self, future: Any, action: str) -> None:
+        """Waits for a future of rclpy (`Any`: it has no type); `action` as in `until_robot`."""
+        self.until_robot(future.done, SERVICE_TIMEOUT_S, action)
+
+    def stand(self, seconds: float) -> None:
+        """Requests to stand and waits until the robot stands and can walk."""
+        self.request("stand")
+        self.until_standing(seconds)
+
+    def until_standing(self, seconds: float) -> None:
+        """Waits until the robot stands and can walk."""
+        robot = self._robot
+        self.until_robot(lambda: robot.state == "standing" and max(robot.maxima) > 0.0, seconds, "stand up")

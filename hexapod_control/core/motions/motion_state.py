@@ -1,0 +1,69 @@
+"""The text of the topic `motion_state`: `name phase percent`, followed by a reason after `refused`.
+
+While a motion plays, the phase is the kind of its step. Before it is `rehearse`; for a moment after the end it is
+`done`, `cancelled` or `refused`. Without a motion the text describes what the robot does by itself: `walk tripod 40`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hexapod_control.core.planner.tick_plan import RobotState
+
+REHEARSE, DONE, CANCELLED, REFUSED = "rehearse", "done", "cancelled", "refused"
+END_PHASES = (DONE, CANCELLED, REFUSED)
+NO_MOTION = "none"
+STATE_NAMES: Mapping[RobotState, str] = {  # names while the robot moves without a motion
+    RobotState.RISING: "stand_up",
+    RobotState.SINKING: "sit_down",
+    RobotState.WALKING: "walk",
+    RobotState.MOVING: "move",
+}
+MAX_NAME_LENGTH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class MotionState:
+    """Progress of a motion, or of what the robot does without one."""
+
+    name: str  # a single word
+    phase: str  # a single word
+    percent: int = 0
+    reason: str = ""  # after a refusal
+
+    @classmethod
+    def parse(cls, text: str) -> MotionState:
+        """The state that a text describes; missing parts are empty or 0."""
+        name, phase, percent, reason = [*text.split(" ", 3), "", "", "", ""][:4]
+        return cls(name, phase, int(percent) if percent.isdigit() else 0, reason)
+
+    @property
+    def text(self) -> str:
+        """The text of the topic."""
+        return f"{self.name} {self.phase} {self.percent}{f' {self.reason}' if self.reason else ''}"
+
+    @property
+    def has_motion(self) -> bool:
+        """True if it describes a motion, not what the robot does by itself."""
+        return self.name not in ("", NO_MOTION, *STATE_NAMES.values())
+
+    @property
+    def ended(self) -> bool:
+        """True if the motion has just ended, in any way."""
+        return self.phase in END_PHASES
+
+
+def without_motion(state: RobotState, phase: str, percent: int) -> MotionState:
+    """What the robot does by itself in a state; the phase is the gait or the state."""
+    return MotionState(STATE_NAMES.get(state, NO_MOTION), phase, percent)
+
+
+def as_word(name: str) -> str:
+    """A name as one word of the text: printable, without blanks, not too long."""
+    return "_".join("".join(filter(str.isprintable, name)).split())[:MAX_NAME_LENGTH] or "motion"
+
+
+def in_steps(progress: float, step: int) -> int:
+    """Percent of a progress in [0, 1], rounded down to multiples of `step`."""
+    return int(100 * progress / step) * step
