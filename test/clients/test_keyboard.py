@@ -208,7 +208,7 @@ def test_arrows_are_whole_keys_however_the_terminal_cuts_them_and_strange_ones_d
     board = keyboard_map.KeyboardMap()
     asked = [*board.type(text[:cut]), *board.type(text[cut:])]
     assert asked == ["pose", "pose"]
-    assert board.pose == NEUTRAL._replace(x=keyboard_map.MOVE, y=keyboard_map.MOVE)
+    assert board.pose == NEUTRAL._replace(x=keyboard_map.SHIFT_M, y=keyboard_map.SHIFT_M)
     assert board.direction == keyboard_map.DIRECTIONS["i"]
 
 

@@ -173,20 +173,20 @@ def test_a_dry_run_writes_nothing(file, capsys):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--distance", "0"], "--distance: must be a number in [0.2, 20] m, is '0'; see"),
-        (["--turn", "nan"], "--turn: must be a number in [45, 3600] deg, is 'nan'"),
+        (["--distance", "0"], "--distance: must be a number in [0.2, 20] m, is '0'; see hexapod odom-calibrate --help"),
+        (["--turn", "nan"], "--turn: must be a number in [45, 3600] deg, is 'nan'; see hexapod odom-calibrate --help"),
         ([], "--measured-distance: must be given, as there is no terminal to ask on"),
     ],
 )
-def test_bad_input_is_told_before_the_robot_moves(file, capsys, words, told):
+def test_bad_input_is_refused_before_the_robot_moves(file, capsys, words, told):
     assert main(["odom-calibrate", "--robot", str(file), *words]) == 2
     assert capsys.readouterr().err == f"hexapod: {told}\n"
     assert np.array(odometry_scale(load(file))).tolist() == [1.0, 1.0]
 
 
-def test_what_is_no_number_is_asked_for_again(monkeypatch, capsys):
+def test_the_measured_value_is_asked_for_until_it_is_a_positive_number(monkeypatch, capsys):
     answers = iter(["about a metre", "-1", "1,03"])
     monkeypatch.setattr("builtins.input", lambda prompt: next(answers))
-    assert odom_calibrate._ask("distance", 1.0, None) == 1.03
-    assert "'about a metre' is no number" in capsys.readouterr().out
-    assert odom_calibrate._ask("distance", 1.0, 0.9) == 0.9
+    assert odom_calibrate.ask_measured("distance", 1.0, None) == 1.03
+    assert "must be a number in [0.001, 1000] m, is 'about a metre'" in capsys.readouterr().out
+    assert odom_calibrate.ask_measured("distance", 1.0, 0.9) == 0.9

@@ -18,24 +18,32 @@ from hexapod_control.config.section_writer import own_file, save_section
 
 DIGITS = 4  # of a factor in the robot file
 UNITS = {"distance": "m", "turn": "deg"}
-distance, turn = number(0.2, 20.0, "m"), number(45.0, 3600.0, "deg")
-measured_distance, measured_turn = number(1e-3, 1e3, "m"), number(1e-3, 1e5, "deg")
+COMMANDED = {"distance": number(0.2, 20.0, "m"), "turn": number(45.0, 3600.0, "deg")}
+MEASURED = {"distance": number(1e-3, 1e3, "m"), "turn": number(1e-3, 1e5, "deg")}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     parser.add_argument("--robot", required=True, metavar="FILE", help="robot file to write the factors to")
     parser.add_argument(
-        "--distance", type=distance, default=1.0, metavar="M", help="distance by odometry (default: %(default)g)"
+        "--distance",
+        type=COMMANDED["distance"],
+        default=1.0,
+        metavar="M",
+        help="distance by odometry (default: %(default)g)",
     )
     parser.add_argument(
-        "--turn", type=turn, default=360.0, metavar="DEG", help="rotation by odometry (default: %(default)g)"
+        "--turn",
+        type=COMMANDED["turn"],
+        default=360.0,
+        metavar="DEG",
+        help="rotation by odometry (default: %(default)g)",
     )
     parser.add_argument(
-        "--measured-distance", type=measured_distance, metavar="M", help="measured distance (default: ask for it)"
+        "--measured-distance", type=MEASURED["distance"], metavar="M", help="measured distance (default: ask for it)"
     )
     parser.add_argument(
-        "--measured-turn", type=measured_turn, metavar="DEG", help="measured rotation (default: ask for it)"
+        "--measured-turn", type=MEASURED["turn"], metavar="DEG", help="measured rotation (default: ask for it)"
     )
     connection_options.add_arguments(parser)
     parser.add_argument("--simulate", action="store_true", help="in simulation against ground truth, without ROS")
@@ -55,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         from hexapod_control.clients.odometry_survey import survey
 
         try:
-            factors = survey(args, path, _ask)
+            factors = survey(args, path, ask_measured)
         except RobotDidNot as failure:
             print(f"hexapod: {failure}", file=sys.stderr)
             return 1
@@ -96,12 +104,12 @@ def _simulated(args: argparse.Namespace) -> dict[str, float]:
     return {"distance": walked.factor, "turn": turned.factor}
 
 
-def _ask(name: str, by_odometry: float, given: float | None) -> float:
+def ask_measured(name: str, by_odometry: float, given: float | None) -> float:
     """The measured distance or rotation [m or deg]: given as an option, or asked for until it is a positive number."""
     while given is None:
         answer = input(f"{name} by odometry: {by_odometry:.3f} {UNITS[name]}; measured [{UNITS[name]}]: ")
         try:
-            given = measured_turn(answer.replace(",", "."))
+            given = MEASURED[name](answer.replace(",", "."))
         except argparse.ArgumentTypeError as error:
             print(error)
     return given
