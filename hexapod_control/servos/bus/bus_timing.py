@@ -19,7 +19,7 @@ class BusBudget:
 
     rate: float  # [Hz]
     reads: int  # servos per cycle; 0 where nothing can be read
-    sentence: str  # what had to be given up, empty if nothing
+    limitation: str  # what had to be given up, empty if nothing
 
 
 def duration(timing: Callable[[int], BusTiming], count: int, reads: int) -> float:
@@ -48,11 +48,11 @@ def budget(timing: Callable[[int], BusTiming], count: int, rate: float, reads: b
     while most * slower < count * MIN_REFRESH and slower > MIN_RATE:  # fewer goals, so that poses stay fresh
         slower = max(MIN_RATE, 0.9 * slower)
         most = _most(timing, count, slower)
-    sentence = _lowered(rate, slower)
-    if not sentence and most < count:
+    limitation = _lowered(rate, slower)
+    if not limitation and most < count:
         each = most * slower / count
-        sentence = f"the line is slow: {most} of {count} servos are read per cycle, each {each:.1f} times per second"
-    return BusBudget(slower, most, sentence)
+        limitation = f"the line is slow: {most} of {count} servos are read per cycle, each {each:.1f} times per second"
+    return BusBudget(slower, most, limitation)
 
 
 def _most(timing: Callable[[int], BusTiming], count: int, rate: float) -> int:

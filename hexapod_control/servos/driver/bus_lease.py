@@ -1,34 +1,27 @@
-"""A bus in other hands while the servos are let go: the driver's thread does every transaction, between its own.
+"""Lends the bus to a calibration while the torque is off: the driver's thread does every transaction, between its own.
 
-The loan is over when the driver takes the torque (estop, disarm) or loses the port, whoever has it.
+The lease ends when the driver switches the torque off (estop, disarm) or loses the port.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from hexapod_control.servos.bus.bus_interface import (
-    Bus,
-    BusError,
-    BusTiming,
-    PortGone,
-    ServoQuantity,
-    ServoReading,
-)
+from hexapod_control.servos.bus.bus_interface import Bus, BusError, BusTiming, PortGone, ServoQuantity, ServoReading
+from hexapod_control.servos.driver.bus_request import BusRequest
 
 LeaseResult = TypeVar("LeaseResult")
 
 
 class BusLease:
-    """A Bus; every method raises BusError once the loan is over, but `relax`: the torque is off then."""
+    """A lent Bus. Once the lease is over, every method but `relax` raises BusError; the torque is off by then."""
 
     def __init__(self, bus: Bus, ask: Callable[[BusRequest], str]) -> None:
-        """`ask` lets the thread of the bus serve a request and returns its answer."""
+        """`ask` lets the bus thread serve a request, and returns its answer."""
         self.ids, self.scale, self.can_read, self.counters = bus.ids, bus.scale, bus.can_read, bus.counters
         self._bus, self._ask = bus, ask
-        self.over = ""  # why, once it is
+        self.over = ""  # why it is over, once it is
 
     def end(self, reason: str) -> None:
         """No transaction is done from now on."""
@@ -47,7 +40,7 @@ class BusLease:
             except PortGone as error:
                 failed.append(error)
                 raise
-            except BusError as error:  # of the borrower, not of the driver
+            except BusError as error:  # a matter of the borrower, not of the driver
                 failed.append(error)
             request.finish()
 
@@ -71,7 +64,7 @@ class BusLease:
         self._do(lambda bus: bus.torque(ids, on))
 
     def relax(self) -> None:
-        """As the bus's, unless the torque was taken with the loan."""
+        """As the bus's; nothing once the lease is over, as the torque is off then."""
         if not self.over:
             self._do(lambda bus: bus.relax())
 
@@ -92,45 +85,28 @@ class BusLease:
 
 
 class LeaseRegistry:
-    """Whether a bus is in other hands."""
+    """The one lease of a bus, if it is lent."""
 
     def __init__(self) -> None:
-        self.loan: BusLease | None = None
+        self._lease: BusLease | None = None
+
+    @property
+    def lent(self) -> bool:
+        """Whether the bus is lent."""
+        return self._lease is not None
 
     def lend(self, bus: Bus, ask: Callable[[BusRequest], str]) -> BusLease:
-        """Begins a loan."""
-        self.loan = BusLease(bus, ask)
-        return self.loan
+        """Begins a lease."""
+        self._lease = BusLease(bus, ask)
+        return self._lease
 
     def take_back(self, reason: str) -> None:
-        """Ends the loan, if there is one."""
-        if self.loan is not None:
-            self.loan.end(reason or "the torque was switched off")
-            self.loan = None
+        """Ends the lease, if there is one."""
+        if self._lease is not None:
+            self._lease.end(reason or "the torque was switched off")
+            self._lease = None
 
-    def give_back(self, loan: BusLease) -> None:
-        """The end of a loan by who has it; it may be over already."""
-        loan.end("the bus was given back")
-        self.loan = None if self.loan is loan else self.loan
-
-
-class BusRequest:
-    """Done once, by the thread; waited for by who asks."""
-
-    def __init__(self, act: Callable[[BusRequest], None]) -> None:
-        self.act = act
-        self.answer = ""
-        self.done = threading.Event()
-
-    def serve(self) -> None:
-        """Does it; an exception is an answer, too."""
-        try:
-            self.act(self)
-        except Exception as error:
-            self.finish(str(error))
-            raise
-
-    def finish(self, answer: str = "") -> None:
-        """Answers; empty is success."""
-        self.answer = answer
-        self.done.set()
+    def give_back(self, lease: BusLease) -> None:
+        """Ends a lease that its borrower returns; it may be over already."""
+        lease.end("the bus was given back")
+        self._lease = None if self._lease is lease else self._lease

@@ -1,6 +1,6 @@
-"""The servo driver: one thread owns the port, sends setpoints and reads what is due, whatever happens to the wire.
+"""The servo driver: one thread owns the port, sends commands and reads what is due; other threads put requests to it.
 
-Targets come through a mailbox in which the newest wins; an emergency stop goes before everything else.
+Of joint targets only the newest counts; an emergency stop overtakes all other requests.
 """
 
 from __future__ import annotations
@@ -14,146 +14,166 @@ from collections.abc import Callable
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
-from hexapod_control.servos.driver.bus_lease import BusLease, BusRequest
-from hexapod_control.servos.driver.command_limiter import Setpoints
-from hexapod_control.servos.driver.driver_cycle import DriverCycle, DriverRequests
+from hexapod_control.servos.driver.bus_connection import BusConnection
+from hexapod_control.servos.driver.bus_lease import BusLease
+from hexapod_control.servos.driver.bus_request import BusRequest
+from hexapod_control.servos.driver.driver_cycle import DriverCycle, JointTargets
+from hexapod_control.servos.driver.health.servo_health import ServoHealth
+from hexapod_control.servos.driver.setpoints.setpoint_generator import Interpolation
+from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
+from hexapod_control.servos.driver.snapshot_builder import SnapshotBuilder
 from hexapod_control.servos.driver.telemetry import Diagnosis, Snapshot, TorqueState
+from hexapod_control.servos.driver.torque_switch import EmergencyStop, TorqueSwitch
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-ANSWER_TIMEOUT = 5.0  # [s] a caller waits for the thread at most
-UNPLUGGED_ANSWER_TIMEOUT = 0.5  # [s] while it may be busy with opening the port, which takes a board up to 6 s
+ANSWER_TIMEOUT_S = 5.0  # that a caller waits for the thread
+UNPLUGGED_ANSWER_TIMEOUT_S = 0.5  # while the thread may be opening the port, which takes a board up to 6 s
+MIN_LINEAR_RATE_HZ = 60.0  # of the driver, from which on setpoints are interpolated between targets
+OVERRUN_SHARE = 0.5  # of a cycle that one may be late before it counts as an overrun
 
 
 class Driver:
-    """Drives the servos of one robot. `connect`, `start`, … `close`; everything else from any thread."""
+    """Drives the servos of one robot. Life cycle: `connect`, `start`, … `close`; everything else from any thread."""
 
     def __init__(
         self,
         robot: Robot,
         settings: ServoSettings,
-        setpoints: Setpoints,
         open_bus: Callable[[], Bus],
         assumed: Array,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`assumed` (n, 3) [rad] is where servos that cannot tell are taken to be before they are armed."""
-        self._setpoints, self._clock = setpoints, clock
-        self._control = DriverCycle(robot, settings, setpoints, open_bus, assumed, clock)
+        """`assumed` (n, 3) [rad] is the pose of servos that do not report their position, before they are armed."""
+        interpolation = Interpolation.LINEAR if settings.rate >= MIN_LINEAR_RATE_HZ else Interpolation.HOLD
+        self._clock = clock
+        self._follower = TargetFollower(robot, assumed, interpolation)
+        self._estop = EmergencyStop()
+        self._connection = BusConnection(settings, open_bus, clock)
+        self._torque = TorqueSwitch(self._connection, self._estop, assumed)
+        self._health = ServoHealth(settings)
+        self._cycle = DriverCycle(settings, self._connection, self._torque, self._follower, self._health, clock)
+        self._builder = SnapshotBuilder(self._connection, self._health)
+        self._snapshot = Snapshot()
         self._requests: deque[BusRequest] = deque()
         self._condition = threading.Condition()
         self._ending = False
         self._thread: threading.Thread | None = None
-        self.after_cycle: Callable[[], None] = _nothing  # called by the thread when there is a new snapshot
+        self.after_cycle: Callable[[], None] = _ignore  # called by the thread when there is a new snapshot
 
     # --- from any thread ----------------------------------------------------------------------------
 
     @property
     def armed(self) -> bool:
         """Whether the servos hold."""
-        return self._control.power is TorqueState.ON
+        return self._torque.state is TorqueState.ON
 
     @property
     def snapshot(self) -> Snapshot:
-        """The present."""
-        return self._control.snapshot
+        """The newest snapshot."""
+        return self._snapshot
 
     @property
     def events(self) -> deque[Diagnosis]:
-        """What happened, to be said once; take from the left."""
-        return self._control.events
+        """Events that are reported once; take from the left."""
+        return self._cycle.events
 
     @property
     def latched(self) -> bool:
         """Whether an emergency stop was not reset."""
-        return self._setpoints.latched
+        return self._estop.latched
 
     @property
     def holding(self) -> bool:
         """Whether targets stopped coming while the robot moved."""
-        return self._setpoints.holding
+        return self._follower.holding
 
     def take(self, target: Array, velocity: Array | None, now: float) -> None:
-        """Puts targets into the mailbox; the newest wins."""
-        self._control.mail = DriverRequests(target, velocity, now)
+        """Hands in targets (n, 3) [rad], with speeds [rad/s], at a steady time [s]; the newest count."""
+        self._cycle.take(JointTargets(target, velocity, now))
 
-    def press_estop(self) -> None:
-        """Takes all torque before anything else is sent, and latches."""
-        self._setpoints.press_estop()
-        self._ask(BusRequest(self._stop), first=True)
+    def press_estop(self) -> str:
+        """Latches, and switches the torque off before anything else is sent.
 
-    def _stop(self, request: BusRequest) -> None:
-        self._control.let_go("the emergency stop is latched")
-        request.finish()
+        Returns why torque-off could not be sent, or nothing.
+        """
+        self._estop.press()
+        return self._ask(BusRequest(self._torque.stop), first=True)
 
     def release_estop(self) -> None:
-        """Lets go of the button."""
-        self._setpoints.release_estop()
+        """Releases the button; the latch stays."""
+        self._estop.release()
 
     def reset_fault(self) -> str:
-        """Clears what is over. Returns what is not, or nothing."""
+        """Clears the latch and faults that are over. Returns what is not over, or nothing."""
         return self._ask(BusRequest(self._reset))
 
     def _reset(self, request: BusRequest) -> None:
-        request.finish(self._setpoints.reset_fault() or self._control.health.reset(self._control.group))
+        request.finish(self._estop.reset() or self._health.reset(self._connection.group))
 
-    def arm(self, measured: object = None) -> str:
+    def arm(self) -> str:
         """Switches the torque on where the joints are. Returns why not, or nothing when it is on."""
-        request = BusRequest(self._control.begin_arming)
+        request = BusRequest(lambda request: self._torque.begin_arming(request, self._health.off_reason))
         answer = self._ask(request)
         if not request.done.is_set():
             with contextlib.suppress(ValueError):  # it has begun
-                self._requests.remove(request)  # nobody waits for torque any more
+                self._requests.remove(request)  # no torque after the caller has given up
         return answer
 
-    def disarm(self) -> None:
-        """Switches the torque off."""
-        self._ask(BusRequest(self._control.disarm))
+    def disarm(self) -> str:
+        """Switches the torque off. Returns why torque-off could not be sent, or nothing."""
+        return self._ask(BusRequest(self._disarm))
+
+    def _disarm(self, request: BusRequest) -> None:
+        self._torque.off("disarmed")
+        request.finish(self._connection.refusal)
 
     def hold(self) -> None:
         """Stays where it is until the next targets."""
-        self._requests.append(BusRequest(lambda request: self._setpoints.hold()))
+        self._requests.append(BusRequest(lambda request: self._follower.hold()))
 
     def seated(self) -> None:
-        """The planner says that the robot sits."""
-        self._requests.append(BusRequest(lambda request: self._control.health.seated()))
+        """The planner reports that the robot sits."""
+        self._requests.append(BusRequest(lambda request: self._health.seated()))
 
     def lend(self) -> BusLease:
-        """The bus, while the servos are let go; give it back. Raises BusError with the reason if that cannot be."""
+        """The bus on lease while the torque is off; to be given back. Raises BusError with the reason if refused."""
         lent: list[BusLease] = []
 
         def lend(request: BusRequest) -> None:
-            loan = self._control.lend(self._ask, request)
-            lent.extend([loan] if loan else [])
+            lease = self._torque.lend(self._ask, request)
+            lent.extend([lease] if lease else [])
 
         answer = self._ask(BusRequest(lend))
         if not lent:
             raise BusError(answer)
         return lent[0]
 
-    def give_back(self, loan: BusLease) -> None:
-        """Ends a loan."""
-        self._requests.append(BusRequest(lambda request: self._control.lending.give_back(loan)))
+    def give_back(self, lease: BusLease) -> None:
+        """Ends a lease."""
+        self._requests.append(BusRequest(lambda request: self._torque.give_back(lease)))
 
-    def adopt(self, settings: ServoSettings) -> str:
-        """Takes other calibrations of the same servos. Returns why not, or nothing."""
-        return self._ask(BusRequest(lambda request: self._control.adopt(settings, request)))
+    def recalibrate(self, settings: ServoSettings) -> str:
+        """Uses other calibrations of the same servos. Returns why not, or nothing."""
+        return self._ask(BusRequest(lambda request: self._cycle.recalibrate(settings, request)))
 
     def _ask(self, request: BusRequest, *, first: bool = False) -> str:
+        """Lets the bus thread serve a request. Returns its answer, or why there is none."""
         (self._requests.appendleft if first else self._requests.append)(request)
         while self._thread is None and not request.done.is_set():
             self.cycle()
         with self._condition:
             self._condition.notify()
-        unplugged = self._control.power is TorqueState.UNPLUGGED
-        if request.done.wait(UNPLUGGED_ANSWER_TIMEOUT if unplugged else ANSWER_TIMEOUT):
+        unplugged = self._torque.state is TorqueState.UNPLUGGED
+        if request.done.wait(UNPLUGGED_ANSWER_TIMEOUT_S if unplugged else ANSWER_TIMEOUT_S):
             return request.answer
-        return self._control.absence or "the driver's thread does not answer: restart the driver"
+        return self._connection.refusal or "the driver's thread does not answer: restart the driver"
 
     # --- the thread ---------------------------------------------------------------------------------
 
     def connect(self) -> None:
-        """Opens the bus and finds all servos; no torque is touched. Raises PortGone or BusError."""
-        self._control.connect()
+        """Opens the bus and finds all servos; torque stays as it is. Raises PortGone or BusError."""
+        self._connection.open()
+        self._report()
 
     def start(self) -> None:
         """Starts the thread."""
@@ -161,8 +181,13 @@ class Driver:
         self._thread.start()
 
     def cycle(self) -> None:
-        """One round."""
-        self._control.cycle(self._requests)
+        """One cycle, for callers without a thread."""
+        self._cycle.run(self._requests)
+        self._report()
+
+    def _report(self) -> None:
+        command = self._follower.command if self.armed else None
+        self._snapshot = self._builder.build(self._torque.state, command, self._clock())
 
     def close(self, torque_off: bool) -> str:
         """Ends the thread and closes the port, with the torque off or as it is. Returns what failed, or nothing."""
@@ -170,43 +195,41 @@ class Driver:
         if self._thread is not None:
             with self._condition:
                 self._condition.notify()
-            self._thread.join(ANSWER_TIMEOUT)
-        group, self._control.group = self._control.group, None
-        if group is None:
-            return ""
+            self._thread.join(ANSWER_TIMEOUT_S)
+        bus = self._connection.bus
         try:
-            if torque_off:
-                group.bus.relax()
+            if torque_off and bus is not None:
+                bus.relax()
         except PortGone as error:
             return f"the torque could not be switched off: {error}"
         finally:
-            group.bus.close()
+            self._connection.close()
         return ""
 
     def _run(self) -> None:
         due = self._clock()
         while not self._ending:
             self.cycle()
-            self._tell()
-            due += self._control.period
+            self._notify()
+            due += self._connection.period
             now = self._clock()
-            due = min(due, now + self._control.period)  # cycles for requests come between the others
-            if now > due + 0.5 * self._control.period:
-                self._control.builder.overruns += 1
+            due = min(due, now + self._connection.period)  # cycles for requests come between the others
+            if now > due + OVERRUN_SHARE * self._connection.period:
+                self._builder.overruns += 1
                 due = now
             self._rest(due)
 
-    def _tell(self) -> None:
-        """Says that there is a new snapshot. Whoever fails at it is not asked again: the servos go first."""
+    def _notify(self) -> None:
+        """Announces a new snapshot. A callback that raises is removed: the servos go first."""
         try:
             self.after_cycle()
         except Exception as error:
-            self.after_cycle = _nothing
-            text = f"new rows wait for a timer from now on: {type(error).__name__}: {error}; report it"
+            self.after_cycle = _ignore
+            text = f"joint_states wait for a timer from now on: {type(error).__name__}: {error}; report it"
             self.events.append(Diagnosis("wake", False, text))
 
     def _rest(self, due: float) -> None:
-        """Sleeps to a steady time [s], unless somebody wants something."""
+        """Sleeps until a steady time [s], unless a request comes."""
         with self._condition:
             while not (self._ending or self._requests):
                 wait = due - self._clock()
@@ -215,5 +238,5 @@ class Driver:
                 self._condition.wait(wait)
 
 
-def _nothing() -> None:
-    """Nobody waits for snapshots."""
+def _ignore() -> None:
+    """The callback when none is set."""

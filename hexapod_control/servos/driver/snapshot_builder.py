@@ -1,122 +1,129 @@
-"""Snapshots of the driver for the rest of the program."""
+"""Builds a snapshot of the driver after each cycle."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array, read_only
-from hexapod_control.servos.driver.servo_group import ServoGroup
-from hexapod_control.servos.driver.servo_health import ServoHealth
+from hexapod_control.servos.driver.bus_connection import BusConnection
+from hexapod_control.servos.driver.group.servo_group import ServoGroup
+from hexapod_control.servos.driver.group.servo_readings import as_known_rows, as_rows
+from hexapod_control.servos.driver.health.servo_health import ServoHealth
 from hexapod_control.servos.driver.telemetry import Diagnosis, PlannerRequest, Snapshot, TorqueState
-from hexapod_control.servos.settings.servo_section import ServoSettings
 
-RATE_WINDOW = 1.0  # [s] over which the rate is counted
+RATE_WINDOW_S = 1.0  # over which the rate is counted
 ECHO = "the line gives back what is sent: it is dropped, but takes time: switch the local echo of the adapter off"
-MAX_EXTRAPOLATION = (
-    0.1  # [s] for which a joint is taken to go on at its speed: where servos are read in turn, all have another age
-)
-DIAGNOSIS_PERIOD = 0.1  # [s] between two looks at what is wrong
+MAX_EXTRAPOLATION_S = 0.1  # since a servo was read; where servos are read in turn, their positions differ in age
+DIAGNOSIS_PERIOD_S = 0.1
+
+
+class CycleRate:
+    """Counts cycles."""
+
+    def __init__(self) -> None:
+        self.rate = 0.0  # [Hz] over the last RATE_WINDOW_S
+        self._cycles, self._since = 0, math.nan
+
+    def count(self, now: float) -> None:
+        """One more cycle, at a steady time [s]."""
+        if math.isnan(self._since):
+            self._since = now
+        self._cycles += 1
+        if now - self._since >= RATE_WINDOW_S:
+            self.rate = self._cycles / (now - self._since)
+            self._cycles, self._since = 0, now
 
 
 class SnapshotBuilder:
-    """Counts, and puts together what is known."""
+    """Reads connection and health; called once per cycle."""
 
-    def __init__(self, settings: ServoSettings) -> None:
-        self.overruns = self.reconnections = 0
-        self._settings = settings
-        self._cycles, self._counted, self._rate = 0, math.nan, 0.0
+    def __init__(self, connection: BusConnection, health: ServoHealth) -> None:
+        self.overruns = 0  # cycles that took too long; counted by the driver's thread
+        self._connection, self._health = connection, health
+        self._rate = CycleRate()
         self._diagnoses: tuple[Diagnosis, ...] = ()
-        self._words_due, self._words_of = -math.inf, TorqueState.UNPLUGGED
-        self._row: Array | None = None  # last estimate
-        self._then = math.nan
+        self._diagnosis_due, self._diagnosed_state = -math.inf, TorqueState.UNPLUGGED
+        self._last_command: Array | None = None
+        self._last_time = math.nan  # [s] of it
 
-    def snapshot(
-        self,
-        group: ServoGroup | None,
-        health: ServoHealth,
-        power: TorqueState,
-        row: Array | None,
-        gone: str,
-        now: float,
-    ) -> Snapshot:
-        """The present; `row` (n, 3) [rad] is what was commanded, None without torque."""
-        self._count(now)
-        self._look(group, health, power, gone, now)
-        if group is None:
-            self._row = None
-            return Snapshot(
-                power=power,
-                time=now,
-                rate=self._rate,
-                overruns=self.overruns,
-                reconnections=self.reconnections,
-                diagnoses=self._diagnoses,
-            )
-        joints, velocities = self._pose(group, health, row, now)
-        return Snapshot(
-            power=power,
+    def build(self, state: TorqueState, command: Array | None, now: float) -> Snapshot:
+        """The snapshot at a steady time [s]; `command` (n, 3) [rad] is None without torque."""
+        self._rate.count(now)
+        self._diagnose(state, now)
+        snapshot = Snapshot(
+            power=state,
             time=now,
-            joints=joints,
-            velocities=velocities,
-            loads=_known(group, group.loads),
-            times=_known(group, group.times) if group.regular else None,
-            measured=group.reads,
-            temperatures=_known(group, group.temperatures),
-            misses=tuple(group.presence.total),
-            clamps=tuple(group.converter.clamps),
-            voltage=health.voltage,
-            current=group.board[1],
-            rate=self._rate,
+            rate=self._rate.rate,
             overruns=self.overruns,
-            reconnections=self.reconnections,
-            counters=group.bus.counters,
+            reconnections=self._connection.reconnections,
             diagnoses=self._diagnoses,
-            planner_request=health.planner_request if power is TorqueState.ON else PlannerRequest.NOTHING,
+        )
+        group = self._connection.group
+        if group is None:
+            self._last_command = None
+            return snapshot
+        joints, velocities = self._pose(group, command, now)
+        snapshot = replace(snapshot, joints=joints, velocities=velocities, measured=group.reports_position)
+        return self._with_servos(self._with_health(snapshot, state), group)
+
+    def _with_health(self, snapshot: Snapshot, state: TorqueState) -> Snapshot:
+        health = self._health
+        return replace(
+            snapshot,
+            voltage=health.voltage,
+            planner_request=health.planner_request if state is TorqueState.ON else PlannerRequest.NOTHING,
             speed_share=health.speed_share,
         )
 
-    def _count(self, now: float) -> None:
-        if math.isnan(self._counted):
-            self._counted = now
-        self._cycles += 1
-        if now - self._counted >= RATE_WINDOW:
-            self._rate = self._cycles / (now - self._counted)
-            self._cycles, self._counted = 0, now
+    @staticmethod
+    def _with_servos(snapshot: Snapshot, group: ServoGroup) -> Snapshot:
+        readings = group.readings
+        return replace(
+            snapshot,
+            loads=as_known_rows(readings.loads),
+            times=as_known_rows(readings.times) if group.moves_evenly else None,
+            temperatures=as_known_rows(readings.temperatures),
+            misses=tuple(group.presence.total),
+            clamps=group.clamps,
+            current=group.board_current,
+            counters=group.counters,
+        )
 
-    def _look(self, group: ServoGroup | None, health: ServoHealth, power: TorqueState, gone: str, now: float) -> None:
-        if now < self._words_due and power is self._words_of:
+    def _diagnose(self, state: TorqueState, now: float) -> None:
+        """Renews the diagnoses ten times a second, and at once when the torque state changes."""
+        if now < self._diagnosis_due and state is self._diagnosed_state:
             return
-        self._words_due, self._words_of = now + DIAGNOSIS_PERIOD, power
+        self._diagnosis_due, self._diagnosed_state = now + DIAGNOSIS_PERIOD_S, state
+        group = self._connection.group
         if group is None:
-            self._diagnoses = (Diagnosis("port", True, f"{gone}; torque counts as off, the port is tried again"),)
+            text = f"{self._connection.lost_reason}; torque counts as off, the port is tried again"
+            self._diagnoses = (Diagnosis("port", True, text),)
             return
-        found = list(health.diagnoses(group, now))
-        if group.budget.sentence:
-            found.append(Diagnosis("budget", False, group.budget.sentence))
-        if group.bus.counters.echoes:
+        found = list(self._health.diagnoses(group, now))
+        if group.budget.limitation:
+            found.append(Diagnosis("budget", False, group.budget.limitation))
+        if group.counters.echoes:
             found.append(Diagnosis("echo", False, ECHO))
         self._diagnoses = tuple(found)
 
-    def _pose(
-        self, group: ServoGroup, health: ServoHealth, row: Array | None, now: float
-    ) -> tuple[Array | None, Array | None]:
-        """Joints and speeds: measured, or the estimate that servos are where they were told to be."""
-        if group.reads:
-            known = None if health.brown_out else group.joints()
-            if known is None:
-                return None, None
-            speeds, ages = np.nan_to_num(group.as_rows(group.speeds)), now - group.as_rows(group.times)
-            return read_only(known + speeds * np.where(ages < MAX_EXTRAPOLATION, ages, 0.0)), read_only(speeds)
-        before, dt = self._row, now - self._then
-        self._row, self._then = row, now
-        if row is None:
+    def _pose(self, group: ServoGroup, command: Array | None, now: float) -> tuple[Array | None, Array | None]:
+        """Joint angles (n, 3) [rad] and speeds [rad/s]: measured, or estimated as the commanded ones."""
+        if group.reports_position:
+            return self._measured_pose(group, now)
+        before, dt = self._last_command, now - self._last_time
+        self._last_command, self._last_time = command, now
+        if command is None:
             return None, None
         if before is None or not dt > 0.0:
-            return row, read_only(np.zeros_like(row))
-        return row, read_only((row - before) / dt)
+            return command, read_only(np.zeros_like(command))
+        return command, read_only((command - before) / dt)
 
-
-def _known(group: ServoGroup, values: list[float]) -> Array | None:
-    return None if all(map(math.isnan, values)) else group.as_rows(values)
+    def _measured_pose(self, group: ServoGroup, now: float) -> tuple[Array | None, Array | None]:
+        measured = None if self._health.brown_out else group.readings.joint_angles()
+        if measured is None:
+            return None, None
+        speeds, ages = np.nan_to_num(as_rows(group.readings.speeds)), now - as_rows(group.readings.times)
+        return read_only(measured + speeds * np.where(ages < MAX_EXTRAPOLATION_S, ages, 0.0)), read_only(speeds)

@@ -1,4 +1,4 @@
-"""What the driver tells the rest of the program: snapshots that never change, troubles as sentences."""
+"""What the driver publishes: snapshots that never change, and diagnoses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TorqueState(Enum):
 
 
 class PlannerRequest(Enum):
-    """What the planner ought to do."""
+    """What the planner is asked to do."""
 
     NOTHING = ""
     STOP = "stop"
@@ -28,7 +28,7 @@ class PlannerRequest(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Something that is wrong now: one sentence with what, where, value and cure."""
+    """A present fault: what, where, value and cure in one text."""
 
     kind: str
     serious: bool
@@ -37,24 +37,24 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The servos at one time. Rows are (n, 3), not a number where nothing is known."""
+    """The servos at one time. Arrays are (n, 3) in row order, NaN where nothing is known."""
 
     power: TorqueState = TorqueState.UNPLUGGED
     time: float = 0.0  # [s] steady time
     joints: Array | None = None  # [rad], None while the pose is unknown
     velocities: Array | None = None  # [rad/s]
     loads: Array | None = None  # share of full torque in the joint's direction, None where the bus cannot tell
-    times: Array | None = None  # [s] steady time of each answer, None unless torque tells of motion
+    times: Array | None = None  # [s] steady time of each position, None unless ServoGroup.moves_evenly
     measured: bool = False  # joints are measured, else the driver's own estimate
     temperatures: Array | None = None  # [degC]
-    misses: tuple[int, ...] = ()  # in all, per joint
-    clamps: tuple[int, ...] = ()  # in all, per joint
+    misses: tuple[int, ...] = ()  # since the start, per joint
+    clamps: tuple[int, ...] = ()  # since the start, per joint
     voltage: float | None = None  # [V] filtered
     current: float | None = None  # [A]
-    rate: float = 0.0  # [Hz] of the loop
+    rate: float = 0.0  # [Hz] of the cycle
     overruns: int = 0
     reconnections: int = 0
     counters: BusCounters = field(default_factory=BusCounters)
     diagnoses: tuple[Diagnosis, ...] = ()
     planner_request: PlannerRequest = PlannerRequest.NOTHING
-    speed_share: float = 1.0  # of their speed that the servos should have, 0 to 1
+    speed_share: float = 1.0  # of their speed that the joints may use, 0 to 1

@@ -1,4 +1,4 @@
-"""What is wrong with the servos of an open bus, what the planner ought to do about it, and when the torque must go."""
+"""Faults of the servos on an open bus: what to report and to request of the planner, when to switch the torque off."""
 
 from __future__ import annotations
 
@@ -7,34 +7,41 @@ import math
 import numpy as np
 
 from hexapod_control.servos.bus.bus_interface import ServoFault
-from hexapod_control.servos.driver.fault_timers import SIT_TIMEOUT, EscalationLadder, LowPass, RetryBudget, Severity
-from hexapod_control.servos.driver.servo_group import BROWN_OUT_SHARE, ServoGroup
+from hexapod_control.servos.driver.group.read_schedule import BROWN_OUT_SHARE
+from hexapod_control.servos.driver.group.servo_group import ServoGroup
+from hexapod_control.servos.driver.health.escalation import (
+    SIT_TIMEOUT_S,
+    EscalationLadder,
+    LowPass,
+    RetryBudget,
+    Severity,
+)
 from hexapod_control.servos.driver.telemetry import Diagnosis, PlannerRequest
 from hexapod_control.servos.settings.servo_section import OnLost, ServoSettings
 
 HEAT_WARNING_MARGIN = 10.0  # [degC] below the limit: warn
-HEAT_HYSTERESIS = 5.0  # [degC] below that: no more warning
-VOLTAGE_FILTER_TIME = 0.25  # [s] of the voltage's filter
-BATTERY_HYSTERESIS = 0.3  # [V] above the warning: a battery that was changed
-BROWN_OUT_SILENCE = 0.15  # [s] of silence of many servos before it is a brown-out
-HOT_SPEED_SHARE = 0.7  # of the speed, while hot
-MAX_LISTED_SERVOS = 3  # silent servos that have a sentence each
-MIN_GARBLED_PINGS = 3  # pings answered by rubbish: two servos with one id
+HEAT_HYSTERESIS = 5.0  # [degC] below that: the warning ends
+VOLTAGE_FILTER_TIME_S = 0.25  # time constant
+BATTERY_HYSTERESIS = 0.3  # [V] above the warning: the battery was charged or changed
+BROWN_OUT_SILENCE_S = 0.15  # of many servos before it counts as a brown-out
+HOT_SPEED_SHARE = 0.7  # of the joint speeds, while a servo is hot
+MAX_LISTED_SERVOS = 3  # silent servos that are reported one by one
+MIN_GARBLED_PINGS = 3  # pings answered by garble: two servos with one id
 
 
-def _together(times: list[float], most: int, within: float) -> bool:
-    """Whether so many of sorted times [s] are so near to each other: a bad line loses servos one after the other."""
-    return any(late - early <= within for early, late in zip(times, times[most - 1 :], strict=False))
+def _coincide(times: list[float], count: int, within: float) -> bool:
+    """Whether `count` of the sorted times [s] lie within a window: a bad line loses servos one after the other."""
+    return any(late - early <= within for early, late in zip(times, times[count - 1 :], strict=False))
 
 
 class ServoHealth:
-    """Lives as long as the driver; `group` changes with every new connection."""
+    """Lives as long as the driver; the `group` that is passed in changes with every new connection."""
 
     def __init__(self, settings: ServoSettings) -> None:
         self._settings = settings
         battery = settings.battery
         self._battery = EscalationLadder(-battery.warn, -battery.critical, battery.time, BATTERY_HYSTERESIS)
-        self._volts = LowPass(VOLTAGE_FILTER_TIME)
+        self._volts = LowPass(VOLTAGE_FILTER_TIME_S)
         limit = settings.max_temperature
         self._heat = EscalationLadder(limit - HEAT_WARNING_MARGIN, limit, 0.0, HEAT_HYSTERESIS)
         self._recoveries: dict[int, RetryBudget] = {}
@@ -42,61 +49,63 @@ class ServoHealth:
         self._lost_since = math.nan
         self._seated = False
         self.brown_out = False
-        self.off = ""  # why the torque had to go; latched until reset
+        self.off_reason = ""  # why the torque had to be switched off; latched until reset
 
     # --- every cycle --------------------------------------------------------------------------------
 
     def update(self, group: ServoGroup, armed: bool, now: float) -> None:
-        """Takes what was read into account."""
+        """Judges what was read, at a steady time [s]; `armed` if the servos hold or are being armed."""
         self._look_at_power(group, armed, now)
         voltage = group.voltage()
         if voltage is not None:
             self._battery.update(-self._volts.update(voltage, now), now)
         self._battery.wait(now)
-        if any(not math.isnan(t) for t in group.temperatures) or self._overheated(group):
+        if any(not math.isnan(t) for t in group.readings.temperatures) or self._overheated(group):
             self._heat.update(self._hottest(group), now)
         lost = bool(self.lost(group, now)) or bool(self._given_up)
         self._lost_since = (now if math.isnan(self._lost_since) else self._lost_since) if lost else math.nan
-        if armed and not self.off:
-            self.off = self._why_off(group, now)
+        if armed and not self.off_reason:
+            self.off_reason = self._why_off(group, now)
         if not armed:
             self._seated = False
 
     def _look_at_power(self, group: ServoGroup, armed: bool, now: float) -> None:
-        heard = [group.presence.heard[i] for i in range(len(group.ids)) if group.presence.quarantined(i)]
-        dark = sorted(then for then in heard if now - then >= BROWN_OUT_SILENCE)
-        if armed and _together(dark, math.ceil(BROWN_OUT_SHARE * len(group.ids)), group.silence_window):
+        silent = [group.presence.last_answer[i] for i in range(len(group.ids)) if group.presence.quarantined(i)]
+        dark = sorted(then for then in silent if now - then >= BROWN_OUT_SILENCE_S)
+        if armed and _coincide(dark, math.ceil(BROWN_OUT_SHARE * len(group.ids)), group.silence_window):
             self.brown_out = True
-        elif not heard:
+        elif not silent:
             self.brown_out = False
 
     def _hottest(self, group: ServoGroup) -> float:
         if self._overheated(group):
             return self._settings.max_temperature
-        return max(t for t in group.temperatures if not math.isnan(t))
+        return max(t for t in group.readings.temperatures if not math.isnan(t))
 
     def _overheated(self, group: ServoGroup) -> bool:
-        return any(fault & ServoFault.HEAT for fault in group.faults)
+        return any(fault & ServoFault.HEAT for fault in group.readings.faults)
 
     def _why_off(self, group: ServoGroup, now: float) -> str:
-        if self._battery.rung is Severity.OFF:
+        if self._battery.severity is Severity.OFF:
             return f"the battery is empty ({self._volts.value or 0.0:.1f} V): charge it, call reset_fault, then arm"
-        if self._heat.rung is Severity.OFF:
+        if self._heat.severity is Severity.OFF:
             return f"{self._hot(group)}: let it cool, call reset_fault, then arm"
-        waited = self._seated or now - self._lost_since >= SIT_TIMEOUT
+        waited = self._seated or now - self._lost_since >= SIT_TIMEOUT_S
         policy = self._settings.on_lost
         if not math.isnan(self._lost_since) and (policy is OnLost.OFF or (policy is OnLost.SIT and waited)):
-            names = self.describe(group, self.lost(group, now) or sorted(self._given_up))
+            names = group.describe(self.lost(group, now) or sorted(self._given_up))
             return f"{names} lost: check it, call reset_fault, then arm"
         return ""
 
-    # --- what follows -------------------------------------------------------------------------------
+    # --- consequences -------------------------------------------------------------------------------
 
     @property
     def planner_request(self) -> PlannerRequest:
-        """What the planner ought to do."""
+        """What the planner is asked to do."""
         lost = not math.isnan(self._lost_since)
-        if Severity.SIT in (self._battery.rung, self._heat.rung) or (lost and self._settings.on_lost is OnLost.SIT):
+        if Severity.SIT in (self._battery.severity, self._heat.severity):
+            return PlannerRequest.SIT
+        if lost and self._settings.on_lost is OnLost.SIT:
             return PlannerRequest.SIT
         return PlannerRequest.STOP if lost else PlannerRequest.NOTHING
 
@@ -107,18 +116,18 @@ class ServoHealth:
 
     @property
     def speed_share(self) -> float:
-        """Of their speed that the joints may take."""
-        return HOT_SPEED_SHARE if self._heat.rung >= Severity.WARN else 1.0
+        """Share of their speed that the joints may use, 0 to 1."""
+        return HOT_SPEED_SHARE if self._heat.severity >= Severity.WARN else 1.0
 
     def seated(self) -> None:
-        """The planner says that the robot sits."""
+        """The planner reports that the robot sits."""
         if self.planner_request is PlannerRequest.SIT:
             self._seated = True
             self._battery.seated()
             self._heat.seated()
 
     def allow_restart(self, index: int, now: float) -> bool:
-        """Whether an overloaded servo may be started again; at most a few times."""
+        """Whether an overloaded servo may be restarted; a few times only, then it is given up."""
         if index in self._given_up:
             return False
         allowed = self._recoveries.setdefault(index, RetryBudget()).take(now)
@@ -127,58 +136,50 @@ class ServoHealth:
         return allowed
 
     def reset(self, group: ServoGroup | None) -> str:
-        """Forgets what is over. Returns what is not, or nothing."""
+        """Clears faults that are over. Returns the one that is not, or nothing."""
         volts = self._volts.value
         if not self._battery.reset(None if volts is None else -volts):
             return f"the battery still has {volts:.1f} V: charge or change it"
-        known = [t for t in group.temperatures if not math.isnan(t)] if group else []
+        known = [t for t in group.readings.temperatures if not math.isnan(t)] if group else []
         if not self._heat.reset(max(known, default=-math.inf)):
             return f"{self._hot(group) if group else 'a servo'}: let it cool"
         self._given_up.clear()
         self._recoveries.clear()
-        self._lost_since, self._seated, self.off = math.nan, False, ""
+        self._lost_since, self._seated, self.off_reason = math.nan, False, ""
         return ""
 
-    # --- words --------------------------------------------------------------------------------------
+    # --- texts --------------------------------------------------------------------------------------
 
     def lost(self, group: ServoGroup, now: float) -> list[int]:
-        """Row indices of servos that are given up."""
-        return [i for i in range(len(group.ids)) if group.presence.lost(i, now)] if group.reads else []
-
-    @staticmethod
-    def describe(group: ServoGroup, indices: list[int]) -> str:
-        """Servos in words."""
-        joints = group.converter.joints
-        return ", ".join(f"{joints[i].joint} (id {joints[i].id})" for i in indices)
+        """Indices of servos that have been silent for too long."""
+        return [i for i in range(len(group.ids)) if group.presence.lost(i, now)] if group.reports_position else []
 
     def _hot(self, group: ServoGroup) -> str:
-        reporting = [i for i, fault in enumerate(group.faults) if fault & ServoFault.HEAT]
+        reporting = [i for i, fault in enumerate(group.readings.faults) if fault & ServoFault.HEAT]
         if reporting:
-            return f"{self.describe(group, reporting)} reports overheating"
-        index = int(np.nanargmax(group.temperatures))
-        joint, limit = group.converter.joints[index], self._settings.max_temperature
-        return f"{joint.joint} (id {joint.id}) has {group.temperatures[index]:.0f} degC of {limit:.0f}"
+            return f"{group.describe(reporting)} reports overheating"
+        index = int(np.nanargmax(group.readings.temperatures))
+        temperature, limit = group.readings.temperatures[index], self._settings.max_temperature
+        return f"{group.describe([index])} has {temperature:.0f} degC of {limit:.0f}"
 
     def diagnoses(self, group: ServoGroup, now: float) -> tuple[Diagnosis, ...]:
-        """All that is wrong now."""
+        """All present faults."""
         found: list[Diagnosis] = []
-        if self.off:
-            found.append(Diagnosis("torque off", True, f"torque is off: {self.off}"))
+        if self.off_reason:
+            found.append(Diagnosis("torque off", True, f"torque is off: {self.off_reason}"))
         if self.brown_out:
             text = "most servos fell silent at once, as in a brown-out: check battery and wiring, then call arm"
             found.append(Diagnosis("brown-out", True, text))
         else:
             found += self._silent(group, now)
-        found += self._battery_words()
-        if self._heat.rung is not Severity.OK:
-            doing = "slower now" if self._heat.rung is Severity.WARN else "the robot sits, then torque off"
+        found += self._battery_diagnosis()
+        if self._heat.severity is not Severity.OK:
+            doing = "slower now" if self._heat.severity is Severity.WARN else "the robot sits, then torque off"
             found.append(
-                Diagnosis("heat", self._heat.rung >= Severity.SIT, f"{self._hot(group)}: {doing}; let it rest")
+                Diagnosis("heat", self._heat.severity >= Severity.SIT, f"{self._hot(group)}: {doing}; let it rest")
             )
         for index in sorted(self._given_up):
-            text = (
-                f"{self.describe(group, [index])} was overloaded too often and is off: free the joint, call reset_fault"
-            )
+            text = f"{group.describe([index])} was overloaded too often and is off: free the joint, call reset_fault"
             found.append(Diagnosis(f"overload {index}", True, text))
         return tuple(found)
 
@@ -186,14 +187,14 @@ class ServoHealth:
         away = [i for i in range(len(group.ids)) if group.presence.quarantined(i)]
         if len(away) > MAX_LISTED_SERVOS:
             lost = any(group.presence.lost(i, now) for i in away)
-            text = f"{len(away)} servos are silent: {self.describe(group, away)}: check power and the line"
+            text = f"{len(away)} servos are silent: {group.describe(away)}: check power and the line"
             return [Diagnosis("silent", lost, text)]
         return [self._one_silent(group, index, now) for index in away]
 
     def _one_silent(self, group: ServoGroup, index: int, now: float) -> Diagnosis:
-        age, name = now - group.presence.heard[index], self.describe(group, [index])
+        age, name = now - group.presence.last_answer[index], group.describe([index])
         lost = group.presence.lost(index, now)
-        if group.garbled[index] >= MIN_GARBLED_PINGS:
+        if group.garbled_pings[index] >= MIN_GARBLED_PINGS:
             text = f"{name} answers garbled, likely two servos have this id: connect one alone and set its id"
         else:
             doing = {OnLost.HOLD: "the robot stops", OnLost.SIT: "the robot sits", OnLost.OFF: "torque off"}
@@ -201,11 +202,11 @@ class ServoHealth:
             text += ": check its cable and id"
         return Diagnosis(f"silent {index}", lost, text)
 
-    def _battery_words(self) -> list[Diagnosis]:
-        rung, volts = self._battery.rung, self._volts.value
-        if rung is Severity.OK or volts is None:
+    def _battery_diagnosis(self) -> list[Diagnosis]:
+        severity, volts = self._battery.severity, self._volts.value
+        if severity is Severity.OK or volts is None:
             return []
         battery = self._settings.battery
         bound = f"warning at {battery.warn:g} V, critical at {battery.critical:g} V"
-        doing = "charge it soon" if rung is Severity.WARN else "the robot sits, then torque off; charge it"
-        return [Diagnosis("battery", rung >= Severity.SIT, f"the battery has {volts:.1f} V, {bound}: {doing}")]
+        doing = "charge it soon" if severity is Severity.WARN else "the robot sits, then torque off; charge it"
+        return [Diagnosis("battery", severity >= Severity.SIT, f"the battery has {volts:.1f} V, {bound}: {doing}")]

@@ -1,0 +1,105 @@
+"""The connection to the servos: opened, lost, opened again with increasing pauses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
+from hexapod_control.servos.driver.group.servo_group import ServoGroup
+from hexapod_control.servos.settings.servo_section import ServoSettings
+
+MIN_BACK_OFF_S = 0.25  # between the first two attempts to open the port
+MAX_BACK_OFF_S = 2.0
+
+
+class BackOff:
+    """When to try again: soon, then less often. Times are steady [s]."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Starts over after a success."""
+        self._wait, self._next = MIN_BACK_OFF_S, -math.inf
+
+    def failed(self, now: float) -> float:
+        """Doubles the pause after a failure. Returns when the next attempt is due."""
+        self._next = now + self._wait
+        self._wait = min(2.0 * self._wait, MAX_BACK_OFF_S)
+        return self._next
+
+    @property
+    def next(self) -> float:
+        """When the next attempt is due."""
+        return self._next
+
+
+class BusConnection:
+    """Owned by one thread. `bus` and `group` are there while it is open, and None otherwise."""
+
+    def __init__(self, settings: ServoSettings, open_bus: Callable[[], Bus], clock: Callable[[], float]) -> None:
+        self.bus: Bus | None = None
+        self.group: ServoGroup | None = None
+        self.lost_reason = "not connected yet"
+        self.reconnections = 0
+        self._settings, self._open_bus, self._clock = settings, open_bus, clock
+        self._back_off = BackOff()
+
+    @property
+    def period(self) -> float:
+        """Of a cycle [s], as the bus allows."""
+        return 1.0 / (self.group.budget.rate if self.group else self._settings.rate)
+
+    @property
+    def refusal(self) -> str:
+        """Why nothing can be sent; empty while the bus is open."""
+        return "" if self.group else f"the servos are not connected: {self.lost_reason}"
+
+    def open(self) -> None:
+        """Opens the bus, finds all servos and reads where they are; torque stays as it is.
+
+        Raises PortGone or BusError.
+        """
+        bus = self._open_bus()
+        try:
+            group = ServoGroup(bus, self._settings, self._clock)
+            group.handshake()
+        except BaseException:
+            bus.close()
+            raise
+        self.bus, self.group = bus, group
+        self._back_off.reset()
+
+    def reopen(self) -> bool:
+        """Opens the bus again when an attempt is due, and switches the torque off. Returns whether it is open now."""
+        if self._clock() < self._back_off.next:
+            return False
+        try:
+            self.open()
+        except (PortGone, BusError) as error:
+            self.lost_reason = str(error)
+            self._back_off.failed(self._clock())
+            return False
+        self.reconnections += 1
+        if self.bus is not None:
+            self.bus.relax()  # whatever the servos did meanwhile: torque comes with `arm` only
+        return True
+
+    def lose(self, reason: str) -> None:
+        """Closes the bus after a failure; `reopen` tries again later."""
+        self.lost_reason = reason
+        self.close()
+        self._back_off.failed(self._clock())
+
+    def close(self) -> None:
+        """Closes the port; torque stays as it is."""
+        bus, self.bus, self.group = self.bus, None, None
+        if bus is not None:
+            bus.close()
+
+    def recalibrate(self, settings: ServoSettings) -> None:
+        """Uses other calibrations of the same servos."""
+        self._settings = settings
+        if self.group is not None:
+            self.group = self.group.recalibrated(settings)

@@ -1,0 +1,46 @@
+"""Watches a board whose servos do not answer themselves: silent behind a live port, it is as good as unplugged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+from hexapod_control.servos.bus.bus_interface import BoardSilent, Bus
+from hexapod_control.servos.settings.servo_section import ServoSettings
+
+QUERY_PERIOD_S = 0.1
+MIN_SILENCE_S = 0.4  # at least, for three queries without a reply
+
+
+@runtime_checkable
+class AnsweringBoard(Protocol):
+    """A bus whose servos report nothing, but whose board answers."""
+
+    def answers(self) -> bool | None:
+        """Whether the board answers; None if it cannot be asked now."""
+
+
+class BoardWatch:
+    """Queries the board now and then, and every cycle once it does not answer."""
+
+    def __init__(self, bus: Bus, settings: ServoSettings, clock: Callable[[], float]) -> None:
+        """Does nothing on a bus whose servos answer themselves."""
+        self._board = bus if isinstance(bus, AnsweringBoard) else None
+        self._port, self._patience = settings.port, max(settings.lost_after, MIN_SILENCE_S)
+        self._clock, self._last_answer, self._due = clock, clock(), -math.inf
+
+    def check(self) -> None:
+        """Raises BoardSilent if the board has not answered for so long that a servo would be lost."""
+        now = self._clock()
+        if self._board is None or now < self._due:
+            return
+        if self._board.answers():
+            self._last_answer, self._due = self._clock(), now + QUERY_PERIOD_S
+            return
+        silence = self._clock() - self._last_answer
+        if silence >= self._patience:
+            raise BoardSilent(
+                f"{self._port}: the port is there, but the board behind it is silent for {silence:.1f} s: "
+                "check the board's power, press its reset"
+            )

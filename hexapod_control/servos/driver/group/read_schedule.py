@@ -1,0 +1,71 @@
+"""Which servos are read now: motion in every cycle or in turn, health a few times a second, pings of silent servos."""
+
+from __future__ import annotations
+
+import math
+
+from hexapod_control.servos.bus.bus_interface import Bus, ServoQuantity
+from hexapod_control.servos.bus.bus_timing import TURNAROUND, BusBudget
+from hexapod_control.servos.driver.group.presence import Presence
+
+MOTION = ServoQuantity.POSITION | ServoQuantity.SPEED | ServoQuantity.LOAD
+HEALTH = ServoQuantity.VOLTAGE | ServoQuantity.TEMPERATURE | ServoQuantity.FAULT
+MAX_HEALTH_RATE_HZ = 3.0  # of every servo, at most
+MAX_HEALTH_SHARE = 0.08  # of the time on the line, at most
+BROWN_OUT_SHARE = 0.5  # share of servos that are silent together: they have no power, or the line is bad
+SUPPLY_PERIOD_S = 0.4
+
+
+class ReadSchedule:
+    """Takes turns among the servos of one bus. Indices are in row order, times steady [s]."""
+
+    def __init__(self, bus: Bus, count: int, budget: BusBudget, presence: Presence) -> None:
+        """`budget` limits the servos that are read per cycle."""
+        self._count, self._reads, self._presence = count, budget.reads, presence
+        self._one_by_one = bus.timing(count, bus.can_read & MOTION).turnarounds > 1
+        health = bus.timing(1, bus.can_read & HEALTH)
+        busy = health.read + health.turnarounds * TURNAROUND
+        self._health_period = max(1.0 / (MAX_HEALTH_RATE_HZ * count), busy / MAX_HEALTH_SHARE)  # [s] between servos
+        self._turn = self._health = self._ping = 0
+        self._health_due = self._supply_due = -math.inf
+
+    def motion(self) -> list[list[int]]:
+        """Servos whose motion is read now, by transaction: all at once where the bus can, else one after the other."""
+        present = [i for i in range(self._count) if not self._presence.quarantined(i)]
+        if not present:
+            return []
+        start = next((n for n, i in enumerate(present) if i >= self._turn), 0)
+        doubtful = [i for i in present if self._presence.misses[i]]  # the next cycles show whether they are gone
+        others = [i for i in present[start:] + present[:start] if i not in doubtful]
+        chosen = (doubtful + others)[: self._reads]
+        return [[index] for index in chosen] if self._one_by_one else [chosen]
+
+    def was_read(self, index: int) -> None:
+        """The next turn starts after this servo."""
+        self._turn = index + 1
+
+    def pings(self, now: float) -> list[int]:
+        """Quarantined servos to ping now: one a second, or, if half are silent, all of them: the line may be bad."""
+        away = [i for i in range(self._count) if self._presence.quarantined(i)]
+        if len(away) >= BROWN_OUT_SHARE * self._count:
+            if not self._one_by_one:
+                return away
+            self._ping = (self._ping + 1) % len(away)
+            return [away[self._ping]]
+        index = self._presence.due_ping(now)
+        return [] if index is None else [index]
+
+    def supply_due(self, now: float) -> bool:
+        """Whether the board's supply is read now; if so it counts as read."""
+        if now < self._supply_due:
+            return False
+        self._supply_due = now + SUPPLY_PERIOD_S
+        return True
+
+    def health(self, now: float) -> int | None:
+        """The servo whose health is read now, if any; it counts as read."""
+        if now < self._health_due:
+            return None
+        self._health_due = now + self._health_period
+        self._health = (self._health + 1) % self._count
+        return None if self._presence.quarantined(self._health) else self._health

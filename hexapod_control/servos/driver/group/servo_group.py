@@ -1,0 +1,231 @@
+"""The servos of one robot on an open bus: goals out, readings in. Owned by one thread.
+
+Servos are numbered by index in row order (three joints per leg). A servo that does not answer costs the others
+nothing but its ping.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.servos.bus.bus_interface import Bus, BusCounters, ServoFault, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.bus_timing import BusBudget, budget
+from hexapod_control.servos.driver.group.board_watch import BoardWatch
+from hexapod_control.servos.driver.group.handshake import check_presence, describe
+from hexapod_control.servos.driver.group.presence import Presence
+from hexapod_control.servos.driver.group.read_schedule import HEALTH, MOTION, ReadSchedule
+from hexapod_control.servos.driver.group.servo_readings import ServoReadings
+from hexapod_control.servos.settings.joint_calibration import UnitConverter
+from hexapod_control.servos.settings.servo_section import ServoSettings
+
+READ_TRIES = 3  # of a read that must be complete
+SCHEDULING_SLACK_S = 0.02  # between the last answers of servos that fall silent together
+
+
+@runtime_checkable
+class ClearsOverload(Protocol):
+    """A bus that can clear a latched overload."""
+
+    def recover(self, servo: int) -> None:
+        """Clears it; the torque of the servo is off afterwards."""
+
+
+@runtime_checkable
+class JumpsToGoal(Protocol):
+    """A bus whose servos may go to a goal as fast as they can, instead of evenly in the duration it is given."""
+
+    @property
+    def leaps(self) -> bool:
+        """Whether they do; known after `identify`."""
+
+
+class ServoGroup:
+    """All servos of one connection. Life cycle: made for an open bus, `handshake`, then `send` and `poll` every cycle."""
+
+    def __init__(self, bus: Bus, settings: ServoSettings, clock: Callable[[], float] = time.monotonic) -> None:
+        """Raises BusError if the line is too slow."""
+        self.ids = settings.ids
+        self.reports_position = ServoQuantity.POSITION in bus.can_read
+        motion = partial(bus.timing, what=bus.can_read & MOTION)
+        self.budget: BusBudget = budget(motion, len(self.ids), settings.rate, self.reports_position)
+        self.presence = Presence(len(self.ids), settings.lost_after, clock())
+        self.readings = ServoReadings(settings.joints)
+        self.garbled_pings = [0] * len(self.ids)  # consecutive pings that were answered by garble
+        self.board_voltage: float | None = None  # [V]
+        self.board_current: float | None = None  # [A]
+        self._bus, self._clock = bus, clock
+        self._converter = UnitConverter(settings.joints)
+        self._board_watch = BoardWatch(bus, settings, clock)
+        self._schedule = ReadSchedule(bus, len(self.ids), self.budget, self.presence)
+
+    @property
+    def silence_window(self) -> float:
+        """How far apart [s] the last answers of servos that fall silent together can be."""
+        return 1.5 * len(self.ids) / (max(self.budget.reads, 1) * self.budget.rate) + SCHEDULING_SLACK_S
+
+    @property
+    def moves_evenly(self) -> bool:
+        """Whether all servos are read in every cycle and move evenly from goal to goal: only then load tells force."""
+        return self.budget.reads == len(self.ids) and not (isinstance(self._bus, JumpsToGoal) and self._bus.leaps)
+
+    @property
+    def counters(self) -> BusCounters:
+        """Errors on the wire since the start."""
+        return self._bus.counters
+
+    @property
+    def clamps(self) -> tuple[int, ...]:
+        """Goals that were clamped, per joint."""
+        return tuple(self._converter.clamps)
+
+    def handshake(self) -> None:
+        """Checks that all servos answer, and reads where they are. Raises BusError that names missing servos."""
+        check_presence(self._bus, self._converter.joints)
+        if self.reports_position:
+            self.read_all()
+
+    def recalibrated(self, settings: ServoSettings) -> ServoGroup:
+        """The same servos with other calibrations, read anew."""
+        group = ServoGroup(self._bus, settings, self._clock)
+        if group.reports_position:
+            group.read_all()
+        return group
+
+    def describe(self, indices: Sequence[int]) -> str:
+        """Servos by joint name and id."""
+        return describe(self._converter.joints[i] for i in indices)
+
+    # --- goals and torque ---------------------------------------------------------------------------
+
+    def send(self, command: Array, slack: Array, duration: float) -> None:
+        """Sends joint angles (n, 3) [rad] to all servos that answer, to be reached in `duration` [s].
+
+        `slack` (n, 3) [rad] is by how much a joint may be outside its limits.
+        """
+        goals = self._converter.goals(command, slack)
+        for index, servo in enumerate(self.ids):
+            if self.presence.quarantined(index):
+                goals.pop(servo, None)
+        if goals:
+            self._bus.write_goals(goals, duration)
+
+    def goals(self, joints: Array) -> dict[int, int]:
+        """Raw goals by servo id of joint angles (n, 3) [rad]."""
+        return self._converter.goals(joints)
+
+    def stage(self, goals: dict[int, int]) -> None:
+        """Sends raw goals that move nothing, as the servos are there or have no torque."""
+        self._bus.write_goals(goals, 0.0)
+
+    def torque_on(self, indices: Sequence[int]) -> None:
+        """Switches the torque of servos on."""
+        self._bus.torque([self.ids[i] for i in indices], True)
+
+    def resume(self, index: int) -> None:
+        """Gives a servo torque again, where it is."""
+        self.stage(self.readings.goals_in_place([index]))
+        self.torque_on([index])
+
+    def clear_fault(self, index: int) -> None:
+        """Clears a latched fault of a servo; it counts as absent until it answers a ping."""
+        servo = self.ids[index]
+        if isinstance(self._bus, ClearsOverload):
+            self._bus.recover(servo)
+        else:
+            self._bus.torque([servo], False)
+        self.readings.faults[index] = ServoFault.NONE
+        self.presence.quarantine(index, self._clock())
+
+    # --- readings -----------------------------------------------------------------------------------
+
+    def read_all(self) -> list[int]:
+        """Reads all positions, again where one is missing. Returns the indices of servos that did not answer."""
+        missing = list(range(len(self.ids)))
+        for _ in range(READ_TRIES):
+            answers = self._bus.read([self.ids[i] for i in missing], self._bus.can_read & MOTION)
+            missing = [i for i in missing if not self._take(i, answers.get(self.ids[i]))]
+            if not missing:
+                break
+        return missing
+
+    def poll(self, deadline: float) -> list[int]:
+        """Reads what is due, until a steady time [s] at most. Returns the servos that came back from quarantine.
+
+        Raises BoardSilent if a board has not answered for so long that a servo would be lost.
+        """
+        self._board_watch.check()
+        self._read_health()
+        if not self.reports_position:
+            return []
+        returned = self._ping()
+        for indices in self._schedule.motion():  # last: it takes all the time there is
+            returned += self._read_motion(indices)
+            self._schedule.was_read(indices[-1])
+            if self._clock() >= deadline:
+                break
+        return returned
+
+    def _read_motion(self, indices: list[int]) -> list[int]:
+        answers = self._bus.read([self.ids[i] for i in indices], self._bus.can_read & MOTION)
+        returned = []
+        for i in indices:
+            was_away = self.presence.quarantined(i)
+            if self._take(i, answers.get(self.ids[i])):
+                if was_away:
+                    returned.append(i)
+            else:
+                self.presence.missed(i)
+        return returned
+
+    def _ping(self) -> list[int]:
+        chosen = self._schedule.pings(self._clock())
+        if not chosen:
+            return []
+        bad = self._bus.counters.bad
+        returned = self._read_motion(chosen)
+        if len(chosen) == 1:
+            index = chosen[0]
+            self.garbled_pings[index] = 0 if returned else self.garbled_pings[index] + (self._bus.counters.bad > bad)
+        return returned
+
+    def _take(self, index: int, reading: ServoReading | None) -> bool:
+        if reading is None or reading.position is None:
+            return False
+        now = self._clock()
+        self.readings.take_motion(index, reading, reading.position, now)
+        self.presence.answered(index, now)
+        return True
+
+    def _read_health(self) -> None:
+        """Reads one servo's voltage, temperature and faults, or the board's supply."""
+        now, quantities = self._clock(), self._bus.can_read & HEALTH
+        if self._schedule.supply_due(now):
+            self.board_voltage, self.board_current = self._bus.supply()
+            return
+        index = self._schedule.health(now) if quantities else None
+        if index is None:
+            return
+        reading = self._bus.read([self.ids[index]], quantities).get(self.ids[index])
+        if reading is not None:
+            self.presence.answered(index, self._clock())
+            self.readings.take_health(index, reading)
+        elif self.reports_position:
+            self.presence.missed(index)
+
+    def voltage(self) -> float | None:
+        """The supply [V]: the board's, else the median of the servos'."""
+        if self.board_voltage is not None:
+            return self.board_voltage
+        known = [
+            volts
+            for index, volts in enumerate(self.readings.voltages)
+            if not math.isnan(volts) and not self.presence.quarantined(index)
+        ]
+        return float(np.median(known)) if known else None

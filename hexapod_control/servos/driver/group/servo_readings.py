@@ -1,0 +1,77 @@
+"""What every servo reported last, by index in row order; NaN where nothing is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from hexapod_control.core.kinematics.arrays import Array, read_only
+from hexapod_control.servos.bus.bus_interface import ServoFault, ServoReading
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+
+
+class ServoReadings:
+    """Raw positions, and everything else in SI units of the joint."""
+
+    def __init__(self, joints: Sequence[JointCalibration]) -> None:
+        """Joints in row order, three per leg."""
+        count = len(joints)
+        self._joints = tuple(joints)
+        self.positions = [math.nan] * count  # [raw]
+        self.speeds = [math.nan] * count  # [rad/s]
+        self.loads = [math.nan] * count  # share of full torque, in the joint's direction
+        self.times = [math.nan] * count  # [s] steady time of the last position
+        self.temperatures = [math.nan] * count  # [degC]
+        self.voltages = [math.nan] * count  # [V]
+        self.faults = [ServoFault.NONE] * count
+
+    def take_motion(self, index: int, reading: ServoReading, position: int, now: float) -> None:
+        """Takes the position [raw] at a steady time [s], with speed and load where the servo reports them.
+
+        A servo without a speed register gets the mean speed since its last position.
+        """
+        joint = self._joints[index]
+        dt, before = now - self.times[index], self.positions[index]
+        self.positions[index], self.times[index] = float(position), now
+        if reading.speed is not None:
+            self.speeds[index] = joint.rate(position, reading.speed)
+        elif dt > 0.0:  # False for NaN
+            self.speeds[index] = (joint.angle(position) - joint.angle(before)) / dt
+        if reading.load is not None:
+            self.loads[index] = joint.direction * reading.load
+        self.faults[index] |= reading.fault
+
+    def take_health(self, index: int, reading: ServoReading) -> None:
+        """Takes voltage, temperature and faults."""
+        self.faults[index] = reading.fault
+        if reading.voltage is not None:
+            self.voltages[index] = reading.voltage
+        if reading.temperature is not None:
+            self.temperatures[index] = reading.temperature
+
+    def angle(self, index: int) -> float:
+        """Last position of a joint [rad]."""
+        return self._joints[index].angle(self.positions[index])
+
+    def joint_angles(self) -> Array | None:
+        """Last joint angles (n, 3) [rad]; None if a servo was never read."""
+        if any(math.isnan(position) for position in self.positions):
+            return None
+        return as_rows([self.angle(index) for index in range(len(self._joints))])
+
+    def goals_in_place(self, indices: Sequence[int]) -> dict[int, int]:
+        """Raw goals by servo id at which these servos stay where they were read."""
+        joints = self._joints
+        return {joints[i].id: min(max(round(self.positions[i]), joints[i].low), joints[i].high) for i in indices}
+
+
+def as_rows(values: Sequence[float]) -> Array:
+    """Values in row order as a read-only array (n, 3)."""
+    return read_only(np.reshape(np.array(values, dtype=float), (-1, 3)))
+
+
+def as_known_rows(values: Sequence[float]) -> Array | None:
+    """Values in row order as an array (n, 3); None if all are NaN."""
+    return None if all(map(math.isnan, values)) else as_rows(values)

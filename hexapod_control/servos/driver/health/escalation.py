@@ -1,0 +1,107 @@
+"""How severe a measured value is over time: escalation, filter, retry budget. Times are steady [s]; no I/O."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from enum import IntEnum
+
+MAX_RETRIES = 3  # in RETRY_WINDOW_S
+RETRY_WINDOW_S = 300.0
+SIT_TIMEOUT_S = 10.0  # for the robot to sit down before the torque is switched off
+MAX_WARN_DELAY_S = 0.5  # that a value must be bad before the warning, at most
+
+
+class Severity(IntEnum):
+    """How severe a fault is."""
+
+    OK = 0
+    WARN = 1
+    SIT = 2
+    OFF = 3
+
+
+class EscalationLadder:
+    """Warn, sit, off, for a value that is bad when it is high; from SIT there is no way back but `reset`.
+
+    A value counts when it has been bad for `patience` seconds without a break.
+    """
+
+    def __init__(self, warn: float, limit: float, patience: float, back: float, sitting: float = SIT_TIMEOUT_S) -> None:
+        """WARN ends when the value is `back` below `warn`; SIT becomes OFF after `sitting` [s]."""
+        self.severity = Severity.OK
+        self._warn, self._limit, self._patience, self._back = warn, limit, patience, back
+        self._sitting = sitting
+        self._warm = self._bad = self._sat = math.nan  # [s] since when
+
+    def update(self, value: float, now: float) -> Severity:
+        """The severity after a value at a steady time [s]."""
+        self._warm = self._since(self._warm, value >= self._warn, now)
+        self._bad = self._since(self._bad, value >= self._limit, now)
+        if self.severity < Severity.SIT and now - self._bad >= self._patience:
+            self.severity, self._sat = Severity.SIT, now
+        elif self.severity is Severity.OK and now - self._warm >= min(self._patience, MAX_WARN_DELAY_S):
+            self.severity = Severity.WARN
+        elif self.severity is Severity.WARN and value < self._warn - self._back:
+            self.severity = Severity.OK
+        return self.wait(now)
+
+    def wait(self, now: float) -> Severity:
+        """The severity when time passes without a value."""
+        if self.severity is Severity.SIT and now - self._sat >= self._sitting:
+            self.severity = Severity.OFF
+        return self.severity
+
+    def seated(self) -> None:
+        """The robot sits: the torque may be switched off."""
+        if self.severity is Severity.SIT:
+            self.severity = Severity.OFF
+
+    def reset(self, value: float | None) -> bool:
+        """Returns to OK if the value (None: unknown) is good again. Returns whether it is."""
+        if self.severity >= Severity.SIT and value is not None and value >= self._warn - self._back:
+            return False
+        self.severity = Severity.OK
+        self._warm = self._bad = self._sat = math.nan
+        return True
+
+    @staticmethod
+    def _since(since: float, bad: bool, now: float) -> float:
+        if not bad:
+            return math.nan
+        return now if math.isnan(since) else since
+
+
+class LowPass:
+    """First-order low-pass; the first value passes unfiltered."""
+
+    def __init__(self, time: float) -> None:
+        """`time` is the time constant [s]."""
+        self.value: float | None = None
+        self._time, self._then = time, math.nan
+
+    def update(self, value: float, now: float) -> float:
+        """The filtered value."""
+        if self.value is None:
+            self.value = value
+        else:
+            self.value += (value - self.value) * (1.0 - math.exp(-max(0.0, now - self._then) / self._time))
+        self._then = now
+        return self.value
+
+
+class RetryBudget:
+    """Allows at most `most` retries within `within` seconds."""
+
+    def __init__(self, most: int = MAX_RETRIES, within: float = RETRY_WINDOW_S) -> None:
+        self._most, self._within = most, within
+        self._retries: deque[float] = deque()
+
+    def take(self, now: float) -> bool:
+        """Returns whether one more is allowed; if so, it counts."""
+        while self._retries and now - self._retries[0] >= self._within:
+            self._retries.popleft()
+        if len(self._retries) >= self._most:
+            return False
+        self._retries.append(now)
+        return True

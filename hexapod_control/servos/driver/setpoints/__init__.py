@@ -1,0 +1,1 @@
+"""From joint targets to the commands that servos may get: interpolation, arming ramp, watchdog, speed limit."""

@@ -1,0 +1,159 @@
+"""The torque of all servos: one explicit state, and the emergency stop that latches it off.
+
+    UNPLUGGED <-> OFF -> ARMING -> ON        `off` leads back to OFF from anywhere
+
+An emergency stop switches the torque off and latches. Releasing the button, resetting the fault and arming are three
+separate steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.servos.driver.arming import Arming
+from hexapod_control.servos.driver.bus_connection import BusConnection
+from hexapod_control.servos.driver.bus_lease import BusLease, LeaseRegistry
+from hexapod_control.servos.driver.bus_request import BusRequest
+from hexapod_control.servos.driver.telemetry import TorqueState
+
+ESTOP_LATCHED = "the emergency stop is latched: call estop with false, then reset_fault, then arm"
+BUS_LENT = "a calibration is under way: finish or cancel it, then arm"
+
+
+class EStopState(Enum):
+    """Of an emergency stop."""
+
+    READY = "ready"
+    PRESSED = "pressed"
+    RELEASED = "released"  # still latched: to be reset
+
+
+class EmergencyStop:
+    """A latch: `press`, `release`, `reset`. May be pressed from any thread."""
+
+    def __init__(self) -> None:
+        self._state = EStopState.READY
+
+    @property
+    def latched(self) -> bool:
+        """Whether it has been pressed and not been reset since."""
+        return self._state is not EStopState.READY
+
+    def press(self) -> None:
+        """Latches."""
+        self._state = EStopState.PRESSED
+
+    def release(self) -> None:
+        """Releases the button: nothing moves, `reset` may follow."""
+        if self._state is EStopState.PRESSED:
+            self._state = EStopState.RELEASED
+
+    def reset(self) -> str:
+        """Clears the latch. Returns why that cannot be, or nothing."""
+        if self._state is EStopState.PRESSED:
+            return "estop is still true: call estop with false first"
+        self._state = EStopState.READY
+        return ""
+
+
+class TorqueSwitch:
+    """Switches the torque of all servos, and lends the bus to a calibration while the torque is off.
+
+    The bus thread calls all methods; `state` may be read from any thread.
+    """
+
+    def __init__(self, connection: BusConnection, estop: EmergencyStop, assumed: Array) -> None:
+        """`assumed` (n, 3) [rad] is the pose of servos that do not report their position."""
+        self._connection, self._estop, self._assumed = connection, estop, assumed
+        self._state = TorqueState.OFF
+        self._arming: Arming | None = None
+        self._waiting: BusRequest | None = None  # for the end of the arming
+        self._leases = LeaseRegistry()
+
+    @property
+    def state(self) -> TorqueState:
+        """Whether the servos hold."""
+        return TorqueState.UNPLUGGED if self._connection.bus is None else self._state
+
+    @property
+    def engaged(self) -> bool:
+        """Whether some servos hold: all, or the first legs of an arming."""
+        return self.state in (TorqueState.ON, TorqueState.ARMING)
+
+    # --- off ----------------------------------------------------------------------------------------
+
+    def stop(self, request: BusRequest) -> None:
+        """Emergency stop: torque off. The answer says why it could not be sent."""
+        self.off("the emergency stop is latched")
+        request.finish(self._connection.refusal)
+
+    def off(self, reason: str) -> None:
+        """Switches the torque off at once; an arming and a lease end with the reason. Raises PortGone."""
+        self.forget(reason)
+        if self._connection.bus is not None:
+            self._connection.bus.relax()
+
+    def forget(self, reason: str) -> None:
+        """The torque is off, or the bus is lost: an arming and a lease end with the reason."""
+        self._leases.take_back(reason)
+        self._end_arming(TorqueState.OFF, reason)
+
+    # --- on -----------------------------------------------------------------------------------------
+
+    def begin_arming(self, request: BusRequest, fault: str) -> None:
+        """Starts to switch the torque on where the joints are; the answer comes when it is on, or says why not.
+
+        `fault` refuses it, unless empty.
+        """
+        refusal = self._refusal() or fault
+        if refusal or self.state is TorqueState.ON or self._connection.group is None:
+            request.finish(refusal)
+            return
+        if self._waiting is not None:
+            self._waiting.finish("armed by another call")
+        self._waiting, self._state = request, TorqueState.ARMING
+        self._arming = Arming(self._connection.group, self._assumed)
+
+    def _refusal(self) -> str:
+        if self._estop.latched:
+            return ESTOP_LATCHED
+        return self._connection.refusal or (BUS_LENT if self._leases.lent else "")
+
+    def continue_arming(self, now: float) -> Array | None:
+        """Switches the next leg on when it is due. Returns the joint angles (n, 3) [rad] when all servos hold."""
+        if self._arming is None:
+            return None
+        arming = self._arming
+        arming.step(now)
+        if arming.refusal:
+            self._end_arming(TorqueState.OFF, arming.refusal)
+        elif arming.done and self._estop.latched:
+            self.off(ESTOP_LATCHED)
+        elif arming.done:
+            self._end_arming(TorqueState.ON, "")
+            return arming.joints
+        return None
+
+    def _end_arming(self, state: TorqueState, answer: str) -> None:
+        self._arming, self._state = None, state
+        if self._waiting is not None:
+            self._waiting.finish(answer)
+            self._waiting = None
+
+    # --- the bus on lease ---------------------------------------------------------------------------
+
+    def lend(self, ask: Callable[[BusRequest], str], request: BusRequest) -> BusLease | None:
+        """Lends the bus while the torque is off; meanwhile arming is refused. The answer says why it is not lent.
+
+        `ask` lets the bus thread serve a request and returns its answer.
+        """
+        holds = "the servos hold: let the robot sit down, then call disarm" if self.engaged else ""
+        refusal = self._connection.refusal or holds or self._refusal()
+        request.finish(refusal)
+        return None if refusal or self._connection.bus is None else self._leases.lend(self._connection.bus, ask)
+
+    def give_back(self, lease: BusLease) -> None:
+        """Ends a lease."""
+        self._leases.give_back(lease)
