@@ -1,62 +1,76 @@
-"""The services of a node that has the torque: estop, arm, disarm, reset_fault."""
+"""The services of a node that switches torque: estop, arm, disarm, reset_fault."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Protocol
 
 from std_srvs.srv import SetBool, Trigger
 
-from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
-from hexapod_control.servos.driver.setpoint_generator import SetpointGenerator
+
+HOW_TO_ARM = "call estop with false, then reset_fault, then arm"
+
+
+class TorqueControl(Protocol):
+    """Hardware whose torque can be switched: the driver of real servos, or a simulated robot."""
+
+    @property
+    def latched(self) -> bool:
+        """Whether an emergency stop was not reset."""
+
+    def press_estop(self) -> str:
+        """Latches and switches the torque off. Returns why torque-off could not be sent, or nothing."""
+
+    def release_estop(self) -> None:
+        """Releases the button; the latch stays."""
+
+    def reset_fault(self) -> str:
+        """Clears the latch and faults that are over. Returns what is not over, or nothing."""
+
+    def arm(self) -> str:
+        """Switches the torque on where the joints are. Returns why not, or nothing when it is on."""
+
+    def disarm(self) -> str:
+        """Switches the torque off. Returns why torque-off could not be sent, or nothing."""
 
 
 class TorqueServices:
-    """Offers the services on a node; `engage` and `release` switch the torque of the real thing."""
+    """Offers the services on a node."""
 
-    def __init__(
-        self,
-        node: GuardedNode,
-        driver: SetpointGenerator,
-        measured: Callable[[], Array],
-        engage: Callable[[], None],
-        release: Callable[[], None],
-    ) -> None:
-        self._node, self._driver, self._measured = node, driver, measured
-        self._engage, self._release = engage, release
+    def __init__(self, node: GuardedNode, torque: TorqueControl) -> None:
+        self._node, self._torque = node, torque
         node.create_service(SetBool, "estop", self._estop)
         node.create_service(Trigger, "arm", self._arm)
         node.create_service(Trigger, "disarm", self._disarm)
         node.create_service(Trigger, "reset_fault", self._reset_fault)
 
-    def _estop(self, request: Any, response: Any) -> Any:
-        if request.data:
-            self._driver.press_estop()
-            self._release()
-            response.message = "torque is off and stays off: call estop with false, then reset_fault, then arm"
-            self._node.report("torque", ReportLevel.ERROR, f"emergency stop: {response.message}")
+    def _estop(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        if not request.data:
+            self._torque.release_estop()
+            response.message = "released; call reset_fault, then arm" if self._torque.latched else "was not pressed"
+            response.success = True
+            return response
+        failure = self._torque.press_estop()
+        response.success = not failure
+        if failure:
+            response.message = f"latched, but torque-off could not be sent: {failure}; cut the servos' power"
         else:
-            self._driver.release_estop()
-            response.message = "released; call reset_fault, then arm" if self._driver.latched else "was not pressed"
-        response.success = True
+            response.message = f"torque is off and stays off: {HOW_TO_ARM}"
+        self._node.report("torque", ReportLevel.ERROR, f"emergency stop: {response.message}")
         return response
 
-    def _reset_fault(self, request: Any, response: Any) -> Any:
-        reason = self._driver.reset_fault()
+    def _reset_fault(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        reason = self._torque.reset_fault()
         response.success, response.message = not reason, reason or "no fault; call arm to switch the torque on"
         return response
 
-    def _arm(self, request: Any, response: Any) -> Any:
-        before = self._driver.armed
-        reason = self._driver.arm(self._measured())
+    def _arm(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        reason = self._torque.arm()
         response.success, response.message = not reason, reason or "torque is on"
-        if self._driver.armed and not before:
-            self._engage()
         return response
 
-    def _disarm(self, request: Any, response: Any) -> Any:
-        self._driver.disarm()
-        self._release()
-        response.success, response.message = True, "torque is off"
+    def _disarm(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        failure = self._torque.disarm()
+        response.success = not failure
+        response.message = f"torque-off could not be sent: {failure}" if failure else "torque is off"
         return response

@@ -27,7 +27,7 @@ from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.qos import COMMAND, EVENTS
 from hexapod_control.ros.row_messages import JointLayout
-from hexapod_control.servos.driver.setpoint_generator import SetpointGenerator
+from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
 from hexapod_control.sim.rendering.state_recording import StateRecording
 from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
 
@@ -48,25 +48,19 @@ class MujocoSim(GuardedNode):
         self._told_at = time.monotonic()
         self._output = SimulationOutput(self, world.robot, settings.tf_frame_prefix, servos=world.bus is None)
         self._lidar = LidarOutput(self, world.robot, settings.tf_frame_prefix, lidar)
-        if isinstance(world.driver, SetpointGenerator):
+        if isinstance(world.driver, TargetFollower):
             self._take_orders(world.driver)
         self._clock_publisher = self.create_publisher(ClockMessage, "/clock", EVENTS) if world.makes_time else None
         self._world_services = WorldServices(self, world, lambda: self._publish(everything=True))
         self.create_timer(world.period / settings.sim_speed_factor, self._tick, clock=self.steady)
         self._window = None if settings.headless else ViewerWindow(self, world.simulation)
 
-    def _take_orders(self, driver: SetpointGenerator) -> None:
+    def _take_orders(self, driver: TargetFollower) -> None:
         """Without a bus: joint_targets, and the torque's services."""
         world = self.world
         self._orders, self._layout = driver, JointLayout(world.robot)
         self.create_subscription(JointState, "joint_targets", self._take_targets, COMMAND)
-        self._torque = TorqueServices(
-            self,
-            driver,
-            lambda: world.simulation.joints,
-            lambda: world.simulation.engage(),
-            lambda: world.simulation.release(),
-        )
+        self._torque = TorqueServices(self, world.torque)
 
     def _tick(self) -> None:
         world = self.world
@@ -129,17 +123,17 @@ class MujocoSim(GuardedNode):
             **world.simulation.world.told,
             "collisions": self._lidar.collisions,
             **({"bus": world.bus.name} if world.bus else {}),
-            "torque": world.driver.armed,
-            "emergency stop": "latched" if world.driver.latched else "no",
+            "torque": world.armed,
+            "emergency stop": "latched" if world.torque.latched else "no",
         }
 
     def every_second(self) -> None:
         """Keeps in /diagnostics what is not as it should be."""
-        if self.world.driver.latched:
+        if self.world.torque.latched:
             self.report(
                 "torque", ReportLevel.ERROR, "emergency stop: call estop with false, then reset_fault, then arm"
             )
-        elif not self.world.driver.armed and not self.world.bus:
+        elif not self.world.armed and not self.world.bus:
             self.report("torque", ReportLevel.WARNING, "torque is off: call arm")
 
     # --- the end --------------------------------------------------------------------------------------

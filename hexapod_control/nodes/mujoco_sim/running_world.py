@@ -19,12 +19,15 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
 from hexapod_control.nodes.mujoco_sim.simulated_bus import SimulatedBus
+from hexapod_control.nodes.mujoco_sim.simulated_torque import SimulatedTorque
 from hexapod_control.nodes.mujoco_sim.time_pacing import ControllerLead, RealTimePacer
-from hexapod_control.servos.driver.setpoint_generator import SetpointGenerator
+from hexapod_control.servos.driver.setpoints.setpoint_generator import Interpolation
+from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting
 from hexapod_control.sim.world_settings import WorldSettings
 
+CATCH_UP_S = 0.02  # of motion that one step may make up for: targets come at 50 Hz, steps are shorter
 SWITCH = 0.001  # [s] after which the thread of the bus gets its turn
 
 
@@ -49,9 +52,9 @@ class RunningWorld:
         self._clock_offset = 0.0  # [s] of the published time at the last reset of the world
         self._pace, self._lead = RealTimePacer(settings.sim_speed_factor, self.heard), ControllerLead()
         self.bus: SimulatedBus | None = None
-        self.driver: SetpointGenerator | SimulatedBus = SetpointGenerator(
-            self.robot, self._start, world.between_targets
-        )
+        follower = TargetFollower(self.robot, self._start, Interpolation(world.between_targets), CATCH_UP_S)
+        self.torque = SimulatedTorque(follower, lambda: self.simulation)
+        self.driver: TargetFollower | SimulatedBus = follower
         if settings.bus:
             sys.setswitchinterval(SWITCH)
             wire = (settings.bus, settings.bus_port)
@@ -59,6 +62,11 @@ class RunningWorld:
 
     def _as_stepped(self, world: WorldSettings) -> WorldSettings:
         return dataclasses.replace(world, between_targets=self._between)
+
+    @property
+    def armed(self) -> bool:
+        """Whether the servos hold."""
+        return self.bus.armed if self.bus else self.torque.armed
 
     # --- time -----------------------------------------------------------------------------------------
 
@@ -126,15 +134,15 @@ class RunningWorld:
         if not self.makes_time:
             self.driver.extend_watchdog(now - self._paused_at)
         self._pace.restart(now)
-        if np.abs(self.driver.target - self.driver.setpoint).max() > 0.1:
-            self.driver.restart(self.driver.setpoint)
+        if np.abs(self.driver.target - self.driver.command).max() > 0.1:
+            self.driver.start(self.driver.command)
         self.paused = False
 
     def reset(self) -> None:
         """Puts the robot to the origin; the published time goes on."""
         self._clock_offset = self.time
         self.simulation.reset(self._at_origin)
-        self.driver.restart(self._start)
+        self.driver.start(self._start)
         self._pace.restart(time.monotonic())
 
     @property
@@ -150,8 +158,8 @@ class RunningWorld:
         else:
             self._clock_offset = self.time
             simulation.reset(self._at_origin)
-            self.driver.restart(self._start)
-        if not self.driver.armed:
+            self.driver.start(self._start)
+        if not self.armed:
             simulation.release()
         self.simulation = simulation
         if self.bus:

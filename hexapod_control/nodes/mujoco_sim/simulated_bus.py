@@ -31,12 +31,10 @@ class LockedSimulation:
 
 
 class SimulatedBus:
-    """An emulated bus whose servos are the joints of the simulation. Stands where a JointDriver stands otherwise.
+    """An emulated bus whose servos are the joints of the simulation; without a bus a TargetFollower takes its place.
 
     The servos' torque, targets and watchdogs are the business of who has the other end of the wire.
     """
-
-    latched = False
 
     def __init__(
         self,
@@ -73,11 +71,11 @@ class SimulatedBus:
         return bool(self.world.torques.any())
 
     @property
-    def setpoint(self) -> Array:
+    def command(self) -> Array:
         """What the servos aim at (n, 3) [rad]."""
         return self.world.references
 
-    target = setpoint
+    target = command
 
     def step(self, dt: float) -> Array:
         """What they aim at (n, 3) [rad] `dt` [s] later."""
@@ -90,7 +88,7 @@ class SimulatedBus:
     def extend_watchdog(self, seconds: float) -> None:
         """Nothing is counted."""
 
-    def restart(self, measured: Array) -> None:
+    def start(self, measured: Array) -> None:
         """The world was put somewhere else: the servos know nothing of it."""
 
     def hold(self) -> None:

@@ -1,9 +1,9 @@
-"""The guided calibration as services of servo_driver, for front ends that are no terminal.
+"""The guided calibration as services of servo_driver, for front ends other than a terminal.
 
 `~/calibration/start` begins it, `accept`, `back` and `~/calibration/answer` (a text, as typed in the terminal) answer
 the question on `~/calibration/prompt`, `save` agrees to the last one, `cancel` ends it and leaves the file alone.
 The prompt is JSON: `state` (idle, working, asking, saved, ended), `number` of the question, `step`, `question`, `said`
-(texts since the last answer) and `residuals_mm` (how far each foot is above the plane of all).
+(texts since the last answer) and `residuals_mm` (height of each foot above the plane through all feet).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
-from typing import Any
 
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -32,29 +31,29 @@ from hexapod_control.servos.driver.bus_lease import BusLease
 from hexapod_control.servos.driver.driver_thread import Driver
 from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings
 
-ENDING = 3.0  # [s] for a calibration that was cancelled
-IDLE = {"state": "idle"}
-NONE = "no calibration is under way: call calibration/start"
+END_TIMEOUT_S = 3.0  # for a calibration that was cancelled
+IDLE_PROMPT = {"state": "idle"}
+NOT_RUNNING = "no calibration is under way: call calibration/start"
 
 
 class CalibrationRun:
-    """One calibration in a thread of its own: the person may take an hour."""
+    """One calibration, in a thread of its own as the operator may take an hour; starts at once."""
 
     def __init__(self, driver: Driver, settings: DriverSettings) -> None:
-        """Raises RobotFileError, ValueError or BusError, each with a cure, if it cannot be begun."""
+        """Starts. Raises RobotFileError, ValueError or BusError, each with a cure, if that cannot be."""
         self._driver, self._settings = driver, settings
         file = load(own_file(settings.robot))
         servos = servo_settings(file, settings.protocol, settings.port)
         if servos.protocol == LOOPBACK:
-            raise ValueError("the robot has no servos with a wire: say which protocol and port")
+            raise ValueError("the robot has no servos with a wire: set protocol and port")
         check_ranges(servos)
-        self.remote = RemoteDialog()
-        self._loan: BusLease = driver.lend()
+        self.dialog = RemoteDialog()
+        self._lease: BusLease = driver.lend()
         try:
             pace = settings.calibration_pace
-            self._work = CalibrationSession(self._loan, self._loan.identify(), servos, file, self.remote, pace)
+            self._session = CalibrationSession(self._lease, self._lease.identify(), servos, file, self.dialog, pace)
         except BaseException:
-            driver.give_back(self._loan)
+            driver.give_back(self._lease)
             raise
         self.outcome: dict[str, object] = {}
         self._thread = threading.Thread(target=self._run, name="calibration", daemon=True)
@@ -62,141 +61,141 @@ class CalibrationRun:
 
     def _run(self) -> None:
         try:
-            self._work.run(self._steps())
-            late = self._adopted()
-            outcome, said = "saved", [*self.remote.asked.said, *([f"restart the driver: {late}"] if late else [])]
+            self._session.run(self._steps())
+            refusal = self._recalibrate()
+            outcome, said = "saved", [*self.dialog.asked.said, *([f"restart the driver: {refusal}"] if refusal else [])]
         except Abandoned:
-            outcome, said = "ended", [f"nothing was saved: {self._loan.over or 'cancelled'}"]
+            outcome, said = "ended", [f"nothing was saved: {self._lease.over or 'cancelled'}"]
         except (BusError, RobotFileError, OSError) as error:
             outcome, said = "ended", [f"nothing was saved: {error}"]
         except Exception as error:
             outcome, said = "ended", [f"nothing was saved: {type(error).__name__}: {error}; report it"]
         finally:
-            self._driver.give_back(self._loan)
+            self._driver.give_back(self._lease)
         self.outcome = {"state": outcome, "said": said}
 
-    def _adopted(self) -> str:
-        """Lets the driver know what was saved. Returns why not, or nothing."""
+    def _recalibrate(self) -> str:
+        """Hands the saved calibrations to the driver. Returns why it does not use them, or nothing."""
         try:
             settings = self._settings
-            return self._driver.adopt(servo_settings(load(settings.robot), settings.protocol, settings.port))
+            return self._driver.recalibrate(servo_settings(load(settings.robot), settings.protocol, settings.port))
         except (BusError, RobotFileError, OSError) as error:
             return str(error)
 
     def _steps(self) -> list[str]:
         while True:
             try:
-                return chosen(self.remote.ask(f"which steps? [{','.join(STEPS)}]") or ",".join(STEPS))
+                return chosen(self.dialog.ask(f"which steps? [{','.join(STEPS)}]") or ",".join(STEPS))
             except ValueError as error:
-                self.remote.say(str(error))
+                self.dialog.say(str(error))
 
     @property
-    def going_on(self) -> bool:
-        """Whether it has not ended."""
+    def running(self) -> bool:
+        """Whether it has not ended yet."""
         return not self.outcome
 
     @property
     def step(self) -> str:
-        """What is being done."""
-        return self._work.step
+        """Name of the present step."""
+        return self._session.step
 
     def prompt(self) -> Mapping[str, object]:
-        """The present."""
-        asked: OpenQuestion = self.remote.asked
+        """Content of calibration/prompt."""
+        asked: OpenQuestion = self.dialog.asked
         shown = {"number": asked.number, "step": self.step, "residuals_mm": self._residuals()}
-        if not self.going_on:
+        if not self.running:
             return {**self.outcome, **shown}
         state = "asking" if asked.question else "working"
         return {"state": state, "question": asked.question, "said": list(asked.said), **shown}
 
     def _residuals(self) -> dict[str, float]:
-        return {leg: round(1000.0 * height, 2) for leg, height in self._work.guide.residuals.items()}
+        return {leg: round(1000.0 * height, 2) for leg, height in self._session.guide.residuals.items()}
 
     def check(self) -> None:
-        """Ends it if its bus was taken away."""
-        if self._loan.over:
-            self.remote.cancel()
+        """Ends it if the driver has taken the bus back."""
+        if self._lease.over:
+            self.dialog.cancel()
 
     def end(self) -> None:
-        """Cancels, and waits for that."""
-        self.remote.cancel()
-        self._thread.join(ENDING)
+        """Cancels, and waits for the thread."""
+        self.dialog.cancel()
+        self._thread.join(END_TIMEOUT_S)
 
 
 class CalibrationServices:
-    """Offers the services on the driver's node; `tick` shows what is new."""
+    """Offers the services on the driver's node; call `tick` periodically."""
 
     def __init__(self, node: GuardedNode, driver: Driver, settings: DriverSettings) -> None:
         self._node, self._driver, self._settings = node, driver, settings
-        self._sitting: CalibrationRun | None = None
+        self._run: CalibrationRun | None = None
         self._prompt = node.create_publisher(String, "~/calibration/prompt", LATCHED)
-        self._shown = ""
+        self._published = ""
         node.create_subscription(String, "~/calibration/answer", self.on_answer, EVENTS)
         for name in ("start", "accept", "back", "save", "cancel"):
             node.create_service(Trigger, f"~/calibration/{name}", getattr(self, f"on_{name}"))
         self.tick()
 
     def tick(self) -> None:
-        """Publishes the prompt if it is a new one."""
-        if self._sitting is not None:
-            self._sitting.check()
-        text = json.dumps(IDLE if self._sitting is None else self._sitting.prompt(), ensure_ascii=False)
-        if text != self._shown:
-            self._shown = text
+        """Publishes the prompt if it has changed."""
+        if self._run is not None:
+            self._run.check()
+        text = json.dumps(IDLE_PROMPT if self._run is None else self._run.prompt(), ensure_ascii=False)
+        if text != self._published:
+            self._published = text
             self._prompt.publish(messages.text(text))
 
     def close(self) -> None:
-        """Ends what is under way."""
-        if self._sitting is not None:
-            self._sitting.end()
+        """Ends a calibration that is under way."""
+        if self._run is not None:
+            self._run.end()
 
-    def on_start(self, request: Any, response: Any) -> Any:
-        """Begins, unless the servos hold."""
-        if self._going_on is not None:
+    def on_start(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Starts a calibration, unless the servos hold."""
+        if self._current is not None:
             return _answer(response, "a calibration is under way: cancel it first")
         try:
-            self._sitting = CalibrationRun(self._driver, self._settings)
+            self._run = CalibrationRun(self._driver, self._settings)
         except (RobotFileError, ValueError, BusError, OSError) as error:
             return _answer(response, str(error))
         return _answer(response, "")
 
-    def on_accept(self, request: Any, response: Any) -> Any:
-        """What Enter is in the terminal: it is there, or what stands in brackets."""
+    def on_accept(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Enter in the terminal: agrees, or takes the default in brackets."""
         return _answer(response, self._answered(""))
 
-    def on_back(self, request: Any, response: Any) -> Any:
-        """The question before."""
+    def on_back(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Goes back to the question before."""
         return _answer(response, self._answered(BACK))
 
-    def on_answer(self, message: Any) -> None:
-        """A text to the question."""
+    def on_answer(self, message: String) -> None:
+        """Answers the question with a text."""
         refusal = self._answered(message.data)
         if refusal:
             self._node.report(
                 "calibration", ReportLevel.WARNING, f"calibration/answer {message.data!r} ignored: {refusal}"
             )
 
-    def on_save(self, request: Any, response: Any) -> Any:
+    def on_save(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Writes the robot file, once all steps are done."""
-        if self._going_on is not None and self._going_on.step != SAVE:
+        if self._current is not None and self._current.step != SAVE:
             return _answer(response, "not all steps are done: answer their questions, or cancel and choose fewer")
         return _answer(response, self._answered("y"))
 
-    def on_cancel(self, request: Any, response: Any) -> Any:
-        """Ends it; the file stays as it is, the torque goes."""
-        if self._going_on is None:
-            return _answer(response, NONE)
-        self._going_on.remote.cancel()
+    def on_cancel(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Ends the calibration; the file stays as it is, the torque is switched off."""
+        if self._current is None:
+            return _answer(response, NOT_RUNNING)
+        self._current.dialog.cancel()
         return _answer(response, "")
 
     @property
-    def _going_on(self) -> CalibrationRun | None:
-        return self._sitting if self._sitting is not None and self._sitting.going_on else None
+    def _current(self) -> CalibrationRun | None:
+        return self._run if self._run is not None and self._run.running else None
 
     def _answered(self, text: str) -> str:
-        return NONE if self._going_on is None else self._going_on.remote.answer(text)
+        return NOT_RUNNING if self._current is None else self._current.dialog.answer(text)
 
 
-def _answer(response: Any, refusal: str) -> Any:
-    response.success, response.message = not refusal, refusal or "calibration/prompt tells what comes next"
+def _answer(response: Trigger.Response, refusal: str) -> Trigger.Response:
+    response.success, response.message = not refusal, refusal or "calibration/prompt shows what comes next"
     return response

@@ -1,10 +1,9 @@
-"""What servo_driver asks of gait_planner when the servos are in trouble: stop, or sit."""
+"""Asks gait_planner to stop or to sit down when the servos are in trouble."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -14,46 +13,46 @@ from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import LATCHED
 from hexapod_control.servos.driver.telemetry import PlannerRequest
 
-DOWN = ("", RobotState.UNKNOWN.value, RobotState.SITTING.value)
-AGAIN = 1.0  # [s] between two calls while the trouble lasts
+DOWN = ("", RobotState.UNKNOWN.value, RobotState.SITTING.value)  # gait_state of a robot that is not on its feet
+REPEAT_PERIOD_S = 1.0  # between two calls while the trouble lasts
 
 
 class PlannerRequests:
-    """Calls the planner's services; `seated` is called when it says that the robot sits."""
+    """Calls the planner's services; `seated` is called when the planner reports that the robot sits."""
 
     def __init__(self, node: GuardedNode, seated: Callable[[], None]) -> None:
         self._seated = seated
         self._state, self._since = "", time.monotonic()
         self._due = 0.0
         self._clients = {
-            wish: node.create_client(Trigger, wish.value) for wish in (PlannerRequest.STOP, PlannerRequest.SIT)
+            request: node.create_client(Trigger, request.value) for request in (PlannerRequest.STOP, PlannerRequest.SIT)
         }
         node.create_subscription(String, "gait_state", self.on_gait_state, LATCHED)
 
-    def on_gait_state(self, message: Any) -> None:
-        """What the robot is doing."""
+    def on_gait_state(self, message: String) -> None:
+        """Notes the robot's state and since when it lasts."""
         if message.data != self._state:
             self._state, self._since = message.data, time.monotonic()
 
     @property
-    def planner_is_there(self) -> bool:
-        """Whether somebody can be asked."""
+    def reachable(self) -> bool:
+        """Whether the planner's services are there."""
         return bool(self._clients[PlannerRequest.SIT].service_is_ready())
 
     @property
-    def down(self) -> float:
-        """For how long [s] the planner has not had the robot on its feet or on the way; 0 if it has."""
+    def down_time(self) -> float:
+        """For how long [s] the robot has been lying by the planner's report; 0 while it stands or moves."""
         return time.monotonic() - self._since if self._state in DOWN else 0.0
 
-    def tell(self, wish: PlannerRequest) -> None:
-        """Asks for what is wished, again and again while it is."""
+    def request(self, request: PlannerRequest) -> None:
+        """Called every tick with what the planner is to do; repeats the call until the robot does it."""
         now = time.monotonic()
-        if wish is PlannerRequest.SIT and self._state == RobotState.SITTING.value:
+        if request is PlannerRequest.SIT and self._state == RobotState.SITTING.value:
             self._seated()
-        if wish is PlannerRequest.NOTHING:
+        if request is PlannerRequest.NOTHING:
             self._due = 0.0
             return
-        busy = wish is PlannerRequest.SIT and self._state in (RobotState.SINKING.value, RobotState.SITTING.value)
-        if now >= self._due and not busy and self._clients[wish].service_is_ready():
-            self._due = now + AGAIN
-            self._clients[wish].call_async(Trigger.Request())
+        busy = request is PlannerRequest.SIT and self._state in (RobotState.SINKING.value, RobotState.SITTING.value)
+        if now >= self._due and not busy and self._clients[request].service_is_ready():
+            self._due = now + REPEAT_PERIOD_S
+            self._clients[request].call_async(Trigger.Request())

@@ -1,13 +1,13 @@
-"""servo_driver: joint targets to the servos, joint states back. What the servos are is the robot file's `servos`.
+"""Node servo_driver: joint targets to the servos, joint states back. The servos are described in the robot file.
 
-Nothing is published on joint_states while the pose is unknown; `armed` says whether the servos hold.
+Nothing is published on joint_states while the pose is unknown; `armed` is whether the servos hold.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,34 +15,27 @@ from sensor_msgs.msg import JointState
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
-from hexapod_control.core.posture import stand_up
-from hexapod_control.core.robot import Robot
+from hexapod_control.nodes.servo_driver.bus_opener import bus_opener, lying_joints
 from hexapod_control.nodes.servo_driver.calibration_services import CalibrationServices
 from hexapod_control.nodes.servo_driver.driver_output import DriverOutput
 from hexapod_control.nodes.servo_driver.planner_requests import PlannerRequests
 from hexapod_control.nodes.servo_driver.settings import DriverSettings
-from hexapod_control.nodes.torque_services import TorqueServices
-from hexapod_control.ros import messages
+from hexapod_control.nodes.torque_services import HOW_TO_ARM, TorqueServices
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import COMMAND
-from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
-from hexapod_control.servos.bus.serial_port import SerialPort, latency
-from hexapod_control.servos.bus.transaction import ReplyTiming
+from hexapod_control.ros.row_messages import JointLayout
+from hexapod_control.servos.bus.bus_interface import BusError, PortGone
+from hexapod_control.servos.bus.serial_port import latency
 from hexapod_control.servos.driver.driver_thread import Driver
-from hexapod_control.servos.driver.setpoint_generator import SPEED_MARGIN, SetpointGenerator
 from hexapod_control.servos.driver.telemetry import PlannerRequest, Snapshot, TorqueState
-from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.protocols.loopback import LoopbackBus
-from hexapod_control.servos.settings.servo_section import LOOPBACK, OnExit, ServoSettings, servo_settings
+from hexapod_control.servos.settings.servo_section import OnExit, servo_settings
 
-SILENT = 0.25  # [s] without targets: nobody moves the robot any more
-BRISK = 0.001  # [s] an adapter may hold bytes back
-SWITCH = 0.001  # [s] after which the thread of the bus gets its turn
-EARLY = 0.7  # of a period between two rows of joint_states: cycles are not that even
-LINEAR = 60.0  # [Hz] from this rate on setpoints go evenly from one row of targets to the next
+TARGET_SILENCE_S = 0.25  # without targets: the robot is not moved any more
+MAX_LATENCY_S = 0.001  # that an adapter may hold bytes back without a warning
+THREAD_SWITCH_S = 0.001  # after which the thread of the bus gets its turn
+MIN_PERIOD_SHARE = 0.7  # of a period between two joint_states: cycles are not that even
 
 
 class ServoDriver(GuardedNode):
@@ -51,42 +44,39 @@ class ServoDriver(GuardedNode):
     def __init__(self, start: Array | None = None, **options: Any) -> None:
         """`start` (n, 3) [rad] is where servos without a wire are found; default: the robot on its belly.
 
-        Raises RobotFileError or ParameterError for input it cannot work with, and servos that cannot be reached.
+        `options` are those of rclpy's Node. Raises RobotFileError or ParameterError for unusable input, and for servos
+        that cannot be reached.
         """
         super().__init__("servo_driver", **options)
         settings = declare(self, DriverSettings)
         file = load(settings.robot)
         self._servos = servo_settings(file, settings.protocol, settings.port)
-        assumed = lying(file.robot) if start is None else start
-        setpoints = SetpointGenerator(file.robot, assumed, "linear" if self._servos.rate >= LINEAR else "hold")
+        assumed = lying_joints(file.robot) if start is None else start
         opener = bus_opener(self._servos, file.robot, assumed, settings.reply_margin)
-        self.driver = Driver(file.robot, self._servos, setpoints, opener, assumed)
-        self._arms_late = not self._connect(settings) and settings.arm_on_start
-        held = latency(self._servos.port) if self._servos.port else None
-        if held is not None and held > BRISK:
-            text = (
-                f"{self._servos.port} holds bytes back for {1000.0 * held:.0f} ms: install the udev rule, plug it anew"
-            )
-            self.report("latency", ReportLevel.WARNING, text)
-        self._heard, self._told = time.monotonic(), self.driver.snapshot
+        self.driver = Driver(file.robot, self._servos, opener, assumed)
+        self._arm_when_connected = not self._connect(settings) and settings.arm_on_start
+        self._check_latency()
+        self._last_targets, self._published = time.monotonic(), self.driver.snapshot
         self._ending = False
-        self._layout = messages.JointLayout(file.robot)
+        self._layout = JointLayout(file.robot)
         self._output = DriverOutput(self, file.robot, feet=settings.publish_foot_states)
-        self._wishes = PlannerRequests(self, self.driver.seated)
+        self._planner = PlannerRequests(self, self.driver.seated)
         self.create_subscription(JointState, "joint_targets", self.on_joint_targets, COMMAND)
-        TorqueServices(self, self.driver, lambda: assumed, _nothing, _nothing)
+        TorqueServices(self, self.driver)
         self._calibration = CalibrationServices(self, self.driver, settings)
-        self._woken = False  # is a tick on its way
-        self.driver.after_cycle = self._wake
+        self._tick_requested = False
+        self.driver.after_cycle = self._request_tick
         self.driver.start()
         self._assume_lying = settings.assume_lying
-        if settings.arm_on_start and not self._arms_late:
+        if settings.arm_on_start and not self._arm_when_connected:
             self._arm_on_start()
-        self._least_pause = EARLY / settings.control_rate  # [s]
+        self._min_period = MIN_PERIOD_SHARE / settings.control_rate  # [s]
         self.create_timer(1.0 / settings.control_rate, self.tick, clock=self.steady)
 
+    # --- start ----------------------------------------------------------------------------------------------
+
     def _connect(self, settings: DriverSettings) -> bool:
-        """Finds the servos, or leaves that to the driver's thread if the port may come later."""
+        """Finds the servos. Returns False where the driver's thread is to wait for the port."""
         try:
             self.driver.connect()
         except (PortGone, BusError, ValueError) as error:
@@ -95,6 +85,13 @@ class ServoDriver(GuardedNode):
             self.report("start", ReportLevel.OK, f"waits for {self._servos.port}")
             return False
         return True
+
+    def _check_latency(self) -> None:
+        port = self._servos.port
+        held = latency(port) if port else None
+        if held is not None and held > MAX_LATENCY_S:
+            text = f"{port} holds bytes back for {1000.0 * held:.0f} ms: install the udev rule, plug it anew"
+            self.report("latency", ReportLevel.WARNING, text)
 
     def _arm_on_start(self) -> None:
         if not self.driver.snapshot.measured and not self._assume_lying:
@@ -105,51 +102,51 @@ class ServoDriver(GuardedNode):
         if refusal:
             self.report("start", ReportLevel.ERROR, f"not armed: {refusal}")
 
-    def on_joint_targets(self, message: Any) -> None:
-        """A row of targets."""
-        self._heard = time.monotonic()
-        row, velocities = self._layout.joints(message), self._layout.velocities(message)
-        self.driver.take(row, velocities, self._heard)
+    # --- running --------------------------------------------------------------------------------------------
 
-    def _wake(self) -> None:
-        """From the thread of the bus: what it has read is not to wait for a timer."""
-        if not self._woken:
-            self._woken = True
+    def on_joint_targets(self, message: JointState) -> None:
+        """Hands joint targets to the driver."""
+        self._last_targets = time.monotonic()
+        joints, velocities = self._layout.joints(message), self._layout.velocities(message)
+        self.driver.take(joints, velocities, self._last_targets)
+
+    def _request_tick(self) -> None:
+        """Called by the bus thread: what it has read is published at once, and does not wait for a timer."""
+        if not self._tick_requested:
+            self._tick_requested = True
             self.run_in_executor(self.tick)
 
     def tick(self) -> None:
-        """Says what is new."""
-        self._woken = False
+        """Publishes what is new, and passes the driver's requests to the planner."""
+        self._tick_requested = False
         snapshot, stamp = self.driver.snapshot, self.get_clock().now().to_msg()
-        if self._arms_late and snapshot.power is TorqueState.OFF:
-            self._arms_late = False
+        if self._arm_when_connected and snapshot.power is TorqueState.OFF:
+            self._arm_when_connected = False
             self._arm_on_start()
         self._output.latched(snapshot)
-        if snapshot.time - self._told.time > self._least_pause:
+        if snapshot.time - self._published.time > self._min_period:
             self._output.state(snapshot, stamp)
-            if snapshot.diagnoses != self._told.diagnoses:
-                self._say_troubles(snapshot)
-            self._told = snapshot
+            if snapshot.diagnoses != self._published.diagnoses:
+                self._report_diagnoses(snapshot)
+            self._published = snapshot
         events = self.driver.events
         while events:
             event = events.popleft()
             self.report(event.kind, ReportLevel.WARNING, event.text)
-        self._wishes.tell(PlannerRequest.SIT if self._sits else snapshot.planner_request)
+        self._planner.request(PlannerRequest.SIT if self._sits_down else snapshot.planner_request)
         self._calibration.tick()
 
-    def _say_troubles(self, snapshot: Snapshot) -> None:
-        for trouble in snapshot.diagnoses if not self._arms_late else ():
-            self.report(trouble.kind, ReportLevel.ERROR if trouble.serious else ReportLevel.WARNING, trouble.text)
+    def _report_diagnoses(self, snapshot: Snapshot) -> None:
+        for found in snapshot.diagnoses if not self._arm_when_connected else ():
+            self.report(found.kind, ReportLevel.ERROR if found.serious else ReportLevel.WARNING, found.text)
 
     def every_second(self) -> None:
-        """The battery, and what is still wrong."""
+        """Publishes the battery, and reports what is still wrong."""
         snapshot = self.driver.snapshot
         self._output.battery(snapshot, self.get_clock().now().to_msg())
-        self._say_troubles(snapshot)
+        self._report_diagnoses(snapshot)
         if self.driver.latched:
-            self.report(
-                "torque", ReportLevel.ERROR, "emergency stop: call estop with false, then reset_fault, then arm"
-            )
+            self.report("torque", ReportLevel.ERROR, f"emergency stop: {HOW_TO_ARM}")
         elif snapshot.power is TorqueState.OFF:
             self.report("torque", ReportLevel.WARNING, "torque is off: call arm")
 
@@ -159,7 +156,8 @@ class ServoDriver(GuardedNode):
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
-        snapshot, counters = self.driver.snapshot, self.driver.snapshot.counters
+        snapshot = self.driver.snapshot
+        counters = snapshot.counters
         return {
             "bus": " ".join(filter(None, (self._servos.protocol, self._servos.port))),
             "feedback": "measured" if snapshot.measured else "estimated",
@@ -170,21 +168,18 @@ class ServoDriver(GuardedNode):
             "overruns": snapshot.overruns,
             "bus errors": f"{counters.bad} bad frames, {counters.timeouts} timeouts of {counters.sent} sent",
             "reconnections": snapshot.reconnections,
-            "voltage [V]": _spelt(snapshot.voltage),
-            "current [A]": _spelt(snapshot.current),
+            "voltage [V]": _number(snapshot.voltage),
+            "current [A]": _number(snapshot.current),
             "misses": self._by_joint(snapshot.misses),
             "clamps": self._by_joint(snapshot.clamps),
-            "temperatures [degC]": self._row(snapshot.temperatures),
-            "loads": self._row(snapshot.loads),
-            "feet": self._output.feet(snapshot),
+            "temperatures [degC]": _numbers(snapshot.temperatures),
+            "loads": _numbers(snapshot.loads),
+            "feet": self._output.foot_contact_status(snapshot),
         }
 
     def _by_joint(self, counts: Sequence[int]) -> str:
         found = [f"{name} {count}" for name, count in zip(self._layout.names, counts, strict=False) if count]
         return ", ".join(found) or "none"
-
-    def _row(self, values: Array | None) -> str:
-        return "unknown" if values is None else " ".join(f"{v:.2g}" for v in np.ravel(values).tolist())
 
     # --- the end --------------------------------------------------------------------------------------------
 
@@ -193,20 +188,20 @@ class ServoDriver(GuardedNode):
         self._ending = True
 
     @property
-    def _sits(self) -> bool:
-        """Whether the robot shall be down before the torque goes."""
+    def _sits_down(self) -> bool:
+        """Whether the robot has to sit down before the torque is switched off."""
         return self._ending and self._servos.on_exit is OnExit.SIT and self.driver.armed
 
     def stopped(self) -> bool:
-        """True when the robot is down, or nobody moves it any more, or nobody has to wait for that."""
-        if not self._sits:
+        """True when the robot is down, or targets have stopped, or it does not have to sit down."""
+        if not self._sits_down:
             return True
-        if self._wishes.planner_is_there:  # silence of a moment is no end
-            return self._wishes.down > SILENT
-        return time.monotonic() - self._heard > SILENT
+        if self._planner.reachable:  # a moment without targets is no end
+            return self._planner.down_time > TARGET_SILENCE_S
+        return time.monotonic() - self._last_targets > TARGET_SILENCE_S
 
     def publish_final_state(self) -> None:
-        """Torque off, unless the robot file wants it held; the planner must know, as it may live on."""
+        """Switches the torque off, unless the robot file wants it held; the planner may live on and must know."""
         self._close()
         if self._servos.on_exit is not OnExit.HOLD:
             self._output.armed(False)
@@ -223,42 +218,17 @@ class ServoDriver(GuardedNode):
             self.report("exit", ReportLevel.ERROR, failure)
 
 
-def bus_opener(settings: ServoSettings, robot: Robot, start: Array, margin: float) -> Callable[[], Bus]:
-    """What opens the bus of these settings. Servos without a wire start at `start` (n, 3) [rad].
-
-    Replies may be late by `margin` [s], where servos reply.
-    """
-    if settings.protocol == LOOPBACK:
-        angles = np.ravel(start).tolist()
-        positions = {joint.id: joint.raw(q) for joint, q in zip(settings.joints, angles, strict=True)}
-        fastest = SPEED_MARGIN * max(joint.no_load_speed for leg in robot.legs for joint in leg.joints)
-        return lambda: LoopbackBus(settings.ids, positions=positions, speed=2.0 * fastest)
-    protocol = PROTOCOLS[settings.protocol]
-    options: dict[str, Any] = dict(settings.options)
-    if "wait" in protocol.options:
-        options["wait"] = ReplyTiming(margin=margin)
-    return lambda: protocol.open(SerialPort(settings.port, settings.baud), settings.ids, **options)
-
-
-def _nothing() -> None:
-    """The driver switches the torque itself."""
-
-
-def _spelt(value: float | None) -> str:
+def _number(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.2f}"
 
 
-def lying(robot: Robot) -> Array:
-    """Joints (n, 3) [rad] of the robot on its belly, feet about its neutral footholds."""
-    home = [leg.foothold for leg in robot.legs]
-    row = joints_at_offset(robot, home, stand_up.lying_offset(robot, home))
-    assert row is not None  # lying_offset gives offsets in reach
-    return np.array(row)
+def _numbers(values: Array | None) -> str:
+    return "unknown" if values is None else " ".join(f"{value:.2g}" for value in np.ravel(values).tolist())
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Runs the node; returns the exit code."""
-    sys.setswitchinterval(SWITCH)
+    """Runs the node. Returns the exit code."""
+    sys.setswitchinterval(THREAD_SWITCH_S)
     return run(ServoDriver, args)
 
 

@@ -171,8 +171,12 @@ class Driver:
     # --- the thread ---------------------------------------------------------------------------------
 
     def connect(self) -> None:
-        """Opens the bus and finds all servos; torque stays as it is. Raises PortGone or BusError."""
+        """Opens the bus and finds all servos; torque counts as off, `arm` switches it on.
+
+        Raises PortGone or BusError.
+        """
         self._connection.open()
+        self._torque.forget("the port was opened anew")
         self._report()
 
     def start(self) -> None:

@@ -10,7 +10,8 @@ from support.real_time.servo_bench import FAULT, FEMUR, SLACK, kinds, said
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import ServoFault
-from hexapod_control.servos.driver import fault_timers
+from hexapod_control.servos.driver.bus_connection import MAX_BACK_OFF_S
+from hexapod_control.servos.driver.group.presence import PING_PERIOD_S
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
 from hexapod_control.servos.protocols import dynamixel2_frames, lx16a
 from hexapod_control.servos.settings.servo_section import Battery
@@ -154,13 +155,11 @@ def test_the_driver_writes_to_no_eeprom_whatever_happens(armed, protocol):
     bench.world.unplug(7)
     bench.until(lambda: bench.troubles("silent 7"), 2.0)
     bench.world.plug(7)
-    bench.until(lambda: bench.world.torques[7], fault_timers.PING_PERIOD + SLACK, "torque of the servo")
+    bench.until(lambda: bench.world.torques[7], PING_PERIOD_S + SLACK, "torque of the servo")
     bench.pty.hang_up()
     bench.until(lambda: not bench.driver.armed, FAULT + SLACK, "fault")
     bench.pty.come_back()
-    bench.until(
-        lambda: bench.driver.snapshot.power is TorqueState.OFF, fault_timers.BACK_OFF_BOUNDS[1] + 2.0, "reconnected"
-    )
+    bench.until(lambda: bench.driver.snapshot.power is TorqueState.OFF, MAX_BACK_OFF_S + 2.0, "reconnected")
     bench.arm()
     bench.during(0.3)
     bench.driver.press_estop()

@@ -4,12 +4,14 @@ Over all faults: no goal is further from the one before than the joint's speed a
 every one has a sentence that says what, where and what to do.
 """
 
+import threading
 import time
 
 import numpy as np
 import pytest
 from support.real_time.servo_bench import FAULT, HIGH, SLACK, said
 
+from hexapod_control.servos.bus.ff_bus import FFBus
 from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, OnSilence
@@ -65,19 +67,16 @@ def test_an_emergency_stop_while_the_torque_comes_on_stops_that(armed):
     bench = armed()
     bench.driver.disarm()
     bench.until(lambda: not bench.world.torques.any(), 0.2)
-    bench.driver._requests.append(request := _arming(bench))
+    answers = []
+    arming = threading.Thread(target=lambda: answers.append(bench.driver.arm()))
+    arming.start()
     bench.until(bench.world.torques.any, 0.5)
     bench.driver.press_estop()
     bench.until(lambda: not bench.world.torques.any(), 0.1)
-    assert "latched" in request.answer
+    arming.join(5.0)
+    assert "latched" in answers[0]
     bench.during(0.4)
     assert not bench.world.torques.any()
-
-
-def _arming(bench):
-    from hexapod_control.servos.driver.driver_cycle import Request
-
-    return Request(bench.driver._control.begin_arming)
 
 
 def test_targets_that_stop_are_held_within_a_fifth_of_a_second(armed):
@@ -91,7 +90,7 @@ def test_targets_that_stop_are_held_within_a_fifth_of_a_second(armed):
     assert len(goals) > 10
     assert np.ptp(goals) < 0.005
     bench.until(
-        lambda: said(bench, "no joint_targets for 0.2 s while moving: holding the last row"), 0.5, "the sentence"
+        lambda: said(bench, "no joint_targets for 0.2 s while moving: holding the last joint angles"), 0.5, "the sentence"
     )
     assert bench.driver.armed
 
@@ -122,11 +121,11 @@ def test_a_driver_that_is_started_again_reads_the_pose_and_ramps_from_there(arme
 
 def test_a_defect_in_the_driver_ends_neither_the_thread_nor_the_robot(armed, monkeypatch):
     bench = armed()
-    step = bench.driver._setpoints.step
-    monkeypatch.setattr(bench.driver._setpoints, "step", lambda dt: 1 / 0)
+    write = FFBus.write_goals
+    monkeypatch.setattr(FFBus, "write_goals", lambda *_: 1 / 0)
     bench.until(lambda: not bench.driver.armed, 0.2)
     bench.until(lambda: said(bench, "ZeroDivisionError"), 0.5, "the sentence")
-    monkeypatch.setattr(bench.driver._setpoints, "step", step)
+    monkeypatch.setattr(FFBus, "write_goals", write)
     bench.until(lambda: bench.driver.snapshot.power is TorqueState.OFF, 2.0)
     bench.until(lambda: not bench.world.torques.any(), 0.2)
     assert bench.driver.arm() == ""

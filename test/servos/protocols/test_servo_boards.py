@@ -9,7 +9,7 @@ from support.real_time.servo_bench import HIGH, LOST, SLACK, ServoBench, said
 from hexapod_control.servos.bus import pulse_board
 from hexapod_control.servos.bus.bus_interface import ServoQuantity
 from hexapod_control.servos.bus.serial_port import SerialPort
-from hexapod_control.servos.driver import fault_timers
+from hexapod_control.servos.driver.bus_connection import MAX_BACK_OFF_S
 from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
@@ -111,9 +111,7 @@ def test_a_board_that_hangs_behind_a_live_port_is_a_fault_and_comes_back_without
     assert "not connected" in bench.driver.arm()
     bench.until(lambda: not bench.world.torques.any(), 0.5, "torque off: it hears, though it says nothing")
     bench.pty.faults.mute = False
-    bench.until(
-        lambda: bench.driver.snapshot.power is TorqueState.OFF, fault_timers.BACK_OFF_BOUNDS[1] + 8.0, "reconnected"
-    )
+    bench.until(lambda: bench.driver.snapshot.power is TorqueState.OFF, MAX_BACK_OFF_S + 8.0, "reconnected")
     bench.until(lambda: said(bench, "is back, torque is off: call arm"), 0.5, "the sentence")
     told = len(bench.world.told)
     bench.during(0.3)
@@ -135,9 +133,7 @@ def test_an_emergency_stop_while_a_board_is_silent_is_not_held_up_by_looking_for
     assert bench.driver.reset_fault()
     assert time.monotonic() - begun < 3.0
     bench.pty.faults.mute = False
-    bench.until(
-        lambda: bench.driver.snapshot.power is TorqueState.OFF, fault_timers.BACK_OFF_BOUNDS[1] + 8.0, "reconnected"
-    )
+    bench.until(lambda: bench.driver.snapshot.power is TorqueState.OFF, MAX_BACK_OFF_S + 8.0, "reconnected")
     assert "latched" in bench.driver.arm()
 
 

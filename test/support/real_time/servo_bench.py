@@ -14,7 +14,6 @@ from hexapod_control.config.document import read
 from hexapod_control.config.robots.robot_file import resolve
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.driver.driver_thread import Driver
-from hexapod_control.servos.driver.setpoint_generator import SetpointGenerator
 from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
@@ -93,10 +92,7 @@ class ServoBench:
 
     def new_driver(self):
         row, kind = PROTOCOLS[self.settings.protocol], self.settings
-        setpoints = SetpointGenerator(robot(), self.start, "linear" if kind.rate > 60 else "hold")
-        return Driver(
-            robot(), kind, setpoints, lambda: row.open(SerialPort(kind.port, kind.baud), kind.ids), self.start
-        )
+        return Driver(robot(), kind, lambda: row.open(SerialPort(kind.port, kind.baud), kind.ids), self.start)
 
     def _feed(self):
         """Targets at 50 Hz, a slow wave about the row, while `publishing` is set."""

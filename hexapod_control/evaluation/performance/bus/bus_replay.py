@@ -18,7 +18,6 @@ from hexapod_control.evaluation.quality.flat_ground import TRIPOD as USUAL
 from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD, Course, Lockstep, WalkError, walk
 from hexapod_control.evaluation.quality.walk_quality import WalkQuality
 from hexapod_control.servos.driver.driver_thread import Driver
-from hexapod_control.servos.driver.setpoint_generator import SetpointGenerator
 from hexapod_control.servos.emulator.device import EmulatedDevice
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.physics_world import PhysicsWorld
@@ -102,11 +101,8 @@ class BusLockstep(Lockstep):
         self._world = PhysicsWorld(settings.joints, row.scale, lambda: simulation, self._advance)
         self._world.engage()
         wire = ReplayWire(settings.baud, emulated_device(settings.protocol, self._world, settings.ids), self._time)
-        setpoints = SetpointGenerator(simulation.robot, simulation.joints)
         start = simulation.joints
-        self.driver = Driver(
-            simulation.robot, settings, setpoints, lambda: row.open(wire, settings.ids), start, self._time
-        )
+        self.driver = Driver(simulation.robot, settings, lambda: row.open(wire, settings.ids), start, self._time)
         self.driver.connect()
         refusal = self.driver.arm()
         if refusal:

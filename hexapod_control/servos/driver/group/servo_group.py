@@ -47,7 +47,7 @@ class JumpsToGoal(Protocol):
 
 
 class ServoGroup:
-    """All servos of one connection. Life cycle: made for an open bus, `handshake`, then `send` and `poll` every cycle."""
+    """All servos of one connection. Life cycle: made for an open bus, `handshake`, then `send` and `poll` per cycle."""
 
     def __init__(self, bus: Bus, settings: ServoSettings, clock: Callable[[], float] = time.monotonic) -> None:
         """Raises BusError if the line is too slow."""

@@ -1,0 +1,73 @@
+"""The torque of a simulated robot without a bus: what the servo driver is to real servos."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
+from hexapod_control.servos.driver.torque_switch import ESTOP_LATCHED, EmergencyStop
+
+
+class SimulatedServos(Protocol):
+    """The part of the simulation that is switched."""
+
+    @property
+    def joints(self) -> Array:
+        """Joint angles (n, 3) [rad]."""
+
+    def engage(self) -> None:
+        """Torque on."""
+
+    def release(self) -> None:
+        """Torque off."""
+
+
+class SimulatedTorque:
+    """Starts armed. `servos` returns the present simulation, which may be replaced by another one."""
+
+    def __init__(self, follower: TargetFollower, servos: Callable[[], SimulatedServos]) -> None:
+        self._follower, self._servos = follower, servos
+        self._estop = EmergencyStop()
+        self._armed = True
+
+    @property
+    def armed(self) -> bool:
+        """Whether the servos hold."""
+        return self._armed
+
+    @property
+    def latched(self) -> bool:
+        """Whether an emergency stop was not reset."""
+        return self._estop.latched
+
+    def press_estop(self) -> str:
+        """Latches and switches the torque off. Returns nothing: there is no wire that could fail."""
+        self._estop.press()
+        return self.disarm()
+
+    def release_estop(self) -> None:
+        """Releases the button; the latch stays."""
+        self._estop.release()
+
+    def reset_fault(self) -> str:
+        """Clears the latch. Returns why that cannot be, or nothing."""
+        return self._estop.reset()
+
+    def arm(self) -> str:
+        """Switches the torque on where the joints are. Returns why not, or nothing."""
+        if self._estop.latched:
+            return ESTOP_LATCHED
+        if not self._armed:
+            servos = self._servos()
+            self._follower.start(servos.joints)
+            self._armed = True
+            servos.engage()
+        return ""
+
+    def disarm(self) -> str:
+        """Switches the torque off. Returns nothing: there is no wire that could fail."""
+        self._armed = False
+        self._servos().release()
+        return ""

@@ -1,0 +1,47 @@
+"""Opens the bus of a robot's servos as its settings say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.posture import stand_up
+from hexapod_control.core.robot import Robot
+from hexapod_control.servos.bus.bus_interface import Bus
+from hexapod_control.servos.bus.serial_port import SerialPort
+from hexapod_control.servos.bus.transaction import ReplyTiming
+from hexapod_control.servos.driver.setpoints.command_limiter import SPEED_MARGIN
+from hexapod_control.servos.protocol_registry import PROTOCOLS
+from hexapod_control.servos.protocols.loopback import LoopbackBus
+from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings
+
+LOOPBACK_SPEED_FACTOR = 2.0  # of the fastest command: loopback servos follow without lag
+
+
+def bus_opener(settings: ServoSettings, robot: Robot, start: Array, margin: float) -> Callable[[], Bus]:
+    """What opens the bus of these settings. Servos without a wire start at `start` (n, 3) [rad].
+
+    Replies may be late by `margin` [s], where servos reply.
+    """
+    if settings.protocol == LOOPBACK:
+        angles = np.ravel(start).tolist()
+        positions = {joint.id: joint.raw(q) for joint, q in zip(settings.joints, angles, strict=True)}
+        fastest = SPEED_MARGIN * max(joint.no_load_speed for leg in robot.legs for joint in leg.joints)
+        return lambda: LoopbackBus(settings.ids, positions=positions, speed=LOOPBACK_SPEED_FACTOR * fastest)
+    protocol = PROTOCOLS[settings.protocol]
+    options: dict[str, Any] = dict(settings.options)  # keyword arguments of `open`, other ones for each protocol
+    if "wait" in protocol.options:
+        options["wait"] = ReplyTiming(margin=margin)
+    return lambda: protocol.open(SerialPort(settings.port, settings.baud), settings.ids, **options)
+
+
+def lying_joints(robot: Robot) -> Array:
+    """Joint angles (n, 3) [rad] of the robot on its belly, feet at its neutral footholds."""
+    footholds = [leg.foothold for leg in robot.legs]
+    joints = joints_at_offset(robot, footholds, stand_up.lying_offset(robot, footholds))
+    assert joints is not None  # lying_offset gives offsets in reach
+    return np.array(joints)
