@@ -90,7 +90,9 @@ def test_targets_that_stop_are_held_within_a_fifth_of_a_second(armed):
     assert len(goals) > 10
     assert np.ptp(goals) < 0.005
     bench.until(
-        lambda: said(bench, "no joint_targets for 0.2 s while moving: holding the last joint angles"), 0.5, "the sentence"
+        lambda: said(bench, "no joint_targets for 0.2 s while moving: holding the last joint angles"),
+        0.5,
+        "the sentence",
     )
     assert bench.driver.armed
 
