@@ -7,9 +7,11 @@ from functools import cache
 import numpy as np
 
 from hexapod_control.config.robots.robot_file import known_robots, load
+from hexapod_control.core.gait.gait_table import gaits
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.names import STANDARD
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot
@@ -17,7 +19,7 @@ from hexapod_control.core.walking.walk_state import WalkState
 
 DT = 0.02  # [s] the control period
 ROBOTS = tuple(known_robots())
-GAITS = ("tripod", "ripple", "tetrapod", "wave")
+GAITS = tuple(gaits(STANDARD))
 DIRECTIONS = {
     "straight": Twist(1.0, 0.0, 0.0),
     "backwards": Twist(-1.0, 0.0, 0.0),
