@@ -1,4 +1,4 @@
-"""Robots and drives that several tests of the core walk through."""
+"""Robots, standing planners and drives for the tests of the core."""
 
 import random
 from collections.abc import Iterator
@@ -60,14 +60,14 @@ def fitting(planner: Planner, direction: Twist, share: float, *gaits: str) -> Tw
 
 
 def drive(planner: Planner, twist: Twist, seconds: float, dt: float = DT) -> Iterator[TickPlan]:
-    """The plans of a drive with a constant command."""
+    """Yields the plans of a drive with a constant command."""
     for _ in range(round(seconds / dt)):
         planner.command(twist)
         yield planner.step(dt)
 
 
 def random_drive(planner: Planner, seed: int, ticks: int, poses: bool, gaits: bool) -> Iterator[tuple[float, TickPlan]]:
-    """(dt, plan) of violent random commands: reversals, jumps, releases, jittered ticks."""
+    """Yields (dt [s], plan) under random commands: reversals, jumps, releases, jittered ticks."""
     rng = random.Random(seed)
     top = planner.maxima()
     command, left = ZERO, 0

@@ -1,4 +1,4 @@
-"""Lines for boards that speak SSC-32, good and bad, and a strategy that mixes them, splits them and breaks them."""
+"""Lines of the SSC-32 protocol, valid and invalid, and a strategy that mixes, splits and breaks them."""
 
 from hypothesis import strategies as st
 
@@ -56,4 +56,4 @@ def _split(draw):
 
 
 ssc32_bytes = _split()
-"""Bytes as they may come to a board, in pieces."""
+"""Bytes as a board may receive them: complete lines, broken ones and noise, cut into pieces."""

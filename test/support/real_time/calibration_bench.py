@@ -1,4 +1,4 @@
-"""A robot whose servos are mounted as nobody knows, on an emulated bus, and a person who calibrates it."""
+"""An emulated robot whose servos are mounted in random places and directions, and a person who calibrates it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hexapod_control.servos.settings.servo_section import standard
 
 
 class Mounted:
-    """The truth: which servo turns which joint, and how."""
+    """Ground truth: which servo turns which joint, in which direction and with which scale."""
 
     def __init__(self, protocol, file, link, seed=0):
         row = PROTOCOLS[protocol]
@@ -39,7 +39,7 @@ class Mounted:
         rng = random.Random(seed)
         ids = list(self.settings.ids)
         rng.shuffle(ids)
-        # Hobby servos are not all alike; nor is the middle of any servo where the drawing has it.
+        # Hobby servos differ in scale, and no servo has its centre exactly at the nominal angle.
         spread, off = (0.0, 0.05) if self.smart else (0.03, 0.03)  # shares of the scale, rad
         self.joints = tuple(
             replace(
@@ -57,10 +57,10 @@ class Mounted:
         self.world = LagWorld(row.scale, len(ids), lag=0.001, speed=60.0)
         self.device = emulated_device(row.name, self.world, self.settings.ids)
         self.pty = PseudoTerminal(self.device, self.settings.baud, link=link)
-        self.crooked = {}  # row -> [rad] by which somebody holds a joint wrongly in the rest pose
+        self.crooked = {}  # joint index -> [rad] by which the person misplaces the joint in the rest pose
 
     def index(self, row):
-        """Number in the world of the servo of a joint."""
+        """Index in the emulated world of the servo of a joint."""
         return self.settings.ids.index(self.joints[row].id)
 
     def raw(self, row, angle):
@@ -69,18 +69,18 @@ class Mounted:
     def put(self, angles):
         """Turns joints {row: rad} by hand."""
         for row, angle in angles.items():
-            assert not self.world.torques[self.index(row)], "nobody turns a servo that holds"
+            assert not self.world.torques[self.index(row)], "a servo with torque cannot be turned by hand"
             self.world.positions[self.index(row)] = self.raw(row, angle)
 
     def relaxed(self):
-        """Whether the torque goes, with the bytes that are still on the wire."""
+        """Whether the torque goes off within 10 s, after the bytes that are still on the wire."""
         deadline, pause = time.monotonic() + 10.0, threading.Event()
         while self.world.torques.any() and time.monotonic() < deadline:
             pause.wait(0.005)
         return not self.world.torques.any()
 
     def errors(self, joints):
-        """By how much [rad] these calibrations are wrong, at most, per joint, within its limits."""
+        """Largest error [rad] of each joint calibration within the joint limits."""
         worst = []
         for row, (found, true) in enumerate(zip(joints, self.joints, strict=True)):
             assert (found.id, found.direction) == (true.id, true.direction), found.joint
@@ -90,7 +90,7 @@ class Mounted:
 
 
 class Person:
-    """Answers the questions of the guide by what the robot really is."""
+    """Answers the questions of the calibration guide from the ground truth."""
 
     def __init__(self, mounted, measure=()):
         self.mounted, self.measure = mounted, measure
@@ -132,10 +132,10 @@ class Person:
             return "n"  # every servo has a scale of its own
         if found := re.match(r"measure the (\w+) of", question):
             return "y" if found[1] in self.measure else "n"
-        return ""  # what is usual
+        return ""  # the default
 
     def _jog(self, row, what, place):
-        """One jog to the right place, then Enter."""
+        """Jogs once to the right place, then presses Enter."""
         if self._jogged == (row, what):
             self._jogged = None
             return ""
@@ -149,7 +149,7 @@ class Person:
         return f"{round(self.mounted.raw(row, angle)) - place:+d}"
 
 
-LIMIT = 25.0  # [s] for anything
+LIMIT = 25.0  # [s] for a whole calibration
 
 
 class Command:

@@ -1,6 +1,6 @@
 """Two hosts on one cable: network namespaces joined by a veth pair, made and removed by the test; needs root.
 
-Run as a program it is what runs on a host: `hosts.py robot`, `hosts.py witness FILE`, `hosts.py page URL`.
+Run as a program, it is one of the programs on a host: `hosts.py robot`, `hosts.py witness FILE`, `hosts.py page URL`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import aiohttp
 
 SUBNET = "10.77.0"
 STEP = 0.05  # [s]
-SILENT = 2.0  # [s] after which a visitor takes the line for dead
+SILENT = 2.0  # [s] without a message after which a client reconnects
 
 
 class Host:
@@ -30,7 +30,7 @@ class Host:
         self._peer = f"{SUBNET}.{peer}"
 
     def up(self) -> None:
-        """Gives it its address; the default route is the other end."""
+        """Sets the address; the default route is the other host."""
         ip("link", "set", self.interface, "netns", self.name)
         self.ip("link", "set", "lo", "up")
         self.ip("addr", "add", f"{self.address}/24", "dev", self.interface)
@@ -41,11 +41,11 @@ class Host:
         ip("-n", self.name, *words)
 
     def command(self, *words: str) -> list[str]:
-        """The words that run a program there."""
+        """Command line of a program on this host."""
         return ["ip", "netns", "exec", self.name, *words]
 
     def environment(self) -> dict[str, str]:
-        """Discovery over the cable, only in here."""
+        """Environment with ROS discovery over the cable."""
         return {**os.environ, "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
 
 
@@ -75,12 +75,12 @@ class Cable:
                 ip("netns", "del", host.name)  # its interface, and with that the other end, goes with it
 
     def pull(self) -> float:
-        """Pulls the plug at the desk. Returns the steady time [s]."""
+        """Takes the link down at the desk. Returns the steady time [s]."""
         self.desk.ip("link", "set", self.desk.interface, "down")
         return time.monotonic()
 
     def plug(self) -> None:
-        """Puts it back."""
+        """Takes the link up again."""
         self.desk.ip("link", "set", self.desk.interface, "up")
         self.desk.ip("route", "replace", "default", "via", self.robot.address)
 
@@ -114,7 +114,7 @@ def witness(path: str) -> int:
 
 
 async def page(url: str) -> int:
-    """A visitor who stands the robot up and drives it ahead, 20 times a second, and comes back when thrown out."""
+    """A client that stands the robot up, drives it forward at 20 Hz, and reconnects when it is disconnected."""
     address, _, token = url.partition("/#")
     key = ""
     while True:
@@ -125,7 +125,7 @@ async def page(url: str) -> int:
 
 
 async def visit(address: str, hello: dict[str, str]) -> str:
-    """One connection, until it is closed or silent. Returns the key to come back with."""
+    """One connection, until it is closed or silent. Returns the key for the next one."""
     key, heard = hello["key"], time.monotonic()
     async with aiohttp.ClientSession() as session:
         async with asyncio.timeout(SILENT):

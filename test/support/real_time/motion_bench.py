@@ -1,4 +1,4 @@
-"""Somebody who plays motions on a planner over DDS and hears what becomes of them."""
+"""A client that plays motions on a planner over DDS and records their states."""
 
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
@@ -9,7 +9,7 @@ NOD = "  - pose: {pitch_deg: 4, duration: 0.6}\n  - pose: {duration: 0.6}\n"
 
 
 class Motions:
-    """Somebody who plays motions on a robot and hears what becomes of them."""
+    """Plays motions on a planner and records motion_state and gait_state."""
 
     def __init__(self, bench, folder, **parameters):
         self.bench, self.folder = bench, folder

@@ -64,7 +64,7 @@ class Bench:
             now = time.monotonic()
             assert now - start < seconds, f"{what or 'condition'} not within {seconds} s"
             self.executor.spin_once(timeout_sec=0.01)
-            while time.monotonic() < 2 * now - asked:  # a slow question must not keep the nodes from their work
+            while time.monotonic() < 2 * now - asked:  # a slow condition must not starve the nodes
                 self.executor.spin_once(timeout_sec=0.0)
             asked = time.monotonic()
         return time.monotonic() - start
@@ -76,13 +76,13 @@ class Bench:
         return publisher
 
     def listen(self, kind: Any, topic: str, qos: QoSProfile = COMMAND) -> list[Any]:
-        """A list that fills with what comes on a topic."""
+        """A list to which the messages of a topic are appended."""
         heard: list[Any] = []
         self.probe.create_subscription(kind, topic, heard.append, qos)
         return heard
 
     def call(self, kind: Any, service: str, request: Any = None) -> Any:
-        """The answer of a service."""
+        """Calls a service and returns its response."""
         client = self.probe.create_client(kind, service)
         self.until(client.service_is_ready, what=f"service {service}")
         future = client.call_async(request or kind.Request())
@@ -97,11 +97,11 @@ class Bench:
         self._clock.publish(Clock(clock=messages.time(round(self.time * 1e9))))
 
     def driver(self, joints: np.ndarray) -> ServoDriver:
-        """A servo_driver whose robot is found with these joints (n, 3) [rad]."""
+        """A servo_driver that finds the robot with these joint angles (n, 3) [rad]."""
         return self.add(ServoDriver(start=joints))
 
     def planner(self, on_its_feet: bool = True, **parameters: Any) -> GaitPlanner:
-        """A gait_planner that stands (its robot was found standing), or knows nothing yet."""
+        """A gait_planner whose robot stands, or whose robot is not known yet."""
         node = self.add(GaitPlanner(parameter_overrides=overrides(**parameters)))
         if on_its_feet:
             node.planner.measured(standing())
@@ -113,7 +113,7 @@ class Bench:
 
 
 TIMEOUT, RAMP, DOWN = 0.5, 0.6, 0.9  # [s] of a command, of the braking, of a tripod cycle
-LATE = 0.5  # [s] for a busy machine
+LATE = 0.5  # [s] allowed for a loaded machine
 
 
 def services_ready(node: Any, *names: str) -> bool:
@@ -133,7 +133,7 @@ def twist(vx: float = 0.0, vy: float = 0.0, wz: float = 0.0) -> TwistMessage:
 
 
 class Stream:
-    """Sends what `command` returns at a rate, until stopped."""
+    """Publishes what `command` returns, at `rate` [Hz], until stopped."""
 
     def __init__(self, bench, command, rate=20.0, kind=TwistMessage, node=None):
         self.bench, self.node = bench, node or bench.probe
@@ -158,7 +158,7 @@ def wait_for_stop(bench, node, seconds=TIMEOUT + RAMP + LATE):
 
 
 def assert_sound(rows):
-    """No joint target outside its limits or faster than its servo."""
+    """Checks that joint targets are within the limits and no faster than their servos."""
     layout = messages.JointLayout(robot())
     joints = np.array([layout.joints(message) for message in rows])
     assert np.isfinite(joints).all()

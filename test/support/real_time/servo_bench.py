@@ -1,4 +1,4 @@
-"""A robot's servos without hardware: emulated devices on a pty, the driver on top, and what it told them."""
+"""Emulated servos on a pty, the driver on top, and a record of its commands."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from hexapod_control.servos.settings.servo_section import standard
 sys.setswitchinterval(0.0005)  # [s] the wire, the driver and the test are threads of one process here
 FAULT = 0.2  # [s] from an unplugged cable, or from the last targets, to the fault
 LOST = 0.5  # [s] from the last answer to a lost servo
-SLACK = 0.3  # [s] for a busy machine
+SLACK = 0.3  # [s] allowed for a loaded machine
 FEMUR = "left_middle_femur_joint (id 5)"
-SMART = ("feetech_st", "feetech_sc", "dynamixel1", "dynamixel2", "lx16a")  # servos that tell where they are
+SMART = ("feetech_st", "feetech_sc", "dynamixel1", "dynamixel2", "lx16a")  # servos that measure their position
 kinds = pytest.mark.parametrize("protocol", SMART)
 SPEED = LIMITS[..., 2].ravel()  # [rad/s]
 
@@ -35,18 +35,18 @@ HIGH = lying() - 0.3  # [rad] a pose away from the joint limits
 
 
 def said(bench, *words):
-    """Whether all of these words were said, in whatever sentence."""
+    """Whether each of these words occurs in an event or diagnosis of the driver."""
     texts = bench.texts()
     return all(any(word in text for text in texts) for word in words)
 
 
 class Recorded(LagWorld):
-    """Servos that remember what they were told, in radians: (time, index, goal, where it was, torque)."""
+    """Servos that record their goals: (time [s], index, goal [rad], position [rad], torque)."""
 
     def __init__(self, joints, scale, start):
         super().__init__(scale, len(joints), positions=[j.raw(q) for j, q in zip(joints, start.ravel(), strict=True)])
         self.joints, self.told = joints, []
-        self.switched = []  # (index, goal, where it was) when torque came on
+        self.switched = []  # (index, goal [rad], position [rad]) when torque came on
 
     def goal(self, index, raw, duration):
         if self.plugs[index]:
@@ -95,7 +95,7 @@ class ServoBench:
         return Driver(robot(), kind, lambda: row.open(SerialPort(kind.port, kind.baud), kind.ids), self.start)
 
     def _feed(self):
-        """Targets at 50 Hz, a slow wave about the row, while `publishing` is set."""
+        """Targets at 50 Hz while `publishing` is set: a slow wave about the joint angles `row`."""
         begin = time.monotonic()
         while not self._ending.wait(0.02):
             if self.publishing.is_set():
@@ -115,7 +115,7 @@ class ServoBench:
         return time.monotonic() - start
 
     def during(self, seconds):
-        """Lets time pass, in which things happen on other threads."""
+        """Lets `seconds` pass, in which the other threads work."""
         end = time.monotonic() + seconds
         self.until(lambda: time.monotonic() >= end, seconds + 1.0)
 
@@ -136,7 +136,7 @@ class ServoBench:
         return [t for t in self.driver.snapshot.diagnoses if t.kind.startswith(kind)]
 
     def assert_no_leap(self):
-        """No goal is farther from the one before than the joint's speed allows; torque comes on where a servo is."""
+        """Checks that no goal changes faster than its joint can move, and that torque comes on at the position."""
         last = {}
         for now, index, goal, _, torque in list(self.world.told):
             resolution = 2.0 / self.settings.joints[index].units_per_rad

@@ -1,4 +1,4 @@
-"""A simulator node and what it publishes."""
+"""A simulator node with a recorder of its topics."""
 
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
@@ -17,7 +17,7 @@ ON, OFF = SetBool.Request(data=True), SetBool.Request(data=False)
 
 
 class Rig:
-    """A simulator and what it says."""
+    """A simulator node in this process, and the messages that it has published."""
 
     def __init__(self, bench, **parameters):
         self.bench = bench
@@ -33,7 +33,7 @@ class Rig:
         self._targets.publish(self.layout.message(joints, velocities, stamp))
 
     def wait(self, count):
-        """Waits for so many further joint_states."""
+        """Waits for `count` further joint_states."""
         goal = len(self.states) + count
         self.bench.until(lambda: len(self.states) >= goal, seconds=10.0)
 

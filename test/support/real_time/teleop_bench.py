@@ -1,4 +1,4 @@
-"""A gamepad's driver and a robot for tests of teleop."""
+"""A gamepad driver and a robot for the tests of teleop."""
 
 from geometry_msgs.msg import Twist as TwistMessage
 from sensor_msgs.msg import Joy
@@ -17,14 +17,14 @@ L1, R1, A, B, Y, BACK, START = 9, 10, 0, 1, 3, 4, 6
 TOP = Twist(0.2, 0.1, 1.0)
 
 
-STOP = 0.5  # [s]
+STOP = 0.5  # [s] until a command times out
 
 
-LATE = 0.3  # [s] for a busy machine
+LATE = 0.3  # [s] allowed for a loaded machine
 
 
 class Pad:
-    """A gamepad's driver with autorepeat, as game_controller_node."""
+    """A gamepad driver with autorepeat, like game_controller_node."""
 
     def __init__(self, bench, rate=20.0):
         self.bench = bench
@@ -37,7 +37,7 @@ class Pad:
         self.publisher.publish(self.state)
 
     def touch(self, *buttons, **axes):
-        """From now on these buttons and axes are as said, the others at rest."""
+        """Presses these buttons and moves these axes; the others are at rest."""
         names = dict(zip(("lx", "ly", "rx", "ry", "lt", "rt"), range(6), strict=True))
         self.state = Joy(axes=[0.0] * 6, buttons=[int(k in buttons) for k in range(21)])
         for name, value in axes.items():
@@ -45,7 +45,7 @@ class Pad:
         self.send()
 
     def tap(self, *buttons):
-        """Dead-man and buttons, then only the dead-man."""
+        """Taps buttons while the dead-man button is held."""
         self.touch(L1)
         self.touch(L1, *buttons)
         self.touch(L1)
@@ -55,7 +55,7 @@ class Pad:
 
 
 class Robot:
-    """What teleop hears of a robot, and a list of what it calls."""
+    """The topics that teleop subscribes to, and a record of the services that it calls."""
 
     def __init__(self, bench):
         self.calls = []

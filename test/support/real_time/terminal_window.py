@@ -1,4 +1,4 @@
-"""A terminal window with a program in it."""
+"""A pseudo-terminal in which a program runs."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ import time
 
 from support.real_time.programs import PROGRAM
 
-LIMIT = 20.0  # [s] for anything
+LIMIT = 20.0  # [s] for a reaction of the program
 
 
 CHILD = "import subprocess, sys; print(subprocess.Popen(sys.argv[1:]).pid, flush=True); import signal; signal.pause()"
@@ -21,7 +21,7 @@ KEYBOARD = [sys.executable, "-c", PROGRAM, "keyboard"]
 
 
 class Window:
-    """A terminal with a program in it."""
+    """A pseudo-terminal in which a program runs; the test types and reads. Close it at the end."""
 
     def __init__(self, command, through_shell=False):
         self.master, self.slave = pty.openpty()
@@ -42,7 +42,7 @@ class Window:
         os.write(self.master, text.encode())
 
     def read(self):
-        """Takes in what is on the screen."""
+        """Reads the new output of the program."""
         with contextlib.suppress(BlockingIOError, OSError):
             self.text += os.read(self.master, 65536).decode(errors="replace")
 

@@ -1,4 +1,4 @@
-"""Visitors of the page for tests: WebSocket clients in a thread of their own, with waits that are bounded."""
+"""WebSocket clients of the page in a thread of their own, with bounded waits."""
 
 import asyncio
 import base64
@@ -73,14 +73,14 @@ class Visitor:
         return [message for message in list(self.messages) if message["t"] == kind]
 
     def wait(self, condition, spin=lambda: time.sleep(0.005), seconds=PATIENCE):
-        """Waits for a condition; `spin` lets a little time pass."""
+        """Waits for a condition; `spin` is called between two looks at it."""
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, f"waited in vain; heard {self.messages[-3:]}, close code {self.code}"
             spin()
 
     def drop(self):
-        """Breaks the connection without a goodbye."""
+        """Breaks the connection without a closing handshake."""
         self.loop.loop.call_soon_threadsafe(self.socket.get_extra_info("socket").shutdown, socket.SHUT_RDWR)
 
     def close(self):
@@ -88,7 +88,7 @@ class Visitor:
 
 
 def deaf(port, token=TOKEN):
-    """A socket that has said hello and never reads."""
+    """A socket that has sent the hello message and never reads."""
     raw = socket.create_connection(("127.0.0.1", port))
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     key = base64.b64encode(os.urandom(16)).decode()

@@ -24,8 +24,8 @@ from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import servo_settings
 
-START, RISING, ENDING = 90.0, 30.0, 40.0  # [s] for a whole graph on a busy machine
-LATE = 0.2  # [s] of replies: emulator and test share a process, on a busy machine
+START, RISING, ENDING = 90.0, 30.0, 40.0  # [s] allowed for a whole graph on a loaded machine
+LATE = 0.2  # [s] allowed for replies: emulator and test share a process
 
 
 class Wire:
@@ -97,7 +97,7 @@ class Launched:
         self.bench.until(lambda: self._says("standing"), RISING, "standing")
 
     def _begin(self):
-        """The planner may hear later than others that the servos hold."""
+        """Asks until the planner accepts: it may learn later than the test that the servos are armed."""
         self.bench.until(lambda: self.bench.call(Trigger, "stand").success, RISING, "standing up")
 
     def begin_to_stand(self):
@@ -112,7 +112,7 @@ class Launched:
         self.bench.until(lambda: np.abs(self.world.angles() - before).max() > 0.3, RISING, "servos that walk")
 
     def height(self, row=None):
-        """How far [m] base_link is above the feet, on average."""
+        """Mean height [m] of base_link above the feet."""
         return -float(np.mean(forward(robot(), self.world.angles() if row is None else row)[:, 2]))
 
     def nodes(self):
@@ -121,7 +121,7 @@ class Launched:
         return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
     def end(self, number, *processes):
-        """Asks processes to end, usually the graph. Returns the joints when the first torque went, and all output."""
+        """Signals processes, by default the graph. Returns the joint angles when torque goes off, and all output."""
         for process in processes or (self.process.pid,):
             os.kill(process, number)
         self.bench.until(lambda: not self.world.torques.all(), ENDING, "torque off")
