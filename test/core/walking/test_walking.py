@@ -100,7 +100,7 @@ def test_feet_leave_and_land_at_rest_over_the_ground(name, gait):
     planner = standing(name, gait)
     command = fitting(planner, DIRECTIONS["arc"], 0.8, gait)
     list(drive(planner, command, 6.0))
-    fine, swing_time = 0.0005, walk_state(planner).swing_time
+    fine, swing_time = 0.001, walk_state(planner).swing_time
     feet = walk_state(planner).feet  # the speed over the ground is not in the plan
     fastest = max(math.hypot(command.vx - command.wz * foot.y, command.vy + command.wz * foot.x) for foot in feet)
     seen = 0
