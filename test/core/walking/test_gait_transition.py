@@ -73,7 +73,7 @@ def test_a_change_asked_for_at_rest_is_there_at_once_and_unknown_gaits_are_refus
     assert planner.gait("wave") == ""
     planner.step(DT)
     assert planner.gait_active == "wave"
-    assert planner.gait("gallop") == "unknown gait 'gallop'; known: tripod, ripple, tetrapod, wave"
+    assert planner.gait("gallop") == f"unknown gait 'gallop'; known: {', '.join(GAITS)}"
 
 
 def test_a_gait_that_cannot_keep_the_speed_is_entered_after_ramping_down():
