@@ -1,4 +1,4 @@
-"""Who is let in: hosts, origins, tokens. Pure but for the random numbers of new tokens."""
+"""Access control of the page: host names, origins, tokens. Pure except for the random numbers of new tokens."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 
 from hexapod_control.web.protocol import RefusedMessage
 
-SHORTEST = 16  # characters of a token that somebody makes up
-KEYS = 64  # connections that are remembered; the oldest are forgotten
-INVITATIONS = 16  # open at a time; the oldest are void
-FAILURES = 10  # wrong tokens of one address within PENALTY
-PENALTY = 60.0  # [s]
-ADDRESSES = 256  # whose failures are remembered
-LOCAL = ("127.0.0.1", "localhost", "::1")
+MIN_TOKEN_CHARACTERS = 16  # of a token chosen by the user
+MAX_KEYS = 64  # of clients that may reconnect; the oldest are dropped
+MAX_INVITATIONS = 16  # open at a time; the oldest become invalid
+MAX_FAILURES = 10  # wrong tokens of one address within FAILURE_WINDOW_S
+FAILURE_WINDOW_S = 60.0
+MAX_ADDRESSES = 256  # whose failures are remembered
+LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
 def host_name(host: str) -> str:
@@ -42,19 +42,19 @@ def _is_address(name: str) -> bool:
 
 
 class HostPolicy:
-    """Checks the headers of a request."""
+    """Checks the headers Host and Origin of requests, against DNS rebinding and foreign pages."""
 
     def __init__(self, hosts: Iterable[str], literal: bool = False) -> None:
-        """`hosts` are the names under which the page may be opened, beside those of this machine itself.
+        """`hosts` are the names under which the page may be opened, besides those of this machine itself.
 
-        With `literal` every address in numbers is fine, too: the machine may get another one at any time, and no DNS
-        name of somebody else can lead here under a number.
+        With `literal` every numeric address is allowed, too: the machine may get another one at any time, and DNS
+        rebinding needs a name.
         """
-        self._hosts = {host.lower() for host in (*LOCAL, *hosts) if host}
+        self._hosts = {host.lower() for host in (*LOCAL_HOSTS, *hosts) if host}
         self._literal = literal
 
     def check_host(self, headers: Mapping[str, str]) -> None:
-        """Raises Refused for a host that is not ours: somebody's DNS name that points here."""
+        """Raises RefusedMessage for an unknown host, such as a foreign DNS name that points here."""
         host = headers.get("Host", "")
         name = host_name(host)
         if name not in self._hosts and not (self._literal and _is_address(name)):
@@ -64,7 +64,7 @@ class HostPolicy:
             )
 
     def check_origin(self, headers: Mapping[str, str]) -> None:
-        """Raises Refused unless the page that connects came from here: Origin == Host."""
+        """Raises RefusedMessage unless the page was loaded from this server: Origin == Host."""
         self.check_host(headers)
         origin = headers.get("Origin", "")
         try:
@@ -77,30 +77,32 @@ class HostPolicy:
 
 
 class TokenAuthority:
-    """Tokens and keys.
+    """Issues and checks tokens and keys.
 
-    A token invites. With `once` every token is good for one connection, which gets a key to come back with; without,
-    the token of the start stays good (only for a page that is not on the network, or a token that was made up).
+    A token is an invitation. With `once` every token admits one client, which gets a key for reconnecting. Without it,
+    one token stays valid: for a page that is not on the network, or a token chosen by the user.
     """
 
     def __init__(self, token: str = "", once: bool = True) -> None:
-        if token and len(token) < SHORTEST:
-            raise ValueError(f"token must have at least {SHORTEST} characters, or be empty for a random one")
-        self._keys: deque[str] = deque(maxlen=KEYS)
-        self._invitations: deque[str] = deque(maxlen=INVITATIONS)
+        if token and len(token) < MIN_TOKEN_CHARACTERS:
+            raise ValueError(
+                f"token must have at least {MIN_TOKEN_CHARACTERS} characters, or be empty for a random one"
+            )
+        self._keys: deque[str] = deque(maxlen=MAX_KEYS)
+        self._invitations: deque[str] = deque(maxlen=MAX_INVITATIONS)
         self._fixed = token if token or once else secrets.token_urlsafe(18)
         self._failures: dict[str, deque[float]] = {}
 
     def invite(self) -> str:
-        """A token for one more person."""
+        """A token that admits one more client."""
         if self._fixed:
             return self._fixed
         self._invitations.append(secrets.token_urlsafe(18))
         return self._invitations[-1]
 
     def admit(self, token: str, key: str, address: str, now: float) -> str:
-        """The key of a person with this token or key, `now` [s]. Raises Refused."""
-        if self._barred(address, now):
+        """The key of a client with this token or key, at a time [s]. Raises RefusedMessage."""
+        if self._blocked(address, now):
             raise RefusedMessage(429, f"too many wrong tokens from {address}: wait a minute")
         if key and any([_same(key, known) for known in self._keys]):
             return key
@@ -108,7 +110,7 @@ class TokenAuthority:
             return self._new_key()
         used = next((known for known in self._invitations if token and _same(token, known)), "")
         if not used:
-            self._note(address, now)
+            self._note_failure(address, now)
             raise RefusedMessage(
                 401, "this address has no valid token: open the one that is printed where the robot runs"
             )
@@ -119,16 +121,16 @@ class TokenAuthority:
         self._keys.append(secrets.token_urlsafe(18))
         return self._keys[-1]
 
-    def _barred(self, address: str, now: float) -> bool:
+    def _blocked(self, address: str, now: float) -> bool:
         failures = self._failures.get(address)
-        while failures and now - failures[0] > PENALTY:
+        while failures and now - failures[0] > FAILURE_WINDOW_S:
             failures.popleft()
-        return failures is not None and len(failures) >= FAILURES
+        return failures is not None and len(failures) >= MAX_FAILURES
 
-    def _note(self, address: str, now: float) -> None:
-        if address not in self._failures and len(self._failures) >= ADDRESSES:
+    def _note_failure(self, address: str, now: float) -> None:
+        if address not in self._failures and len(self._failures) >= MAX_ADDRESSES:
             del self._failures[next(iter(self._failures))]
-        self._failures.setdefault(address, deque(maxlen=FAILURES)).append(now)
+        self._failures.setdefault(address, deque(maxlen=MAX_FAILURES)).append(now)
 
 
 def _same(given: str, known: str) -> bool:

@@ -1,19 +1,19 @@
-"""Who may do what, and for how long: one driver, others watch, everybody can stop. Pure: time is handed in.
+"""Sessions of all pages: one client drives, the others watch, every client can stop the robot. Time is an argument.
 
-`receive` never raises: whatever a page sends becomes a list of actions, and a motion only comes out of it for a
-person with a valid token who sits in the driver's seat and holds the dead-man.
+`receive` never raises: every message of a page becomes a list of actions. A velocity is forwarded only for the client
+that has shown a valid token, is the driver, and holds the dead-man.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from hexapod_control.web import protocol
 from hexapod_control.web.protocol import (
-    ALWAYS,
-    DRIVERS,
+    ALWAYS_ALLOWED,
+    DRIVER_MESSAGES,
     ControlMessage,
     DriveMessage,
     HeartbeatMessage,
@@ -23,14 +23,16 @@ from hexapod_control.web.protocol import (
     RequestMessage,
 )
 
-DEAD_MAN = 0.5  # [s] a velocity is good for
-HELLO = 3.0  # [s] for the first message
-IDLE = 10.0  # [s] without a command after which a driver who is asked loses the seat
-RATE, BURST = 90.0, 120.0  # messages per second, and at once; more are dropped
-FLOOD = 600  # dropped messages after which the connection is closed
-BAD = 50  # messages that make no sense, likewise
-CLIENTS = 24  # at a time
+DEAD_MAN_S = 0.5  # a velocity is valid for this long
+HELLO_TIME_S = 3.0  # for the first message
+MAX_IDLE_S = 10.0  # without a command, after which the driver loses control to a client that requests it
+COMPLAINT_PERIOD_S = 0.5  # between two refusals sent to one client
+MAX_RATE, MAX_BURST = 90.0, 120.0  # messages per second, and at once; more are dropped
+MAX_DROPPED = 600  # messages, then the connection is closed
+MAX_INVALID = 50  # messages, likewise
+MAX_CLIENTS = 24  # at a time
 POLICY, UNAUTHORISED, TIMEOUT, UPGRADE = 4400, 4401, 4408, 4426  # close codes
+LONG_AGO = -1e9  # [s]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +50,12 @@ class Forward:
 
     client: int
     body: MessageBody
-    until: float = 0.0  # [s] a Drive is good until then
+    until: float = 0.0  # [s] time at which a DriveMessage expires
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnect:
-    """The end of a connection."""
+    """Closes a connection."""
 
     client: int
     code: int
@@ -71,65 +73,68 @@ class PageClient:
     address: str
     since: float  # [s]
     name: str = ""
-    known: bool = False  # it has shown a token
+    admitted: bool = False  # it has shown a valid token
     sequence: int = -1
-    tokens: float = BURST
-    filled: float = 0.0  # [s]
+    quota: float = MAX_BURST  # messages that may come now (token bucket)
+    refilled: float = 0.0  # [s]
     dropped: int = 0
-    bad: int = 0
-    told: float = field(default=-1e9)  # [s] of the last complaint
+    invalid: int = 0
+    complained: float = LONG_AGO  # [s] time of the last complaint
 
 
 class ClientSessions:
-    """All connections."""
+    """All connections of the page, and which of them drives.
 
-    def __init__(self, admit: Callable[[str, str, str, float], str], greet: Callable[[], dict[str, Any]]) -> None:
-        """`admit(token, key, address, now)` gives a key or raises Refused; `greet` what a newcomer is told."""
+    Every method takes the time now [s] and returns the actions that the server has to carry out, in order.
+    """
+
+    def __init__(self, admit: Callable[[str, str, str, float], str], greet: Callable[[], Mapping[str, Any]]) -> None:
+        """`admit(token, key, address, now)` returns a key or raises RefusedMessage; `greet` gives the welcome."""
         self._admit = admit
         self._greet = greet
         self.clients: dict[int, PageClient] = {}
-        self.driver = 0  # number of the client in the seat, 0: nobody
-        self.asking: list[int] = []
+        self.driver = 0  # number of the client that drives; 0: none
+        self.waiting: list[int] = []  # clients that request control, first come first
         self._count = 0
-        self._last_command = -1e9  # [s] of the driver
-        self._blocked = False  # after a stop, until the driver lets go or is silent
-        self._heard = -1e9  # [s] of the driver's last velocity
-        self._moving_until = -1e9  # [s]
+        self._last_command = LONG_AGO  # [s] of the driver
+        self._blocked = False  # after a stop, until the driver releases the dead-man or is silent
+        self._last_velocity = LONG_AGO  # [s] of the driver
+        self._moving_until = LONG_AGO  # [s]
 
-    # --- coming and going -----------------------------------------------------------------------------------
+    # --- connections -----------------------------------------------------------------------------------
 
     def connect(self, address: str, now: float) -> int:
-        """The number of a new connection. Raises Refused if there are too many."""
-        if len(self.clients) >= CLIENTS:
-            raise RefusedMessage(503, f"{CLIENTS} pages are open already")
+        """The number of a new connection. Raises RefusedMessage if there are too many."""
+        if len(self.clients) >= MAX_CLIENTS:
+            raise RefusedMessage(503, f"{MAX_CLIENTS} pages are open already")
         self._count += 1
-        self.clients[self._count] = PageClient(self._count, address, now, filled=now)
+        self.clients[self._count] = PageClient(self._count, address, now, refilled=now)
         return self._count
 
     def disconnect(self, number: int, now: float) -> list[Action]:
-        """A connection has ended: what it drove stops."""
+        """Removes a connection that has ended; if it was the driver, the robot stops."""
         client = self.clients.pop(number, None)
         if client is None:
             return []
-        if number in self.asking:
-            self.asking.remove(number)
+        if number in self.waiting:
+            self.waiting.remove(number)
         actions: list[Action] = []
         if number == self.driver:
-            actions = self._free(now)
-        return [*actions, self._seats()] if client.known else actions
+            actions = self._pass_control(now)
+        return [*actions, self._control_state()] if client.admitted else actions
 
     def tick(self, now: float) -> list[Action]:
-        """Time passes: late newcomers go, an idle driver makes place for who asks."""
-        late = [c for c in self.clients.values() if not c.known and now - c.since > HELLO]
+        """Closes connections without a hello, and passes control on from an idle driver; call it regularly."""
+        late = [c for c in self.clients.values() if not c.admitted and now - c.since > HELLO_TIME_S]
         actions: list[Action] = [Disconnect(c.number, TIMEOUT, "no hello in time") for c in late]
-        if self.asking and now - self._last_command > IDLE:
-            actions += [*self._free(now), self._seats()]
+        if self.waiting and now - self._last_command > MAX_IDLE_S:
+            actions += [*self._pass_control(now), self._control_state()]
         return actions
 
     # --- messages ---------------------------------------------------------------------------------------------
 
     def receive(self, number: int, text: str, now: float) -> list[Action]:
-        """What a message of a client leads to."""
+        """Handles a message of a client."""
         client = self.clients.get(number)
         if client is None:
             return []
@@ -138,8 +143,8 @@ class ClientSessions:
         except RefusedMessage as refusal:
             return self._complain(client, refusal, now)
         body = message.body
-        urgent = client.known and isinstance(body, RequestMessage) and body.what in ALWAYS
-        if not self._in_time(client, now):
+        urgent = client.admitted and isinstance(body, RequestMessage) and body.what in ALWAYS_ALLOWED
+        if not self._within_rate(client, now):
             flooded = self._flooded(client, now)
             if not urgent:
                 return flooded
@@ -152,32 +157,32 @@ class ClientSessions:
             return self._complain(client, refusal, now)
 
     def _hello(self, client: PageClient, hello: HelloMessage, now: float) -> list[Action]:
-        if client.known:
-            raise RefusedMessage(400, "you have said hello already")
+        if client.admitted:
+            raise RefusedMessage(400, "hello was sent already")
         key = self._admit(hello.token, hello.key, client.address, now)
-        client.known, client.name = True, hello.name.strip() or f"visitor {client.number}"
+        client.admitted, client.name = True, hello.name.strip() or f"visitor {client.number}"
         welcome = {**self._greet(), "you": client.number, "key": key}
-        return [Send(client.number, "welcome", welcome), self._seats()]
+        return [Send(client.number, "welcome", welcome), self._control_state()]
 
     def _follow(self, client: PageClient, body: MessageBody, now: float) -> list[Action]:
-        if not client.known:
-            raise RefusedMessage(401, "say hello with a valid token first")
+        if not client.admitted:
+            raise RefusedMessage(401, "send hello with a valid token first")
         if isinstance(body, HeartbeatMessage):
             return [Send(client.number, "beat", {"echo": body.echo})]
         if isinstance(body, ControlMessage):
-            return self._seat(client, body, now)
-        if isinstance(body, RequestMessage) and body.what in ALWAYS:
+            return self._change_control(client, body, now)
+        if isinstance(body, RequestMessage) and body.what in ALWAYS_ALLOWED:
             return self._stop(client, body)
-        if not isinstance(body, DRIVERS):
+        if not isinstance(body, DRIVER_MESSAGES):
             return [Forward(client.number, body)]
         actions: list[Action] = []
         if self.driver == 0 and not (isinstance(body, DriveMessage) and not body.moves):
             self.driver = client.number
-            actions.append(self._seats())
+            actions.append(self._control_state())
         if self.driver != client.number:
             if isinstance(body, DriveMessage) and not body.moves:
                 return []
-            raise RefusedMessage(403, f"{self._name(self.driver)} drives: ask for the wheel first")
+            raise RefusedMessage(403, f"{self._name(self.driver)} drives: request control first")
         return [*actions, *self._command(client, body, now)]
 
     def _command(self, client: PageClient, body: MessageBody, now: float) -> list[Action]:
@@ -186,97 +191,106 @@ class ClientSessions:
             return [Forward(client.number, body)]
         if not body.moves:
             self._blocked = False
-            was = now < self._moving_until
-            self._moving_until = -1e9
-            return [Forward(client.number, DriveMessage(False), now)] if was else []
-        silent, self._heard = now - self._heard > DEAD_MAN, now
+            moving = now < self._moving_until
+            self._moving_until = LONG_AGO
+            return [Forward(client.number, DriveMessage(False), now)] if moving else []
+        silent, self._last_velocity = now - self._last_velocity > DEAD_MAN_S, now
         if self._blocked and not silent:
             return []
         self._blocked = False
-        self._last_command, self._moving_until = now, now + DEAD_MAN
-        return [Forward(client.number, body, now + DEAD_MAN)]
+        self._last_command, self._moving_until = now, now + DEAD_MAN_S
+        return [Forward(client.number, body, now + DEAD_MAN_S)]
 
     def _stop(self, client: PageClient, body: RequestMessage) -> list[Action]:
         self._blocked = True
-        self._moving_until = -1e9
-        told = Send(0, "stopped", {"what": body.what, "by": client.name})
-        return [Forward(client.number, DriveMessage(False)), Forward(client.number, body), told]
+        self._moving_until = LONG_AGO
+        stopped = Send(0, "stopped", {"what": body.what, "by": client.name})
+        return [Forward(client.number, DriveMessage(False)), Forward(client.number, body), stopped]
 
-    # --- the driver's seat ------------------------------------------------------------------------------------
+    # --- control ------------------------------------------------------------------------------------
 
-    def _seat(self, client: PageClient, seat: ControlMessage, now: float) -> list[Action]:
-        mine = self.driver == client.number
-        if seat.act == "take" and not mine:
-            if client.number not in self.asking:
-                self.asking.append(client.number)
-            free = self.driver == 0 or now - self._last_command > IDLE
-            return [*(self._free(now) if free else []), self._seats()]
-        if seat.act == "leave" and mine:
-            return [*self._free(now), self._seats()]
-        if seat.act == "leave" and client.number in self.asking:
-            self.asking.remove(client.number)
-            return [self._seats()]
-        if seat.act == "give" and mine:
-            heir = self.clients.get(seat.to)
-            if heir is None or not heir.known:
-                raise RefusedMessage(404, "nobody of that number is here")
-            self.asking = [heir.number, *(n for n in self.asking if n != heir.number)]
-            return [*self._free(now), self._seats()]
-        if seat.act == "give":
-            raise RefusedMessage(403, "only the driver can hand over the wheel")
-        return []
+    def _change_control(self, client: PageClient, request: ControlMessage, now: float) -> list[Action]:
+        drives = self.driver == client.number
+        if request.act == "give":
+            return self._hand_over(drives, request.to, now)
+        if request.act == "take":
+            return [] if drives else self._request_control(client.number, now)
+        if drives:
+            return [*self._pass_control(now), self._control_state()]
+        return self._withdraw_request(client.number)
 
-    def _free(self, now: float) -> list[Action]:
-        """Takes the seat from the driver, who stops, and gives it to who asked first."""
-        before, self.driver = self.driver, self.asking.pop(0) if self.asking else 0
-        self._last_command, self._moving_until, self._blocked = now, -1e9, False
+    def _request_control(self, number: int, now: float) -> list[Action]:
+        if number not in self.waiting:
+            self.waiting.append(number)
+        free = self.driver == 0 or now - self._last_command > MAX_IDLE_S
+        return [*(self._pass_control(now) if free else []), self._control_state()]
+
+    def _withdraw_request(self, number: int) -> list[Action]:
+        if number not in self.waiting:
+            return []
+        self.waiting.remove(number)
+        return [self._control_state()]
+
+    def _hand_over(self, drives: bool, to: int, now: float) -> list[Action]:
+        if not drives:
+            raise RefusedMessage(403, "only the driver can hand over control")
+        successor = self.clients.get(to)
+        if successor is None or not successor.admitted:
+            raise RefusedMessage(404, f"there is no client {to}")
+        self.waiting = [to, *(number for number in self.waiting if number != to)]
+        return [*self._pass_control(now), self._control_state()]
+
+    def _pass_control(self, now: float) -> list[Action]:
+        """Stops the driver and makes the first waiting client the driver."""
+        before, self.driver = self.driver, self.waiting.pop(0) if self.waiting else 0
+        self._last_command, self._moving_until, self._blocked = now, LONG_AGO, False
         return [Forward(before, DriveMessage(False), now)] if before else []
 
-    def _seats(self) -> Send:
-        people = [{"id": c.number, "name": c.name} for c in self.clients.values() if c.known]
-        return Send(0, "seats", {"driver": self.driver, "asking": list(self.asking), "people": people})
+    def _control_state(self) -> Send:
+        people = [{"id": c.number, "name": c.name} for c in self.clients.values() if c.admitted]
+        return Send(0, "seats", {"driver": self.driver, "asking": list(self.waiting), "people": people})
 
     def _name(self, number: int) -> str:
         client = self.clients.get(number)
-        return client.name if client else "nobody"
+        return client.name if client else "no client"
 
     @property
     def driver_name(self) -> str:
-        """Who drives; empty: nobody."""
+        """Name of the driver; empty if no client drives."""
         return self._name(self.driver) if self.driver else ""
 
-    # --- too much and too bad -----------------------------------------------------------------------------------
+    # --- limits -----------------------------------------------------------------------------------
 
     @staticmethod
-    def _in_time(client: PageClient, now: float) -> bool:
-        client.tokens = min(BURST, client.tokens + RATE * max(0.0, now - client.filled))
-        client.filled = now
-        if client.tokens < 1.0:
+    def _within_rate(client: PageClient, now: float) -> bool:
+        client.quota = min(MAX_BURST, client.quota + MAX_RATE * max(0.0, now - client.refilled))
+        client.refilled = now
+        if client.quota < 1.0:
             return False
-        client.tokens -= 1.0
+        client.quota -= 1.0
         return True
 
     def _flooded(self, client: PageClient, now: float) -> list[Action]:
         client.dropped += 1
-        if client.dropped > FLOOD:
+        if client.dropped > MAX_DROPPED:
             return [Disconnect(client.number, POLICY, "far too many messages")]
-        return self._tell(client, RefusedMessage(429, f"more than {RATE:g} messages/s: dropped"), now)
+        return self._refuse(client, RefusedMessage(429, f"more than {MAX_RATE:g} messages/s: dropped"), now)
 
     def _complain(self, client: PageClient, refusal: RefusedMessage, now: float) -> list[Action]:
-        if not client.known:
+        if not client.admitted:
             code = UPGRADE if refusal.code == 426 else UNAUTHORISED
-            told = Send(client.number, "refused", {"code": refusal.code, "text": refusal.text})
-            return [told, Disconnect(client.number, code, refusal.text)]
+            refused = Send(client.number, "refused", {"code": refusal.code, "text": refusal.text})
+            return [refused, Disconnect(client.number, code, refusal.text)]
         if refusal.code in (400, 413, 426):
-            self._in_time(client, now)
-            client.bad += 1
-            if client.bad > BAD:
-                return [Disconnect(client.number, POLICY, "too many messages that make no sense")]
-        return self._tell(client, refusal, now)
+            self._within_rate(client, now)
+            client.invalid += 1
+            if client.invalid > MAX_INVALID:
+                return [Disconnect(client.number, POLICY, "too many invalid messages")]
+        return self._refuse(client, refusal, now)
 
     @staticmethod
-    def _tell(client: PageClient, refusal: RefusedMessage, now: float) -> list[Action]:
-        if now - client.told < 0.5:
+    def _refuse(client: PageClient, refusal: RefusedMessage, now: float) -> list[Action]:
+        if now - client.complained < COMPLAINT_PERIOD_S:
             return []
-        client.told = now
+        client.complained = now
         return [Send(client.number, "refused", {"code": refusal.code, "text": refusal.text})]

@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 import segno
 
-PROBES = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))  # documentation addresses, nothing is sent
+# Addresses for documentation (RFC 5737, RFC 3849); nothing is sent to them.
+PROBES = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
 
 
 def addresses() -> list[str]:
@@ -29,7 +30,7 @@ def addresses() -> list[str]:
 
 
 def names(bind: str) -> list[str]:
-    """Hosts under which a page bound to this address can be opened, beside those of the machine itself."""
+    """Host names under which a page bound to this address can be opened, besides localhost."""
     if bind not in ("0.0.0.0", "::"):
         return [bind]
     name = socket.gethostname()
@@ -37,7 +38,7 @@ def names(bind: str) -> list[str]:
 
 
 def url(host: str, port: int, token: str) -> str:
-    """The address of the page; the token is in the fragment, which no browser sends to a server."""
+    """The address of the page; the token is in the fragment, which browsers do not send to servers."""
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/#{quote(token)}"
 
 

@@ -1,4 +1,4 @@
-"""The files of the page over HTTP, and what goes with every answer: headers, policy, refusals (aiohttp >= 3.8)."""
+"""Files of the page over HTTP, with the headers of every response (aiohttp >= 3.8)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PageFile:
     """One file of the page."""
 
     data: bytes
-    packed: bytes  # by gzip
+    compressed: bytes  # gzip
     kind: str
 
 
@@ -49,15 +49,15 @@ def pages() -> dict[str, PageFile]:
 
 
 class PageFiles:
-    """Answers requests for files, to browsers that the gate lets in."""
+    """Answers requests for files whose host the policy allows."""
 
-    def __init__(self, gate: HostPolicy) -> None:
-        self._gate, self._pages = gate, pages()
+    def __init__(self, policy: HostPolicy) -> None:
+        self._policy, self._pages = policy, pages()
 
     async def answer(self, request: web.Request) -> web.Response:
-        """The file of a path, or a refusal."""
+        """The file of the requested path, or a refusal."""
         try:
-            self._gate.check_host(request.headers)
+            self._policy.check_host(request.headers)
         except RefusedMessage as refusal:
             return refuse(refusal)
         page = self._pages.get(request.path)
@@ -65,14 +65,14 @@ class PageFiles:
             return refuse(RefusedMessage(404, "there is no such page"))
         headers = {**HEADERS, "Content-Security-Policy": POLICY.format(host=request.headers["Host"])}
         headers["Vary"] = "Accept-Encoding"
-        packed = "gzip" in request.headers.get("Accept-Encoding", "") and len(page.packed) < len(page.data)
-        if packed:
+        compress = "gzip" in request.headers.get("Accept-Encoding", "") and len(page.compressed) < len(page.data)
+        if compress:
             headers["Content-Encoding"] = "gzip"
         headers["Content-Type"] = page.kind if not page.kind.startswith("text/") else f"{page.kind}; charset=utf-8"
-        return web.Response(body=page.packed if packed else page.data, headers=headers)
+        return web.Response(body=page.compressed if compress else page.data, headers=headers)
 
 
 def refuse(refusal: RefusedMessage) -> web.Response:
-    """The answer to who is not let in, or asks for what there is not."""
+    """The response to a refused request."""
     headers = {**HEADERS, "Content-Security-Policy": "default-src 'none'"}
     return web.Response(status=refusal.code, text=f"{refusal.text}\n", headers=headers)

@@ -1,7 +1,7 @@
-"""What the page is shown: the robot's shape once, its state thirty times a second. Pure: arrays in, JSON out.
+"""Shape and state of the robot for the page: arrays in, JSON fields out.
 
-Frames: joints are those of the robot file; `body` puts base_link over the level base_footprint, from the feet that
-stand; velocities are (vx, vy, wz) in base_footprint.
+Frames: joints are those of the robot file; `body` is the pose of base_link over the level base_footprint, from the
+planted feet; velocities are (vx, vy, wz) in base_footprint.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import center_of_mass
 
-LOADED = 0.3  # [N] on a foot that stands, where nobody says what is planned
-LOW = 0.004  # [m] above the lowest foot: stands, where nobody says anything
+MIN_FORCE = 0.3  # [N] of a planted foot, without a plan
+MAX_HEIGHT = 0.004  # [m] of a planted foot above the lowest one, without a plan and measured forces
 
 
 @dataclass(slots=True)
-class RobotShape:
-    """The newest of everything; None is not known (yet)."""
+class DrawnState:
+    """The newest values of everything that is drawn; None if unknown."""
 
     joints: Array | None = None  # (n, 3) [rad]
     support: Array | None = None  # (n,) [N] planned
@@ -38,7 +38,7 @@ class RobotShape:
 
 
 def shape(robot: Robot) -> dict[str, Any]:
-    """The robot's geometry [m] for the drawing."""
+    """The geometry of the robot [m] as JSON fields."""
     return {
         "name": robot.name,
         "size": robot.body.size,
@@ -63,18 +63,18 @@ def shape(robot: Robot) -> dict[str, Any]:
     }
 
 
-def planted(picture: RobotShape, feet: Array) -> list[bool]:
-    """Which feet stand: the planner's word, else the contacts, else the lowest ones."""
-    if picture.support is not None:
-        return [bool(force > 0.0) for force in picture.support]
-    if picture.forces is not None and picture.forces.max() > LOADED:
-        return [bool(force > LOADED) for force in picture.forces]
-    return [bool(z < feet[:, 2].min() + LOW) for z in feet[:, 2]]
+def planted(values: DrawnState, feet: Array) -> list[bool]:
+    """Which feet are planted: by the plan, else by measured forces, else the lowest ones."""
+    if values.support is not None:
+        return [bool(force > 0.0) for force in values.support]
+    if values.forces is not None and values.forces.max() > MIN_FORCE:
+        return [bool(force > MIN_FORCE) for force in values.forces]
+    return [bool(z < feet[:, 2].min() + MAX_HEIGHT) for z in feet[:, 2]]
 
 
-def level(robot: Robot, feet: Array, stands: Sequence[bool]) -> tuple[float, float, float] | None:
-    """Height [m], roll and pitch [rad] of base_link over the plane of the standing feet; None without a plane."""
-    points = feet[np.array(stands, dtype=bool)]
+def level(robot: Robot, feet: Array, planted_feet: Sequence[bool]) -> tuple[float, float, float] | None:
+    """Height [m], roll and pitch [rad] of base_link over the plane of the planted feet; None without a plane."""
+    points = feet[np.array(planted_feet, dtype=bool)]
     if len(points) < 3:
         return None
     middle = points.mean(axis=0)
@@ -90,26 +90,26 @@ def level(robot: Robot, feet: Array, stands: Sequence[bool]) -> tuple[float, flo
     return float(height), math.atan2(-b, 1.0), math.asin(a / norm)
 
 
-def drawing(robot: Robot, picture: RobotShape) -> dict[str, Any]:
+def drawing(robot: Robot, values: DrawnState) -> dict[str, Any]:
     """The fields of one `state` message."""
     fields: dict[str, Any] = {
-        "odom": _rounded(picture.odometry),
-        "commanded": _rounded(picture.commanded),
-        "achieved": _rounded(picture.achieved),
-        "margin": _rounded(picture.margin),
+        "odom": _rounded(values.odometry),
+        "commanded": _rounded(values.commanded),
+        "achieved": _rounded(values.achieved),
+        "margin": _rounded(values.margin),
         "joints": None,
     }
-    if picture.joints is None:
+    if values.joints is None:
         return fields
-    feet = np.asarray(forward(robot, picture.joints))
-    stands = planted(picture, feet)
-    seen = level(robot, feet, stands)
-    if seen is not None:
-        picture.height, picture.tilt = seen[0], seen[1:]
-    fields["joints"] = _rounded(np.ravel(picture.joints).tolist())
-    fields["planted"] = [int(value) for value in stands]
-    fields["body"] = _rounded((picture.height, *picture.tilt))
-    fields["mass"] = _rounded(center_of_mass(robot, picture.joints.tolist()))
+    feet = np.asarray(forward(robot, values.joints))
+    planted_feet = planted(values, feet)
+    pose = level(robot, feet, planted_feet)
+    if pose is not None:
+        values.height, values.tilt = pose[0], pose[1:]
+    fields["joints"] = _rounded(np.ravel(values.joints).tolist())
+    fields["planted"] = [int(value) for value in planted_feet]
+    fields["body"] = _rounded((values.height, *values.tilt))
+    fields["mass"] = _rounded(center_of_mass(robot, values.joints.tolist()))
     return fields
 
 

@@ -1,7 +1,7 @@
-"""What a page may say: one JSON object per message, checked field by field. Pure: no sockets, no ROS, no clock.
+"""Messages of the page: one JSON object each, checked field by field. No sockets, no ROS, no clock.
 
-Every message has `v` (schema version), `n` (a number that only grows on one connection) and `t` (its kind). What
-cannot be used raises Refused with a code in the sense of HTTP and one sentence; nothing else is ever raised.
+Every message has `v` (schema version), `n` (a number that increases on a connection) and `t` (its kind). An invalid
+message raises RefusedMessage with an HTTP status code and a text; nothing else is ever raised.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from typing import Any
 
 VERSION = 1
-LARGEST = 4096  # [bytes] of a message
-COUNT = 2**53  # numbers beyond are not exact in JavaScript
+MAX_MESSAGE_BYTES = 4096
+MAX_INTEGER = 2**53  # larger ones are not exact in JavaScript
 REQUESTS = ("stand", "sit", "stop", "estop", "rearm", "reset_world", "cancel_motion")
-ALWAYS = ("stop", "estop")  # from everybody who is let in
-WISHES = ("urdf", "invite")
+ALWAYS_ALLOWED = ("stop", "estop")  # for every admitted client
+QUERIES = ("urdf", "invite")
 WORLDS = ("flat", "slope", "blocks", "bumps", "obstacles")  # of the simulator
-SEAT = ("take", "leave", "give")
+CONTROL_ACTS = ("take", "leave", "give")
 
 
-class RefusedMessage(ValueError):  # noqa: N818 - an answer, not a failure
-    """A message that is not followed: a code in the sense of HTTP, and a sentence."""
+class RefusedMessage(ValueError):  # noqa: N818 - a reply, not a failure
+    """A message that is refused: an HTTP status code and a text."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -42,7 +42,7 @@ class HelloMessage:
 
 @dataclass(frozen=True, slots=True)
 class DriveMessage:
-    """A velocity as shares [-1, 1] of what the robot can do; without `on` (the dead-man) it is a zero."""
+    """A velocity as shares [-1, 1] of the limits; zero without `on` (the dead-man)."""
 
     on: bool
     vx: float = 0.0
@@ -51,7 +51,7 @@ class DriveMessage:
 
     @property
     def moves(self) -> bool:
-        """True if the robot is to move."""
+        """True if the velocity is not zero."""
         return self.on and (self.vx != 0.0 or self.vy != 0.0 or self.wz != 0.0)
 
 
@@ -69,21 +69,21 @@ class PoseMessage:
 
 @dataclass(frozen=True, slots=True)
 class GaitMessage:
-    """Another gait."""
+    """Requests a gait."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class PlayMessage:
-    """A motion by name; an empty name lets the one that plays finish its cycle and end."""
+    """Starts a motion by name; an empty name ends the present one after its cycle."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class LiftMessage:
-    """Height of the steps as a share of the robot's own."""
+    """Step height as a share of that of the robot file."""
 
     share: float
 
@@ -97,7 +97,7 @@ class RequestMessage:
 
 @dataclass(frozen=True, slots=True)
 class ControlMessage:
-    """About the driver's seat: `take` it, `leave` it, `give` it to client `to`."""
+    """Control of the robot: `take` it, `leave` it, `give` it to client `to`."""
 
     act: str
     to: int = 0
@@ -105,14 +105,14 @@ class ControlMessage:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatMessage:
-    """I am still here."""
+    """Keeps the connection alive."""
 
-    echo: int = 0  # comes back, to measure the round trip
+    echo: int = 0  # returned, to measure the round trip
 
 
 @dataclass(frozen=True, slots=True)
 class QueryMessage:
-    """One of WISHES."""
+    """One of QUERIES."""
 
     what: str
 
@@ -127,7 +127,7 @@ class PushMessage:
 
 @dataclass(frozen=True, slots=True)
 class WorldMessage:
-    """A change of the simulated world; what is None stays."""
+    """Changes the simulated world; None leaves a value as it is."""
 
     world: str | None = None
     friction: float | None = None
@@ -148,22 +148,31 @@ MessageBody = (
     | PushMessage
     | WorldMessage
 )
-DRIVERS = (DriveMessage, PoseMessage, GaitMessage, PlayMessage, LiftMessage, RequestMessage, PushMessage, WorldMessage)
-"""What only the driver may send, but for ALWAYS."""
+DRIVER_MESSAGES = (
+    DriveMessage,
+    PoseMessage,
+    GaitMessage,
+    PlayMessage,
+    LiftMessage,
+    RequestMessage,
+    PushMessage,
+    WorldMessage,
+)
+"""Messages that only the driver may send, except ALWAYS_ALLOWED."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageMessage:
-    """A message that makes sense."""
+    """A valid message."""
 
     sequence: int
     body: MessageBody
 
 
-Check = Callable[[str, Any], Any]
+FieldCheck = Callable[[str, Any], Any]
 
 
-def _number(lower: float, upper: float) -> Check:
+def _number(lower: float, upper: float) -> FieldCheck:
     def check(name: str, value: Any) -> float:
         if type(value) not in (int, float) or not lower <= value <= upper:  # false for NaN
             raise RefusedMessage(400, f"{name} must be a number in [{lower:g}, {upper:g}]")
@@ -173,18 +182,18 @@ def _number(lower: float, upper: float) -> Check:
 
 
 def _integer(name: str, value: Any) -> int:
-    if type(value) is not int or not 0 <= value <= COUNT:
-        raise RefusedMessage(400, f"{name} must be a whole number from 0")
+    if type(value) is not int or not 0 <= value <= MAX_INTEGER:
+        raise RefusedMessage(400, f"{name} must be an integer >= 0")
     return value
 
 
-def _truth(name: str, value: Any) -> bool:
+def _boolean(name: str, value: Any) -> bool:
     if type(value) is not bool:
         raise RefusedMessage(400, f"{name} must be true or false")
     return value
 
 
-def _text(longest: int) -> Check:
+def _text(longest: int) -> FieldCheck:
     def check(name: str, value: Any) -> str:
         if type(value) is not str or len(value) > longest or not value.isprintable():
             raise RefusedMessage(400, f"{name} must be a text of at most {longest} characters")
@@ -193,7 +202,7 @@ def _text(longest: int) -> Check:
     return check
 
 
-def _one_of(*known: str) -> Check:
+def _one_of(*known: str) -> FieldCheck:
     def check(name: str, value: Any) -> str:
         if type(value) is not str or value not in known:
             raise RefusedMessage(400, f"{name} must be one of {', '.join(known)}")
@@ -204,17 +213,17 @@ def _one_of(*known: str) -> Check:
 
 _SHARE, _METRES, _ANGLE, _FORCE = _number(-1.0, 1.0), _number(-0.3, 0.3), _number(-1.0, 1.0), _number(-200.0, 200.0)
 _POSE = dict.fromkeys(("x", "y", "z"), _METRES) | dict.fromkeys(("roll", "pitch", "yaw"), _ANGLE)
-KINDS: Mapping[str, tuple[Any, Mapping[str, Check]]] = {
+KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "hello": (HelloMessage, {"token": _text(128), "key": _text(128), "name": _text(40)}),
-    "drive": (DriveMessage, {"on": _truth, "vx": _SHARE, "vy": _SHARE, "wz": _SHARE}),
+    "drive": (DriveMessage, {"on": _boolean, "vx": _SHARE, "vy": _SHARE, "wz": _SHARE}),
     "pose": (PoseMessage, _POSE),
     "gait": (GaitMessage, {"name": _text(40)}),
     "play": (PlayMessage, {"name": _text(60)}),
     "lift": (LiftMessage, {"share": _number(0.2, 1.0)}),
     "ask": (RequestMessage, {"what": _one_of(*REQUESTS)}),
-    "seat": (ControlMessage, {"act": _one_of(*SEAT), "to": _integer}),
+    "seat": (ControlMessage, {"act": _one_of(*CONTROL_ACTS), "to": _integer}),
     "beat": (HeartbeatMessage, {"echo": _integer}),
-    "wish": (QueryMessage, {"what": _one_of(*WISHES)}),
+    "wish": (QueryMessage, {"what": _one_of(*QUERIES)}),
     "push": (PushMessage, {"x": _FORCE, "y": _FORCE}),
     "world": (
         WorldMessage,
@@ -224,11 +233,11 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, Check]]] = {
 
 
 def parse(text: str) -> PageMessage:
-    """The message of a text. Raises Refused."""
+    """Decodes a message. Raises RefusedMessage."""
     data = _object(text)
     version = data.pop("v", None)
     if type(version) is not int or version != VERSION:
-        raise RefusedMessage(426, f"this server speaks version {VERSION} of the protocol: reload the page")
+        raise RefusedMessage(426, f"this server uses version {VERSION} of the protocol: reload the page")
     sequence = _integer("n", data.pop("n", None))
     kind = data.pop("t", None)
     if type(kind) is not str or kind not in KINDS:
@@ -245,8 +254,8 @@ def parse(text: str) -> PageMessage:
 
 
 def _object(text: str) -> dict[str, Any]:
-    if len(text) > LARGEST:
-        raise RefusedMessage(413, f"a message has at most {LARGEST} bytes")
+    if len(text) > MAX_MESSAGE_BYTES:
+        raise RefusedMessage(413, f"a message has at most {MAX_MESSAGE_BYTES} bytes")
     try:
         data = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError):
@@ -257,11 +266,11 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def encode(kind: str, sequence: int, **fields: Any) -> str:
-    """A message to a page. A number that is not finite becomes null."""
+    """Encodes a message to a page; infinite numbers and NaN become null."""
     return json.dumps(
         {"v": VERSION, "n": sequence, "t": kind, **{name: _finite(value) for name, value in fields.items()}},
         separators=(",", ":"),

@@ -1,6 +1,6 @@
-"""What waits for one client of the page: a new state replaces one that was not sent yet, other messages queue.
+"""Send queue of one client of the page: a new state replaces an unsent one, other messages queue.
 
-A task empties the box. Who does not read gets less, and is cut off in the end; nobody else waits for him.
+Slow clients receive fewer states and are finally disconnected; no other client waits for them.
 """
 
 from __future__ import annotations
@@ -12,77 +12,77 @@ from collections import deque
 
 from aiohttp import web
 
-STALLED = 5.0  # [s] without taking a message
-MAIL = 64  # messages beside the state that wait for one client; one that has more is cut off
-GOODBYE = 1.0  # [s] for the last messages
+MAX_SEND_TIME_S = 5.0  # for one message
+MAX_MESSAGES = 64  # queued besides the state
+CLOSE_TIME_S = 1.0  # for the last messages
 
 
 class SendQueue:
-    """The mailbox of one connection."""
+    """Messages to one client; a task runs `run` until the connection ends."""
 
     def __init__(self, socket: web.WebSocketResponse, transport: asyncio.Transport | None) -> None:
         self._socket, self._transport = socket, transport
-        self._sending = math.inf  # [s] since when the newest message has not got through
+        self._sending = math.inf  # [s] steady time at which the present message was started
         self._state: str | None = None
-        self._letters: deque[str] = deque()
+        self._messages: deque[str] = deque()
         self._ready = asyncio.Event()
-        self._ending: asyncio.Task[None] | None = None
+        self._closing: asyncio.Task[None] | None = None
 
-    def show(self, state: str) -> None:
-        """A new state, in the place of the last one."""
+    def put_state(self, state: str) -> None:
+        """Queues a state in place of an unsent one."""
         self._state = state
         self._ready.set()
 
-    def add(self, letter: str) -> None:
-        """A message that must not be left out."""
-        self._letters.append(letter)
+    def put_message(self, message: str) -> None:
+        """Queues a message that must not be dropped."""
+        self._messages.append(message)
         self._ready.set()
-        if len(self._letters) > MAIL:
-            self.cut()
+        if len(self._messages) > MAX_MESSAGES:
+            self.abort()
 
-    async def deliver(self) -> None:
-        """Empties the box for ever."""
+    async def run(self) -> None:
+        """Sends what is queued, until the connection ends or the task is cancelled."""
         try:
             while True:
                 await self._ready.wait()
                 self._ready.clear()
                 self._sending = time.monotonic()
-                while self._letters:
-                    await self._socket.send_str(self._letters.popleft())
+                while self._messages:
+                    await self._socket.send_str(self._messages.popleft())
                 state, self._state = self._state, None
                 if state is not None:
                     await self._socket.send_str(state)
                 self._sending = math.inf
         except (ConnectionError, RuntimeError):
-            return  # it has gone; its reader notices
+            return  # the connection has ended; its reader notices
 
-    def end(self, code: int, text: str) -> None:
-        """Closes the connection, once."""
-        self._ending = self._ending or asyncio.ensure_future(self.shut(code, text))
+    def start_closing(self, code: int, text: str) -> None:
+        """Starts to close the connection; further calls change nothing."""
+        self._closing = self._closing or asyncio.ensure_future(self.close(code, text))
 
-    async def ended(self) -> None:
-        """Waits for the goodbye, if there is one: else who reads would say it first, with another code."""
-        if self._ending is not None:
-            await asyncio.wait([self._ending])
+    async def wait_closed(self) -> None:
+        """Waits until the connection is closed, if that was started: its reader would send another close code."""
+        if self._closing is not None:
+            await asyncio.wait([self._closing])
 
-    async def shut(self, code: int, text: str) -> None:
-        """Closes the connection after what was still to be said; who does not listen is cut off."""
+    async def close(self, code: int, text: str) -> None:
+        """Closes the connection after the queued messages; aborts it if the client does not read them."""
         try:
-            await asyncio.wait_for(self._say_goodbye(code, text), GOODBYE)
+            await asyncio.wait_for(self._send_rest_and_close(code, text), CLOSE_TIME_S)
         except (asyncio.TimeoutError, ConnectionError, RuntimeError):  # noqa: UP041 - another class before Python 3.11
-            self.cut()
+            self.abort()
 
-    async def _say_goodbye(self, code: int, text: str) -> None:
-        while self._letters:
-            await self._socket.send_str(self._letters.popleft())
+    async def _send_rest_and_close(self, code: int, text: str) -> None:
+        while self._messages:
+            await self._socket.send_str(self._messages.popleft())
         await self._socket.close(code=code, message=text.encode()[:120])
 
-    def cut_if_stalled(self, now: float) -> None:
-        """Cuts off who has not taken a message for too long, at a steady time [s]."""
-        if now - self._sending > STALLED:
-            self.cut()
+    def abort_if_stalled(self, now: float) -> None:
+        """Aborts the connection if sending a message takes too long, at a steady time [s]."""
+        if now - self._sending > MAX_SEND_TIME_S:
+            self.abort()
 
-    def cut(self) -> None:
+    def abort(self) -> None:
         """Ends the connection at once."""
         if self._transport is not None:
             self._transport.abort()

@@ -1,7 +1,8 @@
-"""The HTTP and WebSocket server of the page (aiohttp >= 3.8), in a thread of its own.
+"""HTTP and WebSocket server of the page (aiohttp >= 3.8), in a thread of its own.
 
-Commands go out through `do`, called in the server's thread, which also asks for the states while somebody looks;
-answers come in from any thread through `tell`. Every client has a mailbox: who does not read delays nobody.
+The server's thread calls `forward` for every allowed command, and `state` for the newest state while a client watches.
+Messages to clients may come from any thread through `send`. Every client has a send queue, so that a slow one delays no
+other.
 """
 
 from __future__ import annotations
@@ -21,24 +22,28 @@ from hexapod_control.web.page_files import PageFiles, refuse
 from hexapod_control.web.protocol import RefusedMessage
 from hexapod_control.web.send_queue import SendQueue
 
-Look = Callable[[], Mapping[str, Any] | None]
-HEARTBEAT = 2.0  # [s] after which a silent client is asked, and half of it later cut off
-TICK = 0.2  # [s]
-START = 5.0  # [s] for the socket to open
+StateSource = Callable[[], Mapping[str, Any] | None]
+HEARTBEAT_S = 2.0  # after which a silent client is pinged, and disconnected half of it later
+TICK_S = 0.2
+MAX_START_TIME_S = 5.0  # for the socket to open
+MAX_CLOSE_TIME_S = 3.0
 
 
 class PageServer:
     """The server; `start` opens the socket, `close` ends everything."""
 
     def __init__(
-        self, desk: ClientSessions, gate: HostPolicy, do: Callable[[Forward], None], watch: Callable[[int], None]
+        self,
+        sessions: ClientSessions,
+        policy: HostPolicy,
+        forward: Callable[[Forward], None],
+        watch: Callable[[int], None],
     ) -> None:
-        """`do` gets every allowed command, `watch` the number of people who look; both in the server's thread."""
-        self._people = 0
-        self._somebody = asyncio.Event()
-        self._desk, self._gate, self._do, self._watch = desk, gate, do, watch
-        self._files = PageFiles(gate)
-        self._boxes: dict[int, SendQueue] = {}
+        """`forward` gets every allowed command, `watch` the number of clients; both in the server's thread."""
+        self._watched = asyncio.Event()  # set while there is a client
+        self._sessions, self._policy, self._forward, self._watch = sessions, policy, forward, watch
+        self._files = PageFiles(policy)
+        self._queues: dict[int, SendQueue] = {}
         self._sequence = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="web", daemon=True)
@@ -49,37 +54,38 @@ class PageServer:
 
     # --- from other threads -----------------------------------------------------------------------------------
 
-    def start(self, bind: str, port: int, look: Look | None = None, rate: float = 30.0) -> None:
+    def start(self, bind: str, port: int, state: StateSource | None = None, rate: float = 30.0) -> None:
         """Opens the socket, port 0 takes a free one. Raises OSError.
 
-        `look` gives the fields of a state, or None; it is asked at this rate [Hz] while somebody looks.
+        `state` returns the fields of a state, or None; it is called at this rate [Hz] while there is a client.
         """
-        self._look, self._period = look, 1.0 / rate
+        self._state, self._period = state, 1.0 / rate
         self._bind = (bind, port)
         self._thread.start()
-        if not self._opened.wait(START):
+        if not self._opened.wait(MAX_START_TIME_S):
             raise OSError("the web server did not start")
         if self._error is not None:
             raise self._error
 
     def close(self) -> None:
-        """Closes all connections; waits for it."""
+        """Closes all connections and the socket; waits for it."""
         if self._thread.is_alive():
-            self._later(lambda: self._ended.set() if self._ended else None)
-            self._thread.join(3.0)
+            self.call_in_thread(lambda: self._ended.set() if self._ended else None)
+            self._thread.join(MAX_CLOSE_TIME_S)
 
     def show(self, fields: Mapping[str, Any]) -> None:
-        """A new state for everybody."""
+        """Sends a state to all clients, without a state source."""
         self._sequence += 1
         text = protocol.encode("state", self._sequence, **fields)
-        self._later(lambda: self._spread(text))  # for who has states of another source
+        self.call_in_thread(lambda: self._send_state(text))
 
-    def tell(self, client: int, kind: str, fields: Mapping[str, Any]) -> None:
-        """A message to one client, or to all who are let in (client 0)."""
-        told = Send(client, kind, dict(fields))
-        self._later(lambda: self._act([told]))
+    def send(self, client: int, kind: str, fields: Mapping[str, Any]) -> None:
+        """Sends a message to one client, or to all admitted ones (client 0)."""
+        message = Send(client, kind, dict(fields))
+        self.call_in_thread(lambda: self._act([message]))
 
-    def _later(self, call: Callable[[], Any]) -> None:
+    def call_in_thread(self, call: Callable[[], Any]) -> None:
+        """Calls a function in the server's thread, as soon as it is free."""
         try:
             self._loop.call_soon_threadsafe(call)
         except RuntimeError:
@@ -99,7 +105,7 @@ class PageServer:
 
     async def _serve(self) -> None:
         self._ended = asyncio.Event()
-        app = web.Application(client_max_size=protocol.LARGEST)
+        app = web.Application(client_max_size=protocol.MAX_MESSAGE_BYTES)
         app.router.add_get("/socket", self._socket)
         app.router.add_get("/{path:.*}", self._files.answer)
         runner = web.AppRunner(app, access_log=None)
@@ -112,54 +118,54 @@ class PageServer:
             self._opened.set()
             stream = asyncio.ensure_future(self._stream())
             while not self._ended.is_set():
-                self._act(self._desk.tick(time.monotonic()))
-                for box in list(self._boxes.values()):
-                    box.cut_if_stalled(time.monotonic())
+                self._act(self._sessions.tick(time.monotonic()))
+                for queue in list(self._queues.values()):
+                    queue.abort_if_stalled(time.monotonic())
                 try:
-                    await asyncio.wait_for(self._ended.wait(), TICK)
+                    await asyncio.wait_for(self._ended.wait(), TICK_S)
                 except asyncio.TimeoutError:  # noqa: UP041 - another class before Python 3.11
                     continue
-            for box in list(self._boxes.values()):
-                await box.shut(WSCloseCode.GOING_AWAY, "the robot's server ends")
+            for queue in list(self._queues.values()):
+                await queue.close(WSCloseCode.GOING_AWAY, "the server on the robot ends")
             stream.cancel()
         finally:
             await runner.cleanup()
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         try:
-            self._gate.check_origin(request.headers)
-            number = self._desk.connect(request.remote or "", time.monotonic())
+            self._policy.check_origin(request.headers)
+            number = self._sessions.connect(request.remote or "", time.monotonic())
         except RefusedMessage as refusal:
             return refuse(refusal)
-        socket = web.WebSocketResponse(heartbeat=HEARTBEAT, max_msg_size=protocol.LARGEST, compress=False)
-        box = self._boxes[number] = SendQueue(socket, request.transport)
+        socket = web.WebSocketResponse(heartbeat=HEARTBEAT_S, max_msg_size=protocol.MAX_MESSAGE_BYTES, compress=False)
+        queue = self._queues[number] = SendQueue(socket, request.transport)
         sender: asyncio.Task[None] | None = None
         try:
             await socket.prepare(request)
-            sender = asyncio.ensure_future(box.deliver())
+            sender = asyncio.ensure_future(queue.run())
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
-                    self._act(self._desk.receive(number, message.data, time.monotonic()))
+                    self._act(self._sessions.receive(number, message.data, time.monotonic()))
                 elif message.type is WSMsgType.BINARY:
-                    self._act([Disconnect(number, WSCloseCode.UNSUPPORTED_DATA, "texts only")])
-            await box.ended()
+                    self._act([Disconnect(number, WSCloseCode.UNSUPPORTED_DATA, "text messages only")])
+            await queue.wait_closed()
         finally:
             if sender is not None:
                 sender.cancel()
-            del self._boxes[number]
-            self._act(self._desk.disconnect(number, time.monotonic()))
+            del self._queues[number]
+            self._act(self._sessions.disconnect(number, time.monotonic()))
             self._count()
         return socket
 
     async def _stream(self) -> None:
-        """States, while somebody looks."""
+        """Sends states while there is a client."""
         due = time.monotonic()
-        while self._look is not None:
-            await self._somebody.wait()
-            fields = self._look()
+        while self._state is not None:
+            await self._watched.wait()
+            fields = self._state()
             if fields is not None:
                 self._sequence += 1
-                self._spread(protocol.encode("state", self._sequence, **fields))
+                self._send_state(protocol.encode("state", self._sequence, **fields))
             due = max(due + self._period, time.monotonic())
             await asyncio.sleep(due - time.monotonic())
 
@@ -168,32 +174,32 @@ class PageServer:
     def _act(self, actions: list[Action]) -> None:
         for action in actions:
             if isinstance(action, Forward):
-                self._do(action)
+                self._forward(action)
             elif isinstance(action, Send):
-                self._tell(action)
-            elif action.client in self._boxes:
-                self._boxes[action.client].end(action.code, action.text)
+                self._send(action)
+            elif action.client in self._queues:
+                self._queues[action.client].start_closing(action.code, action.text)
 
-    def _tell(self, told: Send) -> None:
+    def _send(self, message: Send) -> None:
         self._sequence += 1
-        text = protocol.encode(told.kind, self._sequence, **told.fields)
-        for number, box in list(self._boxes.items()):
-            client = self._desk.clients.get(number)
-            if number == told.client or (told.client == 0 and client is not None and client.known):
-                box.add(text)
-        if told.kind == "welcome":
+        text = protocol.encode(message.kind, self._sequence, **message.fields)
+        for number, queue in list(self._queues.items()):
+            client = self._sessions.clients.get(number)
+            if number == message.client or (message.client == 0 and client is not None and client.admitted):
+                queue.put_message(text)
+        if message.kind == "welcome":
             self._count()
 
-    def _spread(self, state: str) -> None:
-        for number, box in self._boxes.items():
-            client = self._desk.clients.get(number)
-            if client is not None and client.known:
-                box.show(state)
+    def _send_state(self, state: str) -> None:
+        for number, queue in self._queues.items():
+            client = self._sessions.clients.get(number)
+            if client is not None and client.admitted:
+                queue.put_state(state)
 
     def _count(self) -> None:
-        self._people = sum(client.known for client in self._desk.clients.values())
-        if self._people:
-            self._somebody.set()
+        count = sum(client.admitted for client in self._sessions.clients.values())
+        if count:
+            self._watched.set()
         else:
-            self._somebody.clear()
-        self._watch(self._people)
+            self._watched.clear()
+        self._watch(count)

@@ -14,7 +14,20 @@ JSON = st.recursive(
     max_leaves=6,
 )
 FIELDS = sorted({name for _, checks in protocol.KINDS.values() for name in checks})
-VALUES = [*protocol.REQUESTS, *protocol.SEAT, *protocol.WISHES, TOKEN, True, False, 0, 1, 2, 0.5, -1.0, math.nan]
+VALUES = [
+    *protocol.REQUESTS,
+    *protocol.CONTROL_ACTS,
+    *protocol.QUERIES,
+    TOKEN,
+    True,
+    False,
+    0,
+    1,
+    2,
+    0.5,
+    -1.0,
+    math.nan,
+]
 MESSAGES = st.one_of(
     st.text(max_size=60),
     JSON.map(json.dumps),

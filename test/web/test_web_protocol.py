@@ -1,4 +1,4 @@
-"""What a page may say and do: parsing, tokens, the driver's seat, the dead-man. No sockets, no clock."""
+"""Messages, tokens, control of the robot and dead-man of the page. No sockets, no clock."""
 
 import json
 import math
@@ -10,13 +10,20 @@ from support.page_messages import MESSAGES
 
 from hexapod_control.sim.world_settings import WORLDS
 from hexapod_control.web import protocol
-from hexapod_control.web.access_control import FAILURES, PENALTY, HostPolicy, TokenAuthority, loopback
+from hexapod_control.web.access_control import (
+    FAILURE_WINDOW_S,
+    MAX_ADDRESSES,
+    MAX_FAILURES,
+    HostPolicy,
+    TokenAuthority,
+    loopback,
+)
 from hexapod_control.web.client_sessions import (
-    DEAD_MAN,
-    FLOOD,
-    HELLO,
-    IDLE,
-    RATE,
+    DEAD_MAN_S,
+    HELLO_TIME_S,
+    MAX_DROPPED,
+    MAX_IDLE_S,
+    MAX_RATE,
     ClientSessions,
     Disconnect,
     Forward,
@@ -35,31 +42,31 @@ from hexapod_control.web.protocol import (
 TOKEN = "0123456789abcdef"
 
 
-class Office:
-    """A desk with a clock."""
+class Sessions:
+    """The sessions of a page with a clock."""
 
     def __init__(self):
-        self.door = TokenAuthority(TOKEN)
-        self.desk = ClientSessions(self.door.admit, lambda: {"hello": "you"})
+        self.tokens = TokenAuthority(TOKEN)
+        self.sessions = ClientSessions(self.tokens.admit, lambda: {"hello": "you"})
         self.now = 100.0
         self.count = 0
 
-    def visitor(self, token=TOKEN, name=""):
-        number = self.desk.connect("192.0.2.1", self.now)
-        self.say(number, "hello", token=token, name=name)
+    def client(self, token=TOKEN, name=""):
+        number = self.sessions.connect("192.0.2.1", self.now)
+        self.send(number, "hello", token=token, name=name)
         return number
 
-    def say(self, number, kind, **fields):
+    def send(self, number, kind, **fields):
         self.count += 1
-        return self.desk.receive(number, json.dumps({"v": 1, "n": self.count, "t": kind, **fields}), self.now)
+        return self.sessions.receive(number, json.dumps({"v": 1, "n": self.count, "t": kind, **fields}), self.now)
 
     def drive(self, number, vx=1.0):
-        return self.say(number, "drive", on=True, vx=vx)
+        return self.send(number, "drive", on=True, vx=vx)
 
 
 @pytest.fixture
-def office():
-    return Office()
+def page():
+    return Sessions()
 
 
 def commands(actions):
@@ -88,7 +95,7 @@ def text(**fields):
         (text(t="ask", what="estop"), RequestMessage("estop")),
     ],
 )
-def test_a_message_becomes_what_it_says(message, body):
+def test_a_valid_message_is_decoded(message, body):
     assert parse(message).body == body
 
 
@@ -196,35 +203,90 @@ def test_loopback_is_known():
     assert not any(map(loopback, ("0.0.0.0", "::", "192.0.2.1", "robot", "")))
 
 
-def test_an_invitation_lets_one_person_in_who_may_come_back():
-    door = TokenAuthority()
-    token = door.invite()
-    key = door.admit(token, "", "a", 0.0)
-    assert door.admit("", key, "b", 1.0) == key
+def test_an_invitation_admits_one_client_which_may_reconnect():
+    tokens = TokenAuthority()
+    token = tokens.invite()
+    key = tokens.admit(token, "", "a", 0.0)
+    assert tokens.admit("", key, "b", 1.0) == key
     with pytest.raises(RefusedMessage) as refused:
-        door.admit(token, "", "a", 2.0)
+        tokens.admit(token, "", "a", 2.0)
     assert refused.value.code == 401
 
 
 @pytest.mark.parametrize("once", [True, False])
-def test_without_a_token_nobody_comes_in(once):
-    door = TokenAuthority(once=once)
-    door.invite()
+def test_without_a_token_no_client_is_admitted(once):
+    tokens = TokenAuthority(once=once)
+    tokens.invite()
     for token, key in (("", ""), ("x", ""), ("", "x"), ("é", "\x00")):
         with pytest.raises(RefusedMessage):
-            door.admit(token, key, token + key, 0.0)
+            tokens.admit(token, key, token + key, 0.0)
 
 
-def test_who_guesses_tokens_waits():
-    door = TokenAuthority(TOKEN)
-    for _ in range(FAILURES):
+def test_an_address_that_guesses_tokens_is_blocked_for_a_while():
+    tokens = TokenAuthority(TOKEN)
+    for _ in range(MAX_FAILURES):
         with pytest.raises(RefusedMessage):
-            door.admit("guess", "", "a", 0.0)
+            tokens.admit("guess", "", "a", 0.0)
     with pytest.raises(RefusedMessage) as refused:
-        door.admit(TOKEN, "", "a", 1.0)
+        tokens.admit(TOKEN, "", "a", 1.0)
     assert refused.value.code == 429
-    assert door.admit(TOKEN, "", "b", 1.0)
-    assert door.admit(TOKEN, "", "a", PENALTY + 1.0)
+    assert tokens.admit(TOKEN, "", "b", 1.0)
+    assert tokens.admit(TOKEN, "", "a", FAILURE_WINDOW_S + 1.0)
+
+
+def fail(tokens, address, now=0.0):
+    """The status code for a wrong token."""
+    with pytest.raises(RefusedMessage) as refused:
+        tokens.admit("guess", "", address, now)
+    return refused.value.code
+
+
+def test_failures_add_up_even_if_the_table_of_addresses_is_full():
+    """An attacker must not reset the count of an address by failing from it while the table is full."""
+    tokens = TokenAuthority(TOKEN)
+    for number in range(MAX_ADDRESSES):
+        assert fail(tokens, f"address {number}") == 401
+    for address in ("address 0", f"address {MAX_ADDRESSES - 1}"):
+        for _ in range(MAX_FAILURES - 1):
+            assert fail(tokens, address) == 401
+        assert fail(tokens, address) == 429
+
+
+def test_a_full_table_of_addresses_forgets_the_oldest_one():
+    """The table is bounded, and a new address still counts."""
+    tokens = TokenAuthority(TOKEN)
+    for _ in range(MAX_FAILURES):
+        fail(tokens, "oldest")
+    for number in range(MAX_ADDRESSES - 1):
+        fail(tokens, f"address {number}")
+    assert fail(tokens, "oldest") == 429
+    for _ in range(MAX_FAILURES):
+        assert fail(tokens, "new") == 401
+    assert fail(tokens, "new") == 429
+    assert fail(tokens, "oldest") == 401
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "allowed"),
+    [
+        ("http://robot.example:8770", "robot.example:8770", True),
+        ("https://robot.example:8770", "robot.example:8770", True),
+        ("http://ROBOT.example:8770", "robot.EXAMPLE:8770", True),
+        ("http://robot.example:8771", "robot.example:8770", False),
+        ("http://robot.example", "robot.example:8770", False),
+        ("ftp://robot.example:8770", "robot.example:8770", False),
+        ("robot.example:8770", "robot.example:8770", False),
+        ("http://[robot.example:8770", "robot.example:8770", False),
+        ("null", "robot.example:8770", False),
+    ],
+)
+def test_the_origin_must_be_this_page_by_scheme_name_and_port(origin, host, allowed):
+    policy = HostPolicy(["robot.example"])
+    if allowed:
+        policy.check_origin({"Host": host, "Origin": origin})
+        return
+    with pytest.raises(RefusedMessage, match="is not this page"):
+        policy.check_origin({"Host": host, "Origin": origin})
 
 
 def test_a_short_token_is_refused():
@@ -235,165 +297,165 @@ def test_a_short_token_is_refused():
 # --- driving ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_wrong_token_closes_the_connection(office):
-    number = office.desk.connect("192.0.2.1", office.now)
-    actions = office.say(number, "hello", token="wrong")
+def test_a_wrong_token_closes_the_connection(page):
+    number = page.sessions.connect("192.0.2.1", page.now)
+    actions = page.send(number, "hello", token="wrong")
     assert codes(actions) == [401]
     assert [action.code for action in actions if isinstance(action, Disconnect)] == [4401]
 
 
-def test_nothing_is_followed_before_the_hello(office):
-    number = office.desk.connect("192.0.2.1", office.now)
+def test_nothing_is_forwarded_before_the_hello(page):
+    number = page.sessions.connect("192.0.2.1", page.now)
     for kind, fields in (("drive", {"on": True, "vx": 1.0}), ("ask", {"what": "stop"}), ("wish", {"what": "invite"})):
-        actions = office.say(number, kind, **fields)
+        actions = page.send(number, kind, **fields)
         assert commands(actions) == []
         assert codes(actions) == [401]
 
 
-def test_who_says_no_hello_is_sent_away(office):
-    number = office.desk.connect("192.0.2.1", office.now)
-    assert office.desk.tick(office.now + HELLO - 0.1) == []
-    assert [action.client for action in office.desk.tick(office.now + HELLO + 0.1)] == [number]
+def test_a_client_without_a_hello_is_disconnected(page):
+    number = page.sessions.connect("192.0.2.1", page.now)
+    assert page.sessions.tick(page.now + HELLO_TIME_S - 0.1) == []
+    assert [action.client for action in page.sessions.tick(page.now + HELLO_TIME_S + 0.1)] == [number]
 
 
-def test_a_velocity_is_good_for_the_dead_mans_time(office):
-    number = office.visitor()
-    [action] = [action for action in office.drive(number) if isinstance(action, Forward)]
+def test_a_velocity_expires_after_the_dead_man_time(page):
+    number = page.client()
+    [action] = [action for action in page.drive(number) if isinstance(action, Forward)]
     assert action.body == DriveMessage(True, 1.0)
-    assert action.until == office.now + DEAD_MAN
+    assert action.until == page.now + DEAD_MAN_S
 
 
-def test_without_the_dead_man_a_velocity_is_a_zero(office):
-    number = office.visitor()
-    office.drive(number)
-    assert not any(body.moves for body in commands(office.say(number, "drive", on=False, vx=1.0)))
+def test_without_the_dead_man_a_velocity_is_a_zero(page):
+    number = page.client()
+    page.drive(number)
+    assert not any(body.moves for body in commands(page.send(number, "drive", on=False, vx=1.0)))
 
 
-def test_the_second_one_watches(office):
-    first, second = office.visitor(name="Ada"), office.visitor()
-    office.drive(first)
-    actions = office.drive(second)
+def test_a_second_client_watches(page):
+    first, second = page.client(name="Ada"), page.client()
+    page.drive(first)
+    actions = page.drive(second)
     assert commands(actions) == []
     assert codes(actions) == [403]
     assert "Ada drives" in actions[0].fields["text"]
 
 
 @pytest.mark.parametrize("what", ["stop", "estop"])
-def test_everybody_can_stop_and_the_driver_must_let_go_first(office, what):
-    first, second = office.visitor(), office.visitor()
-    office.drive(first)
-    assert commands(office.say(second, "ask", what=what)) == [DriveMessage(False), RequestMessage(what)]
-    assert commands(office.drive(first)) == []
-    office.say(first, "drive", on=False)
-    assert commands(office.drive(first)) == [DriveMessage(True, 1.0)]
+def test_every_client_can_stop_and_the_driver_must_release_the_dead_man_first(page, what):
+    first, second = page.client(), page.client()
+    page.drive(first)
+    assert commands(page.send(second, "ask", what=what)) == [DriveMessage(False), RequestMessage(what)]
+    assert commands(page.drive(first)) == []
+    page.send(first, "drive", on=False)
+    assert commands(page.drive(first)) == [DriveMessage(True, 1.0)]
 
 
-def test_after_a_stop_and_a_silence_the_driver_goes_on(office):
-    number = office.visitor()
-    office.drive(number)
-    office.say(number, "ask", what="stop")
+def test_after_a_stop_and_a_silence_the_driver_can_drive_again(page):
+    number = page.client()
+    page.drive(number)
+    page.send(number, "ask", what="stop")
     for _ in range(20):
-        office.now += 0.05
-        assert commands(office.drive(number)) == []
-    office.now += DEAD_MAN + 0.1
-    assert commands(office.drive(number)) == [DriveMessage(True, 1.0)]
+        page.now += 0.05
+        assert commands(page.drive(number)) == []
+    page.now += DEAD_MAN_S + 0.1
+    assert commands(page.drive(number)) == [DriveMessage(True, 1.0)]
 
 
 @pytest.mark.parametrize("what", ["stand", "sit", "rearm", "reset_world"])
-def test_only_the_driver_asks_for_the_rest(office, what):
-    first, second = office.visitor(), office.visitor()
-    office.drive(first)
-    assert commands(office.say(second, "ask", what=what)) == []
-    assert commands(office.say(first, "ask", what=what)) == [RequestMessage(what)]
+def test_only_the_driver_may_send_other_requests(page, what):
+    first, second = page.client(), page.client()
+    page.drive(first)
+    assert commands(page.send(second, "ask", what=what)) == []
+    assert commands(page.send(first, "ask", what=what)) == [RequestMessage(what)]
 
 
-def test_the_wheel_is_handed_over_and_the_robot_stops(office):
-    first, second = office.visitor(), office.visitor()
-    office.drive(first)
-    office.say(second, "seat", act="take")
-    assert office.desk.driver == first
-    assert commands(office.say(first, "seat", act="give", to=second)) == [DriveMessage(False)]
-    assert office.desk.driver == second
-    assert commands(office.drive(first)) == []
-    assert commands(office.drive(second)) == [DriveMessage(True, 1.0)]
+def test_control_is_handed_over_and_the_robot_stops(page):
+    first, second = page.client(), page.client()
+    page.drive(first)
+    page.send(second, "seat", act="take")
+    assert page.sessions.driver == first
+    assert commands(page.send(first, "seat", act="give", to=second)) == [DriveMessage(False)]
+    assert page.sessions.driver == second
+    assert commands(page.drive(first)) == []
+    assert commands(page.drive(second)) == [DriveMessage(True, 1.0)]
 
 
-def test_only_the_driver_hands_over(office):
-    first, second = office.visitor(), office.visitor()
-    office.drive(first)
-    assert codes(office.say(second, "seat", act="give", to=second)) == [403]
-    assert office.desk.driver == first
+def test_only_the_driver_hands_over_control(page):
+    first, second = page.client(), page.client()
+    page.drive(first)
+    assert codes(page.send(second, "seat", act="give", to=second)) == [403]
+    assert page.sessions.driver == first
 
 
-def test_an_idle_driver_makes_place_for_who_asks(office):
-    first, second = office.visitor(), office.visitor()
-    office.drive(first)
-    office.say(second, "seat", act="take")
-    office.now += IDLE - 0.5
-    office.desk.tick(office.now)
-    assert office.desk.driver == first
-    office.now += 1.0
-    office.desk.tick(office.now)
-    assert office.desk.driver == second
+def test_an_idle_driver_loses_control_to_a_client_that_requests_it(page):
+    first, second = page.client(), page.client()
+    page.drive(first)
+    page.send(second, "seat", act="take")
+    page.now += MAX_IDLE_S - 0.5
+    page.sessions.tick(page.now)
+    assert page.sessions.driver == first
+    page.now += 1.0
+    page.sessions.tick(page.now)
+    assert page.sessions.driver == second
 
 
-def test_a_driver_who_is_gone_stops_the_robot_and_frees_the_wheel(office):
-    first, second = office.visitor(), office.visitor()
-    office.drive(first)
-    assert commands(office.desk.disconnect(first, office.now)) == [DriveMessage(False)]
-    assert commands(office.drive(second)) == [DriveMessage(True, 1.0)]
+def test_a_driver_that_disconnects_stops_the_robot_and_releases_control(page):
+    first, second = page.client(), page.client()
+    page.drive(first)
+    assert commands(page.sessions.disconnect(first, page.now)) == [DriveMessage(False)]
+    assert commands(page.drive(second)) == [DriveMessage(True, 1.0)]
 
 
-def test_an_old_number_is_ignored(office):
-    number = office.visitor()
-    office.drive(number)
-    office.count = 0
-    assert office.drive(number) == []
+def test_an_old_number_is_ignored(page):
+    number = page.client()
+    page.drive(number)
+    page.count = 0
+    assert page.drive(number) == []
 
 
-def test_who_says_too_much_is_cut_short_but_can_stop(office):
-    number = office.visitor()
-    followed = sum(len(commands(office.drive(number))) for _ in range(int(4 * RATE)))
-    assert followed <= 2 * RATE
-    assert RequestMessage("stop") in commands(office.say(number, "ask", what="stop"))
+def test_a_client_that_sends_too_much_is_throttled_but_can_stop(page):
+    number = page.client()
+    followed = sum(len(commands(page.drive(number))) for _ in range(int(4 * MAX_RATE)))
+    assert followed <= 2 * MAX_RATE
+    assert RequestMessage("stop") in commands(page.send(number, "ask", what="stop"))
 
 
-def test_who_floods_is_sent_away(office):
-    number = office.visitor()
-    closed = [a for _ in range(FLOOD + 200) for a in office.drive(number) if isinstance(a, Disconnect)]
+def test_a_client_that_floods_is_disconnected(page):
+    number = page.client()
+    closed = [a for _ in range(MAX_DROPPED + 200) for a in page.drive(number) if isinstance(a, Disconnect)]
     assert closed
 
 
-def test_twenty_messages_a_second_are_never_too_many(office):
-    number = office.visitor()
+def test_fifty_messages_a_second_are_never_too_many(page):
+    number = page.client()
     for _ in range(400):
-        office.now += 0.02
-        assert len(commands(office.drive(number))) == 1
+        page.now += 0.02
+        assert len(commands(page.drive(number))) == 1
 
 
 @settings(max_examples=300)
 @given(st.lists(st.tuples(st.integers(0, 2), MESSAGES, st.floats(0.0, 1.0)), max_size=30))
-def test_no_message_raises_and_none_moves_the_robot_without_token_wheel_and_dead_man(talk):
-    """Visitors 0 and 1 have a token, visitor 2 has none and does not know it."""
-    office = Office()
-    office.door = None
-    visitors = [office.visitor(), office.visitor(), office.desk.connect("192.0.2.2", office.now)]
-    stranger = visitors[2]
+def test_no_message_raises_and_none_moves_the_robot_without_token_control_and_dead_man(talk):
+    """Clients 0 and 1 have a token, client 2 has none."""
+    page = Sessions()
+    page.tokens = None
+    clients = [page.client(), page.client(), page.sessions.connect("192.0.2.2", page.now)]
+    stranger = clients[2]
     for who, message, pause in talk:
-        office.now += pause
+        page.now += pause
         if who == 2 and TOKEN in message:
             continue
-        before = office.desk.driver
-        actions = office.desk.receive(visitors[who], message, office.now) + office.desk.tick(office.now)
+        before = page.sessions.driver
+        actions = page.sessions.receive(clients[who], message, page.now) + page.sessions.tick(page.now)
         for action in actions:
             if not isinstance(action, Forward) or (isinstance(action.body, DriveMessage) and not action.body.moves):
                 continue
-            assert action.client == visitors[who] != stranger
+            assert action.client == clients[who] != stranger
             if isinstance(action.body, DriveMessage):
                 assert '"on": true' in message
                 assert max(abs(action.body.vx), abs(action.body.vy), abs(action.body.wz)) <= 1.0
-                assert action.until <= office.now + DEAD_MAN
+                assert action.until <= page.now + DEAD_MAN_S
             if not isinstance(action.body, (RequestMessage, protocol.QueryMessage)):
                 assert before in (0, action.client)
         if any(isinstance(action, Disconnect) and action.client == stranger for action in actions):
-            office.desk.disconnect(stranger, office.now)
+            page.sessions.disconnect(stranger, page.now)

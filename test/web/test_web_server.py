@@ -14,9 +14,9 @@ from support.real_time.web_bench import Loop, Visitor, deaf
 
 from hexapod_control.web import page_address, send_queue
 from hexapod_control.web.access_control import HostPolicy, TokenAuthority
-from hexapod_control.web.client_sessions import DEAD_MAN, ClientSessions
+from hexapod_control.web.client_sessions import DEAD_MAN_S, ClientSessions
 from hexapod_control.web.page_files import STATIC
-from hexapod_control.web.protocol import LARGEST, DriveMessage
+from hexapod_control.web.protocol import MAX_MESSAGE_BYTES, DriveMessage
 from hexapod_control.web.server import PageServer
 
 WEIGHT = 1_000_000  # [bytes] of the whole page
@@ -134,7 +134,7 @@ def test_a_visitor_with_a_token_is_welcome_and_comes_back_with_a_key(site):
 
 def test_a_message_that_is_too_long_ends_the_connection_with_1009(site):
     visitor = site.visit()
-    visitor.text("x" * (LARGEST + 1))
+    visitor.text("x" * (MAX_MESSAGE_BYTES + 1))
     visitor.wait(lambda: visitor.code)
     assert visitor.code == 1009
 
@@ -146,7 +146,7 @@ def test_nan_is_refused_and_a_finite_velocity_goes_on(site):
     visitor.send("drive", n=8, on=True, vx=0.5)
     visitor.wait(lambda: site.done)
     assert site.bodies() == [DriveMessage(True, 0.5)]
-    assert site.done[0].until == pytest.approx(time.monotonic() + DEAD_MAN, abs=0.4)
+    assert site.done[0].until == pytest.approx(time.monotonic() + DEAD_MAN_S, abs=0.4)
 
 
 @pytest.mark.parametrize("way", ["close", "drop"])
@@ -160,7 +160,7 @@ def test_a_driver_who_is_gone_stops_the_robot(site, way):
 
 
 def test_a_client_that_does_not_read_delays_nobody_and_is_cut_off(site, monkeypatch):
-    monkeypatch.setattr(send_queue, "STALLED", 0.5)
+    monkeypatch.setattr(send_queue, "MAX_SEND_TIME_S", 0.5)
     raw = deaf(site.port)
     visitor = site.visit()
     visitor.wait(lambda: site.people == 2)

@@ -1,4 +1,7 @@
-"""What the page asks, as messages and service calls. The dead-man of the velocity counts here, in steady time."""
+"""Commands of the page as messages and service calls.
+
+The dead-man of the velocity is checked here, in steady time, so that it works even if the server's thread hangs.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.duration import Duration
+from rclpy.task import Future
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
@@ -36,12 +40,12 @@ from hexapod_control.web.protocol import (
     WorldMessage,
 )
 
-PERIOD = 0.05  # [s] between two velocities
-ZEROS = 10  # after the last motion; then others may drive
-DELIVERED = 0.3  # [s] the last zero may take
-PATIENCE = 3.0  # [s] for an answer
+PERIOD_S = 0.05  # between two velocities
+FINAL_ZEROS = 10  # zero velocities after the last motion; then other sources may drive
+DELIVERY_TIME_S = 0.3  # for the last zero
+MAX_RESPONSE_TIME_S = 3.0  # of a service
 SIMULATOR, PLANNER = "mujoco_sim", "gait_planner"
-OWNERS = {
+SERVICE_OWNERS = {
     "stand": PLANNER,
     "sit": PLANNER,
     "stop": PLANNER,
@@ -53,28 +57,27 @@ OWNERS = {
     f"{SIMULATOR}/reset_world": SIMULATOR,
     f"{SIMULATOR}/set_parameters": SIMULATOR,
 }
-Then = Callable[[], None]
 
 
 class PendingCall(NamedTuple):
-    """A call without an answer yet."""
+    """A service call without a response yet; `Any`: requests have no common base."""
 
     name: str
     request: Any
-    future: Any
+    future: Future
     page: int
     since: float  # [s] steady time
 
 
 class PageCommands:
-    """All publishers and clients of the node."""
+    """Publishers and service clients of the node; `execute` carries out a command of the page."""
 
     def __init__(
-        self, node: GuardedNode, feed: RobotFeed, tell: Callable[[int, str, Mapping[str, Any]], None], stamped: bool
+        self, node: GuardedNode, feed: RobotFeed, send: Callable[[int, str, Mapping[str, Any]], None], stamped: bool
     ) -> None:
-        """`tell(client, kind, fields)` answers a page."""
-        self._node, self._feed, self._tell, self._stamped = node, feed, tell, stamped
-        self._drive, self._until, self._zeros = DriveMessage(False), 0.0, 0
+        """`send(client, kind, fields)` sends a message to a page."""
+        self._node, self._feed, self._reply, self._stamped = node, feed, send, stamped
+        self._drive, self._until, self._remaining_zeros = DriveMessage(False), 0.0, 0
         self._ended = False
         create = node.create_publisher
         self._velocity = create(TwistStamped if stamped else TwistMessage, "cmd_vel", COMMAND)
@@ -83,16 +86,16 @@ class PageCommands:
         self._gait = create(String, "gait", COMMAND)
         self._motion = create(String, "motion", COMMAND)
         self._push = create(Wrench, f"{SIMULATOR}/push", COMMAND)
-        self._clients = {name: node.create_client(_kind(name), name) for name in OWNERS}
+        self._clients = {name: node.create_client(_service_type(name), name) for name in SERVICE_OWNERS}
         self._waiting: list[PendingCall] = []
-        self._timer = node.create_timer(PERIOD, self._beat, clock=node.steady)
-        self._timer.cancel()  # runs while somebody drives
+        self._timer = node.create_timer(PERIOD_S, self._repeat, clock=node.steady)
+        self._timer.cancel()  # runs while a page drives
 
-    def follow(self, command: Forward) -> None:
-        """Does what a page asks; the desk has checked that it may."""
+    def execute(self, command: Forward) -> None:
+        """Carries out a command; ClientSessions has checked that the client may send it."""
         body = command.body
         if isinstance(body, DriveMessage):
-            self._take(body, command.until)
+            self._take_velocity(body, command.until)
         elif isinstance(body, PoseMessage):
             self._pose.publish(messages.body_pose_message(BodyPose(**asdict(body))))
         elif isinstance(body, GaitMessage):
@@ -106,18 +109,13 @@ class PageCommands:
         elif isinstance(body, LiftMessage):
             self._set(command.client, PLANNER, {"lift_scale": body.share})
         elif isinstance(body, RequestMessage):
-            self._ask(command.client, body.what)
-
-    @property
-    def simulated(self) -> bool:
-        """True if there is a simulator to change the world of."""
-        return bool(self._clients[f"{SIMULATOR}/reset_world"].service_is_ready())
+            self._request(command.client, body.what)
 
     # --- velocity -----------------------------------------------------------------------------------------------
 
-    def _take(self, drive: DriveMessage, until: float) -> None:
+    def _take_velocity(self, drive: DriveMessage, until: float) -> None:
         if drive.moves and not self._ended:
-            self._drive, self._until, self._zeros = drive, until, ZEROS
+            self._drive, self._until, self._remaining_zeros = drive, until, FINAL_ZEROS
             self._announcement.announce()
             if self._timer.is_canceled():
                 self._timer.reset()
@@ -125,30 +123,35 @@ class PageCommands:
         else:
             self.halt()
 
+    @property
+    def driving(self) -> bool:
+        """True while velocities are sent: during a motion and for the final zeros."""
+        return self._remaining_zeros > 0
+
     def halt(self) -> None:
-        """Zero at once, if a motion was sent before."""
+        """Sends a zero at once, if a velocity was sent before."""
         self._drive, self._until = DriveMessage(False), 0.0
-        if self._zeros:
+        if self._remaining_zeros:
             self._send(ZERO)
 
     def end(self) -> None:
-        """A last zero, delivered; no velocity counts any more."""
+        """Sends a last zero and waits for its delivery; later velocities are ignored."""
         self._ended = True
-        driving = self._zeros > 0
+        driving = self.driving
         self.halt()
         if driving:
-            self._velocity.wait_for_all_acked(Duration(seconds=DELIVERED))
+            self._velocity.wait_for_all_acked(Duration(seconds=DELIVERY_TIME_S))
 
     def _twist(self) -> Twist:
-        """The shares of the drive as velocities; zero until the robot has said what it can."""
-        drive, most = self._drive, self._feed.limits
-        return Twist(drive.vx * most.vx, drive.vy * most.vy, drive.wz * most.wz)
+        """The shares of the limits as velocities; zero until the limits are known."""
+        drive, limits = self._drive, self._feed.limits
+        return Twist(drive.vx * limits.vx, drive.vy * limits.vy, drive.wz * limits.wz)
 
-    def _beat(self) -> None:
+    def _repeat(self) -> None:
         if time.monotonic() < self._until:
             self._send(self._twist())
-        elif self._zeros:
-            self._zeros -= 1
+        elif self._remaining_zeros:
+            self._remaining_zeros -= 1
             self._send(ZERO)
         else:
             self._timer.cancel()
@@ -161,20 +164,20 @@ class PageCommands:
 
     # --- services -------------------------------------------------------------------------------------------------
 
-    def _ask(self, page: int, what: str) -> None:
+    def _request(self, page: int, what: str) -> None:
         if what == "estop":
             self._call(page, "stop", Trigger.Request())
             self._call(page, "estop", SetBool.Request(data=True))
         elif what == "rearm":
-            arm = self._step(page, "arm", None)
-            reset = self._step(page, "reset_fault", arm)
+            arm = self._call_later(page, "arm", None)
+            reset = self._call_later(page, "reset_fault", arm)
             self._call(page, "estop", SetBool.Request(data=False), reset)
         elif what == "reset_world":
             self._call(page, f"{SIMULATOR}/reset_world", Trigger.Request())
         else:
             self._call(page, what, Trigger.Request())
 
-    def _step(self, page: int, name: str, then: Then | None) -> Then:
+    def _call_later(self, page: int, name: str, then: Callable[[], None] | None) -> Callable[[], None]:
         return lambda: self._call(page, name, Trigger.Request(), then)
 
     def _set(self, page: int, node: str, values: Mapping[str, Any]) -> None:
@@ -184,19 +187,19 @@ class PageCommands:
                 request.parameters.append(ParameterMessage(name=name, value=_value(value)))
         self._call(page, f"{node}/set_parameters", request)
 
-    def _call(self, page: int, name: str, request: Any, then: Then | None = None) -> None:
-        """Calls a service; `then` follows its success. A request that waits for its answer is not made again."""
+    def _call(self, page: int, name: str, request: Any, then: Callable[[], None] | None = None) -> None:
+        """Calls a service, and `then` after its success. A request that has no response yet is not repeated."""
         client, now = self._clients[name], time.monotonic()
         if (name, request) in [(waiting.name, waiting.request) for waiting in self._waiting]:
             return
         if not client.service_is_ready():
-            self._answer(page, name, False, f"{OWNERS[name]} is not there")
+            self._answer(page, name, False, f"{SERVICE_OWNERS[name]} is not running")
             return
         future = client.call_async(request)
         waiting = PendingCall(name, request, future, page, now)
         self._waiting.append(waiting)
 
-        def done(future: Any) -> None:
+        def done(future: Future) -> None:
             if waiting in self._waiting:
                 self._waiting.remove(waiting)
             ok, text = _outcome(future.result())
@@ -207,31 +210,31 @@ class PageCommands:
         future.add_done_callback(lambda future: self._node.guarded_event(lambda: done(future))(None))
 
     def _answer(self, page: int, name: str, ok: bool, text: str) -> None:
-        self._tell(page, "answer", {"what": name.split("/")[-1], "ok": ok, "text": text})
+        self._reply(page, "answer", {"what": name.split("/")[-1], "ok": ok, "text": text})
 
     def watch(self) -> None:
-        """Gives up calls that get no answer."""
+        """Gives up calls without a response; call it regularly."""
         now = time.monotonic()
-        for waiting in [waiting for waiting in self._waiting if now - waiting.since > PATIENCE]:
+        for waiting in [waiting for waiting in self._waiting if now - waiting.since > MAX_RESPONSE_TIME_S]:
             self._waiting.remove(waiting)
             self._clients[waiting.name].remove_pending_request(waiting.future)
-            self._answer(waiting.page, waiting.name, False, f"{OWNERS[waiting.name]} does not answer")
+            self._answer(waiting.page, waiting.name, False, f"{SERVICE_OWNERS[waiting.name]} does not respond")
 
 
-def _kind(service: str) -> Any:
+def _service_type(service: str) -> Any:
     if service.endswith("set_parameters"):
         return SetParameters
     return SetBool if service == "estop" else Trigger
 
 
-def _value(value: float | str) -> Any:
+def _value(value: float | str) -> ParameterValue:
     if isinstance(value, str):
         return ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value)
     return ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
 
 
 def _outcome(response: Any) -> tuple[bool, str]:
-    """Success and words of an answer of any of our services."""
+    """Success and text of a response of SetParameters, SetBool or Trigger."""
     if hasattr(response, "results"):
         refused = [result.reason for result in response.results if not result.successful]
         return not refused, "; ".join(refused) or "done"

@@ -1,7 +1,7 @@
-"""Node web: the page in the browser. What it shows comes from web_feed, what it asks goes through web_commands.
+"""Node web: serves the page. robot_feed gives what it shows, page_commands carries out its commands.
 
-The page's server has a thread of its own; commands come over a queue and wake this node's executor. The dead-man
-counts here, with the time at which a command arrived: it works even if the server's thread hangs.
+The server has a thread of its own; commands come over a queue and wake the executor of this node. The dead-man is
+checked in the executor, by the time at which a command arrived: it works even if the server's thread hangs.
 """
 
 from __future__ import annotations
@@ -26,38 +26,40 @@ from hexapod_control.web.page_state import shape
 from hexapod_control.web.protocol import WORLDS, QueryMessage
 from hexapod_control.web.server import PageServer
 
-STATUS = 0.5  # [s] between two reports of what changes slowly
-EVERYWHERE = "0.0.0.0"
+STATUS_PERIOD_S = 0.5  # between two messages of what changes slowly
+ALL_ADDRESSES = "0.0.0.0"
 
 
 class WebNode(GuardedNode):
-    """The node."""
+    """Connects the page's server with ROS."""
 
     def __init__(self, **options: Any) -> None:
-        """Raises RobotFileError or ParameterError for input it cannot work with."""
+        """Raises RobotFileError or ParameterError."""
         super().__init__("web", **options)
         self.settings = settings = declare(self, WebSettings)
         robot_file = load(settings.robot)
         self._urdf = urdf(robot_file)
         self._shape = shape(robot_file.robot)
-        self._bind = EVERYWHERE if settings.lan else settings.bind
+        self._bind = ALL_ADDRESSES if settings.lan else settings.bind
         self.public = not loopback(self._bind)
-        self._doorkeeper = _doorkeeper(settings, self.public)
-        self._watchers = 0
-        self._newcomer = False
+        self._tokens = _token_authority(settings, self.public)
+        self._client_count = 0  # admitted ones
+        self._new_client = False
         self._inbox: SimpleQueue[Forward] = SimpleQueue()
         hosts = [*page_address.names(self._bind), *(host.strip() for host in settings.allowed_hosts.split(","))]
-        self.desk = ClientSessions(self._admit, self._greet)
-        self.server = PageServer(self.desk, HostPolicy(hosts, literal=self.public), self._put, self._watch)
+        self.sessions = ClientSessions(self._admit, self._greet)
+        self.server = PageServer(
+            self.sessions, HostPolicy(hosts, literal=self.public), self._queue_command, self._count_clients
+        )
         self.feed = RobotFeed(self, robot_file.robot, settings.enable_stamped_cmd_vel, self._refused)
-        self.commands = PageCommands(self, self.feed, self.server.tell, settings.enable_stamped_cmd_vel)
-        self._report_timer = self.create_timer(STATUS, self._report, clock=self.steady)
-        self._report_timer.cancel()  # runs while somebody looks
+        self.commands = PageCommands(self, self.feed, self.server.send, settings.enable_stamped_cmd_vel)
+        self._status_timer = self.create_timer(STATUS_PERIOD_S, self._send_status, clock=self.steady)
+        self._status_timer.cancel()  # runs while there is a client
         self._open()
 
     def _open(self) -> None:
         try:
-            self.server.start(self._bind, self.settings.port, self._look, self.settings.rate)
+            self.server.start(self._bind, self.settings.port, self._state, self.settings.rate)
         except OSError as error:
             reason = error.strerror or str(error)
             text = f"port: {self._bind}:{self.settings.port} cannot be opened ({reason}); choose another port, or 0"
@@ -67,15 +69,15 @@ class WebNode(GuardedNode):
     # --- in the server's thread ---------------------------------------------------------------------------------
 
     def _admit(self, token: str, key: str, remote: str, now: float) -> str:
-        granted = self._doorkeeper.admit(token, key, remote, now)
+        granted = self._tokens.admit(token, key, remote, now)
         if granted != key and self.public and not self.settings.token:
             self._invite()  # the last invitation is used up
         return granted
 
     def invitation(self) -> str:
-        """The address of the page for one more person."""
-        host = (page_address.addresses() or ["127.0.0.1"])[0] if self._bind == EVERYWHERE else self._bind
-        return page_address.url(host, self.server.port, self._doorkeeper.invite())
+        """The address of the page with a token for one more client."""
+        host = (page_address.addresses() or ["127.0.0.1"])[0] if self._bind == ALL_ADDRESSES else self._bind
+        return page_address.url(host, self.server.port, self._tokens.invite())
 
     def _invite(self) -> None:
         url = self.invitation()
@@ -87,79 +89,79 @@ class WebNode(GuardedNode):
     def _greet(self) -> Mapping[str, Any]:
         return {"shape": self._shape, "worlds": WORLDS}
 
-    def _put(self, command: Forward) -> None:
+    def _queue_command(self, command: Forward) -> None:
         self._inbox.put(command)
-        self.run_in_executor(self._drain)
+        self.run_in_executor(self._run_commands)
 
-    def _watch(self, people: int) -> None:
-        self._newcomer = self._newcomer or people > self._watchers
-        self._watchers = people
-        self.run_in_executor(self._drain)
+    def _count_clients(self, count: int) -> None:
+        self._new_client = self._new_client or count > self._client_count
+        self._client_count = count
+        self.run_in_executor(self._run_commands)
 
-    def _look(self) -> Mapping[str, Any] | None:
+    def _state(self) -> Mapping[str, Any] | None:
         try:
             return self.feed.state()
         except Exception as error:
-            self.failed("look", error)
+            self.failed("state", error)
             return None
 
     # --- in the executor ----------------------------------------------------------------------------------------
 
-    def _drain(self) -> None:
+    def _run_commands(self) -> None:
         while True:
             try:
                 command = self._inbox.get_nowait()
             except Empty:
                 break
             if isinstance(command.body, QueryMessage):
-                self._grant(command.client, command.body)
+                self._answer(command.client, command.body)
             else:
-                self.commands.follow(command)
-        if not self._watchers:
-            self._report_timer.cancel()
-        elif self._report_timer.is_canceled():
-            self._report_timer.reset()
-        if self._newcomer:
-            self._newcomer = False
-            self._report()
+                self.commands.execute(command)
+        if not self._client_count:
+            self._status_timer.cancel()
+        elif self._status_timer.is_canceled():
+            self._status_timer.reset()
+        if self._new_client:
+            self._new_client = False
+            self._send_status()
 
-    def _grant(self, client: int, wish: QueryMessage) -> None:
-        if wish.what == "urdf":
-            self.server.tell(client, "urdf", {"text": self._urdf})
+    def _answer(self, client: int, query: QueryMessage) -> None:
+        if query.what == "urdf":
+            self.server.send(client, "urdf", {"text": self._urdf})
         else:
             url = self.invitation()
             once = self.public and not self.settings.token
-            self.server.tell(client, "invitation", {"url": url, "rows": page_address.qr_rows(url), "once": once})
+            self.server.send(client, "invitation", {"url": url, "rows": page_address.qr_rows(url), "once": once})
 
-    def _report(self) -> None:
-        self.server.tell(0, "status", self.feed.status())
+    def _send_status(self) -> None:
+        self.server.send(0, "status", self.feed.status())
 
     def _refused(self, motion: str, reason: str) -> None:
-        self.server.tell(0, "answer", {"what": motion, "ok": False, "text": reason})
+        self.server.send(0, "answer", {"what": motion, "ok": False, "text": reason})
 
     def every_second(self) -> None:
-        """Looks after services that do not answer."""
+        """Gives up service calls without a response."""
         self.commands.watch()
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
-        return {"pages": self._watchers, "driver": self.desk.driver_name or "none", "port": self.server.port}
+        return {"pages": self._client_count, "driver": self.sessions.driver_name or "none", "port": self.server.port}
 
     def safe_stop(self, callback: str) -> None:
-        """A zero velocity."""
+        """Sends a zero velocity."""
         self.commands.halt()
 
     def request_stop(self) -> None:
-        """A zero, and the pages are told."""
+        """Sends a last zero and closes all connections."""
         self.commands.end()
         self.server.close()
 
     def publish_final_state(self) -> None:
-        """A last zero, if this node was driving."""
+        """Sends a last zero, if a page was driving."""
         self.commands.end()
 
 
-def _doorkeeper(settings: WebSettings, public: bool) -> TokenAuthority:
+def _token_authority(settings: WebSettings, public: bool) -> TokenAuthority:
     try:
         return TokenAuthority(settings.token, once=public)
     except ValueError as error:
@@ -167,7 +169,7 @@ def _doorkeeper(settings: WebSettings, public: bool) -> TokenAuthority:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Runs the node; returns the exit code."""
+    """Runs the node. Returns the exit code."""
     return run(WebNode, args)
 
 

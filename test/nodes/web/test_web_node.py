@@ -21,7 +21,7 @@ from std_srvs.srv import SetBool, Trigger
 from support.page_messages import MESSAGES, TOKEN
 from support.phantomx import robot, standing
 from support.real_time.programs import read_line
-from support.real_time.ros_bench import overrides, wait_for_stop
+from support.real_time.ros_bench import overrides, services_ready, subscribed, wait_for_stop
 from support.real_time.web_bench import Loop, Visitor
 
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
@@ -31,7 +31,7 @@ from hexapod_control.nodes.web.web import WebNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED
-from hexapod_control.web.client_sessions import DEAD_MAN
+from hexapod_control.web.client_sessions import DEAD_MAN_S
 from hexapod_control.web.page_state import level, shape
 
 MANY = QoSProfile(depth=50)
@@ -39,8 +39,8 @@ MOST = Twist(0.2, 0.1, 1.0)
 LATE = 0.5  # [s] for a busy machine
 
 
-class House:
-    """A node and its visitors."""
+class WebBench:
+    """A web node and its clients."""
 
     def __init__(self, bench):
         self.bench = bench
@@ -49,7 +49,7 @@ class House:
         limits = bench.publisher(TwistMessage, "velocity_limits", LATCHED)
         limits.publish(messages.twist_message(MOST))
         bench.until(lambda: self.node.feed.limits == MOST)
-        bench.until(lambda: self.node.commands._velocity.get_subscription_count() >= 2)
+        bench.until(lambda: subscribed(self.node, "cmd_vel", count=2))
         self.loop = Loop()
         self.visitors = []
 
@@ -74,109 +74,107 @@ class House:
 
 
 @pytest.fixture
-def house(bench):
-    house = House(bench)
-    yield house
-    house.close()
+def web(bench):
+    web = WebBench(bench)
+    yield web
+    web.close()
 
 
-def test_a_drag_becomes_a_share_of_what_the_robot_can_do(house):
-    house.visit().send("drive", on=True, vx=0.5, vy=-1.0, wz=0.25)
-    house.until(lambda: house.velocities)
-    assert messages.twist(house.velocities[-1]) == pytest.approx((0.1, -0.1, 0.25))
+def test_a_drag_becomes_a_share_of_the_velocity_limits(web):
+    web.visit().send("drive", on=True, vx=0.5, vy=-1.0, wz=0.25)
+    web.until(lambda: web.velocities)
+    assert messages.twist(web.velocities[-1]) == pytest.approx((0.1, -0.1, 0.25))
 
 
-def test_without_limits_nothing_moves(house):
-    house.node.feed.limits = Twist(0.0, 0.0, 0.0)
-    house.visit().send("drive", on=True, vx=1.0)
-    house.until(lambda: house.velocities)
-    assert house.speed == 0.0
+def test_without_limits_nothing_moves(web):
+    web.node.feed.limits = Twist(0.0, 0.0, 0.0)
+    web.visit().send("drive", on=True, vx=1.0)
+    web.until(lambda: web.velocities)
+    assert web.speed == 0.0
 
 
-def test_a_silent_driver_is_a_stop_within_the_dead_mans_time_and_then_others_may_drive(house):
-    house.visit().send("drive", on=True, vx=1.0)
-    house.until(lambda: house.speed > 0.0)
-    assert house.until(lambda: house.speed == 0.0) <= DEAD_MAN + LATE
-    house.until(lambda: not house.node.commands._zeros)
-    quiet = [len(house.velocities)]
-    house.bench.probe.create_timer(0.3, lambda: quiet.append(len(house.velocities)))
-    house.until(lambda: len(quiet) == 4)
+def test_a_silent_driver_is_a_stop_within_the_dead_man_time_and_then_no_more_velocities_are_sent(web):
+    web.visit().send("drive", on=True, vx=1.0)
+    web.until(lambda: web.speed > 0.0)
+    assert web.until(lambda: web.speed == 0.0) <= DEAD_MAN_S + LATE
+    web.until(lambda: not web.node.commands.driving)
+    quiet = [len(web.velocities)]
+    web.bench.probe.create_timer(0.3, lambda: quiet.append(len(web.velocities)))
+    web.until(lambda: len(quiet) == 4)
     assert quiet[2] == quiet[3]
 
 
-def test_the_dead_man_works_even_if_the_servers_thread_hangs(house):
-    visitor = house.visit()
+def test_the_dead_man_works_even_if_the_servers_thread_hangs(web):
+    visitor = web.visit()
     visitor.send("drive", on=True, vx=1.0)
-    house.until(lambda: house.speed > 0.0)
+    web.until(lambda: web.speed > 0.0)
     hang = threading.Event()
-    house.node.server._later(lambda: hang.wait(3.0))
-    assert house.until(lambda: house.speed == 0.0) <= DEAD_MAN + LATE
+    web.node.server.call_in_thread(lambda: hang.wait(3.0))
+    assert web.until(lambda: web.speed == 0.0) <= DEAD_MAN_S + LATE
     hang.set()
 
 
-@pytest.mark.parametrize("way", ["let go", "close", "cable"])
-def test_letting_go_closing_and_a_broken_line_are_a_stop(house, way):
-    visitor = house.visit()
+@pytest.mark.parametrize("way", ["release", "close", "cable"])
+def test_releasing_closing_and_a_broken_connection_are_a_stop(web, way):
+    visitor = web.visit()
     visitor.send("drive", on=True, vx=1.0)
-    house.until(lambda: house.speed > 0.0)
-    if way == "let go":
+    web.until(lambda: web.speed > 0.0)
+    if way == "release":
         visitor.send("drive", on=False)
     elif way == "close":
         visitor.close()
     else:
         visitor.drop()
-    house.until(lambda: house.speed == 0.0, 0.4)
+    web.until(lambda: web.speed == 0.0, 0.4)
 
 
-def test_a_stream_of_nan_is_a_stop(house):
-    visitor = house.visit()
+def test_a_stream_of_nan_is_a_stop(web):
+    visitor = web.visit()
     visitor.send("drive", on=True, vx=1.0)
-    house.until(lambda: house.speed > 0.0)
+    web.until(lambda: web.speed > 0.0)
     count = [1]
 
     def nan():
         count[0] += 1
         visitor.text(f'{{"v":1,"n":{count[0] + 10},"t":"drive","on":true,"vx":NaN}}')
 
-    house.bench.probe.create_timer(0.05, nan)
-    house.until(lambda: house.speed == 0.0, DEAD_MAN + LATE)
-    assert all(math.isfinite(value) for sent in house.velocities for value in messages.twist(sent))
+    web.bench.probe.create_timer(0.05, nan)
+    web.until(lambda: web.speed == 0.0, DEAD_MAN_S + LATE)
+    assert all(math.isfinite(value) for sent in web.velocities for value in messages.twist(sent))
 
 
-def test_pose_gait_motion_and_push_reach_their_topics(house):
-    poses, gaits = house.bench.listen(Pose, "body_pose"), house.bench.listen(String, "gait")
-    motions = house.bench.listen(String, "motion")
-    pushes = house.bench.listen(Wrench, "mujoco_sim/push")
-    commands = house.node.commands
-    for publisher in (commands._pose, commands._gait, commands._motion, commands._push):
-        house.until(lambda publisher=publisher: publisher.get_subscription_count())
-    visitor = house.visit()
+def test_pose_gait_motion_and_push_reach_their_topics(web):
+    poses, gaits = web.bench.listen(Pose, "body_pose"), web.bench.listen(String, "gait")
+    motions = web.bench.listen(String, "motion")
+    pushes = web.bench.listen(Wrench, "mujoco_sim/push")
+    web.until(lambda: subscribed(web.node, "body_pose", "gait", "motion", "mujoco_sim/push"))
+    visitor = web.visit()
     visitor.send("pose", z=0.01, roll=0.1)
     visitor.send("gait", name="wave")
     visitor.send("play", name="bow")
     visitor.send("push", x=10.0, y=-5.0)
-    house.until(lambda: poses and gaits and motions and pushes)
+    web.until(lambda: poses and gaits and motions and pushes)
     assert messages.body_pose(poses[-1]) == pytest.approx((0.0, 0.0, 0.01, 0.1, 0.0, 0.0))
     assert gaits[-1].data == "wave"
     assert motions[-1].data == "bow"
     assert (pushes[-1].force.x, pushes[-1].force.y) == (10.0, -5.0)
 
 
-def test_the_page_sees_motions_how_far_they_are_and_why_they_are_refused(house, bench):
-    visitor = house.visit()
+def test_the_page_sees_motions_how_far_they_are_and_why_they_are_refused(web, bench):
+    visitor = web.visit()
     bench.publisher(String, "motions", LATCHED).publish(String(data="bow,wave"))
     state = bench.publisher(String, "motion_state", LATCHED)
     state.publish(String(data="bow pose 40"))
-    house.until(lambda: visitor.heard("state") and visitor.heard("state")[-1]["motion"])
+    web.until(lambda: visitor.heard("state") and visitor.heard("state")[-1]["motion"])
     assert visitor.heard("state")[-1]["motion"] == {"name": "bow", "phase": "pose", "percent": 40.0}
-    house.until(lambda: visitor.heard("status") and visitor.heard("status")[-1]["motions"] == ["bow", "wave"])
+    web.until(lambda: visitor.heard("status") and visitor.heard("status")[-1]["motions"] == ["bow", "wave"])
     state.publish(String(data="wave refused 0 wave.yaml:7: leg: too far (1.2 s after the start)"))
-    house.until(lambda: visitor.heard("answer"))
+    web.until(lambda: visitor.heard("answer"))
     answer = visitor.heard("answer")[-1]
     assert (answer["what"], answer["ok"]) == ("wave", False)
     assert answer["text"] == "wave.yaml:7: leg: too far (1.2 s after the start)"
     state.publish(String(data="walk tripod 30"))
-    house.until(lambda: visitor.heard("state")[-1]["motion"] is None)
+    web.until(lambda: visitor.heard("state")[-1]["motion"] is None)
 
 
 class Services:
@@ -203,55 +201,55 @@ class Services:
         return response
 
 
-def test_buttons_call_services_and_refusals_come_back(house):
-    services = Services(house.bench)
-    house.until(lambda: all(house.node.commands._clients[n].service_is_ready() for n in ("stand", "sit", "estop")))
-    visitor = house.visit()
+def test_buttons_call_services_and_refusals_come_back(web):
+    services = Services(web.bench)
+    web.until(lambda: services_ready(web.node, "stand", "sit", "estop"))
+    visitor = web.visit()
     for what in ("stand", "sit"):
         visitor.send("ask", what=what)
-    house.until(lambda: len(visitor.heard("answer")) == 2)
+    web.until(lambda: len(visitor.heard("answer")) == 2)
     assert sorted(services.called) == ["sit", "stand"]
     assert {a["what"]: a["ok"] for a in visitor.heard("answer")} == {"stand": True, "sit": False}
     visitor.send("ask", what="estop")
-    house.until(lambda: len(services.called) == 4)
+    web.until(lambda: len(services.called) == 4)
     assert set(services.called[2:]) == {"stop", "estop True"}
     visitor.send("ask", what="rearm")
-    house.until(lambda: len(services.called) == 7)
+    web.until(lambda: len(services.called) == 7)
     assert services.called[4:] == ["estop False", "reset_fault", "arm"]
 
 
-def test_a_service_that_is_not_there_is_said(house):
-    visitor = house.visit()
+def test_a_service_that_is_not_there_is_said(web):
+    visitor = web.visit()
     visitor.send("ask", what="stand")
-    house.until(lambda: visitor.heard("answer"))
-    assert visitor.heard("answer")[0]["text"] == "gait_planner is not there"
+    web.until(lambda: visitor.heard("answer"))
+    assert visitor.heard("answer")[0]["text"] == "gait_planner is not running"
 
 
-def test_a_watcher_stops_the_driver(house):
-    services = Services(house.bench)
-    house.until(house.node.commands._clients["stop"].service_is_ready)
-    driver, watcher = house.visit(), house.visit()
+def test_a_watcher_stops_the_driver(web):
+    services = Services(web.bench)
+    web.until(lambda: services_ready(web.node, "stop"))
+    driver, watcher = web.visit(), web.visit()
     driver.send("drive", on=True, vx=1.0)
-    house.until(lambda: house.speed > 0.0)
+    web.until(lambda: web.speed > 0.0)
     watcher.send("ask", what="stop")
-    house.until(lambda: house.speed == 0.0, 0.4)
-    house.until(lambda: services.called == ["stop"])
-    house.until(lambda: driver.heard("stopped"))
+    web.until(lambda: web.speed == 0.0, 0.4)
+    web.until(lambda: services.called == ["stop"])
+    web.until(lambda: driver.heard("stopped"))
 
 
-def test_two_drivers_do_not_mix(house):
-    first, second = house.visit(), house.visit()
-    house.until(lambda: second.heard("welcome"))
+def test_two_drivers_do_not_mix(web):
+    first, second = web.visit(), web.visit()
+    web.until(lambda: second.heard("welcome"))
     first.send("drive", on=True, vx=1.0)
-    house.until(lambda: house.speed > 0.0)
+    web.until(lambda: web.speed > 0.0)
     second.send("drive", on=True, vx=-1.0)
-    house.until(lambda: second.heard("refused"))
-    house.until(lambda: house.speed == 0.0)
-    assert min(message.linear.x for message in house.velocities) >= 0.0
+    web.until(lambda: second.heard("refused"))
+    web.until(lambda: web.speed == 0.0)
+    assert min(message.linear.x for message in web.velocities) >= 0.0
 
 
-def test_the_page_sees_joints_feet_battery_and_the_sentences_of_diagnostics(house, bench):
-    visitor = house.visit()
+def test_the_page_sees_joints_feet_battery_and_the_sentences_of_diagnostics(web, bench):
+    visitor = web.visit()
     joints = bench.publisher(JointState, "joint_states")
     battery = bench.publisher(BatteryState, "battery_state")
     diagnostics = bench.publisher(DiagnosticArray, "/diagnostics", QoSProfile(depth=10))
@@ -265,8 +263,8 @@ def test_the_page_sees_joints_feet_battery_and_the_sentences_of_diagnostics(hous
         diagnostics.publish(messages.diagnostics("/servo_driver", "", 1, "a servo is warm", values, stamp))
 
     bench.probe.create_timer(0.02, say)
-    house.until(lambda: visitor.heard("state") and visitor.heard("state")[-1]["joints"])
-    house.until(lambda: visitor.heard("status") and visitor.heard("status")[-1]["battery"])
+    web.until(lambda: visitor.heard("state") and visitor.heard("state")[-1]["joints"])
+    web.until(lambda: visitor.heard("status") and visitor.heard("status")[-1]["battery"])
     state, status = visitor.heard("state")[-1], visitor.heard("status")[-1]
     assert state["joints"] == pytest.approx(standing().ravel(), abs=1e-3)
     assert state["planted"] == [1] * 6
@@ -278,9 +276,9 @@ def test_the_page_sees_joints_feet_battery_and_the_sentences_of_diagnostics(hous
     assert {"name": "servo_driver", "level": 1, "text": "a servo is warm"} in status["diagnostics"]
 
 
-def test_a_robot_that_is_silent_is_shown_as_silent(house):
-    visitor = house.visit()
-    house.until(lambda: visitor.heard("state"))
+def test_a_robot_that_is_silent_is_shown_as_silent(web):
+    visitor = web.visit()
+    web.until(lambda: visitor.heard("state"))
     assert visitor.heard("state")[-1]["silent"]
     assert visitor.heard("state")[-1]["joints"] is None
 
@@ -313,13 +311,13 @@ def test_bad_parameters_are_refused_at_the_start(bench, parameters, sentence):
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(message=MESSAGES)
-def test_no_message_is_an_exception_in_the_node(house, message):
-    visitor = house.visitors[0] if house.visitors and house.visitors[0].code is None else None
+def test_no_message_is_an_exception_in_the_node(web, message):
+    visitor = web.visitors[0] if web.visitors and web.visitors[0].code is None else None
     if visitor is None:
-        house.visitors.insert(0, visitor := house.visit())
+        web.visitors.insert(0, visitor := web.visit())
     visitor.text(message)
-    house.bench.executor.spin_once(timeout_sec=0.005)
-    assert not [kind for kind in house.node.sent_reports if kind.startswith("failed")]
+    web.bench.executor.spin_once(timeout_sec=0.005)
+    assert not [kind for kind in web.node.sent_reports if kind.startswith("failed")]
 
 
 # --- as a process -------------------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ def measure(url: str, pid: int, progress: Callable[[str], None]) -> dict[str, ob
     return {
         **spectators,
         "page_bytes": sum(path.stat().st_size for path in STATIC.rglob("*") if path.is_file()),
-        "page_bytes_sent": sum(len(page.packed) for path, page in pages().items() if path != "/"),
+        "page_bytes_sent": sum(len(page.compressed) for path, page in pages().items() if path != "/"),
         "frames_per_s": round(frames, 1),
         "drag_to_cmd_vel_and_back_ms": {
             "p50": round(median(drags), 1),
