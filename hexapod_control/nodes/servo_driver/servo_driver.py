@@ -65,7 +65,7 @@ class ServoDriver(GuardedNode):
         TorqueServices(self, self.driver)
         self._calibration = CalibrationServices(self, self.driver, settings)
         self._tick_requested = False
-        self.driver.after_cycle = self._request_tick
+        self.driver.call_after_cycle(self._request_tick)
         self.driver.start()
         self._assume_lying = settings.assume_lying
         if settings.arm_on_start and not self._arm_when_connected:

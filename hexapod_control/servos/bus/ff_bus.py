@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import BusTiming, RawScale, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.id_addressing import RELAX_REPEATS, TRIES, change_id, checked_ids, clamp_goal
+from hexapod_control.servos.bus.id_addressing import RELAX_REPEATS, TRIES, change_id, checked_ids, clamp_goal, scan_ids
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import BITS_PER_BYTE, ReplyTiming, Transaction
 
@@ -78,16 +78,15 @@ class FFBus:
         self._travel = FFTravel()
 
     def identify(self) -> Mapping[int, str]:
-        """The models of those who answer. Raises BusError if nobody does."""
+        """The models of the servos that answer. Raises BusError if none does."""
         found = self.scan(self.ids)
         if self.ids and not found:
-            raise self.exchange.nobody()
+            raise self.exchange.no_answer()
         return found
 
     def scan(self, ids: Iterable[int], tries: int = TRIES) -> dict[int, str]:
-        """Models of these ids, as far as they answer."""
-        models = {servo: self.ping(servo, tries) for servo in ids}
-        return {servo: model for servo, model in models.items() if model is not None}
+        """Ids that answer, and their models."""
+        return scan_ids(lambda servo: self.ping(servo, tries), ids)
 
     def ping(self, servo: int, tries: int = TRIES) -> str | None:
         """The model of a servo, None if it does not answer."""
@@ -117,7 +116,7 @@ class FFBus:
             self._travel.forget(ids)
 
     def relax(self) -> None:
-        """Takes the torque of all servos by broadcast."""
+        """Switches the torque of all servos off by broadcast."""
         for _ in range(RELAX_REPEATS):
             self.exchange.send(ff_frames.write(ff_frames.BROADCAST, self.dialect.torque_address, b"\x00"))
         self._travel.forget(self.ids)
@@ -140,7 +139,7 @@ class FFBus:
         return readings
 
     def supply(self) -> tuple[float | None, float | None]:
-        """Nothing: there is no board; the servos tell their voltage themselves."""
+        """Unknown: there is no board; each servo reports its own voltage."""
         return None, None
 
     def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:

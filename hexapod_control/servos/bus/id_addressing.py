@@ -1,4 +1,4 @@
-"""What all buses of servos with ids share."""
+"""Servo ids on a bus: checked, scanned, changed; and the speed register that stands in for a move's duration."""
 
 from __future__ import annotations
 
@@ -8,23 +8,29 @@ from dataclasses import dataclass
 
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, RawScale, ServoFault, ServoQuantity
 
-TRIES = 3  # of what must not fail because of one disturbed byte
-RELAX_REPEATS = 3  # times torque off is sent
+TRIES = 3  # of a transaction that must not fail because of one disturbed byte
+RELAX_REPEATS = 3  # times torque-off is sent
 
 FaultBits = Mapping[int, ServoFault]
-"""Bit of an error byte -> what it says."""
+"""Bit of an error byte -> fault."""
 
 
 def checked_ids(ids: Sequence[int], last: int) -> tuple[int, ...]:
-    """The ids. Raises ValueError unless they are unique and from 0 to `last`."""
+    """The ids as a tuple. Raises ValueError unless they are unique and from 0 to `last`."""
     wrong = sorted({i for i in ids if not 0 <= i <= last or list(ids).count(i) > 1})
     if wrong:
         raise ValueError(f"servo ids {wrong}: every servo needs an id of its own from 0 to {last}")
     return tuple(ids)
 
 
+def scan_ids(ping: Callable[[int], str | None], ids: Iterable[int]) -> dict[int, str]:
+    """Ids that answer a ping, and their models."""
+    models = {servo: ping(servo) for servo in ids}
+    return {servo: model for servo, model in models.items() if model is not None}
+
+
 def duplicate_ids(bus: Bus, ids: Iterable[int]) -> list[int]:
-    """Those of these ids that are answered by rubbish every time: likely two servos have one."""
+    """Ids that are answered by garble every time: likely two servos have the same."""
     found = []
     for servo in ids:
         before = bus.counters.bad
@@ -35,20 +41,20 @@ def duplicate_ids(bus: Bus, ids: Iterable[int]) -> list[int]:
 
 
 def clamp_goal(raw: int, scale: RawScale) -> int:
-    """A goal the servo takes."""
+    """A raw goal clamped to the range of the servo."""
     return min(max(raw, scale.low), scale.high)
 
 
 @dataclass(frozen=True, slots=True)
 class SpeedRegister:
-    """The register of a servo's speed that takes the place of a move's time, which the servo does not know."""
+    """The speed register of servos that know no move time: a move's duration becomes a speed."""
 
     unit: float  # [steps/s]
-    fastest: int  # register value; 0 is as fast as the servo can
-    unknown: int  # register value for a servo whose position nobody knows: slow, it may be far from its goal
+    fastest: int  # greatest register value; 0 is as fast as the servo can
+    unknown: int  # register value for a servo of unknown position: slow, it may be far from its goal
 
     def register(self, travel: int | None, duration: float) -> int:
-        """Value that takes a servo over this way [steps] within `duration` [s]; 0 [s] is as fast as it can."""
+        """Register value for a distance [steps] within `duration` [s]; 0 [s] is as fast as the servo can."""
         if duration <= 0.0:
             return 0
         if travel is None:
@@ -57,7 +63,7 @@ class SpeedRegister:
 
 
 def decode_faults(error: int, bits: FaultBits) -> ServoFault:
-    """What an error byte says."""
+    """The faults in an error byte."""
     found = ServoFault.NONE
     for bit, fault in bits.items():
         if error >> bit & 1:
@@ -66,7 +72,7 @@ def decode_faults(error: int, bits: FaultBits) -> ServoFault:
 
 
 def change_id(ping: Callable[[int], str | None], write: Callable[[], None], old: int, new: int, last: int) -> None:
-    """Lets `write` change an id and looks whether it did. Raises BusError; ValueError if `new` is above `last`."""
+    """Lets `write` change an id and checks that it did. Raises BusError; ValueError if `new` is above `last`."""
     checked_ids([new], last)
     if ping(new) is not None:
         raise BusError(f"a servo with id {new} is there already: connect only the one to change")

@@ -1,4 +1,4 @@
-"""A request and its replies over a port: deadlines, partial answers, counting; the same for every protocol."""
+"""A request and its replies over a port, for every protocol: deadlines, partial answers, counters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BITS_PER_BYTE = 10  # on the wire per byte: 8N1
 
 @dataclass(frozen=True, slots=True)
 class ReplyTiming:
-    """What a reply may take beyond its time on the wire."""
+    """Time that a reply may take beyond its bytes on the wire."""
 
     return_delay: float = 0.0  # [s] of a servo between request and reply, as it is configured
     turnaround: float = 0.001  # [s] of the adapter between the last byte in and the first byte out
@@ -24,7 +24,7 @@ class ReplyTiming:
 
 
 class FrameDecoder(Protocol):
-    """Bytes to packets, whatever the protocol."""
+    """Turns bytes into packets; one for each protocol."""
 
     bad: int
 
@@ -36,12 +36,12 @@ class Transaction:
     """Sends frames and collects the statuses that come back."""
 
     def __init__(self, port: Port, wait: ReplyTiming | None = None) -> None:
-        """Talks over this port."""
+        """Uses this port; `wait` is what replies may take beyond their time on the wire."""
         self.port = port
         self.wait = wait or ReplyTiming()
         self.counters = BusCounters()
-        self.heard = 0  # bytes that came in, good or not
-        self._heard = b""  # since the last request
+        self.received_bytes = 0  # since the start, good or not
+        self._received = b""  # since the last request
         self._busy_until = 0.0  # the last byte sent is on the wire then (time.monotonic() [s])
 
     def send(self, frame: bytes, count: int = 1) -> None:
@@ -51,13 +51,13 @@ class Transaction:
         self.counters.sent += count
 
     def ask(self, frame: bytes, ids: Collection[int], size: int, decoder: FrameDecoder) -> dict[int, FFPacket]:
-        """Sends a request that these servos answer with `size` bytes each. Who has not answered in time is missing."""
+        """Sends a request that these servos answer with `size` bytes each. Late answers are missing from the result."""
         self.port.clear()
         self.send(frame)
         deadline = self._busy_until + self.patience(size, len(ids))
         missing = set(ids)
         answers: dict[int, FFPacket] = {}
-        self._heard = b""
+        self._received = b""
         while missing:
             packets, more = self._listen(size * len(missing), deadline, decoder)
             for packet in packets:
@@ -66,40 +66,40 @@ class Transaction:
                     answers[packet.id] = packet
             if not more:
                 break
-        echoed = frame in self._heard
+        echoed = frame in self._received
         self.counters.echoes += echoed
-        rubbish = not answers and len(self._heard) > echoed * len(frame)  # not even the head of a frame
-        self._count(ids, missing, max(decoder.bad, rubbish))
+        garbled = not answers and len(self._received) > echoed * len(frame)  # not even the head of a frame
+        self._count(ids, missing, max(decoder.bad, garbled))
         return answers
 
     def ask_once(self, frame: bytes, size: int, decoder: FrameDecoder) -> FFPacket | None:
-        """Sends a request that all who are asked answer together, with `size` bytes; None if they do not in time."""
+        """Sends a request that is answered by one packet of `size` bytes; None if it does not come in time."""
         self.port.clear()
         self.send(frame)
         deadline = self._busy_until + self.patience(size, 1)
         packets: list[FFPacket] = []
-        self._heard, more = b"", True
+        self._received, more = b"", True
         while more and not packets:
             packets, more = self._listen(size, deadline, decoder)
         self._count((), (), decoder.bad)
         return packets[0] if packets else None
 
     def patience(self, size: int, count: int) -> float:
-        """How long [s] after the request `count` replies of `size` bytes may take."""
+        """Time [s] after the request that `count` replies of `size` bytes may take."""
         return self.seconds(size * count) + self.wait.turnaround + count * self.wait.return_delay + self.wait.margin
 
     def seconds(self, size: int) -> float:
-        """Time of this many bytes on the wire [s]."""
+        """Time of `size` bytes on the wire [s]."""
         return size * BITS_PER_BYTE / self.port.baud
 
-    def nobody(self) -> BusError:
-        """Why no servo at all has answered, as an error to raise."""
+    def no_answer(self) -> BusError:
+        """The error to raise when no servo has answered."""
         if self.counters.echoes:
             return BusError(
                 f"only the echo of what is sent comes back at {self.port.baud} baud, no servo answers: check the "
                 "servos' power supply, that TX and RX are not merely joined, the baud and the ids"
             )
-        if self.heard:
+        if self.received_bytes:
             return BusError(
                 f"bytes come in at {self.port.baud} baud, but none make sense: wrong baud or protocol, "
                 "or two servos with one id; check both against the robot file"
@@ -110,10 +110,10 @@ class Transaction:
         )
 
     def _listen(self, size: int, deadline: float, decoder: FrameDecoder) -> tuple[list[FFPacket], bool]:
-        """The packets in the next `size` bytes, and whether there is time for more."""
+        """The packets in the next `size` bytes, and whether the deadline has not passed."""
         data = self.port.read(size, deadline)
-        self._heard += data
-        self.heard += len(data)
+        self._received += data
+        self.received_bytes += len(data)
         return decoder.feed(data), len(data) == size
 
     def _count(self, ids: Collection[int], missing: Collection[int], bad: int) -> None:

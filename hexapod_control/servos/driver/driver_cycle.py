@@ -62,7 +62,7 @@ class DriverCycle:
         try:
             if self._connection.group is None and self._connection.reopen():
                 name = self._settings.port or self._settings.protocol
-                self._note("port", f"{name} is back, torque is off: call arm")
+                self.note("port", f"{name} is back, torque is off: call arm")
             while requests:
                 requests.popleft().serve()
             if self._connection.group is not None:
@@ -80,7 +80,7 @@ class DriverCycle:
 
     def _abort_arming(self, reason: str) -> None:
         """Reports a bus that does not do what it is asked; an arming is not left half done."""
-        self._note("bus", reason)
+        self.note("bus", reason)
         if self._torque.state is TorqueState.ARMING:
             try:
                 self._torque.off(reason)
@@ -113,13 +113,13 @@ class DriverCycle:
         if targets is not None:
             complaint = self._follower.take(targets.joints, targets.velocities, targets.arrival)
             if complaint:
-                self._note("targets", complaint)
+                self.note("targets", complaint)
         warning = self._follower.watch(now)
         if warning:
-            self._note("silence", warning)
+            self.note("silence", warning)
         patience = self._settings.silence_time
         if self._settings.on_silence is OnSilence.OFF and self._follower.held_for(now) >= patience:
-            self._note("silence", f"no joint_targets for {patience:g} s: torque off; call arm")
+            self.note("silence", f"no joint_targets for {patience:g} s: torque off; call arm")
             self._torque.off("")
 
     def _arm(self, now: float) -> None:
@@ -133,7 +133,7 @@ class DriverCycle:
         self._health.update(group, engaged, now)
         for index, fault in enumerate(group.readings.faults):
             if fault & ServoFault.OVERLOAD and engaged and self._health.allow_restart(index, now):
-                self._note("overload", f"{group.describe([index])} was overloaded: started again")
+                self.note("overload", f"{group.describe([index])} was overloaded: started again")
                 group.clear_fault(index)
         if engaged and (self._health.brown_out or self._health.off_reason):
             self._torque.off(self._health.off_reason or "the servos fell silent")
@@ -147,5 +147,6 @@ class DriverCycle:
         self._connection.recalibrate(settings)
         request.finish()
 
-    def _note(self, kind: str, text: str) -> None:
+    def note(self, kind: str, text: str) -> None:
+        """Adds an event."""
         self.events.append(Diagnosis(kind, False, text))

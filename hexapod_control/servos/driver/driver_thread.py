@@ -32,8 +32,93 @@ MIN_LINEAR_RATE_HZ = 60.0  # of the driver, from which on setpoints are interpol
 OVERRUN_SHARE = 0.5  # of a cycle that one may be late before it counts as an overrun
 
 
+class BusThread:
+    """Runs cycles at their period; other threads put requests to it. Life cycle: `start`, `stop`.
+
+    Before `start`, requests are served by cycles on the caller's thread.
+    """
+
+    def __init__(
+        self,
+        cycle: Callable[[], None],
+        period: Callable[[], float],
+        clock: Callable[[], float],
+        note: Callable[[str, str], None],
+    ) -> None:
+        """`cycle` serves `requests`; `period` is that of a cycle [s], which may change; `note` takes kind and text."""
+        self.requests: deque[BusRequest] = deque()
+        self.overruns = 0  # cycles that took too long
+        self.after_cycle: Callable[[], None] = _ignore
+        self._cycle, self._period, self._clock, self._note = cycle, period, clock, note
+        self._condition = threading.Condition()
+        self._ending = False
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread = threading.Thread(target=self._run, name="servos", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread, and waits for that."""
+        self._ending = True
+        if self._thread is not None:
+            with self._condition:
+                self._condition.notify()
+            self._thread.join(ANSWER_TIMEOUT_S)
+
+    def post(self, request: BusRequest) -> None:
+        """Leaves a request for the next cycle, without waiting for an answer."""
+        self.requests.append(request)
+
+    def ask(self, request: BusRequest, timeout_s: float, *, first: bool = False) -> bool:
+        """Lets the thread serve a request, before all others if `first`. Returns whether it answered in time."""
+        (self.requests.appendleft if first else self.requests.append)(request)
+        while self._thread is None and not request.done.is_set():
+            self._cycle()
+        with self._condition:
+            self._condition.notify()
+        return request.done.wait(timeout_s)
+
+    def withdraw(self, request: BusRequest) -> None:
+        """Takes a request back, unless it is being served."""
+        with contextlib.suppress(ValueError):
+            self.requests.remove(request)
+
+    def _run(self) -> None:
+        due = self._clock()
+        while not self._ending:
+            self._cycle()
+            self._notify()
+            due += self._period()
+            now = self._clock()
+            due = min(due, now + self._period())  # cycles for requests come between the others
+            if now > due + OVERRUN_SHARE * self._period():
+                self.overruns += 1
+                due = now
+            self._rest(due)
+
+    def _notify(self) -> None:
+        """Announces the end of a cycle. A callback that raises is removed: the servos go first."""
+        try:
+            self.after_cycle()
+        except Exception as error:
+            self.after_cycle = _ignore
+            text = f"joint_states wait for a timer from now on: {type(error).__name__}: {error}; report it"
+            self._note("wake", text)
+
+    def _rest(self, due: float) -> None:
+        """Sleeps until a steady time [s], unless a request comes."""
+        with self._condition:
+            while not (self._ending or self.requests):
+                wait = due - self._clock()
+                if wait <= 0.0:
+                    return
+                self._condition.wait(wait)
+
+
 class Driver:
-    """Drives the servos of one robot. Life cycle: `connect`, `start`, … `close`; everything else from any thread."""
+    """Drives the servos of one robot. Life cycle: `connect`, `start`, … `close`; any thread may call."""
 
     def __init__(
         self,
@@ -54,11 +139,7 @@ class Driver:
         self._cycle = DriverCycle(settings, self._connection, self._torque, self._follower, self._health, clock)
         self._builder = SnapshotBuilder(self._connection, self._health)
         self._snapshot = Snapshot()
-        self._requests: deque[BusRequest] = deque()
-        self._condition = threading.Condition()
-        self._ending = False
-        self._thread: threading.Thread | None = None
-        self.after_cycle: Callable[[], None] = _ignore  # called by the thread when there is a new snapshot
+        self._thread = BusThread(lambda: self.cycle(), lambda: self._connection.period, clock, self._cycle.note)
 
     # --- from any thread ----------------------------------------------------------------------------
 
@@ -115,8 +196,7 @@ class Driver:
         request = BusRequest(lambda request: self._torque.begin_arming(request, self._health.off_reason))
         answer = self._ask(request)
         if not request.done.is_set():
-            with contextlib.suppress(ValueError):  # it has begun
-                self._requests.remove(request)  # no torque after the caller has given up
+            self._thread.withdraw(request)  # no torque after the caller has given up
         return answer
 
     def disarm(self) -> str:
@@ -129,11 +209,11 @@ class Driver:
 
     def hold(self) -> None:
         """Stays where it is until the next targets."""
-        self._requests.append(BusRequest(lambda request: self._follower.hold()))
+        self._thread.post(BusRequest(lambda request: self._follower.hold()))
 
     def seated(self) -> None:
         """The planner reports that the robot sits."""
-        self._requests.append(BusRequest(lambda request: self._health.seated()))
+        self._thread.post(BusRequest(lambda request: self._health.seated()))
 
     def lend(self) -> BusLease:
         """The bus on lease while the torque is off; to be given back. Raises BusError with the reason if refused."""
@@ -150,7 +230,7 @@ class Driver:
 
     def give_back(self, lease: BusLease) -> None:
         """Ends a lease."""
-        self._requests.append(BusRequest(lambda request: self._torque.give_back(lease)))
+        self._thread.post(BusRequest(lambda request: self._torque.give_back(lease)))
 
     def recalibrate(self, settings: ServoSettings) -> str:
         """Uses other calibrations of the same servos. Returns why not, or nothing."""
@@ -158,15 +238,15 @@ class Driver:
 
     def _ask(self, request: BusRequest, *, first: bool = False) -> str:
         """Lets the bus thread serve a request. Returns its answer, or why there is none."""
-        (self._requests.appendleft if first else self._requests.append)(request)
-        while self._thread is None and not request.done.is_set():
-            self.cycle()
-        with self._condition:
-            self._condition.notify()
         unplugged = self._torque.state is TorqueState.UNPLUGGED
-        if request.done.wait(UNPLUGGED_ANSWER_TIMEOUT_S if unplugged else ANSWER_TIMEOUT_S):
+        timeout_s = UNPLUGGED_ANSWER_TIMEOUT_S if unplugged else ANSWER_TIMEOUT_S
+        if self._thread.ask(request, timeout_s, first=first):
             return request.answer
         return self._connection.refusal or "the driver's thread does not answer: restart the driver"
+
+    def call_after_cycle(self, after_cycle: Callable[[], None]) -> None:
+        """Sets what the bus thread calls after each cycle, when there is a new snapshot."""
+        self._thread.after_cycle = after_cycle
 
     # --- the thread ---------------------------------------------------------------------------------
 
@@ -181,25 +261,20 @@ class Driver:
 
     def start(self) -> None:
         """Starts the thread."""
-        self._thread = threading.Thread(target=self._run, name="servos", daemon=True)
         self._thread.start()
 
     def cycle(self) -> None:
         """One cycle, for callers without a thread."""
-        self._cycle.run(self._requests)
+        self._cycle.run(self._thread.requests)
         self._report()
 
     def _report(self) -> None:
         command = self._follower.command if self.armed else None
-        self._snapshot = self._builder.build(self._torque.state, command, self._clock())
+        self._snapshot = self._builder.build(self._torque.state, command, self._clock(), self._thread.overruns)
 
     def close(self, torque_off: bool) -> str:
         """Ends the thread and closes the port, with the torque off or as it is. Returns what failed, or nothing."""
-        self._ending = True
-        if self._thread is not None:
-            with self._condition:
-                self._condition.notify()
-            self._thread.join(ANSWER_TIMEOUT_S)
+        self._thread.stop()
         bus = self._connection.bus
         try:
             if torque_off and bus is not None:
@@ -209,37 +284,6 @@ class Driver:
         finally:
             self._connection.close()
         return ""
-
-    def _run(self) -> None:
-        due = self._clock()
-        while not self._ending:
-            self.cycle()
-            self._notify()
-            due += self._connection.period
-            now = self._clock()
-            due = min(due, now + self._connection.period)  # cycles for requests come between the others
-            if now > due + OVERRUN_SHARE * self._connection.period:
-                self._builder.overruns += 1
-                due = now
-            self._rest(due)
-
-    def _notify(self) -> None:
-        """Announces a new snapshot. A callback that raises is removed: the servos go first."""
-        try:
-            self.after_cycle()
-        except Exception as error:
-            self.after_cycle = _ignore
-            text = f"joint_states wait for a timer from now on: {type(error).__name__}: {error}; report it"
-            self.events.append(Diagnosis("wake", False, text))
-
-    def _rest(self, due: float) -> None:
-        """Sleeps until a steady time [s], unless a request comes."""
-        with self._condition:
-            while not (self._ending or self._requests):
-                wait = due - self._clock()
-                if wait <= 0.0:
-                    return
-                self._condition.wait(wait)
 
 
 def _ignore() -> None:

@@ -41,7 +41,6 @@ class SnapshotBuilder:
     """Reads connection and health; called once per cycle."""
 
     def __init__(self, connection: BusConnection, health: ServoHealth) -> None:
-        self.overruns = 0  # cycles that took too long; counted by the driver's thread
         self._connection, self._health = connection, health
         self._rate = CycleRate()
         self._diagnoses: tuple[Diagnosis, ...] = ()
@@ -49,7 +48,7 @@ class SnapshotBuilder:
         self._last_command: Array | None = None
         self._last_time = math.nan  # [s] of it
 
-    def build(self, state: TorqueState, command: Array | None, now: float) -> Snapshot:
+    def build(self, state: TorqueState, command: Array | None, now: float, overruns: int) -> Snapshot:
         """The snapshot at a steady time [s]; `command` (n, 3) [rad] is None without torque."""
         self._rate.count(now)
         self._diagnose(state, now)
@@ -57,7 +56,7 @@ class SnapshotBuilder:
             power=state,
             time=now,
             rate=self._rate.rate,
-            overruns=self.overruns,
+            overruns=overruns,
             reconnections=self._connection.reconnections,
             diagnoses=self._diagnoses,
         )

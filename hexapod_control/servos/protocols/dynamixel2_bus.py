@@ -13,6 +13,7 @@ from hexapod_control.servos.bus.id_addressing import (
     checked_ids,
     clamp_goal,
     decode_faults,
+    scan_ids,
 )
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import BITS_PER_BYTE, ReplyTiming, Transaction
@@ -56,19 +57,18 @@ class Dynamixel2Bus:
         return not self._timed
 
     def identify(self) -> Mapping[int, str]:
-        """The models of those who answer. Raises BusError if nobody does."""
+        """The models of the servos that answer. Raises BusError if none does."""
         found = self.scan(self.ids)
         if self.ids and not found:
-            raise self.exchange.nobody()
+            raise self.exchange.no_answer()
         modes = self._sync(Dynamixel2Register.DRIVE_MODE, 1, list(found))
         self._timed = bool(found) and all(i in modes and modes[i][1] & codec.TIME_BASED for i in found)
         self._duration = -1
         return found
 
     def scan(self, ids: Iterable[int], tries: int = TRIES) -> dict[int, str]:
-        """Models of these ids, as far as they answer."""
-        models = {servo: self.ping(servo, tries) for servo in ids}
-        return {servo: model for servo, model in models.items() if model is not None}
+        """Ids that answer, and their models."""
+        return scan_ids(lambda servo: self.ping(servo, tries), ids)
 
     def ping(self, servo: int, tries: int = TRIES) -> str | None:
         """The model of a servo, None if it does not answer."""
@@ -97,12 +97,12 @@ class Dynamixel2Bus:
             self.exchange.send(codec.sync_write(Dynamixel2Register.TORQUE, {servo: bytes((on,)) for servo in ids}))
 
     def relax(self) -> None:
-        """Takes the torque of all servos by broadcast."""
+        """Switches the torque of all servos off by broadcast."""
         for _ in range(RELAX_REPEATS):
             self.exchange.send(codec.write(codec.BROADCAST, Dynamixel2Register.TORQUE, b"\x00"))
 
     def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
-        """One transaction for motion, one for voltage and heat, one for the decode_faults of those who have any."""
+        """One transaction for motion, one for voltage and temperature, one for the faults of servos that report any."""
         alert: set[int] = set() if what & (MOTION | HEALTH) else set(ids)
         readings: dict[int, ServoReading] = {}
         if what & MOTION:
@@ -125,7 +125,7 @@ class Dynamixel2Bus:
         return readings
 
     def supply(self) -> tuple[float | None, float | None]:
-        """Nothing: there is no board; the servos tell their voltage themselves."""
+        """Unknown: there is no board; each servo reports its own voltage."""
         return None, None
 
     def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
@@ -168,7 +168,7 @@ class Dynamixel2Bus:
             rows = self._fast_sync(address, length, ids)
             if len(rows) == len(ids):
                 return rows
-            self._fast = False  # one missing servo breaks the common status: from now on each sends its own
+            self._fast = False  # one missing servo breaks the common status: from now on each servo sends its own
         return self._ask(codec.sync_read(address, length, ids), ids, length)
 
     def _fast_sync(self, address: int, length: int, ids: Sequence[int]) -> RegisterRows:
@@ -185,7 +185,7 @@ class Dynamixel2Bus:
 
 
 def _motion_block(what: ServoQuantity) -> tuple[int, int]:
-    """Address and length that hold position, velocity and load, as far as they are wanted."""
+    """Address and length of a block with those of position, velocity and load that are wanted."""
     start = (
         Dynamixel2Register.LOAD
         if what & ServoQuantity.LOAD
@@ -197,7 +197,7 @@ def _motion_block(what: ServoQuantity) -> tuple[int, int]:
 
 
 def _motion(data: bytes) -> ServoReading:
-    """What registers up to the position say."""
+    """The reading in registers that end with the position."""
 
     def number(register: Dynamixel2Register, size: int) -> int | None:
         at = len(data) - 4 - (Dynamixel2Register.POSITION - register)

@@ -13,7 +13,7 @@ from enum import IntEnum
 
 from hexapod_control.servos.bus.bus_interface import BusTiming, RawScale, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.ff_frames import FFPacket, checksum, tail
-from hexapod_control.servos.bus.id_addressing import RELAX_REPEATS, TRIES, change_id, checked_ids, clamp_goal
+from hexapod_control.servos.bus.id_addressing import RELAX_REPEATS, TRIES, change_id, checked_ids, clamp_goal, scan_ids
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import BITS_PER_BYTE, ReplyTiming, Transaction
 
@@ -135,15 +135,15 @@ class Lx16aBus:
         self.counters = self.exchange.counters
 
     def identify(self) -> Mapping[int, str]:
-        """Those who answer. Raises BusError if nobody does."""
+        """The servos that answer. Raises BusError if none does."""
         found = self.scan(self.ids)
         if self.ids and not found:
-            raise self.exchange.nobody()
+            raise self.exchange.no_answer()
         return found
 
     def scan(self, ids: Iterable[int], tries: int = TRIES) -> dict[int, str]:
-        """Those of these ids who answer."""
-        return {servo: MODEL for servo in ids if self.ping(servo, tries) is not None}
+        """Ids that answer, and their models."""
+        return scan_ids(lambda servo: self.ping(servo, tries), ids)
 
     def ping(self, servo: int, tries: int = TRIES) -> str | None:
         """A name if the servo answers, else None."""

@@ -181,3 +181,16 @@ def test_a_process_that_is_asked_to_end_takes_the_torque_with_it(bench, wire):
         process.kill()
     assert process.returncode == 0
     assert "Traceback" not in errors
+
+
+def test_an_emergency_stop_whose_torque_off_cannot_be_sent_is_no_success(bench, wire):
+    wire = wire(start=standing())
+    node = wire.driver(bench)
+    bench.until(lambda: node.driver.armed)
+    wire.pty.hang_up()
+    answer = bench.call(SetBool, "estop", SetBool.Request(data=True))
+    assert not answer.success
+    assert answer.message.startswith("latched, but torque-off could not be sent: ")
+    assert node.driver.latched
+    assert bench.call(SetBool, "estop", SetBool.Request(data=False)).success
+    assert not bench.call(Trigger, "arm").success

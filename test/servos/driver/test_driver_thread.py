@@ -170,7 +170,7 @@ def test_a_callback_that_raises_does_not_stop_the_servos(bench):
     def fail():
         raise RuntimeError("callback failed")
 
-    bench.driver.after_cycle = fail
+    bench.driver.call_after_cycle(fail)
     bench.until(lambda: said(bench, "callback failed"))
     then = bench.driver.snapshot.time
     bench.until(lambda: bench.driver.snapshot.time > then + 0.2)

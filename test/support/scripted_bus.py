@@ -1,0 +1,112 @@
+"""A servo bus that keeps what it is sent and answers as the test says, and a clock that the test moves."""
+
+import numpy as np
+from support.phantomx import lying, robot
+
+from hexapod_control.config.document import read
+from hexapod_control.config.robots.robot_file import resolve
+from hexapod_control.servos.bus.bus_interface import BusTiming, PortGone, ServoFault, ServoQuantity, ServoReading
+from hexapod_control.servos.driver.driver_thread import Driver
+from hexapod_control.servos.protocols.loopback import LoopbackBus
+from hexapod_control.servos.settings.servo_section import ServoSettings, standard
+
+
+class ManualClock:
+    """Steady time [s]; every look at it takes `tick`, so that waiting loops come to an end."""
+
+    def __init__(self, tick=1e-5):
+        self.now, self.tick = 100.0, tick
+
+    def __call__(self):
+        self.now += self.tick
+        return self.now
+
+
+class ScriptedBus(LoopbackBus):
+    """Servos that reach every goal. `silent` ids do not answer; `gone` lets the port vanish."""
+
+    can_read = ~ServoQuantity.NONE
+
+    def __init__(self, ids, positions, clock):
+        super().__init__(ids, positions=positions, speed=1e6, clock=clock)
+        self.sent = []  # (what, ids): goals, on, off, relax, recover
+        self.goals = {}  # servo id -> last raw goal
+        self.silent, self.gone = set(), False
+        self.temperature, self.volts, self.faults = 30.0, 11.1, {}
+
+    def _send(self, what, ids):
+        if self.gone:
+            raise PortGone("the port is gone")
+        self.sent.append((what, tuple(ids)))
+
+    def write_goals(self, goals, duration):
+        self._send("goals", goals)
+        self.goals.update(goals)
+        super().write_goals(goals, duration)
+
+    def torque(self, ids, on):
+        self._send("on" if on else "off", ids)
+        super().torque(ids, on)
+
+    def relax(self):
+        self._send("relax", self.ids)
+        super().torque(self.ids, False)
+
+    def recover(self, servo):
+        self._send("recover", [servo])
+        self.faults.pop(servo, None)
+
+    def read(self, ids, what):
+        if self.gone:
+            raise PortGone("the port is gone")
+        motion = super().read([i for i in ids if i not in self.silent], what)
+        if not what & ServoQuantity.TEMPERATURE:
+            return motion
+        fault = ServoFault.NONE
+        return {
+            i: ServoReading(voltage=self.volts, temperature=self.temperature, fault=self.faults.get(i, fault))
+            for i in motion
+        }
+
+    def timing(self, count, what=ServoQuantity.POSITION):
+        return BusTiming(0.001, 0.001, 1)
+
+
+class ScriptedDriver:
+    """A driver without a thread on a scripted bus: `run` lets time pass."""
+
+    def __init__(self, start=None, **changes):
+        settings = standard(robot(), read(resolve("phantomx")), "feetech_st", "/dev/none")
+        fields = {name: getattr(settings, name) for name in settings.__dataclass_fields__}
+        self.settings = ServoSettings(**{**fields, **changes})
+        self.clock, self.start = ManualClock(), lying() if start is None else start
+        self.buses = []
+        self.refuses = False  # to open the port
+        self.driver = Driver(robot(), self.settings, self._open, self.start, self.clock)
+
+    def _open(self):
+        if self.refuses:
+            raise PortGone("no such port")
+        angles = np.ravel(self.start).tolist()
+        positions = {joint.id: joint.raw(q) for joint, q in zip(self.settings.joints, angles, strict=True)}
+        self.buses.append(ScriptedBus(self.settings.ids, positions, self.clock))
+        return self.buses[-1]
+
+    @property
+    def bus(self):
+        return self.buses[-1]
+
+    def run(self, seconds):
+        for _ in range(round(seconds * 50.0)):
+            self.clock.now += 0.02
+            self.driver.cycle()
+
+    def armed(self):
+        self.driver.connect()
+        self.clock.tick = 1e-3  # the driver waits for its own cycles
+        assert self.driver.arm() == ""
+        self.clock.tick = 1e-5
+        return self
+
+    def texts(self):
+        return [found.text for found in (*self.driver.events, *self.driver.snapshot.diagnoses)]
