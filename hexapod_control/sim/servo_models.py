@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass, replace
 
 from hexapod_control.core.robot import Joint, Leg, Robot
-from hexapod_control.core.sensing.foot_force_estimator import FRICTION, TIME_CONSTANT
+from hexapod_control.core.sensing.foot_force_estimator import FRICTION_SHARE, MOTOR_TIME_CONSTANT_S
 
 RPM = math.tau / 60.0
 TICK = math.tau / 4096.0  # [rad] position unit of a 12 bit servo
@@ -38,12 +38,12 @@ class ServoModel:
     @property
     def armature(self) -> float:
         """Rotor inertia seen through the gear [kg m2]."""
-        return TIME_CONSTANT * self.damping if self.identified_inertia is None else self.identified_inertia
+        return MOTOR_TIME_CONSTANT_S * self.damping if self.identified_inertia is None else self.identified_inertia
 
     @property
     def friction(self) -> float:
         """Dry friction [N m]."""
-        return FRICTION * self.stall_torque if self.identified_friction is None else self.identified_friction
+        return FRICTION_SHARE * self.stall_torque if self.identified_friction is None else self.identified_friction
 
 
 def _proportional(stall: float, gain: float) -> float:

@@ -25,7 +25,7 @@ from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.static_stability import convex_hull
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.stance_regions import IN_FLIGHT
+from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE
 
 SHARE = 0.9  # of the greatest speeds: the rest is for the corrections of a controller along the other axes
 TICK = 0.02  # [s] of the walk that is measured
@@ -106,7 +106,7 @@ def footprint(capabilities: Capabilities) -> tuple[Point, ...]:
     stance = capabilities.stances.at(robot.walk.height)
     points = []
     for leg, (x, y), region in zip(robot.legs, stance.footholds, stance.radii, strict=True):
-        reach = IN_FLIGHT * region + max(robot.foot_radius, leg.tibia.radius) + EXTRA
+        reach = FLIGHT_REACH_SHARE * region + max(robot.foot_radius, leg.tibia.radius) + EXTRA
         points += _round((x, y), reach)
     joints = joints_at_offset(robot, stance.footholds, 0.0)
     assert joints is not None

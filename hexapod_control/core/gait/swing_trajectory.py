@@ -1,32 +1,39 @@
-"""The swing of a foot: how far it has come and how high it is, over its progress u in [0, 1].
+"""The swing of a foot: the only place where its travel and its height are defined, over its progress u in [0, 1].
 
-The share is a quintic that starts and ends with zero speed and zero acceleration, taken RELATIVE TO THE
-GROUND, so that the foot leaves and lands without scrubbing. The lift sin^2(pi u) has zero vertical speed at both ends.
+Travel is a quintic that starts and ends with zero speed and zero acceleration, taken RELATIVE TO THE GROUND, so that
+the foot leaves and lands without scrubbing: s(u) = u^3 (10 - 15 u + 6 u^2). The height is h sin^2(pi u), with zero
+vertical speed at both ends.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from hexapod_control.core.kinematics.arrays import Array
 
 PEAK_SHARE_SPEED = 1.875  # greatest d share / du, at u = 1/2
 AIM_FROZEN = 0.8  # from this progress on the aim only rides with the ground, so that it cannot jump before touch-down
 
+Progress = TypeVar("Progress", float, Array)
+
 
 class SwingTiming(NamedTuple):
-    """Progress of a swing at which its parts begin and end; as it stands here it is the smooth one over flat ground."""
+    """Progress of a swing at which its parts begin and end; the default is the smooth one over flat ground."""
 
-    off: float = 0.0  # the foot sets off over the ground
+    off: float = 0.0  # the foot begins to travel over the ground
     there: float = 1.0  # it is over its aim
     up: float = 0.5  # it is at its top; it does not stay there, as it may still be rising from low ground
     down: float = 1.0  # it is down
 
     def towards(self, other: SwingTiming, part: float) -> SwingTiming:
-        """The timing a part (0 to 1) of the way to another one."""
+        """The timing between this one (part 0) and another one (part 1)."""
         return SwingTiming(*(a + part * (b - a) for a, b in zip(self, other, strict=True)))
 
     def travelled(self, u: float) -> float:
-        """Share of the way over the ground at progress u."""
+        """Share of the travel over the ground at progress u."""
         return share(max(0.0, u - self.off) / (self.there - self.off))
 
     def lifted(self, u: float) -> float:
@@ -38,10 +45,8 @@ SMOOTH = SwingTiming()
 
 
 def share(u: float) -> float:
-    """Share of the way from lift-off to the aim at progress u; 1 from u = 1 on."""
-    if u >= 1.0:
-        return 1.0
-    return u * u * u * (10.0 + u * (6.0 * u - 15.0))
+    """Share of the travel from lift-off to the aim at progress u; 1 from u = 1 on."""
+    return 1.0 if u >= 1.0 else _quintic(u)
 
 
 def lift(u: float, height: float) -> float:
@@ -50,3 +55,12 @@ def lift(u: float, height: float) -> float:
         return 0.0
     s = math.sin(math.pi * u)
     return height * s * s
+
+
+def share_and_lift(u: Array) -> tuple[Array, Array]:
+    """`share` and `lift` of a swing of height 1 for many values of the progress in [0, 1], for tables."""
+    return _quintic(u), np.sin(math.pi * u) ** 2
+
+
+def _quintic(u: Progress) -> Progress:
+    return u * u * u * (10.0 + u * (6.0 * u - 15.0))

@@ -105,7 +105,7 @@ def solve_leg(leg: Leg, foot: Vector, previous: LegJoints) -> LegResult:
 
 
 def solve_leg_unlimited(leg: Leg, foot: Vector, previous: LegJoints) -> LegResult:
-    """As `bend`, but with the joints as if they had no limits."""
+    """As `solve_leg`, but with the joints as if they had no limits."""
     c, s = leg.turn
     x, y, z = foot
     hip_x, hip_y, hip_z = leg.hip
@@ -209,6 +209,23 @@ def inverse(robot: Robot, feet: Array, previous: Array) -> Solution:
     ]
     joints, reasons, excess = zip(*solutions, strict=True)
     return Solution(read_only(joints), reasons, excess)
+
+
+def inverse_over_arrays(leg: Leg, x: Array, y: Array, z: Array) -> Array:
+    """As `leg_inverse` for arrays (...) of ball centres [m, hip frame]: joint angles (..., 3) [rad], knee up.
+
+    For tables: joint limits do not count, targets out of reach are pulled to the reach limit without a reason.
+    """
+    d = leg.femur_lateral
+    distance = np.maximum(np.hypot(x, y), abs(d) + ON_AXIS)
+    coxa = np.arctan2(y, x) - np.arcsin(d / distance)
+    u = np.sqrt(distance * distance - d * d) - leg.coxa.length
+    w = z - leg.femur_vertical
+    a, b = leg.femur.length, leg.tibia.length
+    cosine = np.clip((u * u + w * w - a * a - b * b) / (2 * a * b), -1.0, 1.0)
+    tibia = -np.arccos(cosine)
+    femur = np.arctan2(w, u) - np.arctan2(b * np.sin(tibia), a + b * cosine)
+    return np.stack((coxa, femur, tibia), axis=-1)
 
 
 def joint_velocities(robot: Robot, joints: Array, velocities: Array) -> Array:

@@ -10,22 +10,28 @@ FEWEST_POINTS = 3  # that make a plane
 LEAST_SPREAD = 1e-3  # 1 - r^2 of the points' x and y: below it they are as good as in line
 
 
-def fit_plane(points: Sequence[Vector]) -> tuple[float, float, float] | None:
-    """(a, b, c) [1, 1, m] of the least-squares plane z = a x + b y + c through points [m].
+def fit_plane(
+    points: Sequence[Vector], weights: Sequence[float] | None = None, least_spread: float = LEAST_SPREAD
+) -> tuple[float, float, float] | None:
+    """(a, b, c) [1, 1, m] of the plane z = a x + b y + c with the least (weighted) sum of squares to points [m].
 
-    None for fewer than three points, or points in line. Solves the 2 x 2 normal equations about the mean.
+    None for fewer than three points, or points in line by `least_spread`. Solves the 2 x 2 normal equations about the
+    mean.
     """
-    n = len(points)
-    if n < FEWEST_POINTS:
+    if len(points) < FEWEST_POINTS:
         return None
-    mx, my, mz = sum(p[0] for p in points) / n, sum(p[1] for p in points) / n, sum(p[2] for p in points) / n
-    xx = sum((p[0] - mx) ** 2 for p in points)
-    yy = sum((p[1] - my) ** 2 for p in points)
-    xy = sum((p[0] - mx) * (p[1] - my) for p in points)
-    xz = sum((p[0] - mx) * (p[2] - mz) for p in points)
-    yz = sum((p[1] - my) * (p[2] - mz) for p in points)
+    weighted = (
+        [(1.0, *p) for p in points] if weights is None else [(w, *p) for w, p in zip(weights, points, strict=True)]
+    )
+    total = sum(w for w, _, _, _ in weighted)
+    mx, my, mz = (sum(row[0] * row[axis] for row in weighted) / total for axis in (1, 2, 3))
+    xx = sum(w * (x - mx) ** 2 for w, x, _, _ in weighted)
+    yy = sum(w * (y - my) ** 2 for w, _, y, _ in weighted)
+    xy = sum(w * (x - mx) * (y - my) for w, x, y, _ in weighted)
+    xz = sum(w * (x - mx) * (z - mz) for w, x, _, z in weighted)
+    yz = sum(w * (y - my) * (z - mz) for w, _, y, z in weighted)
     determinant = xx * yy - xy * xy
-    if determinant <= LEAST_SPREAD * xx * yy or determinant == 0.0:
+    if determinant <= least_spread * xx * yy or determinant == 0.0:
         return None
     a, b = (xz * yy - yz * xy) / determinant, (yz * xx - xz * xy) / determinant
     return a, b, mz - a * mx - b * my

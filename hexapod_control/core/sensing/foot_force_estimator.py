@@ -1,12 +1,14 @@
-"""What each foot carries, from the torques of its leg's servos.
+"""Vertical foot forces from servo torques.
 
-A servo moves its leg as well as the robot: of what it tells go off what it needs for its speed (the torque-speed line
-of a direct-current motor, or nothing, if it tells its current), to accelerate its rotor, against its dry friction, and
-for the weight of the leg. The rest at femur and tibia is the force on the foot by the leg's Jacobian, transposed.
+A servo torque moves the leg as well as it supports the robot. Subtracted from the reported torque are: what the speed
+needs (the torque-speed line of a DC motor, or nothing for a servo that reports its current), what accelerates the
+rotor, dry friction, and the weight of the leg. What is left at femur and tibia gives the force on the foot by the
+transposed Jacobian of the leg.
 
-Nobody publishes those needs, and a guess that is wrong by a fifth makes feet touch in the air. So they are learned: a
-foot that goes up or down quickly under the body is in the air, and what its servos then tell is what they need.
-The inertia of the leg, small against that of the rotors behind their gears, goes with it.
+The three coefficients are in no data sheet, and with a guess that is wrong by a fifth feet seem to touch in the air. So
+they are learned by recursive least squares with forgetting: a foot that moves up or down quickly under the body is in
+the air, and what its servos then report is what the motion needs. The leg's inertia, small against that of the rotors
+behind their gears, is learned with it. Rows are legs, columns femur and tibia.
 """
 
 from __future__ import annotations
@@ -20,26 +22,26 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Joint, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
-TOUCHES = 0.5  # of an even share of the weight: a foot that carries more touches the ground ...
-LEAVES = 0.4  # ... until it carries less than this; and it takes more to touch by ...
-DOUBT = 0.1  # ... this share of the force that would need as much torque as the motion of the leg
-STRAIGHT = 0.1  # least sine of the tibia's angle: in a straight leg femur and tibia tell the same
-IN_FLIGHT = 0.12  # [m/s] up or down under the body: a foot so fast does not stand ...
-STANDING = 0.05  # [m/s] ... while others, that are slower than this, do
-SUPPORT = 3  # of them at least
-LONGEST = 0.05  # [s] between two samples: from longer ones no acceleration can be told
-TIME_CONSTANT = 0.02  # [s] mechanical, of small motors: 10 to 30 ms
-FRICTION = 0.02  # dry, of the stall torque
-CREEP = 0.1  # [rad/s] at which friction is nearly all there
-UNCERTAIN = 1.0  # times the first guess by which it may be wrong
-ENOUGH = 60.0  # samples of feet that go up in the air: about one step of each
-CLEAR = 0.25  # share of them that may seem to touch: one in eight runs against an edge, on blocks of 20 mm
-NOISE = 0.06  # of the stall torque, what is told beside what is needed
-FORGET = 0.9995  # of what was learned, with every sample that something is learned from: a minute of walking
+TOUCH_SHARE = 0.5  # of an even share of the weight: a foot that carries more touches the ground ...
+RELEASE_SHARE = 0.4  # ... until it carries less than this; and it takes more to touch by ...
+DOUBT_SHARE = 0.1  # ... this share of the force that would need as much torque as the motion of the leg
+LEAST_TIBIA_SINE = 0.1  # of the tibia's angle: in a straight leg femur and tibia torques are linearly dependent
+FLIGHT_SPEED = 0.12  # [m/s] up or down under the body: a foot so fast does not stand ...
+STANDING_SPEED = 0.05  # [m/s] ... while others, that are slower than this, do
+LEAST_STANDING_FEET = 3  # of them at least
+MAX_SAMPLE_INTERVAL_S = 0.05  # between two samples: longer ones give no acceleration
+MOTOR_TIME_CONSTANT_S = 0.02  # mechanical, of small motors: 10 to 30 ms
+FRICTION_SHARE = 0.02  # dry, of the stall torque
+FRICTION_SPEED = 0.1  # [rad/s] at which friction is nearly all there
+GUESS_UNCERTAINTY = 1.0  # times the first guess by which it may be wrong
+LEARNED_SAMPLES = 60.0  # samples of feet that go up in the air: about one step of each
+MAX_ERROR_SHARE = 0.25  # share of them that may seem to touch: one in eight runs against an edge, on blocks of 20 mm
+TORQUE_NOISE_SHARE = 0.06  # of the stall torque: standard deviation of reported torques
+FORGETTING_FACTOR = 0.9995  # of what was learned, per sample with a foot in the air: a minute of walking
 
 
 class ServoTorqueModel:
-    """What the servos of femurs and tibias need to move: torques per speed, acceleration and direction.
+    """Torques that servos of femurs and tibias need to move: per speed, acceleration and direction.
 
     Linear least squares with the guess as one more measurement; columns are femur and tibia, the same in all legs.
     """
@@ -49,18 +51,18 @@ class ServoTorqueModel:
         guess = []
         for joint in joints:
             damping = joint.stall_torque / joint.no_load_speed
-            guess.append((damping, TIME_CONSTANT * damping, FRICTION * joint.stall_torque))
+            guess.append((damping, MOTOR_TIME_CONSTANT_S * damping, FRICTION_SHARE * joint.stall_torque))
         self.found: Array = np.array(guess)  # (2, 3) [N m s/rad, N m s^2/rad, N m]
-        self._guess = np.einsum("ij,jk->ijk", (UNCERTAIN * self.found) ** -2, np.eye(3))  # information
+        self._guess = np.einsum("ij,jk->ijk", (GUESS_UNCERTAINTY * self.found) ** -2, np.eye(3))  # information
         self._guessed = np.einsum("ijk,ik->ij", self._guess, self.found)
-        self._noise = np.array([NOISE * joint.stall_torque for joint in joints])
+        self._noise = np.array([TORQUE_NOISE_SHARE * joint.stall_torque for joint in joints])
         self._known, self._learned = np.zeros((2, 3, 3)), np.zeros((2, 3))
 
     def learn(self, motion: Array, torques: Array) -> None:
-        """Takes torques (k, 2) [N m] that did nothing but what `motion` (k, 2, 3) needs."""
+        """Takes torques (k, 2) [N m] of feet in the air, which the `motion` (k, 2, 3) alone explains."""
         scaled = motion / self._noise[:, None]
-        self._known = FORGET * self._known + np.einsum("kij,kil->ijl", scaled, scaled)
-        self._learned = FORGET * self._learned + np.einsum("kij,ki->ij", scaled, torques / self._noise)
+        self._known = FORGETTING_FACTOR * self._known + np.einsum("kij,kil->ijl", scaled, scaled)
+        self._learned = FORGETTING_FACTOR * self._learned + np.einsum("kij,ki->ij", scaled, torques / self._noise)
         right = (self._guessed + self._learned)[:, :, None]
         self.found = np.linalg.solve(self._guess + self._known, right)[:, :, 0]
 
@@ -71,11 +73,11 @@ class ServoTorqueModel:
 
 
 class TorqueSample(NamedTuple):
-    """What the servos of femurs and tibias have told; all (n, 2)."""
+    """Reported by the servos of femurs and tibias; all (n, 2)."""
 
     times: Array  # [s]
     speeds: Array  # [rad/s]
-    torques: Array  # [N m] beside what the weight of the leg takes
+    torques: Array  # [N m] without the weight of the leg
     changes: Array  # [rad/s^2] of the speeds since the sample before
 
 
@@ -83,7 +85,7 @@ class FootForceEstimator:
     """The loads of one robot's feet, sample by sample. Rows are legs, columns femur and tibia."""
 
     def __init__(self, robot: Robot) -> None:
-        """Nothing is known yet: no foot carries."""
+        """Nothing is known yet: no foot carries load."""
         legs, count = robot.legs, len(robot.legs)
         self._lengths = np.array([(leg.femur.length, leg.tibia.length) for leg in legs])
         self._moments = np.array([leg.moments[-2:] for leg in legs])  # [kg m]
@@ -98,7 +100,7 @@ class FootForceEstimator:
     @property
     def learning(self) -> bool:
         """True until enough was seen of feet in the air: for the first steps."""
-        return self._count < ENOUGH
+        return self._count < LEARNED_SAMPLES
 
     @property
     def error(self) -> float:
@@ -107,20 +109,20 @@ class FootForceEstimator:
 
     @property
     def clear(self) -> bool:
-        """True if what is found can be believed."""
-        return not self.learning and self.error <= CLEAR
+        """True if the forces can be believed."""
+        return not self.learning and self.error <= MAX_ERROR_SHARE
 
     def update(self, joints: Array, speeds: Array, torques: Array, times: Array) -> Array | None:
-        """Vertical forces (n,) [N] on the feet, 0 for one in the air; None while learning, or if that does not help.
+        """Vertical forces (n,) [N] on the feet, 0 in the air; None while learning, or if the forces are not credible.
 
-        Joints (n, 3) [rad], their speeds [rad/s], the torques [N m] that their servos tell, and when [s] they told it.
-        A leg of which nothing new is told keeps its load. The body is taken to be level.
+        Joints (n, 3) [rad], their speeds [rad/s], the reported torques [N m] and their times [s].
+        A leg without a new sample keeps its load. The body is assumed level.
         """
         out, up, weights = self._geometry(joints)
         last = self._last
         elapsed = times[:, 1:] - last.times
         new: NDArray[np.bool_] = np.all(elapsed > 0.0, axis=1)
-        follows: NDArray[np.bool_] = new & np.all(elapsed < LONGEST, axis=1)
+        follows: NDArray[np.bool_] = new & np.all(elapsed < MAX_SAMPLE_INTERVAL_S, axis=1)
         changes = np.where(follows[:, None], speeds[:, 1:] - last.speeds, 0.0) / np.where(elapsed > 0.0, elapsed, 1.0)
         sample = TorqueSample(times[:, 1:], speeds[:, 1:], torques[:, 1:] - weights, changes)
         self._last = now = TorqueSample(*(np.where(new[:, None], *pair) for pair in zip(sample, last, strict=True)))
@@ -130,16 +132,16 @@ class FootForceEstimator:
         needed = self.needs.torques(_motion(now.speeds, 1.5 * now.changes - 0.5 * last.changes))
         levers = _levers(out, up)
         forces = (levers * (needed - now.torques)).sum(axis=1)
-        doubts = DOUBT * np.abs(levers * needed).sum(axis=1)
-        touches = TOUCHES * self._even + doubts
+        doubts = DOUBT_SHARE * np.abs(levers * needed).sum(axis=1)
+        touches = TOUCH_SHARE * self._even + doubts
         sure &= rising > 0.0  # on the way down the ground is near
         self._check(np.abs(forces)[sure] > touches[sure])
-        least = np.where(self._forces > 0.0, LEAVES * self._even, touches)
+        least = np.where(self._forces > 0.0, RELEASE_SHARE * self._even, touches)
         self._forces = np.where(follows, np.where(forces > least, forces, 0.0), self._forces)
         return self._forces if self.clear else None
 
     def _geometry(self, joints: Array) -> tuple[Array, Array, Array]:
-        """How far [m/rad] feet go out and up with femurs and tibias, and the torques [N m] of the legs' weight."""
+        """Displacement [m/rad] of feet outwards and up by femurs and tibias, and torques [N m] by the legs' weight."""
         angles = np.cumsum(joints[:, 1:], axis=1)
         along, high = self._lengths * np.cos(angles), self._lengths * np.sin(angles)
         weights = GRAVITY * self._moments * np.cos(angles)
@@ -150,9 +152,9 @@ class FootForceEstimator:
         self, last: TorqueSample, now: TorqueSample, follows: NDArray[np.bool_], rising: Array
     ) -> NDArray[np.bool_]:
         """Learns from feet that were in the air at both samples, and says which; `rising` [m/s], up or down."""
-        was, self._flying = self._flying, rising > IN_FLIGHT
+        was, self._flying = self._flying, rising > FLIGHT_SPEED
         sure = self._flying & was & follows
-        if np.count_nonzero(rising < STANDING) < SUPPORT:
+        if np.count_nonzero(rising < STANDING_SPEED) < LEAST_STANDING_FEET:
             sure[:] = False
         if sure.any():
             motion = _motion(0.5 * (now.speeds + last.speeds), now.changes)
@@ -160,20 +162,20 @@ class FootForceEstimator:
         return sure
 
     def _check(self, wrong: NDArray[np.bool_]) -> None:
-        """Takes down which of feet in the air would count as touching."""
+        """Counts which of the feet in the air would seem to touch."""
         for one in wrong.tolist():
-            self._count, self._wrong = FORGET * self._count + 1.0, FORGET * self._wrong + one
+            self._count, self._wrong = FORGETTING_FACTOR * self._count + 1.0, FORGETTING_FACTOR * self._wrong + one
 
 
 def _motion(speeds: Array, accelerations: Array) -> Array:
     """What torque is needed for (n, 2, 3), from speeds [rad/s] and accelerations [rad/s^2] (n, 2)."""
-    return np.stack((speeds, accelerations, np.tanh(speeds / CREEP)), axis=2)
+    return np.stack((speeds, accelerations, np.tanh(speeds / FRICTION_SPEED)), axis=2)
 
 
 def _levers(out: Array, up: Array) -> Array:
-    """Vertical force on a foot per torque (n, 2) [1/m], from the ways of `_geometry`: the Jacobian's inverse."""
+    """Vertical force on a foot per torque (n, 2) [1/m], by the inverse Jacobian from `_geometry`."""
     bent = out[:, 0] * up[:, 1] - out[:, 1] * up[:, 0]
-    least = STRAIGHT * np.hypot(out[:, 0] - out[:, 1], up[:, 0] - up[:, 1]) * np.hypot(out[:, 1], up[:, 1])
+    least = LEAST_TIBIA_SINE * np.hypot(out[:, 0] - out[:, 1], up[:, 0] - up[:, 1]) * np.hypot(out[:, 1], up[:, 1])
     bent = np.where(np.abs(bent) < least, np.copysign(least, bent), bent)
     levers: Array = np.stack((-out[:, 1], out[:, 0]), axis=1) / bent[:, None]
     return levers

@@ -1,10 +1,14 @@
 """Where the robot is, from its joints: a rigid fit of the standing feet between two samples.
 
-base_footprint lies on the support plane below base_link, level, with its heading. The plane through the standing
-feet gives roll, pitch and height; seen in the level frame, feet that stand in both samples have moved against the
-body by the inverse of its motion, and their balls have rolled. The least-squares rotation and translation of those
-points, weighted with the loads (Kabsch in the plane), is the step; what it leaves over says how much the feet slipped.
-A foot that moves against all others slips and is left out. A turn measured by an IMU takes the place of the fitted one.
+base_footprint lies on the support plane below base_link, level, with its heading. Per sample:
+1. The plane through the standing feet gives roll, pitch and height of the body.
+2. Seen in the level frame, feet that stand in two samples have moved against the body by the inverse of its motion, and
+   their balls have rolled. The least-squares rotation and translation of those points, weighted with the loads (Kabsch
+   in the plane), is the step. A foot that moves against all others slips and is left out.
+3. A heading change measured by an IMU replaces the fitted one.
+4. The covariance of the pose grows with the distance travelled and with the squared residual of the fit, to first order
+   along the path: P <- F P F^T + Q with F the Jacobian of the composition of pose and step. Noise of the heading turns
+   into noise of the position as the robot goes on. Formulas: docs/how-it-walks.md.
 """
 
 from __future__ import annotations
@@ -18,20 +22,23 @@ import numpy as np
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
+from hexapod_control.core.kinematics.plane_fit import fit_plane
 from hexapod_control.core.kinematics.rolling_contact import rolling_displacement, rolling_shift
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, exp, log
-from hexapod_control.core.robot import Point, Robot, Vector
+from hexapod_control.core.robot import Point, Robot
 
-MOMENT = 0.03  # [s] between two samples in which all feet may change: longer, and they have moved in the air
-LOST = 0.002  # [m] taken as the residual of a step without feet to go by
-BRIDGE = 0.1  # [s] for which the body is then taken to go on as it went
+MAX_STEP_INTERVAL_S = 0.03  # between two samples in which all feet may change: in a longer one they move in the air
+UNKNOWN_RESIDUAL = 0.002  # [m] taken as the residual of a step without feet to go by
+BRIDGED_TIME_S = 0.1  # for which the body is then assumed to keep its velocity
 LEAST_SLIP = 0.0005  # [m] between two samples: a foot off by more may slip, and is left out of the fit if ...
-SLIPPING = 2.5  # ... the residual without it is so many times smaller
-# Growth of the variance with the way, and with what the fit leaves over: from drives in physics, see sim.drift.
-WAY = 1e-6  # [m^2/m]
-WAY_TURN = 1e-5  # [rad^2/m] without an IMU; a turn on the spot counts with the way of the feet
-TURN_NOISE = 6.4e-7  # [rad^2/s] of an IMU's heading
-REST = 2.0  # of the squared residual of a step, per foot: what slips goes on slipping, so errors add up
+SLIP_RATIO = 2.5  # ... the residual without it is so many times smaller
+# Growth of the variance, from drives in physics: see evaluation/quality/odometry_drift.py.
+VARIANCE_PER_DISTANCE = 1e-6  # [m^2/m] of position
+YAW_VARIANCE_PER_DISTANCE = (
+    1e-5  # [rad^2/m] without an IMU; a turn on the spot counts with the distance the feet travel
+)
+IMU_YAW_VARIANCE_RATE = 6.4e-7  # [rad^2/s] of an IMU's heading
+RESIDUAL_WEIGHT = 2.0  # of the squared residual of a step, per foot: what slips goes on slipping, so errors add up
 
 Pair = tuple[float, Point, Point]
 """Weight of a foot, and where it was [m] in base_footprint then and now."""
@@ -46,7 +53,7 @@ class FootSupport:
     loads: tuple[float, ...]  # [N] 0: the foot is in the air
     rows: tuple[LegJoints, ...] = ()  # [rad] joints
     centres: tuple[Point, ...] = ()  # [m] of the balls in base_footprint
-    rolled: tuple[Point, ...] = ()  # [m] of the centres over the ground since the last sample, without slip
+    rolled: tuple[Point, ...] = ()  # [m] displacement of the centres by rolling since the last sample, without slip
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +61,8 @@ class OdometryStep:
     """Motion of base_footprint between two samples."""
 
     motion: Pose
-    residual: float  # [m] root mean square of what the rigid fit leaves over
+    residual: float  # [m] root mean square residual of the rigid fit
     feet: int  # that stood in both samples
-
-
-def _plane(points: Sequence[Vector]) -> tuple[float, float, float] | None:
-    """(a, b, c) of the least-squares plane z = a x + b y + c through points [m]; None for fewer than three."""
-    if len(points) < 3:
-        return None
-    data = np.array(points)
-    matrix = np.column_stack((data[:, :2], np.ones(len(data))))
-    solution, _, rank, _ = np.linalg.lstsq(matrix, data[:, 2], rcond=None)
-    if rank < 3:
-        return None
-    a, b, c = solution.tolist()
-    return a, b, c
 
 
 def observe(robot: Robot, joints: Array, loads: Sequence[float], last: FootSupport | None) -> FootSupport:
@@ -78,7 +72,7 @@ def observe(robot: Robot, joints: Array, loads: Sequence[float], last: FootSuppo
     """
     rows: list[LegJoints] = [(a, b, c) for a, b, c in np.asarray(joints, dtype=float).tolist()]
     centres = [hip_to_base(leg, leg_forward(leg, row)[1]) for leg, row in zip(robot.legs, rows, strict=True)]
-    plane = _plane([c for c, load in zip(centres, loads, strict=True) if load > 0.0])
+    plane = fit_plane([c for c, load in zip(centres, loads, strict=True) if load > 0.0])
     if plane is not None:
         a, b, c = plane
         # The ground's normal in base_link is the last row of the rotation base_link -> base_footprint.
@@ -130,7 +124,7 @@ def fit_change(before: FootSupport, after: FootSupport, turn: float | None = Non
 
 
 def _feet(before: FootSupport, after: FootSupport) -> Iterator[tuple[float, float, Point, Point]]:
-    """Loads [N] and places [m] of every foot in both samples, as far as they have rolled in the first."""
+    """Loads [N] and places [m] of every foot in both samples, in the first moved on by the rolling."""
     starts, ends = before.contacts, after.contacts
     if after.rolled:
         starts = tuple((x + dx, y + dy) for (x, y), (dx, dy) in zip(before.centres, after.rolled, strict=True))
@@ -139,19 +133,19 @@ def _feet(before: FootSupport, after: FootSupport) -> Iterator[tuple[float, floa
 
 
 def _robust(pairs: list[Pair], turn: float | None) -> OdometryStep:
-    """The fit without the feet that slip: those without which the others agree far better."""
+    """The fit without the feet that slip: those without which the residual of the others is far smaller."""
     step, worst = _fitted(pairs, turn)
     while worst > LEAST_SLIP and len(pairs) > 2:
         fewer = [pairs[:k] + pairs[k + 1 :] for k in range(len(pairs))]
         best, left = min(((_fitted(some, turn), some) for some in fewer), key=lambda found: found[0][0].residual)
-        if best[0].residual * SLIPPING > step.residual:
+        if best[0].residual * SLIP_RATIO > step.residual:
             break
         (step, worst), pairs = best, left
     return step
 
 
 def _fitted(pairs: Sequence[Pair], turn: float | None) -> tuple[OdometryStep, float]:
-    """The rigid fit of all pairs, and the greatest distance [m] it leaves over."""
+    """The rigid fit of all pairs, and the greatest residual [m]."""
     motion = _rigid(pairs, turn)
     rest = [math.dist(motion.apply(*q), p) for _, p, q in pairs]
     return OdometryStep(motion, math.sqrt(sum(r * r for r in rest) / len(rest)), len(pairs)), max(rest)
@@ -178,10 +172,10 @@ class Odometry:
     """Dead reckoning of base_footprint in the odom frame."""
 
     def __init__(self, robot: Robot, scale: tuple[float, float] = (1.0, 1.0)) -> None:
-        """Starts at the origin. `scale` multiplies (distances, turns by the feet), from a calibration."""
+        """Starts at the origin. `scale` multiplies (distances, heading changes by the feet), from a calibration."""
         self._robot = robot
         self._scale = scale
-        self._reach = sum(math.hypot(*leg.foothold) for leg in robot.legs) / len(robot.legs)
+        self._foothold_radius = sum(math.hypot(*leg.foothold) for leg in robot.legs) / len(robot.legs)
         self._last: FootSupport | None = None
         self.reset()
 
@@ -211,10 +205,10 @@ class Odometry:
         alone = step if turn is None else self._fit(last, now, dt, None)
         self.fitted_turn = alone.motion.yaw if alone else 0.0
         if step is None:
-            # Samples that are far apart or say no feet: for a while the body goes on as it went.
-            go_on = last is not None and self._bridged < BRIDGE
-            x, y, yaw = exp(self.twist, dt) if go_on else Pose(0.0, 0.0, 0.0)
-            step = OdometryStep(Pose(x, y, yaw if turn is None else turn), LOST, 1)
+            # Samples that are far apart, or without standing feet: for a while the body keeps its velocity.
+            keeps_velocity = last is not None and self._bridged < BRIDGED_TIME_S
+            x, y, yaw = exp(self.twist, dt) if keeps_velocity else Pose(0.0, 0.0, 0.0)
+            step = OdometryStep(Pose(x, y, yaw if turn is None else turn), UNKNOWN_RESIDUAL, 1)
             self._bridged += dt
         else:
             self._bridged = 0.0
@@ -226,20 +220,22 @@ class Odometry:
     def _fit(last: FootSupport | None, now: FootSupport, dt: float, turn: float | None) -> OdometryStep | None:
         if last is None:
             return None
-        return fit(last, now, turn) or (fit_change(last, now, turn) if dt <= MOMENT else None)
+        return fit(last, now, turn) or (fit_change(last, now, turn) if dt <= MAX_STEP_INTERVAL_S else None)
 
     def _scaled(self, step: OdometryStep, turn: float | None) -> OdometryStep:
         x, y, yaw = step.motion
-        far, round_ = self._scale
-        motion = Pose(far * x, far * y, yaw * round_ if turn is None else yaw)
+        distance_scale, turn_scale = self._scale
+        motion = Pose(distance_scale * x, distance_scale * y, yaw * turn_scale if turn is None else yaw)
         return OdometryStep(motion, step.residual, step.feet)
 
     def _add(self, step: OdometryStep, dt: float, turn: float | None) -> None:
         x, y, yaw = step.motion
-        way = math.hypot(x, y) + self._reach * abs(yaw)
-        spread = REST * step.residual**2 / step.feet if way > 0.0 else 0.0
-        variance = WAY * way + spread
-        heading = WAY_TURN * way + spread / self._reach**2 if turn is None else TURN_NOISE * dt
+        distance = math.hypot(x, y) + self._foothold_radius * abs(yaw)
+        spread = RESIDUAL_WEIGHT * step.residual**2 / step.feet if distance > 0.0 else 0.0
+        variance = VARIANCE_PER_DISTANCE * distance + spread
+        heading = IMU_YAW_VARIANCE_RATE * dt
+        if turn is None:
+            heading = YAW_VARIANCE_PER_DISTANCE * distance + spread / self._foothold_radius**2
         self._propagate(step.motion, variance, heading)
         self.pose = self.pose @ step.motion
         self.residual = step.residual

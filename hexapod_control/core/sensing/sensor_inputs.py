@@ -1,6 +1,6 @@
-"""What the planner senses: which feet touch and how the body is tilted, and whether that can be believed.
+"""Sensor inputs of the planner: which feet touch and how the body is tilted, and whether that can be believed.
 
-A source that falls silent, says what is no number or says exactly the same while the robot moves is lost. The
+A source is not believed while it is silent, sends NaN, or repeats exactly the same sample while the robot moves. The
 core has no clock: samples age by the time steps of the planner.
 """
 
@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
-SILENT = 0.15  # [s] without a new sample
-FROZEN = 0.15  # [s] of the same sample while joints move
-TOUCHES = 0.12  # of an even share of the weight: a foot that carries more touches the ground ...
-LEAVES = 0.06  # ... until it carries less than this
+MAX_SILENCE_S = 0.15  # without a new sample
+MAX_FROZEN_TIME_S = 0.15  # of the same sample while joints move
+TOUCH_SHARE = 0.12  # of an even share of the weight: a foot that carries more touches the ground ...
+RELEASE_SHARE = 0.06  # ... until it carries less than this
 
 
 class SensorSource:
     """Samples of one kind and their age."""
 
     def __init__(self) -> None:
-        """Nothing has come yet."""
+        """No sample has arrived yet."""
         self.sample: tuple[float, ...] | None = None
         self._age = math.inf  # [s]
         self._same = 0.0  # [s] of the same sample while joints moved
@@ -46,9 +46,9 @@ class SensorSource:
     @property
     def trouble(self) -> str:
         """Why the source is not believed: `silent` or `frozen`; empty if it is."""
-        if self._age > SILENT:
+        if self._age > MAX_SILENCE_S:
             return "silent"
-        return "frozen" if self._same > FROZEN else ""
+        return "frozen" if self._same > MAX_FROZEN_TIME_S else ""
 
 
 class Contacts(SensorSource):
@@ -58,7 +58,7 @@ class Contacts(SensorSource):
         """For one robot: its weight sets the thresholds."""
         super().__init__()
         even = robot.mass * GRAVITY / len(robot.legs)
-        self._touches, self._leaves = TOUCHES * even, LEAVES * even
+        self._touches, self._leaves = TOUCH_SHARE * even, RELEASE_SHARE * even
         self.feet: tuple[bool, ...] = (False,) * len(robot.legs)
 
     def take(self, sample: Sequence[float]) -> None:
@@ -71,21 +71,20 @@ class Contacts(SensorSource):
 
 @dataclass(frozen=True, slots=True)
 class Adaptation:
-    """What the walk makes of its senses."""
+    """Which adaptations to the ground are switched on."""
 
     touch_down: bool = False  # feet follow the ground by contact
     levelling: bool = False  # the body is kept level by an IMU
 
 
 class SensorInputs:
-    """The sources of one robot, and what is made of them."""
+    """The sensor sources of one robot, and what the walk uses of them."""
 
     def __init__(self, robot: Robot) -> None:
-        """Nothing is made of anything."""
+        """All adaptations are off."""
         self.contacts = Contacts(robot)
-        self.tilt = (
-            SensorSource()
-        )  # roll, pitch [rad] of base_link in the world, then whatever else tells an IMU is alive
+        # Roll and pitch [rad] of base_link in the world, then all values that change while an IMU works.
+        self.tilt = SensorSource()
         self.adaptation = Adaptation()
 
     def step(self, dt: float, moving: bool) -> None:
@@ -95,12 +94,12 @@ class SensorInputs:
 
     @property
     def touching(self) -> tuple[bool, ...] | None:
-        """Which feet touch; None: not known, or of no interest."""
+        """Which feet touch; None: not known, or not used."""
         return self.contacts.feet if self.adaptation.touch_down and not self.contacts.trouble else None
 
     @property
     def lean(self) -> tuple[float, float] | None:
-        """Roll and pitch [rad] of the body; None: not known, or of no interest."""
+        """Roll and pitch [rad] of the body; None: not known, or not used."""
         if not self.adaptation.levelling or self.tilt.trouble or self.tilt.sample is None:
             return None
         return self.tilt.sample[0], self.tilt.sample[1]

@@ -20,16 +20,16 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
-STEP = 1e-5  # [rad] of the difference quotient
+ANGLE_STEP = 1e-5  # [rad] of the difference quotient
 
 
 def compliance(leg: Leg, joints: LegJoints) -> Array:
     """How far (3, 3) [m/N] a foot gives way to a force, both in base_link, for joints [rad]."""
     columns = []
     for k in range(3):
-        ends = [tuple(q + sign * STEP * (k == j) for j, q in enumerate(joints)) for sign in (1.0, -1.0)]
+        ends = [tuple(q + sign * ANGLE_STEP * (k == j) for j, q in enumerate(joints)) for sign in (1.0, -1.0)]
         ahead, behind = (np.array(hip_to_base(leg, leg_forward(leg, (a, b, c))[1])) for a, b, c in ends)
-        columns.append((ahead - behind) / (2.0 * STEP))
+        columns.append((ahead - behind) / (2.0 * ANGLE_STEP))
     jacobian = np.column_stack(columns)
     soft: Array = jacobian @ np.diag([1.0 / joint.stiffness for joint in leg.joints]) @ jacobian.T
     return soft

@@ -24,9 +24,9 @@ from hexapod_control.core.kinematics.support_detection import SAME_GROUND
 from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.statics.static_stability import center_of_mass, static_margin
 
-TOUCHES = 1e-6  # [m] rounding of points in the plane of three others
-ON_EDGE = 1e-12  # [m^2] twice the area of a triangle that rounding may make of a point on a line
-IN_LINE = 1e-5  # [m^2] three points that span no more than this give no plane: 1 mm off a line 1 cm long
+TOUCH_TOLERANCE = 1e-6  # [m] rounding of points in the plane of three others
+EDGE_TOLERANCE = 1e-12  # [m^2] twice the area of a triangle that rounding may make of a point on a line
+LEAST_TRIANGLE = 1e-5  # [m^2] three points that span no more than this give no plane: 1 mm off a line 1 cm long
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def resting(robot: Robot, joints: Sequence[LegJoints]) -> RestingPose | None:
     seen = [placement.to_footprint(*point) for point in points]
     count = len(robot.legs)
     above = [point[2] - radius for point, radius in zip(seen, radii, strict=True)]
-    touching = [gap <= (SAME_GROUND if row < count else TOUCHES) for row, gap in enumerate(above)]
+    touching = [gap <= (SAME_GROUND if row < count else TOUCH_TOLERANCE) for row, gap in enumerate(above)]
     ground = [point[:2] for point, touches in zip(seen, touching, strict=True) if touches]
     over = placement.to_footprint(*center)[:2]
     return RestingPose(
@@ -98,8 +98,8 @@ def _face(points: Array, radii: Array, center: Array) -> tuple[Vector, float] | 
         lean = (da * bb - db * ab) / area * np.array((ax, ay, az)) + (db * aa - da * ab) / area * np.array((bx, by, bz))
         up = lean + normal * np.sqrt((1.0 - (lean * lean).sum(axis=0)) / area)
         height = radii[i] - (up * points[i].T).sum(axis=0)
-        clear = (up.T @ points.T + height[:, None] - radii).min(axis=1) >= -TOUCHES
-    candidates = np.flatnonzero(clear & (area > IN_LINE**2) & (up[2] > 0.0))
+        clear = (up.T @ points.T + height[:, None] - radii).min(axis=1) >= -TOUCH_TOLERANCE
+    candidates = np.flatnonzero(clear & (area > LEAST_TRIANGLE**2) & (up[2] > 0.0))
     for row in candidates[np.argsort(-up[2, candidates], kind="stable")]:
         if _stands(points[[i[row], j[row], k[row]]], up[:, row], center):
             x, y, z = up[:, row].tolist()
@@ -115,4 +115,4 @@ def _stands(corners: Array, up: Array, center: Array) -> bool:
         x * (a[1] * b[2] - a[2] * b[1]) + y * (a[2] * b[0] - a[0] * b[2]) + z * (a[0] * b[1] - a[1] * b[0])
         for a, b in ((p, q), (q, r), (r, p))
     ]
-    return min(sides) >= -ON_EDGE or max(sides) <= ON_EDGE
+    return min(sides) >= -EDGE_TOLERANCE or max(sides) <= EDGE_TOLERANCE

@@ -14,10 +14,10 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Pose, wrap
 
 DIRECTIONS = np.linspace(-math.pi, math.pi, 120, endpoint=False)
-HORIZON = 1.2  # [m] a way that is free so far is a free way
-SHORT = 3.0  # cost of every metre that a way is blocked before the horizon
-FICKLE = 0.15  # [m/rad] cost of another direction than the last one: obstacles are passed on one side
-INSIDE = 0.005  # [m] by which a point inside the disc is taken as outside it: the robot may walk along it
+CLEAR_DISTANCE = 1.2  # [m] a way that is free so far is a free way
+BLOCKED_COST = 3.0  # cost of every metre that a way is blocked before the horizon
+DIRECTION_CHANGE_COST = 0.15  # [m/rad] cost of another direction than the last one: obstacles are passed on one side
+CONTACT_TOLERANCE = 0.005  # [m] by which a point inside the disc is taken as outside it: the robot may walk along it
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def free_ways(obstacles: Array, directions: Array, radius: float) -> Array:
         return np.full(len(directions), math.inf)
     along = np.cos(directions)[:, None] * obstacles[:, 0] + np.sin(directions)[:, None] * obstacles[:, 1]
     square = (obstacles * obstacles).sum(axis=1)
-    radii = np.minimum(radius, np.maximum(np.sqrt(square) - INSIDE, 0.0))
+    radii = np.minimum(radius, np.maximum(np.sqrt(square) - CONTACT_TOLERANCE, 0.0))
     chord = radii * radii - (square - along * along)  # square of half the way that the point is inside the disc
     ahead = (along > 0.0) & (chord > 0.0)
     ways = np.where(ahead, along - np.sqrt(np.maximum(chord, 0.0)), math.inf)
@@ -79,12 +79,12 @@ def detour(goal: tuple[float, float], obstacles: Array, radius: float, last: flo
     obstacle cost more, and so do ways away from the last direction [rad], if there is one.
     """
     distance = math.hypot(*goal)
-    reach = min(HORIZON, distance)
+    reach = min(CLEAR_DISTANCE, distance)
     free = free_ways(obstacles, DIRECTIONS, radius)
     way = np.minimum(free, reach)
     rest = np.hypot(goal[0] - way * np.cos(DIRECTIONS), goal[1] - way * np.sin(DIRECTIONS))
-    cost = way + rest + SHORT * (reach - way)
+    cost = way + rest + BLOCKED_COST * (reach - way)
     if last is not None:
-        cost += FICKLE * np.abs([wrap(angle - last) for angle in DIRECTIONS.tolist()])
+        cost += DIRECTION_CHANGE_COST * np.abs([wrap(angle - last) for angle in DIRECTIONS.tolist()])
     best = int(np.argmin(cost))
     return float(DIRECTIONS[best]), float(free[best])

@@ -14,9 +14,9 @@ from enum import Enum
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, wrap
-from hexapod_control.core.steering.obstacle_avoidance import HORIZON, detour, free_way, moved
+from hexapod_control.core.steering.obstacle_avoidance import CLEAR_DISTANCE, detour, free_way, moved
 
-FACED = 0.3  # [m] before the waypoint the robot turns to the heading it wants there
+FACING_DISTANCE = 0.3  # [m] before the waypoint the robot turns to the heading it wants there
 
 
 class PursuitHeading(Enum):
@@ -122,7 +122,7 @@ class Pursuit:
     def _gives_up(self, pose: Pose, distance: float, dt: float) -> bool:
         """True after too long a time without progress, in distance or, at the place, in heading."""
         goal = self.waypoints[self._reached]
-        error = abs(wrap(goal.yaw - pose.yaw)) if goal.yaw is not None and distance < FACED else math.pi
+        error = abs(wrap(goal.yaw - pose.yaw)) if goal.yaw is not None and distance < FACING_DISTANCE else math.pi
         left = distance + self.settings.tolerance * error  # both in one figure
         if left < self._nearest - self.settings.tolerance / 5.0:
             self._nearest, self._idle = left, 0.0
@@ -139,7 +139,7 @@ class Pursuit:
         for x, y in (back.apply(*self._carrot(pose, goal)), target):
             direction, far = math.atan2(y, x), math.hypot(x, y)
             free = free_way(obstacles, direction, disc)
-            if free >= min(HORIZON, math.hypot(*target)) and far > 0.0:
+            if free >= min(CLEAR_DISTANCE, math.hypot(*target)) and far > 0.0:
                 self._last = None
                 return direction, free, PursuitPhase.WALKING
         self._start = pose[:2]
@@ -169,7 +169,7 @@ class Pursuit:
         top = settings.share / math.hypot(c / limits.vx, s / limits.vy)
         speed = min(top, max(settings.gain * way, settings.slowest * top)) if way > 0.0 else 0.0
         distance = math.dist((goal.x, goal.y), pose[:2])
-        turn = self._turn(pose, goal, direction, distance) if speed or distance < FACED else 0.0
+        turn = self._turn(pose, goal, direction, distance) if speed or distance < FACING_DISTANCE else 0.0
         wz = max(-settings.share * limits.wz, min(settings.share * limits.wz, turn))
         if distance < settings.tolerance / 2.0:
             speed = 0.0  # only the heading is left
@@ -179,8 +179,8 @@ class Pursuit:
 
     def _turn(self, pose: Pose, goal: Waypoint, direction: float, distance: float) -> float:
         """The turn [rad/s]."""
-        if goal.heading is PursuitHeading.ALIGNED and (distance > FACED or goal.yaw is None):
-            error = direction if distance > FACED else 0.0
+        if goal.heading is PursuitHeading.ALIGNED and (distance > FACING_DISTANCE or goal.yaw is None):
+            error = direction if distance > FACING_DISTANCE else 0.0
         else:
             error = wrap(goal.yaw - pose.yaw) if goal.yaw is not None else 0.0
         return self.settings.turn_gain * error

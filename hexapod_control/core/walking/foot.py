@@ -13,7 +13,7 @@ from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
 from hexapod_control.core.robot import Point, Vector
 
 GUIDED_ACCELERATION = 0.8  # [m/s^2] of a guided foot
-AT_REST: Vector = (0.0, 0.0, 0.0)  # [m/s]
+ZERO_VELOCITY: Vector = (0.0, 0.0, 0.0)  # [m/s]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Guided:
     """The foot follows a path of contact points (x, y) [m] and heights z [m]."""
 
     path: tuple[Vector, ...]  # [m] still to come, the last point is the goal
-    velocity: Vector = AT_REST  # [m/s]
+    velocity: Vector = ZERO_VELOCITY  # [m/s]
     waiting: bool = True  # on the ground until the other feet support the robot
     held: bool = False  # the foot rests, or comes to rest, before a point that is out of reach now
     arrived: bool = False  # the foot is held at the end of its path
@@ -107,7 +107,7 @@ class Foot:
     y: float
     z: float = 0.0  # [m] height above the plane of base_footprint
     state: FootState = STANCE
-    velocity: Vector = AT_REST  # [m/s] over the ground, of the last tick in the air
+    velocity: Vector = ZERO_VELOCITY  # [m/s] over the ground, of the last tick in the air
 
     @property
     def planted(self) -> bool:

@@ -15,7 +15,7 @@ from hexapod_control.core.statics.static_stability import center_of_mass, margin
 from hexapod_control.core.workspace.speed_envelope import SpeedEnvelope
 from hexapod_control.core.workspace.stance_regions import StanceRegionTable
 
-FAR = 100.0  # times a direction: faster than any robot
+BEYOND_ANY_SPEED = 100.0  # times a direction: faster than any robot
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Capabilities:
 
     def fastest(self, direction: Twist, gaits: Iterable[str]) -> Twist:
         """The highest speed in the direction of a twist that all these gaits allow, at the walk's height."""
-        far, height = direction.scaled(FAR), self.robot.walk.height
+        far, height = direction.scaled(BEYOND_ANY_SPEED), self.robot.walk.height
         return min((self.envelope.limit(self.gaits[name], height, 1.0, far).twist for name in gaits), key=_size)
 
 

@@ -17,7 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.gait.swing_trajectory import share_and_lift
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.leg_kinematics import inverse_over_arrays
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Leg, Point, Robot
 from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceRegionTable
@@ -25,10 +27,10 @@ from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceR
 SPEED_SHARE = 0.7  # of the no-load speed: what a loaded servo still follows
 TABLE_SHARE = 0.97  # of that: what the table leaves to curvature, rolling and interpolation
 STRIDE_SHARE = 0.95  # of the stance region that steady strides use; the guard of planted feet has the rest
-SWING_TIMES = (0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0)  # of the nominal swing time
-DIRECTIONS = 16  # of the polar table
-SAMPLES = 21  # of a swing
-SPEEDS = 9  # tried per direction
+SWING_TIME_SCALES = (0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0)  # of the nominal swing time
+TABLE_DIRECTIONS = 16  # of the polar table
+SWING_SAMPLES = 21  # of a swing
+TRIED_SPEEDS = 9  # tried per direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,33 +41,14 @@ class SpeedLimit:
     swing_time: float  # [s]
 
 
-def _bend(leg: Leg, x: Array, y: Array, z: Array) -> Array:
-    """Joint angles (..., 3) [rad] for arrays of hip-frame points [m]; out of reach is pulled to the limit."""
-    d = leg.femur_lateral
-    distance = np.maximum(np.hypot(x, y), abs(d) + 1e-9)
-    coxa = np.arctan2(y, x) - np.arcsin(d / distance)
-    u = np.sqrt(distance * distance - d * d) - leg.coxa.length
-    w = z - leg.femur_vertical
-    a, b = leg.femur.length, leg.tibia.length
-    bend = np.clip((u * u + w * w - a * a - b * b) / (2 * a * b), -1.0, 1.0)
-    tibia = -np.arccos(bend)
-    femur = np.arctan2(w, u) - np.arctan2(b * np.sin(tibia), a + b * bend)
-    return np.stack((coxa, femur, tibia), axis=-1)
-
-
-def _swing(u: Array) -> tuple[Array, Array]:
-    """Share of the way and share of the lift over the progress of a swing."""
-    return u**3 * (10.0 + u * (6.0 * u - 15.0)), np.sin(math.pi * u) ** 2
-
-
 def _load(leg: Leg, robot: Robot, foothold: Point, height: float, way: tuple[Array, Array], time: Array) -> Array:
     """Greatest joint speed over its limit along ways (..., U) [m] about a foothold, each sample `time` [s] long."""
     x0, y0 = foothold
     cosine, sine = math.cos(leg.hip_yaw), math.sin(leg.hip_yaw)
     dx, dy = x0 - leg.hip[0] + way[0], y0 - leg.hip[1] + way[1]
-    lift = robot.walk.lift_height * _swing(np.linspace(0.0, 1.0, SAMPLES))[1]
+    lift = robot.walk.lift_height * share_and_lift(np.linspace(0.0, 1.0, SWING_SAMPLES))[1]
     z = np.broadcast_to(lift + robot.foot_radius - height - leg.hip[2], dx.shape)
-    joints = _bend(leg, cosine * dx + sine * dy, cosine * dy - sine * dx, z)
+    joints = inverse_over_arrays(leg, cosine * dx + sine * dy, cosine * dy - sine * dx, z)
     allowed = SPEED_SHARE * TABLE_SHARE * np.array([joint.no_load_speed for joint in leg.joints])
     speed = np.abs(np.diff(joints, axis=-2)) / np.asarray(time)[..., None, None]
     found: Array = (speed / allowed).max(axis=(-2, -1))
@@ -74,21 +57,21 @@ def _load(leg: Leg, robot: Robot, foothold: Point, height: float, way: tuple[Arr
 
 def _fastest(leg: Leg, robot: Robot, stance: StanceRegions, row: int, stance_share: float) -> Array:
     """Foot speeds (swing time, direction) [m/s] that keep every joint under its limit over a swing."""
-    swing = np.array(SWING_TIMES) * robot.walk.swing_time
-    angle = (np.arange(DIRECTIONS) * math.tau / DIRECTIONS)[:, None, None]
-    u = np.linspace(0.0, 1.0, SAMPLES)
+    swing = np.array(SWING_TIME_SCALES) * robot.walk.swing_time
+    angle = (np.arange(TABLE_DIRECTIONS) * math.tau / TABLE_DIRECTIONS)[:, None, None]
+    u = np.linspace(0.0, 1.0, SWING_SAMPLES)
     # Way of the foot in the body's frame over a swing, in units of speed x swing time.
-    way = _swing(u)[0] * (1.0 + stance_share) - u - stance_share / 2
+    way = share_and_lift(u)[0] * (1.0 + stance_share) - u - stance_share / 2
     # Speeds up to the one whose stride fills the region, per swing time.
     top = 2.0 * stance.radii[row] / (stance_share * swing)
-    speed = top[:, None] * np.linspace(0.0, 1.0, SPEEDS)  # (S, V)
+    speed = top[:, None] * np.linspace(0.0, 1.0, TRIED_SPEEDS)  # (S, V)
     reach = (speed[:, :, None] * swing[:, None, None] * way)[:, None]  # (S, 1, V, U)
     ways = (reach * np.cos(angle), reach * np.sin(angle))  # (S, A, V, U)
-    time = (swing / (SAMPLES - 1))[:, None, None]
+    time = (swing / (SWING_SAMPLES - 1))[:, None, None]
     load = np.maximum.accumulate(_load(leg, robot, stance.footholds[row], stance.height, ways, time), axis=2)
-    result = np.empty((len(swing), DIRECTIONS))
+    result = np.empty((len(swing), TABLE_DIRECTIONS))
     for s in range(len(swing)):
-        for a in range(DIRECTIONS):
+        for a in range(TABLE_DIRECTIONS):
             result[s, a] = np.interp(1.0, load[s, a], speed[s]) if load[s, a, 0] < 1.0 else 0.0
     return np.minimum(result, STRIDE_SHARE * top[:, None])
 
@@ -98,13 +81,13 @@ def swing_loads(robot: Robot, stance: StanceRegions, leg: int, twist: Twist, swi
     x, y = stance.footholds[leg]
     vx, vy = twist.vx - twist.wz * y, twist.vy + twist.wz * x
     speed = math.hypot(vx, vy)
-    u = np.linspace(0.0, 1.0, SAMPLES)
+    u = np.linspace(0.0, 1.0, SWING_SAMPLES)
     ride = speed * swing_time
     behind, ahead = ends[:, None, None], ends[None, :, None]
-    reach = _swing(u)[0] * (behind + ahead + ride) - u * ride - behind  # (K, K, U)
+    reach = share_and_lift(u)[0] * (behind + ahead + ride) - u * ride - behind  # (K, K, U)
     heading = (vx / speed, vy / speed) if speed > 0.0 else (1.0, 0.0)
     ways = (reach * heading[0], reach * heading[1])
-    time = np.array(swing_time / (SAMPLES - 1))
+    time = np.array(swing_time / (SWING_SAMPLES - 1))
     return _load(robot.legs[leg], robot, stance.footholds[leg], stance.height, ways, time)
 
 
@@ -117,7 +100,7 @@ class SpeedEnvelope:
         self._stances = stances
         rows = stances.rows
         self._heights = sorted({0, len(rows) - 1, *(i for i, r in enumerate(rows) if r.height == robot.walk.height)})
-        self._swing = tuple(s * robot.walk.swing_time for s in SWING_TIMES)
+        self._swing = tuple(s * robot.walk.swing_time for s in SWING_TIME_SCALES)
         self._nearest: dict[float, tuple[int, ...]] = {}  # indices of swing times by the share wished for
         tables = {}
         for duty_stance in {gait.stance for gait in gaits.values()}:
@@ -154,10 +137,10 @@ class SpeedEnvelope:
             speed = math.hypot(vx, vy)
             if speed == 0.0:
                 continue
-            place = math.atan2(vy, vx) * (DIRECTIONS / math.tau) % DIRECTIONS
+            place = math.atan2(vy, vx) * (TABLE_DIRECTIONS / math.tau) % TABLE_DIRECTIONS
             a = int(place)
-            b, part = (a + 1) % DIRECTIONS, place - a
-            a %= DIRECTIONS
+            b, part = (a + 1) % TABLE_DIRECTIONS, place - a
+            a %= TABLE_DIRECTIONS
             below, above = table[low][i][swing], table[high][i][swing]
             slow = (1 - share) * (below[a] + part * (below[b] - below[a])) + share * (
                 above[a] + part * (above[b] - above[a])
@@ -174,7 +157,7 @@ class SpeedEnvelope:
         """
         gaits = {gait.stance: gait for gait in (gait, *coming)}.values()
         if tempo not in self._nearest:
-            indices = sorted(range(len(SWING_TIMES)), key=lambda k: abs(SWING_TIMES[k] - tempo))
+            indices = sorted(range(len(SWING_TIME_SCALES)), key=lambda k: abs(SWING_TIME_SCALES[k] - tempo))
             self._nearest[tempo] = tuple(indices)
         best, best_load = self._nearest[tempo][0], math.inf
         for swing in self._nearest[tempo]:

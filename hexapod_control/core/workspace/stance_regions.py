@@ -20,11 +20,11 @@ from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_join
 from hexapod_control.core.robot import Leg, Point, Robot
 
 DIRECTIONS = tuple((math.cos(k * math.tau / 12), math.sin(k * math.tau / 12)) for k in range(12))
-IN_FLIGHT = 1.13  # feet in flight reach this much beyond the stance region (measured over random commands)
-KEEP_CLEAR = 0.0112  # [m] kept between the tibias of neighbouring legs at the edges of their regions
-HEIGHTS = 13  # rows of the table over height
-SMALLEST = 0.4  # of the nominal radius: a height is of use as long as the regions stay this large
-RESOLUTION = 0.001  # [m] of radii in the table
+FLIGHT_REACH_SHARE = 1.13  # feet in flight reach this much beyond the stance region (measured over random commands)
+TIBIA_CLEARANCE = 0.0112  # [m] kept between the tibias of neighbouring legs at the edges of their regions
+HEIGHT_STEPS = 13  # rows of the table over height
+LEAST_RADIUS_SHARE = 0.4  # of the nominal radius: a height is of use as long as the regions stay this large
+RADIUS_RESOLUTION = 0.001  # [m] of radii in the table
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def _radius(leg: Leg, ball: float, height: float, lift: float, most: float) -> f
     def inside(radius: float) -> bool:
         return all(
             ball_centre_and_joints(leg, (x + r * dx, y + r * dy), z, placement, ball, BENT_LEG)[1][1] is None
-            for r, z in ((IN_FLIGHT * radius, 0.0), (radius, lift))
+            for r, z in ((FLIGHT_REACH_SHARE * radius, 0.0), (radius, lift))
             for dx, dy in around
         )
 
@@ -77,7 +77,7 @@ def _radius(leg: Leg, ball: float, height: float, lift: float, most: float) -> f
     if not inside(0.0):
         return 0.0
     low, high = 0.0, most
-    while high - low > RESOLUTION:
+    while high - low > RADIUS_RESOLUTION:
         radius = (low + high) / 2
         low, high = (radius, high) if inside(radius) else (low, radius)
     return low
@@ -88,7 +88,7 @@ def clearance(robot: Robot) -> tuple[float, ...]:
     best = []
     for leg in robot.legs:
         gaps = [
-            math.dist(leg.foothold, other.foothold) - leg.tibia.radius - other.tibia.radius - KEEP_CLEAR
+            math.dist(leg.foothold, other.foothold) - leg.tibia.radius - other.tibia.radius - TIBIA_CLEARANCE
             for other in robot.legs
             if other is not leg
         ]
@@ -110,7 +110,7 @@ def _shift(leg: Leg, robot: Robot, height: float, wanted: float, near: float) ->
     best, best_radius = near, 0.0
     for d in choices:
         radius = radius_about(leg, robot, _moved(leg, d), height, wanted)
-        if radius >= wanted - 2 * RESOLUTION:
+        if radius >= wanted - 2 * RADIUS_RESOLUTION:
             return d
         if radius > best_radius:
             best, best_radius = d, radius
@@ -125,13 +125,13 @@ class StanceRegionTable:
         self._robot = robot
         self._most = clearance(robot)
         nominal = self._at(robot.walk.height, [0.0] * len(robot.legs))
-        if min(nominal.radii) < 2 * RESOLUTION:
+        if min(nominal.radii) < 2 * RADIUS_RESOLUTION:
             worst = robot.legs[nominal.radii.index(min(nominal.radii))].name
             raise ValueError(
                 f"leg {worst} cannot step about its foothold at height {robot.walk.height} m with a lift of "
                 f"{robot.walk.lift_height} m; lower the lift, or move the foothold or the height"
             )
-        step = robot.walk.height / (HEIGHTS - 1)
+        step = robot.walk.height / (HEIGHT_STEPS - 1)
         lower = self._walk_out(nominal, -step)
         upper = self._walk_out(nominal, step)
         self._rows = (*reversed(lower), nominal, *upper)
@@ -151,7 +151,7 @@ class StanceRegionTable:
         rows: list[StanceRegions] = []
         shifts = [0.0] * len(self._robot.legs)
         belly = self._robot.body.size[2] / 2 - self._robot.body.center[2]
-        for k in range(1, HEIGHTS):
+        for k in range(1, HEIGHT_STEPS):
             height = nominal.height + k * step
             if height <= belly:
                 break
@@ -160,7 +160,7 @@ class StanceRegionTable:
                 for leg, wanted, near in zip(self._robot.legs, nominal.radii, shifts, strict=True)
             ]
             row = self._at(height, shifts)
-            if any(r < SMALLEST * r0 for r, r0 in zip(row.radii, nominal.radii, strict=True)):
+            if any(r < LEAST_RADIUS_SHARE * r0 for r, r0 in zip(row.radii, nominal.radii, strict=True)):
                 break
             rows.append(row)
         return rows
@@ -211,7 +211,7 @@ class StanceRegionTable:
         stance = self.at(robot.walk.height + pose.z)
         placement = Placement(pose, robot.walk.height)
         every = 2 if share > 0.0 else len(DIRECTIONS)
-        levels = ((IN_FLIGHT * share, 0.0), (share, lift)) if lift > 0.0 else ((share, 0.0),)
+        levels = ((FLIGHT_REACH_SHARE * share, 0.0), (share, lift)) if lift > 0.0 else ((share, 0.0),)
         return all(
             reaches(leg, robot, (x + r * radius * dx, y + r * radius * dy), z, placement)
             for leg, (x, y), radius in zip(robot.legs, stance.footholds, stance.radii, strict=True)

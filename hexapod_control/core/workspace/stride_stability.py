@@ -9,7 +9,7 @@ from hexapod_control.core.robot import Point
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS, StanceRegions
 
-TOUCHDOWN = 1e-6  # share of a cycle by which "just before the touch-down" is before it
+TOUCH_DOWN_PHASE_STEP = 1e-6  # share of a cycle by which "just before the touch-down" is before it
 
 
 def stride_margin(gaits: Iterable[Gait], stance: StanceRegions, center: Point, share: float) -> float:
@@ -22,7 +22,7 @@ def stride_margin(gaits: Iterable[Gait], stance: StanceRegions, center: Point, s
         static_margin(_standing(gait, phase, stance, share, direction), center)
         for gait in gaits
         for lift_off in gait.lift_off
-        for phase in (lift_off, lift_off + 1.0 - gait.duty_factor - TOUCHDOWN)
+        for phase in (lift_off, lift_off + 1.0 - gait.duty_factor - TOUCH_DOWN_PHASE_STEP)
         for direction in DIRECTIONS[::2]
     )
 

@@ -14,25 +14,29 @@ from numpy.typing import NDArray
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.core.kinematics.plane_fit import fit_plane
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 ITERATIONS = 60
 MIN_DISTANCE = 1e-7  # [m] distance that still counts
+MIN_SPREAD = 1e-12  # feet of great weight may be in line: the others then decide, however little they count
 ANGLE_STEP = 1e-5  # [rad] of a difference quotient
 MAX_TRIM = 0.35  # [rad] a trim may be
 FEMUR = 1  # column
 
 
 def plane(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(a, b, c) of z = a x + b y + c, with the least sum of distances."""
-    design = np.column_stack((points[:, :2], np.ones(len(points))))
-    weights = np.ones(len(points))
+    """(a, b, c) of z = a x + b y + c, with the least sum of distances: least squares, weighted again and again."""
+    weights: list[float] | None = None
     found: NDArray[np.float64] = np.zeros(3)
     for _ in range(ITERATIONS):
-        root = np.sqrt(weights)[:, None]
-        found = np.array(np.linalg.lstsq(design * root, points[:, 2] * root[:, 0], rcond=None)[0])
-        weights = 1.0 / np.maximum(np.abs(points[:, 2] - design @ found), MIN_DISTANCE)
+        fitted = fit_plane(points.tolist(), weights, MIN_SPREAD)
+        if fitted is None:
+            break
+        found = np.array(fitted)
+        distances = np.abs(points[:, 2] - points[:, :2] @ found[:2] - found[2])
+        weights = (1.0 / np.maximum(distances, MIN_DISTANCE)).tolist()
     return found
 
 

@@ -12,7 +12,7 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.core.sensing.foot_force_estimator import CLEAR, FootForceEstimator
+from hexapod_control.core.sensing.foot_force_estimator import MAX_ERROR_SHARE, FootForceEstimator
 from hexapod_control.core.sensing.sensor_inputs import Adaptation
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.evaluation.quality.rough_ground import stepping
@@ -118,7 +118,7 @@ def test_nothing_is_told_before_something_is_learned(name):
 def test_loads_that_the_motion_does_not_explain_are_not_believed(name):
     legs = Legs(name, *guess(name), rough=0.3 * robot(name).legs[0].femur_joint.stall_torque)
     assert all(forces is None for forces, _ in legs.run(6.0))
-    assert not legs.loads.learning and legs.loads.error > CLEAR
+    assert not legs.loads.learning and legs.loads.error > MAX_ERROR_SHARE
 
 
 def test_a_robot_that_only_stands_teaches_nothing():
@@ -197,4 +197,4 @@ def test_on_flat_ground_the_servos_tell_which_feet_touch(servo, guessed):
     assert len(pairs) > 200
     found, true = pairs[:, 0], pairs[:, 1]
     assert (found == true).mean() >= 0.95
-    assert run.loads.error < 0.5 * CLEAR
+    assert run.loads.error < 0.5 * MAX_ERROR_SHARE

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp, wrap
 from hexapod_control.core.steering.obstacle_avoidance import (
+    CLEAR_DISTANCE,
     DIRECTIONS,
-    HORIZON,
     Scan,
     detour,
     free_way,
@@ -215,7 +215,7 @@ def test_a_detour_keeps_to_the_side_it_has_taken():
     left, _ = detour((3.0, 0.0), pillar, RADIUS, 0.8)
     right, _ = detour((3.0, 0.0), pillar, RADIUS, -0.8)
     assert left > 0.2 and right < -0.2
-    assert free_way(pillar, left, RADIUS) >= HORIZON
+    assert free_way(pillar, left, RADIUS) >= CLEAR_DISTANCE
 
 
 def test_ranges_that_are_no_measurement_are_no_obstacles():

@@ -18,7 +18,7 @@ from hexapod_control.core.robot import Point
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint
 from hexapod_control.core.walking.foot import Foot, Guided
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.stance_regions import IN_FLIGHT, StanceRegions, StanceRegionTable, reaches
+from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE, StanceRegions, StanceRegionTable, reaches
 from hexapod_control.core.workspace.stride_stability import stride_margin
 
 REGION_SHARES = (1.0, 0.8, 0.6, 0.45, 0.3)  # that a pose may leave for walking, the last at least
@@ -139,7 +139,7 @@ def level_at_height(pose: BodyPose) -> BodyPose:
 
 def _usable(foot: Foot) -> float:
     """How much of its stance region a foot may use, as a share of the radius."""
-    return 1.0 if foot.state.planted else IN_FLIGHT
+    return 1.0 if foot.state.planted else FLIGHT_REACH_SHARE
 
 
 def _points_homeward(foot: Foot, home: Point) -> list[Point]:

@@ -16,7 +16,7 @@ from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Point
 from hexapod_control.core.walking.foot import Dropping, Foot
-from hexapod_control.core.workspace.stance_regions import IN_FLIGHT, StanceRegions
+from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE, StanceRegions
 
 GUARD = 0.985  # share of the region that a planted foot may use; the rest takes the curvature of one tick's motion
 SLACK = 0.01  # share of the region that a foot about to lift off may go beyond that
@@ -80,7 +80,7 @@ def allowed_share(
         if not planted and not isinstance(foot.state, Dropping):
             continue
         radius = region_share * stance.radii[leg]
-        edge = (GUARD if planted else IN_FLIGHT) * radius
+        edge = (GUARD if planted else FLIGHT_REACH_SHARE) * radius
         inside = time_inside(foot.x, foot.y, twist, stance.footholds[leg], edge)
         stays = math.inf if clock is None else clock.stance(leg, 0.0) * swing_time
         speed = math.hypot(twist.vx - twist.wz * foot.y, twist.vy + twist.wz * foot.x)

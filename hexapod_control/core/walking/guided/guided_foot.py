@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from hexapod_control.core.robot import Vector
-from hexapod_control.core.walking.foot import AT_REST, GUIDED_ACCELERATION, Guided, displaced, stopping_point
+from hexapod_control.core.walking.foot import GUIDED_ACCELERATION, ZERO_VELOCITY, Guided, displaced, stopping_point
 
 SPEED = 0.15  # [m/s]
 BRAKING_SHARE = 0.8  # of the acceleration, with which the foot comes to rest at a point
@@ -33,7 +33,7 @@ def advance_along_path(guided: Guided, dt: float, at: Vector, reachable: Callabl
             break
         guided.path = guided.path[1:]
     if distance <= ARRIVAL_DISTANCE and math.hypot(*guided.velocity) <= GUIDED_ACCELERATION * dt:
-        guided.velocity, guided.arrived = AT_REST, True
+        guided.velocity, guided.arrived = ZERO_VELOCITY, True
         return guided.path[0]
     # The speed from which braking tick by tick still brings the foot to rest at the point.
     braking = BRAKING_SHARE * GUIDED_ACCELERATION

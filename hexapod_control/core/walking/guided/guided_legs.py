@@ -22,7 +22,7 @@ from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_join
 from hexapod_control.core.robot import Leg, Point, Robot, Vector
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint, static_margin
 from hexapod_control.core.walking.body.body_control import BodyControl
-from hexapod_control.core.walking.foot import AT_REST, STANCE, Foot, Guided, stopping_point
+from hexapod_control.core.walking.foot import STANCE, ZERO_VELOCITY, Foot, Guided, stopping_point
 from hexapod_control.core.walking.guided.guided_foot import advance_along_path, path_between, points_along
 from hexapod_control.core.workspace.stance_regions import StanceRegions, reaches
 
@@ -129,7 +129,7 @@ def start_guiding(
     """
     foot, state = feet[leg], feet[leg].state
     lifted = isinstance(state, Guided) and not state.waiting
-    velocity = state.velocity if isinstance(state, Guided) and lifted else AT_REST
+    velocity = state.velocity if isinstance(state, Guided) and lifted else ZERO_VELOCITY
     start = stopping_point(foot.at, velocity)
     x, y, z = contact_point(robot, leg, goal, pose)
     path = path_between(start, (x, y, max(z, 0.0)))
