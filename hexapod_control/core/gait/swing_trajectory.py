@@ -46,7 +46,7 @@ SMOOTH = SwingTiming()
 
 def share(u: float) -> float:
     """Share of the travel from lift-off to the aim at progress u; 1 from u = 1 on."""
-    return 1.0 if u >= 1.0 else _quintic(u)
+    return 1.0 if u >= 1.0 else u * u * u * _factor(u)
 
 
 def lift(u: float, height: float) -> float:
@@ -59,8 +59,8 @@ def lift(u: float, height: float) -> float:
 
 def share_and_lift(u: Array) -> tuple[Array, Array]:
     """`share` and `lift` of a swing of height 1 for many values of the progress in [0, 1], for tables."""
-    return _quintic(u), np.sin(math.pi * u) ** 2
+    return u**3 * _factor(u), np.sin(math.pi * u) ** 2
 
 
-def _quintic(u: Progress) -> Progress:
-    return u * u * u * (10.0 + u * (6.0 * u - 15.0))
+def _factor(u: Progress) -> Progress:
+    return 10.0 + u * (6.0 * u - 15.0)

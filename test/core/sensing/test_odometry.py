@@ -200,3 +200,24 @@ def test_forward_of_the_planned_row_is_where_odometry_sees_the_feet(name):
         assert np.allclose(forward(robot(name), plan.row), plan.feet, atol=1e-9)
         for contact, point, down in zip(seen.contacts, plan.contacts, plan.planted, strict=True):
             assert not down or math.dist(contact, point) < 2e-5
+
+
+def test_a_fit_backwards_in_time_is_the_inverse_of_the_fit_and_unloaded_feet_do_not_count():
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        places = rng.uniform(-0.2, 0.2, (6, 2))
+        moved = [Pose(0.01, -0.005, 0.02).inverse().apply(*place) for place in places.tolist()]
+        noisy = np.array(moved) + rng.normal(0.0, 1e-4, (6, 2))  # too little to be taken for slip
+        first, second = rng.uniform(1.0, 10.0, 6), rng.uniform(1.0, 10.0, 6)
+        before = FootSupport(BodyPose(), tuple(map(tuple, places.tolist())), tuple(first.tolist()))
+        after = FootSupport(BodyPose(), tuple(map(tuple, noisy.tolist())), tuple(second.tolist()))
+        there, back = fit(before, after), fit(after, before)
+        assert tuple(there.motion.inverse()) == pytest.approx(tuple(back.motion), abs=1e-12)
+        for lifted in (0, 3):
+            far = noisy.copy()
+            far[lifted] += 1.0  # in the air in the second sample
+            loads = [0.0 if leg == lifted else load for leg, load in enumerate(second.tolist())]
+            step = fit(before, FootSupport(BodyPose(), tuple(map(tuple, far.tolist())), tuple(loads)))
+            assert step.feet == 5 and step.residual < 1e-3
+    alone = FootSupport(BodyPose(), ((0.1, 0.0), (0.0, 0.1)), (5.0, 0.0))
+    assert fit(alone, alone) is None

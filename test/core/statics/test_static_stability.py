@@ -8,7 +8,13 @@ import pytest
 from support.drives import ROBOTS, robot
 
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
-from hexapod_control.core.statics.static_stability import center_of_mass, convex_hull, foot_loads, static_margin
+from hexapod_control.core.statics.static_stability import (
+    center_of_mass,
+    convex_hull,
+    direction_inwards,
+    foot_loads,
+    static_margin,
+)
 
 SQUARE = [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)]
 
@@ -62,3 +68,23 @@ def test_loads_carry_the_weight_and_balance_about_the_centre():
         assert sum(f * p[k] for f, p in zip(loads, feet, strict=True)) == pytest.approx(0.0, abs=1e-9)
     assert foot_loads(feet, [False] * 4, (0.0, 0.0), 20.0) == [0.0] * 4
     assert min(foot_loads(feet, planted, (0.5, 0.5), 20.0)) == 0.0  # a foot never pulls
+
+
+def test_moving_inwards_from_the_nearest_edge_gains_all_of_the_distance_in_any_polygon():
+    rng = np.random.default_rng(7)
+    tried = 0
+    for _ in range(400):
+        feet = [tuple(row) for row in rng.uniform(-1.0, 1.0, (int(rng.integers(3, 7)), 2)).tolist()]
+        x, y = rng.uniform(-0.5, 0.5, 2).tolist()
+        margin = static_margin(feet, (x, y))
+        dx, dy = direction_inwards(feet, (x, y))
+        step = 1e-6
+        if all(abs(static_margin(feet, (x + step * a, y + step * b)) - margin) <= step * 1.001 for a, b in UNITS):
+            tried += 1
+            assert math.hypot(dx, dy) == pytest.approx(1.0)
+            gain = static_margin(feet, (x + step * dx, y + step * dy)) - margin
+            assert gain == pytest.approx(step, rel=1e-3)
+    assert tried > 300
+
+
+UNITS = [(math.cos(k * math.tau / 16), math.sin(k * math.tau / 16)) for k in range(16)]

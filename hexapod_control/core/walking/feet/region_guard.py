@@ -82,6 +82,8 @@ def allowed_share(
         radius = region_share * stance.radii[leg]
         edge = (GUARD if planted else FLIGHT_REACH_SHARE) * radius
         inside = time_inside(foot.x, foot.y, twist, stance.footholds[leg], edge)
+        if inside == math.inf:
+            continue
         stays = math.inf if clock is None else clock.stance(leg, 0.0) * swing_time
         speed = math.hypot(twist.vx - twist.wz * foot.y, twist.vy + twist.wz * foot.x)
         if (stays - inside) * speed <= SLACK * radius:
