@@ -3,12 +3,13 @@
 #                       (the parts: make style, computing, colcon, waiting, starting)
 # make one ARGS="test/core/gait -k swing"   some of the tests, on the present sources
 # make bench | soak | style | clean
+# make mutation [SEED=1] [DRAW=20] [MUTATE=hexapod_control/core/gait] [TESTS=test/core]   mutants that no test detects
 # Everything is installed into .venv; a sourced ROS 2 is used, else the ROS wheels are installed with it.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help sim one test timed aside computing waiting starting colcon bench soak style clean
+.PHONY: help sim one mutation test timed aside computing waiting starting colcon bench soak style clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -46,6 +47,13 @@ soak: $(VENV)/.package $(VENV)/.test
 
 one: $(VENV)/.package $(VENV)/.test
 	@$(ENV) pytest -q $(ARGS)
+
+SEED ?= 1
+DRAW ?= 20
+mutation: $(VENV)/.package $(VENV)/.test
+	@$(BIN)/python -c 'import coverage' 2>/dev/null || { $(PIP) ".[mutation]"; rm -rf build *.egg-info; }
+	@$(ENV) PYTHONPATH=scripts python scripts/mutation.py --seed $(SEED) --draw $(DRAW) --workers $(WORKERS) \
+	  $(if $(MUTATE),--mutate $(MUTATE)) $(if $(TESTS),--tests $(TESTS))
 
 # Tests that wait in real time have priority over what only computes. Names of tests that had to be repeated come last.
 test: $(VENV)/.package $(VENV)/.test
@@ -98,7 +106,7 @@ style: $(VENV)/.package $(VENV)/.test
 	@$(BIN)/mypy hexapod_control
 
 clean:
-	rm -rf .venv build install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutation
 
 $(VENV)/.made:
 	@$(PYTHON) scripts/machine.py venv
