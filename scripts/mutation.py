@@ -32,6 +32,7 @@ FOLDERS = tuple(f"hexapod_control/{name}" for name in ("core", "servos", "nodes"
 NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "build", "install", "log", "*.egg-info")
 TESTS_RECORDED = "not process and not heavy and not netns and not browser"
 TEST_BUDGET_S = 240.0  # of recorded test time per mutant; the quickest tests are taken
+NOT_EXECUTED = "SURVIVED: no recorded test executes this line"
 START_TIME_S, SLOWDOWN = 60.0, 4.0  # time limit of a mutant: this, and so many times the recorded time
 
 
@@ -166,7 +167,7 @@ def killer(mutant: Mutant, tests: list[str], tree: Path, seconds: float) -> str:
             process.communicate()
         target.write_bytes(original)
     failed = [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-    return "" if process.returncode == 0 else (failed or ["an error at import"])[0].split(" - ")[0]
+    return "" if process.returncode == 0 else (failed or ["an error at import"])[0].partition(" - ")[0].split()[-1]
 
 
 def options() -> argparse.Namespace:
@@ -196,12 +197,12 @@ def main() -> int:
         for number, mutant in enumerate(drawn, start=1):
             tests = recorded.tests(mutant)
             found = killer(mutant, tests, tree, sum(recorded.seconds[name] for name in tests)) if tests else ""
-            verdict = f"killed by {found}" if found else f"SURVIVED {len(tests)} tests"
+            verdict = f"killed by {found}" if found else f"SURVIVED {len(tests)} tests" if tests else NOT_EXECUTED
             print(f"{number:3d} {mutant.description}\n      {verdict}", flush=True)
             survivors += [] if found else [mutant]
     killed = len(drawn) - len(survivors)
-    print(f"\nkilled {killed} of {len(drawn)} mutants, seed {args.seed}", *(["survivors:"] if survivors else []))
-    print(*(mutant.description for mutant in survivors), sep="\n")
+    print(f"\nkilled {killed} of {len(drawn)} mutants, seed {args.seed}; survivors:")
+    print(*([mutant.description for mutant in survivors] or ["none"]), sep="\n")
     return int(bool(survivors))
 
 

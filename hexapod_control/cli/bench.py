@@ -15,7 +15,7 @@ from types import FrameType
 import numpy as np
 
 from hexapod_control.bringup.process_supervisor import NodeDied
-from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.evaluation.performance.page.chromium import MissingBrowserError
 from hexapod_control.evaluation.performance.planner import planner_tick

@@ -9,9 +9,9 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn, Protocol
 
-from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.input_error import InputError
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -73,7 +73,14 @@ def output_file(kind: str, suffixes: Sequence[str]) -> Callable[[str], Path]:
     return convert
 
 
-def add_robot(parser: argparse._ActionsContainer, purpose: str = "robot") -> None:
+class HasArguments(Protocol):
+    """A parser or a group of its arguments."""
+
+    def add_argument(self, *names: str, **options: Any) -> Any:
+        """As in argparse (`Any`: its options have many types)."""
+
+
+def add_robot(parser: HasArguments, purpose: str = "robot") -> None:
     """Adds `--robot NAME|FILE`."""
     text = f"{purpose}: a name that comes with the package, or a robot file (default: %(default)s)"
     parser.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help=text)

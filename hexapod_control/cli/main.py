@@ -9,7 +9,7 @@ from importlib import import_module
 
 from hexapod_control.bringup.node_graph import GraphError
 from hexapod_control.cli.bounded_options import OneLineParser
-from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.errors import FileError
 
 COMMANDS = {

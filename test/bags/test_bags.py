@@ -10,6 +10,7 @@ from collections import namedtuple
 
 import numpy as np
 import pytest
+from rosbags.rosbag2 import Reader
 
 from hexapod_control.bags import bag_file
 from hexapod_control.bags.recorded_run import load_run
@@ -95,8 +96,8 @@ def test_a_bag_gives_back_the_bytes_times_types_and_qualities_of_what_was_writte
 
 def definitions(path):
     """Texts of the message definitions in a bag."""
-    with bag_file.opened(path) as bag:
-        return b"\n".join(connection.msgdef.data.encode() for connection in bag._reader.connections)
+    with Reader(path) as reader:
+        return b"\n".join(connection.msgdef.data.encode() for connection in reader.connections)
 
 
 def test_a_disk_that_is_full_is_told_in_one_sentence_before_anything_is_written(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.cli.bounded_options import add_robot, number, whole_number
-from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.input_error import InputError
 
 PAGE_START_S = 15.0  # for the page to start
 

@@ -7,7 +7,7 @@ import os
 import sys
 
 from hexapod_control.bringup.process_supervisor import end_with_parent, stop_requests
-from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.input_error import InputError
 from hexapod_control.clients import connection_options
 from hexapod_control.clients.keyboard_map import HELP
 from hexapod_control.clients.terminal import Terminal, TerminalClosed

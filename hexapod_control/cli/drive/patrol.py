@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hexapod_control.bringup.process_supervisor import end_with_parent, stop_requests
 from hexapod_control.cli.bounded_options import add_robot, output_file, whole_number
-from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.input_error import InputError
 from hexapod_control.clients import connection_options
 from hexapod_control.config.robots.nav2_parameters import describe
 from hexapod_control.config.robots.robot_file import load

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hexapod_control.bringup.process_supervisor import end_with_parent, stop_requests
 from hexapod_control.cli.bounded_options import add_robot
-from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.input_error import InputError
 from hexapod_control.clients.motion_progress import MotionProgress, ProgressBar
 from hexapod_control.config.motions.motion_library import known_motions, load_motion, title
 from hexapod_control.config.robots.robot_file import load

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from hexapod_control.cli.bounded_options import add_robot
-from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import share

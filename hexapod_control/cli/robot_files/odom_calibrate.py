@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from hexapod_control.cli.bounded_options import number
-from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.input_error import InputError
 from hexapod_control.clients import connection_options
 from hexapod_control.config.robots.odometry_scale import odometry_scale
 from hexapod_control.config.robots.robot_file import load
@@ -90,7 +90,7 @@ def _write(args: argparse.Namespace, path: Path, factors: dict[str, float]) -> i
 
 def _simulated(args: argparse.Namespace) -> dict[str, float]:
     from hexapod_control.config.robots.urdf import urdf
-    from hexapod_control.evaluation.quality.odometry_scale import measure
+    from hexapod_control.evaluation.quality.odometry_calibration import measure
     from hexapod_control.sim.world_settings import WorldSettings
 
     os.environ.setdefault("AMENT_PREFIX_PATH", sys.prefix)  # nothing else sets it in a venv

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 from hexapod_control.cli.bounded_options import add_robot, number
-from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core import names
 from hexapod_control.core.kinematics.arrays import Array, read_only

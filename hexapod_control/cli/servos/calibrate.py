@@ -8,7 +8,7 @@ import select
 import sys
 from collections.abc import Callable
 
-from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.input_error import InputError
 from hexapod_control.cli.servos import bus_access
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import own_file

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hexapod_control.bringup.process_supervisor import StopSignal, stop_requests
-from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.emulator import fault_injection

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from hexapod_control.bringup.process_supervisor import stop_requests
-from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.input_error import InputError
 from hexapod_control.cli.servos import bus_access
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.core.names import JOINTS, joint_name

@@ -6,8 +6,8 @@ import argparse
 import os
 import sys
 
-from hexapod_control.cli.bounded_options import add_robot, number, output_file, whole_number
-from hexapod_control.cli.errors import InputError
+from hexapod_control.cli.bounded_options import HasArguments, add_robot, number, output_file, whole_number
+from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.gait.gait_table import Gait, gaits
 from hexapod_control.core.robot import Robot
@@ -45,13 +45,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--adaptive-touch-down", action="store_true", help="lower each foot until it touches the ground"
     )
     parser.add_argument("--imu-levelling", action="store_true", help="keep the body level by the IMU")
-    page = parser.add_argument_group("page in the browser")
+    _add_page(parser.add_argument_group("page in the browser"))
+    _add_world(parser.add_argument_group("world"))
+
+
+def _add_page(page: HasArguments) -> None:
     page.add_argument("--lan", action="store_true", help="open the page to the network, with a QR code for phones")
     page.add_argument(
         "--port", type=whole_number(0, 65535), metavar="N", help="port of the page (default: 8770, or a free one)"
     )
     page.add_argument("--no-web", action="store_true", help="no page")
-    world = parser.add_argument_group("world")
+
+
+def _add_world(world: HasArguments) -> None:
     world.add_argument("--world", help="flat, slope, blocks, bumps or obstacles")
     world.add_argument("--seed", type=int, help="seed of blocks, bumps and obstacles")
     world.add_argument("--slope-deg", type=float, metavar="DEG", help="angle of the slope, + is uphill")

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -210,6 +211,21 @@ class RecorderNode(GuardedNode):
         if self._due is not None and time.monotonic() >= self._due[0] and self._writing is None:
             why, self._due = self._due[1], None
             self.save(why)
+
+    @property
+    def channels(self) -> Mapping[str, BagChannel]:
+        """Recorded topics, by name."""
+        return MappingProxyType(self._channels)
+
+    @property
+    def nodes_in_error(self) -> frozenset[str]:
+        """Names in /diagnostics whose last level is ERROR."""
+        return frozenset(self._in_error)
+
+    @property
+    def fault_pending(self) -> bool:
+        """True while a bag of a fault is due but not yet written."""
+        return self._due is not None
 
     # --- life ---------------------------------------------------------------------------------------------
 
