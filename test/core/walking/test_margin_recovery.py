@@ -9,7 +9,7 @@ from support.drives import DT, drive, robot, standing, walk_state
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.statics.static_stability import direction_inwards, static_margin
-from hexapod_control.core.walking.body.margin_recovery import MAX_LEAN, SLOWEST_SHARE
+from hexapod_control.core.walking.body.margin_recovery import LEAN_STEP, MAX_LEAN, SLOWEST_SHARE
 
 
 def front_heavy(shift: float) -> Planner:
@@ -49,14 +49,14 @@ def test_with_margin_to_spare_nothing_is_done():
     assert [plan.row.tolist() for plan in drive(other, Twist(0.08, 0.0, 0.1), 5.0)] == plain
 
 
-def test_slower_comes_first_and_is_enough_for_a_small_want():
+def test_slower_comes_first_and_is_enough_where_little_margin_is_missing():
     planner = front_heavy(0.06)
     plain, plans = walked(planner, 0.0, 10.0)
     fast = plans[-1].twist.vx
     kept, plans = walked(planner, plain + 0.02)
     measures = walk_state(planner).measures
     assert measures.speed_share < 1.0 and math.hypot(*measures.lean) < 0.5 * MAX_LEAN
-    assert plans[-1].twist.vx < fast and kept >= plain + 0.018
+    assert plans[-1].twist.vx < fast and kept >= plain + 0.02 - LEAN_STEP
     assert planner.gait_active == "tripod"
 
 
@@ -67,7 +67,8 @@ def test_then_the_body_leans_away_from_the_edge():
     lean = walk_state(planner).measures.lean
     assert walk_state(planner).measures.speed_share == pytest.approx(SLOWEST_SHARE, abs=0.1)
     assert lean[0] < -0.003 and plans[-1].pose.x == pytest.approx(lean[0], abs=0.003)
-    assert kept >= plain + 0.037 and planner.gait_active == "tripod"
+    # The body follows the lean in steps, and the lean follows the margin of the tick before.
+    assert kept >= plain + 0.04 - 2 * LEAN_STEP and planner.gait_active == "tripod"
 
 
 def test_at_last_a_gait_with_more_support_is_taken():
@@ -75,10 +76,12 @@ def test_at_last_a_gait_with_more_support_is_taken():
     plain, _ = walked(planner, 0.0, 10.0)
     kept, _ = walked(planner, plain + 0.075, 60.0)
     duty = planner.capabilities.gaits[planner.gait_active].duty_factor
-    assert duty > planner.capabilities.gaits["tripod"].duty_factor and kept > plain + 0.02
+    assert (
+        duty > planner.capabilities.gaits["tripod"].duty_factor and kept > plain
+    )  # all three measures together gain margin
 
 
-def test_measures_are_taken_back_when_the_want_is_over():
+def test_measures_are_taken_back_when_the_margin_is_large_enough_again():
     planner = front_heavy(0.10)
     plain, _ = walked(planner, 0.0, 10.0)
     walked(planner, plain + 0.04)
