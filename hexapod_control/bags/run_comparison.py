@@ -13,7 +13,7 @@ from hexapod_control.bags.recorded_run import RecordedRun, Samples, at, held
 STEP = 0.02  # [s] between two times that are compared
 HOLD = 0.5  # [s] for which a command counts: the planner's timeout
 RAMP = 0.9  # [s] after a change of the command that are left out
-LEAST = 1e-3  # [m/s, rad/s] of a command that counts
+MIN_SPEED = 1e-3  # [m/s, rad/s] of a command that counts
 AXES = ("vx m/s", "vy m/s", "wz rad/s")
 NONE = "-"
 
@@ -44,7 +44,7 @@ class RunComparison:
         yield _row("odom off truth at end m", [_off(run) for run in pair], 4)
         means = [driven(run) for run in pair]
         for axis, name in enumerate(AXES):
-            if any(abs(told[axis]) >= LEAST for told, _ in means):
+            if any(abs(told[axis]) >= MIN_SPEED for told, _ in means):
                 yield _row(f"commanded {name}", [told[axis] for told, _ in means], 3)
                 yield _row(f"achieved {name}", [done[axis] for _, done in means], 3)
                 yield _row(f"ratio {name[:2]}", [_ratio(done[axis], told[axis]) for told, done in means], 3)
@@ -85,9 +85,9 @@ def driven(run: RecordedRun) -> tuple[Samples, Samples]:
         return np.zeros(3), np.zeros(3)
     times = run.velocity[:, 0]
     told = held(run.command, times, HOLD)
-    changed = np.r_[-math.inf, times[1:][np.abs(np.diff(told, axis=0)).max(axis=1) > LEAST]]
+    changed = np.r_[-math.inf, times[1:][np.abs(np.diff(told, axis=0)).max(axis=1) > MIN_SPEED]]
     since = times - changed[np.searchsorted(changed, times, side="right") - 1]
-    steady = (np.abs(told).max(axis=1) >= LEAST) & (since >= RAMP)
+    steady = (np.abs(told).max(axis=1) >= MIN_SPEED) & (since >= RAMP)
     if not steady.any():
         return np.zeros(3), np.zeros(3)
     return told[steady].mean(axis=0), run.velocity[steady, 1:].mean(axis=0)
@@ -116,7 +116,7 @@ def _off(run: RecordedRun) -> float:
 
 
 def _ratio(done: float, told: float) -> float:
-    return done / told if abs(told) >= LEAST else math.nan
+    return done / told if abs(told) >= MIN_SPEED else math.nan
 
 
 def _tracking(run: RecordedRun) -> float:

@@ -52,7 +52,7 @@ class Simulation:
         self.model = self.world.model
         self.data = mujoco.MjData(self.model)
         self._gain = self.model.actuator_gainprm.copy(), self.model.actuator_biasprm.copy()
-        self._owed = 0.0
+        self.owed = 0.0  # [s] shorter than a time step of the physics, left over from the last step
         self._push_until = 0.0
         self.reset(standing(robot))
 
@@ -79,7 +79,7 @@ class Simulation:
         if height is None:
             mujoco.mj_kinematics(self.model, data)
             data.qpos[2] = -lowest_point(self.model, data)
-        self._owed = self._push_until = 0.0
+        self.owed = self._push_until = 0.0
         mujoco.mj_forward(self.model, data)
 
     def step(self, targets: Array, dt: float, observe: Callable[[Simulation], None] | None = None) -> None:
@@ -88,9 +88,9 @@ class Simulation:
         Time that is no whole number of physics steps is kept for the next call.
         """
         data, ctrl = self.data, self.world.actuator
-        self._owed += dt
-        steps = math.floor(self._owed / self.model.opt.timestep + 1e-6)
-        self._owed -= steps * self.model.opt.timestep
+        self.owed += dt
+        steps = math.floor(self.owed / self.model.opt.timestep + 1e-6)
+        self.owed -= steps * self.model.opt.timestep
         start = data.ctrl[ctrl].copy()
         linear = self.world.settings.between_targets == "linear"
         data.ctrl[ctrl] = targets
@@ -130,7 +130,7 @@ class Simulation:
         for name in ("qpos", "qvel", "act", "ctrl", "qacc_warmstart"):
             getattr(self.data, name)[:] = getattr(other.data, name)
         self.data.time = other.data.time
-        self._owed = other._owed
+        self.owed = other.owed
         mujoco.mj_forward(self.model, self.data)
 
     def release(self) -> None:

@@ -76,7 +76,7 @@ def specs(name):
     robot = load("phantomx")
     args = parser("sim").parse_args(["sim", "--namespace", name])
     run = cli_run.SimulationRun(args, robot, gaits(robot.robot.leg_names)["tripod"], WorldSettings(), {})
-    return run._specs(Path())
+    return run.specs(Path())
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ def page(*words):
     run = SimulationRun(
         parser.parse_args(words), robot_file, gaits(robot_file.robot.leg_names)["wave"], WorldSettings(), {}
     )
-    specs = {spec.executable: spec for spec in run._specs(Path("record.npz"))}
+    specs = {spec.executable: spec for spec in run.specs(Path("record.npz"))}
     return specs["web"].parameters if "web" in specs else None
 
 
@@ -44,7 +44,7 @@ def test_a_usual_port_that_is_taken_gives_way_to_a_free_one():
 
 def test_a_port_that_is_none_is_bad_input(capsys):
     assert main(["sim", "--port", "70000"]) == 2
-    assert "--port: must be in [0, 65535]" in capsys.readouterr().err
+    assert "--port: must be a whole number in [0, 65535]" in capsys.readouterr().err
 
 
 def test_the_page_shows_the_robot_that_is_simulated():

@@ -68,7 +68,7 @@ class SimulationRun:
         with (
             stop_requests() as stop,
             self._terminal() as terminal,
-            Supervisor(self._specs(recording), lambda line: self._output(line)) as supervisor,
+            Supervisor(self.specs(recording), lambda line: self._output(line)) as supervisor,
             SimulationClient(
                 ConnectionOptions(args.namespace, stamped_by_default())
             ) as robot,  # after the supervisor: rclpy starts threads
@@ -84,7 +84,7 @@ class SimulationRun:
                 _leave(session)
         return code, session
 
-    def _specs(self, recording: Path) -> tuple[node_graph.NodeSpec, ...]:
+    def specs(self, recording: Path) -> tuple[node_graph.NodeSpec, ...]:
         """The graph `sim` with the parameters of this command."""
         args = self._args
         given = {**self._given, "robot": args.robot, "gait": args.gait, "namespace": args.namespace}

@@ -29,7 +29,7 @@ from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE
 
 SHARE = 0.9  # of the greatest speeds: the rest is for the corrections of a controller along the other axes
 TICK = 0.02  # [s] of the walk that is measured
-LONGEST = 30.0  # [s] in which a robot gets to its speed
+MAX_ACCELERATION_TIME_S = 30.0  # [s] in which a robot gets to its speed
 CORNERS = 8  # of the polygon round one stance region
 EXTRA = 0.001  # [m] by which regions are taken larger: coordinates are rounded
 CLEARANCE = 0.2  # [m] by which costs reach beyond the footprint
@@ -87,7 +87,7 @@ def _rates(walk: WalkController, capabilities: Capabilities, goal: Twist) -> tup
         walk.drive(wanted)
         now = start = max(map(abs, walk.state.twist))
         end, ticks = max(map(abs, wanted)), 0
-        while abs(now - end) > (1.0 - SHARE) * max(map(abs, goal)) and ticks * TICK < LONGEST:
+        while abs(now - end) > (1.0 - SHARE) * max(map(abs, goal)) and ticks * TICK < MAX_ACCELERATION_TIME_S:
             row = walk.advance(TICK, row).joints
             now = max(map(abs, walk.state.twist))
             ticks += 1

@@ -14,7 +14,7 @@ from hexapod_control.core.robot import Robot
 
 TICK = 0.04  # [s]
 HALFWAY = 0.9  # [s] into a posture or a motion
-LONGEST = 20.0  # [s] a transition may take
+MAX_TRANSITION_S = 20.0  # [s] a transition may take
 CALM = 1.2  # [s] without a change: that was the last state
 FORWARD = Twist(0.04, 0.0, 0.0)  # [m/s]
 LEANING = BodyPose(pitch=0.05)
@@ -29,7 +29,7 @@ def _run(player: MotionPlayer, seconds: float) -> None:
 def _stand_up(player: MotionPlayer) -> None:
     player.planner.measured(player.planner.lying_row)
     player.planner.stand()
-    for _ in range(round(LONGEST / TICK)):
+    for _ in range(round(MAX_TRANSITION_S / TICK)):
         if player.step(TICK).state is RobotState.STANDING:
             return
 
@@ -67,7 +67,7 @@ def _posture(begin: Callable[[Planner], str]) -> Callable[[MotionPlayer], str]:
 
     def command(player: MotionPlayer) -> str:
         player.cancel()
-        for _ in range(round(LONGEST / TICK)):
+        for _ in range(round(MAX_TRANSITION_S / TICK)):
             if not player.planner.row_moves:
                 break
             player.step(TICK)
@@ -148,7 +148,7 @@ def _outcome(
     before = player.gait_state
     refusal = give(player)
     seen, calm = [before], 0.0
-    for _ in range(round(LONGEST / TICK)):
+    for _ in range(round(MAX_TRANSITION_S / TICK)):
         player.step(TICK)
         if again:
             again(player)

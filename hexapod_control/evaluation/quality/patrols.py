@@ -43,7 +43,7 @@ from hexapod_control.sim.world_settings import WorldSettings
 COMMAND = 3  # ticks from one command to the next
 ROOM = 0.1  # [m] that goals are farther from obstacles than the robot's radius
 NEAR, TURNED = 0.1, math.radians(10.0)  # [m], [rad] of the truth from a goal that is reached
-LONGEST = 1200.0  # [s]
+MAX_PATROL_S = 1200.0  # [s]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def patrol(
     arrivals: list[PatrolArrival] = []
     start = lockstep.simulation.time
     order, ticks = PursuitCommand(ZERO, PursuitPhase.HELD, 0, math.inf), 0
-    while order.phase not in (PursuitPhase.DONE, PursuitPhase.STUCK) and ticks * CONTROL_PERIOD < LONGEST:
+    while order.phase not in (PursuitPhase.DONE, PursuitPhase.STUCK) and ticks * CONTROL_PERIOD < MAX_PATROL_S:
         plan = lockstep.tick(collisions.look)
         senses.update(lockstep, plan.support.tolist())
         ticks += 1

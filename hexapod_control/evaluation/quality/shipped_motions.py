@@ -35,7 +35,7 @@ from hexapod_control.sim.world_settings import WorldSettings
 BELLY = frozenset({"world", "base_link"})
 LYING = (RobotState.SITTING, RobotState.RISING, RobotState.SINKING)
 RESTING = 0.5  # [s] watched after the end
-LATE = 1.5  # times as long as rehearsed may a motion take
+MAX_TIME_RATIO = 1.5  # times as long as rehearsed may a motion take
 FELL = 45.0  # [deg]
 POSTURES = (
     Choreography("stand_up", "Stands up from the belly.", (StandStep(),), "sitting"),
@@ -85,7 +85,7 @@ class MotionFigures:
     def broken(self, limits: MotionLimits) -> tuple[str, ...]:
         """Names of the figures that are beyond their limit."""
         verdicts = {
-            "end": not self.refusal and self.time <= LATE * self.rehearsed,
+            "end": not self.refusal and self.time <= MAX_TIME_RATIO * self.rehearsed,
             "fall": self.tilt < FELL,
             "tilt": self.tilt_error <= limits.tilt,
             "saturation": self.saturation <= limits.saturation,
@@ -180,7 +180,7 @@ def perform(
     observer = _MotionObserver(run)
     run.player.execute(RehearsedMotion(motion, piece.duration))
     begin = simulation.time
-    while run.player.name and simulation.time - begin <= LATE * piece.duration:
+    while run.player.name and simulation.time - begin <= MAX_TIME_RATIO * piece.duration:
         if watch:
             watch(run)
         observer.tick()

@@ -15,7 +15,7 @@ from hexapod_control.ros.qos import EVENTS, LATCHED
 
 NOBODY = "none"
 WATCH = 0.2  # [s]
-LONGEST = 40  # characters of a name
+MAX_NAME_LENGTH = 40  # characters of a name
 MOST = 16  # names that are kept beside those of the table
 
 
@@ -33,7 +33,7 @@ class CommandSourceDisplay:
 
     def on_driving(self, message: Any) -> None:
         """A source that is in use."""
-        name = "".join(filter(str.isprintable, message.data))[:LONGEST]
+        name = "".join(filter(str.isprintable, message.data))[:MAX_NAME_LENGTH]
         if name and (name in SOURCES or name in self.announced or len(self.announced) < MOST):
             self.announced[name] = time.monotonic()
             self.show()

@@ -31,7 +31,7 @@ from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import COMMAND, LATCHED
 
-LONGEST = 2.0  # periods a tick may count: no catching up
+MAX_TICK_PERIODS = 2.0  # periods a tick may count: no catching up
 STOPPING = 1.5  # [s] for the feet to come down before the process ends
 SITTING_DOWN = 7.0  # [s] likewise, for the whole robot
 REHEARSING = (0.1, 0.4)  # shares of a tick's period that rehearsing a motion may take, least and most
@@ -92,7 +92,7 @@ class GaitPlanner(GuardedNode):
         self._overruns += dt > 1.5 * self._period
         self.share.apply()
         self.posture.step()
-        plan = self.player.step(min(dt, LONGEST * self._period))
+        plan = self.player.step(min(dt, MAX_TICK_PERIODS * self._period))
         self.motions.watch()
         if self.player.name:
             self.posture.forget()

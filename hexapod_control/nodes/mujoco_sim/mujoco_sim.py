@@ -31,7 +31,7 @@ from hexapod_control.servos.driver.setpoints.target_follower import TargetFollow
 from hexapod_control.sim.rendering.state_recording import StateRecording
 from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
 
-SILENT = 0.25  # [s] without targets: nobody moves the robot any more
+TARGETS_TIMEOUT_S = 0.25  # [s] without targets: nobody moves the robot any more
 
 
 class MujocoSim(GuardedNode):
@@ -144,7 +144,7 @@ class MujocoSim(GuardedNode):
 
     def stopped(self) -> bool:
         """True when no targets come any more: nobody walks in this world."""
-        return time.monotonic() - self.world.heard > SILENT
+        return time.monotonic() - self.world.heard > TARGETS_TIMEOUT_S
 
     def publish_final_state(self) -> None:
         """Writes the record and closes the window."""

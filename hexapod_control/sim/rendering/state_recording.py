@@ -14,7 +14,7 @@ import numpy as np
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.sim.simulation import Simulation
 
-LONGEST = 3600.0  # [s] of simulated time; what comes later is left out
+MAX_RECORDING_S = 3600.0  # [s] of simulated time; what comes later is left out
 KEYS = ("time", "stamp", "qpos", "qvel", "ctrl")
 
 
@@ -33,7 +33,7 @@ class StateRecording:
         data = simulation.data
         if data.time < self._due - self._period:  # the world was reset
             self._due = data.time
-        if self._due - 1e-9 <= data.time < LONGEST:
+        if self._due - 1e-9 <= data.time < MAX_RECORDING_S:
             self._due = max(self._due + self._period, data.time + self._period / 2)
             self._rows.append((data.time, stamp, data.qpos.copy(), data.qvel.copy(), data.ctrl.copy()))
 

@@ -82,7 +82,7 @@ def test_whoever_goes_back_once_at_every_question_gets_the_same_calibrations(pro
             if plain in seen or not goes_back:
                 return answer(question)
             seen.add(plain)
-            person._jogged = None
+            person.jogged = None
             return "b"
 
         person.answer = hesitant
@@ -230,7 +230,7 @@ def test_a_calibration_that_is_given_up_leaves_the_file_and_takes_the_torque(mou
     person = Person(mounted)
     command = Command(person, "--robot", str(own), "--protocol", "feetech_st", "--port", mounted.settings.port)
     person.answer = lambda question: command.process.stdin.close() or ""
-    command._write = lambda answer: None
+    command.write = lambda answer: None
     assert command.run() == 1
     assert "nothing was saved" in command.text
     assert own.read_text() == before

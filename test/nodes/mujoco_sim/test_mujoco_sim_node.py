@@ -200,7 +200,7 @@ def test_targets_that_cannot_be_used_are_refused_and_the_robot_holds(rig, change
     message = rig.layout.message(standing(), None, rig.node.get_clock().now().to_msg())
     message = JointState(name=list(message.name), position=list(message.position))
     change(message)
-    rig._targets.publish(message)
+    rig.targets.publish(message)
     rig.bench.until(lambda: sentence in rig.node.last_report("refused joint_targets"))
     rig.wait(10)
     assert rig.joints == pytest.approx(sitting(robot()), abs=0.05)

@@ -95,7 +95,7 @@ class Person:
     def __init__(self, mounted, measure=()):
         self.mounted, self.measure = mounted, measure
         self.said, self.asked = [], []
-        self._jogged = None
+        self.jogged = None
 
     def say(self, text):
         self.said.append(text)
@@ -136,10 +136,10 @@ class Person:
 
     def _jog(self, row, what, place):
         """Jogs once to the right place, then presses Enter."""
-        if self._jogged == (row, what):
-            self._jogged = None
+        if self.jogged == (row, what):
+            self.jogged = None
             return ""
-        self._jogged = (row, what)
+        self.jogged = (row, what)
         usual = {"straight out": 0.0, "level": 0.0, "straight down": -90.0}
         if what == "where its foot holds the paper":
             angle = standing().ravel()[row]
@@ -175,11 +175,11 @@ class Command:
             question = self.text[seen:].rpartition("\n")[2]
             if question.endswith((" ", ": ")) and question.strip():
                 seen = len(self.text)
-                self._write(self.person.ask(question))
+                self.write(self.person.ask(question))
         self.text += (self.process.stdout.read() or b"").decode()
         self.process.stdin.close()
         return self.process.returncode
 
-    def _write(self, answer):
+    def write(self, answer):
         self.process.stdin.write(f"{answer}\n".encode())
         self.process.stdin.flush()

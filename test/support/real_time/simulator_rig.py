@@ -25,12 +25,12 @@ class Rig:
         self.states = bench.listen(JointState, "joint_states", MANY)
         self.truth = bench.listen(Odometry, "simulator/floating_base_state", MANY)
         self.layout = messages.JointLayout(robot())
-        self._targets = bench.publisher(JointState, "joint_targets")
+        self.targets = bench.publisher(JointState, "joint_targets")
         bench.until(lambda: self.states and self.truth)
 
     def send(self, joints, velocities=None):
         stamp = self.node.get_clock().now().to_msg()
-        self._targets.publish(self.layout.message(joints, velocities, stamp))
+        self.targets.publish(self.layout.message(joints, velocities, stamp))
 
     def wait(self, count):
         """Waits for `count` further joint_states."""

@@ -27,9 +27,9 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
 SPAN = 2.0  # [s] that a protocol is measured
-LEAST = 10  # loops
+MIN_LOOPS = 10  # loops
 READY = 20.0  # [s] until the servos answer
-LATE = 0.05  # [s] a reply may be, on a busy machine
+REPLY_MARGIN_S = 0.05  # [s] a reply may be, on a busy machine
 REAL_TIME = 10  # priority, of 1 to 99
 WANTED = 1.15  # times the limit, for the median
 FASTER = {"dynamixel2": 1_000_000}  # bauds beside the usual one
@@ -97,7 +97,7 @@ def _measured(file: RobotFile, robot: str, name: str, baud: int) -> dict[str, An
         settings = servo_settings(file, name, link)
         with emulated(robot, name, link, baud):
             row = PROTOCOLS[name]
-            options: dict[str, Any] = {"wait": ReplyTiming(margin=LATE)} if "wait" in row.options else {}
+            options: dict[str, Any] = {"wait": ReplyTiming(margin=REPLY_MARGIN_S)} if "wait" in row.options else {}
             bus = row.open(SerialPort(link, baud), settings.ids, **options)
             try:
                 bus.identify()
@@ -115,7 +115,7 @@ def loops(bus: Bus, settings: ServoSettings) -> dict[str, Any]:
     bus.torque(settings.ids, True)
     spans: list[float] = []
     begin, cpu, lost = time.monotonic(), time.thread_time(), bus.counters.timeouts
-    while len(spans) < LEAST or time.monotonic() < begin + SPAN:
+    while len(spans) < MIN_LOOPS or time.monotonic() < begin + SPAN:
         start = time.monotonic()
         bus.write_goals(goals, 0.02)
         if bus.can_read & ServoQuantity.POSITION:
