@@ -52,7 +52,7 @@ setup(
     maintainer="hexapod_control maintainers",
     maintainer_email="hexapod_control@example.org",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={f"{NAME}.evaluation.performance.planner": ["*.c"], f"{NAME}.web": ["static/*"]},
+    package_data={f"{NAME}.evaluation.performance.planner": ["*.c"], f"{NAME}.web": ["static/*", "static/drawing/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),

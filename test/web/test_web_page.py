@@ -24,9 +24,9 @@ SHOTS = os.environ.get("HEXAPOD_SHOTS", "")  # folder for the screenshots, to lo
 PLAIN, SHIFT = 0, 8
 HEIGHT = robot().walk.height
 SPY = """for (const name of ["drawLeg", "drawTraces", "drawSupport", "drawMass", "drawTurn"]) {
-  const draw = hexapod.views[name];
+  const draw = hexapod.projections[name];
   globalThis.drawn = {};
-  hexapod.views[name] = function (view, ...rest) {
+  hexapod.projections[name] = function (view, ...rest) {
     const counts = (globalThis.drawn[view.name] ??= {});
     counts[name] = (counts[name] ?? 0) + 1;
     return draw.call(this, view, ...rest);
@@ -67,8 +67,8 @@ class Stage:
 
     def open(self, *size, **options):
         page = self.browser.page(self.url, *size, **options)
-        self.until(lambda: page.js("globalThis.hexapod?.link.state") == "open", 15.0)
-        self.until(lambda: page.js("hexapod.views.frames") > 2, 15.0)
+        self.until(lambda: page.js("globalThis.hexapod?.connection.state") == "open", 15.0)
+        self.until(lambda: page.js("hexapod.projections.frames") > 2, 15.0)
         return page
 
     def until(self, condition, seconds=8.0, what=""):
@@ -137,7 +137,7 @@ def test_dragging_aside_turns_and_leaving_the_view_ends_it(stage, page):
     page.mouse("Pressed", (x, y))
     page.mouse("Moved", (x + 1, y))
     stage.until(lambda: stage.moved(since)[2] > 0.1)
-    assert page.js("hexapod.views.pose.commanded[2]") > 0.0
+    assert page.js("hexapod.projections.pose.commanded[2]") > 0.0
     page.mouse("Moved", page.spot("#stop", 0.5, 0.2))
     stage.rest()
     page.mouse("Released", page.spot("#stop", 0.5, 0.2), 0)
@@ -149,14 +149,14 @@ def test_the_four_views_draw_legs_traces_support_and_turn_centre(stage, page):
     place = page.spot("#view-top", 0.35, 0.15)
     page.mouse("Pressed", place)
     stage.until(lambda: page.js("hexapod.robot.state") == "walking")
-    stage.until(lambda: all(page.js("hexapod.views.traces.map((trace) => trace.length === 50)")))
-    assert page.js("hexapod.views.pose.legs.every((points) => points.length === 4)")
-    stage.until(lambda: 0 < page.js("hexapod.views.pose.planted.filter(Boolean).length") < 6)
+    stage.until(lambda: all(page.js("hexapod.projections.traces.map((trace) => trace.length === 50)")))
+    assert page.js("hexapod.projections.pose.legs.every((points) => points.length === 4)")
+    stage.until(lambda: 0 < page.js("hexapod.projections.pose.planted.filter(Boolean).length") < 6)
     drawn = page.js("globalThis.drawn")
     assert set(drawn) == {"front", "side", "top", "iso"}
     assert all(drawn[name]["drawLeg"] >= 6 and drawn[name]["drawTraces"] >= 1 for name in drawn)
     assert drawn["top"]["drawSupport"] >= 1
-    x, y = page.js("(([vx, vy, wz]) => [-vy / wz, vx / wz])(hexapod.views.pose.commanded)")
+    x, y = page.js("(([vx, vy, wz]) => [-vy / wz, vx / wz])(hexapod.projections.pose.commanded)")
     assert (x, y) == (pytest.approx(0.0, abs=1e-6), pytest.approx(abs(y)))
     page.mouse("Released", place, 0)
     stage.rest()
@@ -164,7 +164,7 @@ def test_the_four_views_draw_legs_traces_support_and_turn_centre(stage, page):
 
 def test_what_is_not_known_yet_is_not_drawn_and_breaks_nothing(stage, page):
     page.js("""(async () => {
-      const {between} = await import("./leg_geometry.js");
+      const {interpolate: between} = await import("./drawing/leg_geometry.js");
       const known = {joints: [0], body: [0, 0, 0], mass: [0, 0, 0], odom: [0, 0, 3]};
       const unknown = {...known, odom: null, joints: null};
       for (const pair of [[unknown, known], [known, unknown], [unknown, unknown]]) between(...pair, 0.5);
@@ -286,17 +286,17 @@ def test_a_motion_is_cancelled_by_its_button_and_a_refusal_is_told(stage, page):
     page.click("#cancel")
     stage.until(lambda: page.js(PLAYING) is None)
     stage.until(lambda: stage.state() == "standing")
-    page.js("hexapod.link.send('play', {name: 'moonwalk'})")
+    page.js("hexapod.connection.send('play', {name: 'moonwalk'})")
     stage.until(lambda: page.js("document.querySelector('#toast').textContent").startswith("moonwalk: "))
 
 
 def test_the_stability_margin_is_a_number_with_a_bar_that_is_red_when_it_is_low(stage, page):
     stage.until(lambda: page.js("document.querySelector('#margin').dataset.tone") == "good")
-    text, margin = page.js("[document.querySelector('#margin b').textContent, hexapod.views.pose.margin]")
+    text, margin = page.js("[document.querySelector('#margin b').textContent, hexapod.projections.pose.margin]")
     assert int(text.removeprefix("margin ").removesuffix(" mm")) == pytest.approx(1000 * margin, abs=0.51)
     # The next message of the robot shows the truth again: the low number is looked at before one can come.
     color, bad, width = page.js("""(() => {
-      hexapod.moves.stands(12);
+      hexapod.motionPanel.showMargin(12);
       const bar = document.querySelector("#margin i");
       const found = document.createElement("i");
       found.style.color = "var(--bad)";
@@ -341,7 +341,7 @@ def test_a_page_that_is_frozen_in_the_middle_of_a_drag_is_a_stop(stage, page):
     page.call("Debugger.pause")
     stage.rest(2.5)
     page.call("Debugger.disable")
-    stage.until(lambda: page.js("hexapod.link.state") == "open")
+    stage.until(lambda: page.js("hexapod.connection.state") == "open")
     page.mouse("Released", place, 0)
 
 
@@ -426,9 +426,9 @@ def test_everything_is_reached_by_the_keyboard_alone(stage, page):
 
 def test_the_3d_view_draws_the_urdf(stage, page):
     page.js("document.querySelector('#tabs [data-tab=space]').click()")
-    stage.until(lambda: page.js("hexapod.space?.frames ?? 0") > 2, 10.0)
+    stage.until(lambda: page.js("hexapod.scene?.frames ?? 0") > 2, 10.0)
     link = "(l) => l.visuals.length + l.children.reduce((sum, j) => sum + f(j.link), 0)"
-    assert page.js(f"(() => {{ const f = {link}; return f(hexapod.space.root); }})()") >= 18
+    assert page.js(f"(() => {{ const f = {link}; return f(hexapod.scene.root); }})()") >= 18
     page.js("document.querySelector('#tabs [data-tab=views]').click()")
 
 

@@ -1,22 +1,22 @@
-// The connection: hello with the token of the address, numbered messages, reconnection, and how late answers are.
+// WebSocket to the robot: hello with the token of the address, numbered messages, reconnection, round-trip time.
 
 const VERSION = 1;
-const SILENT = 2000; // [ms] without any message: the connection is lost
-const BEAT = 500; // [ms]
-const RETRY = [300, 600, 1200, 2000]; // [ms]
-const FINAL = { 4401: "refused", 4426: "refused" }; // close codes after which trying again is no use
+const MAX_SILENCE = 2000; // [ms] without a message, then the connection counts as lost
+const HEARTBEAT_PERIOD = 500; // [ms]
+const RETRY_DELAYS = [300, 600, 1200, 2000]; // [ms]
+const FINAL_CODES = { 4401: "refused", 4426: "refused" }; // close codes after which the page does not reconnect
 
-export class Link extends EventTarget {
+export class Connection extends EventTarget {
   constructor() {
     super();
     this.state = "connecting";
     this.delay = null; // [ms] of a round trip
-    this.tries = 0;
+    this.attempts = 0;
     this.reason = "";
-    this.beats = new Map();
+    this.sentHeartbeats = new Map();
     this.token = decodeURIComponent(location.hash.slice(1));
-    this.key = load();
-    setInterval(() => this.beat(), BEAT);
+    this.key = loadKey();
+    setInterval(() => this.sendHeartbeat(), HEARTBEAT_PERIOD);
     addEventListener("online", () => this.state === "lost" && this.open());
     addEventListener("hashchange", () => {
       this.token = decodeURIComponent(location.hash.slice(1));
@@ -31,56 +31,56 @@ export class Link extends EventTarget {
     const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/socket`);
     this.socket = socket;
     this.sequence = 0;
-    this.seen = -1;
-    this.heard = performance.now();
-    socket.onopen = () => this.send("hello", { token: this.token, key: this.key, name: device() });
-    socket.onmessage = (event) => socket === this.socket && this.take(event.data);
+    this.lastNumber = -1;
+    this.lastMessageAt = performance.now();
+    socket.onopen = () => this.send("hello", { token: this.token, key: this.key, name: deviceName() });
+    socket.onmessage = (event) => socket === this.socket && this.receive(event.data);
     socket.onclose = (event) => socket === this.socket && this.closed(event);
   }
 
-  take(text) {
+  receive(text) {
     const message = JSON.parse(text);
-    this.heard = performance.now();
-    if (message.v !== VERSION || message.n <= this.seen) return;
-    this.seen = message.n;
+    this.lastMessageAt = performance.now();
+    if (message.v !== VERSION || message.n <= this.lastNumber) return;
+    this.lastNumber = message.n;
     if (message.t === "welcome") {
-      this.tries = 0;
+      this.attempts = 0;
       this.key = message.key;
       this.token = "";
-      save(message.key);
+      saveKey(message.key);
       if (location.hash) history.replaceState(null, "", location.pathname); // the token leaves the address bar
-      this.become("open");
+      this.setState("open");
     } else if (message.t === "refused") {
       this.reason = message.text;
     } else if (message.t === "beat") {
-      const sent = this.beats.get(message.echo);
+      const sent = this.sentHeartbeats.get(message.echo);
       if (sent !== undefined) this.delay = performance.now() - sent;
-      this.beats.clear();
+      this.sentHeartbeats.clear();
     }
     this.dispatchEvent(new CustomEvent(message.t, { detail: message }));
   }
 
   closed(event) {
-    if (FINAL[event.code]) return this.become(FINAL[event.code]);
-    this.become("lost");
-    this.timer = setTimeout(() => this.open(), RETRY[Math.min(this.tries++, RETRY.length - 1)]);
+    if (FINAL_CODES[event.code]) return this.setState(FINAL_CODES[event.code]);
+    this.setState("lost");
+    this.timer = setTimeout(() => this.open(), RETRY_DELAYS[Math.min(this.attempts++, RETRY_DELAYS.length - 1)]);
   }
 
-  become(state) {
+  setState(state) {
     if (state === this.state) return;
     this.state = state;
     this.dispatchEvent(new Event("change"));
   }
 
-  beat() {
+  sendHeartbeat() {
     if (this.state !== "open") return;
-    if (performance.now() - this.heard > SILENT) {
-      this.become("lost"); // a pulled cable is not a close
+    if (performance.now() - this.lastMessageAt > MAX_SILENCE) {
+      this.setState("lost"); // an unplugged cable does not close the socket
       this.open();
       return;
     }
     const n = this.send("beat", { echo: this.sequence });
-    if (n) this.beats.set(n - 1, performance.now());
+    if (n) this.sentHeartbeats.set(n - 1, performance.now());
   }
 
   // Returns the number of the message, 0 if it was not sent.
@@ -91,13 +91,13 @@ export class Link extends EventTarget {
   }
 }
 
-function device() {
+function deviceName() {
   const agent = navigator.userAgent;
   const system = /iPhone|iPad|Android|Windows|Mac|Linux/.exec(agent)?.[0] ?? "browser";
   return /Mobi/.test(agent) ? `${system} phone` : system;
 }
 
-function load() {
+function loadKey() {
   try {
     return localStorage.getItem("key") ?? "";
   } catch {
@@ -105,7 +105,7 @@ function load() {
   }
 }
 
-function save(key) {
+function saveKey(key) {
   try {
     localStorage.setItem("key", key);
   } catch {

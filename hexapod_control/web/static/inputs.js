@@ -1,6 +1,6 @@
-// Hands on the page: dragging on views, virtual sticks (several fingers at once), keys, gamepads.
+// Inputs of the page: dragging on views, virtual sticks (several fingers at once), keys, gamepads.
 
-const DEAD = 0.06; // share of the way about the middle that is rest
+const DEAD_ZONE = 0.06; // share of the travel about the centre that counts as centred
 const TURBO = 5; // R1
 const KEYS = {
   u: [1, 0, 1], i: [1, 0, 0], o: [1, 0, -1], j: [0, 0, 1], l: [0, 0, -1], m: [-1, 0, -1], ",": [-1, 0, 0], ".": [-1, 0, 1],
@@ -10,31 +10,31 @@ const STRAFE = {
 };
 const CODES = { KeyU: "u", KeyI: "i", KeyO: "o", KeyJ: "j", KeyL: "l", KeyM: "m", Comma: ",", Period: "." };
 
-export function rest(value) {
-  return Math.abs(value) < DEAD ? 0 : (Math.sign(value) * (Math.abs(value) - DEAD)) / (1 - DEAD);
+export function applyDeadZone(value) {
+  return Math.abs(value) < DEAD_ZONE ? 0 : (Math.sign(value) * (Math.abs(value) - DEAD_ZONE)) / (1 - DEAD_ZONE);
 }
 
-// Dragging on the top view steers; with Shift it strafes. Outside of the view, or let go: zero.
-export function steerView(canvas, views, drive) {
+// Dragging on the top view steers; with Shift it strafes. Leaving the view or releasing is a zero.
+export function steerByDragging(canvas, projections, velocity) {
   let pointer = null;
   const end = () => {
     if (pointer === null) return;
     pointer = null;
-    views.drag.top = null;
-    views.stale = true;
-    drive.release("view");
+    projections.drag.top = null;
+    projections.stale = true;
+    velocity.release("view");
   };
   const move = (event) => {
     if (event.pointerId !== pointer) return;
     const box = canvas.getBoundingClientRect();
     if (!inside(event, box)) return end();
     const half = 0.42 * Math.min(box.width, box.height);
-    const right = rest(clip((event.clientX - box.left - box.width / 2) / half));
-    const up = rest(clip(-(event.clientY - box.top - box.height / 2) / half));
-    views.drag.top = [event.clientX - box.left, event.clientY - box.top];
-    views.stale = true;
-    if (event.shiftKey) drive.set("view", up, -right, 0);
-    else drive.set("view", up, 0, -right);
+    const right = applyDeadZone(clamp((event.clientX - box.left - box.width / 2) / half));
+    const up = applyDeadZone(clamp(-(event.clientY - box.top - box.height / 2) / half));
+    projections.drag.top = [event.clientX - box.left, event.clientY - box.top];
+    projections.stale = true;
+    if (event.shiftKey) velocity.set("view", up, -right, 0);
+    else velocity.set("view", up, 0, -right);
   };
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button || pointer !== null) return;
@@ -45,36 +45,36 @@ export function steerView(canvas, views, drive) {
   return end;
 }
 
-// Dragging on the front view lifts and lowers the body; leaving the view takes that back.
-export function heightView(canvas, views, body) {
+// Dragging on the front view lifts and lowers the body; leaving the view undoes that.
+export function setHeightByDragging(canvas, projections, body) {
   let pointer = null;
   let start = 0;
   const end = () => {
-    if (pointer === null && body.lean === 0) return;
+    if (pointer === null && body.dragHeight === 0) return;
     pointer = null;
-    views.drag.front = null;
-    views.stale = true;
-    body.leanTo(0);
+    projections.drag.front = null;
+    projections.stale = true;
+    body.dragTo(0);
   };
   const move = (event) => {
     if (event.pointerId !== pointer || !event.buttons) return;
     const box = canvas.getBoundingClientRect();
     if (!inside(event, box)) return end();
-    views.drag.front = [0, event.clientY - box.top];
-    body.leanTo((start - event.clientY) / views.scale.front);
+    projections.drag.front = [0, event.clientY - box.top];
+    body.dragTo((start - event.clientY) / projections.scale.front);
   };
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button) return;
     pointer = event.pointerId;
-    start = event.clientY + body.lean * views.scale.front;
+    start = event.clientY + body.dragHeight * projections.scale.front;
     move(event);
   });
   canvas.addEventListener("pointermove", move);
   canvas.addEventListener("pointerleave", end);
   canvas.addEventListener("pointercancel", end);
   canvas.addEventListener("pointerup", () => {
-    views.drag.front = null;
-    views.stale = true;
+    projections.drag.front = null;
+    projections.stale = true;
   });
   return end;
 }
@@ -84,8 +84,8 @@ function listen(element, move, end) {
   for (const name of ["pointerup", "pointercancel", "pointerleave"]) element.addEventListener(name, end);
 }
 
-// A virtual stick: `moved(right, up)` in [-1, 1], `ended()` when it is let go. Arrow keys when it has the focus.
-export function stick(element, moved, ended) {
+// A virtual stick: `moved(right, up)` in [-1, 1], `ended()` when it is released. Arrow keys work when it has the focus.
+export function virtualStick(element, moved, ended) {
   const knob = element.querySelector(".knob");
   const arrows = new Set();
   let pointer = null;
@@ -101,10 +101,10 @@ export function stick(element, moved, ended) {
     show(0, 0);
     ended();
   };
-  const give = (right, up) => {
+  const deflect = (right, up) => {
     element.dataset.active = "";
     show(right, up);
-    moved(rest(right), rest(up));
+    moved(applyDeadZone(right), applyDeadZone(up));
   };
   const move = (event) => {
     if (event.pointerId !== pointer) return;
@@ -112,7 +112,7 @@ export function stick(element, moved, ended) {
     const right = (event.clientX - box.left - box.width / 2) / (box.width * 0.36);
     const up = -(event.clientY - box.top - box.height / 2) / (box.height * 0.36);
     const length = Math.max(1, Math.hypot(right, up));
-    give(right / length, up / length);
+    deflect(right / length, up / length);
   };
   element.addEventListener("pointerdown", (event) => {
     if (event.button || pointer !== null) return;
@@ -124,34 +124,34 @@ export function stick(element, moved, ended) {
   for (const name of ["pointerup", "pointercancel", "lostpointercapture"])
     element.addEventListener(name, (event) => event.pointerId === pointer && end());
   element.addEventListener("contextmenu", (event) => event.preventDefault());
-  const turn = () => {
+  const update = () => {
     if (!arrows.size) return end();
-    give(arrows.has("ArrowRight") - arrows.has("ArrowLeft"), arrows.has("ArrowUp") - arrows.has("ArrowDown"));
+    deflect(arrows.has("ArrowRight") - arrows.has("ArrowLeft"), arrows.has("ArrowUp") - arrows.has("ArrowDown"));
   };
   element.addEventListener("keydown", (event) => {
     if (!event.key.startsWith("Arrow")) return;
     event.preventDefault();
     arrows.add(event.key);
-    turn();
+    update();
   });
-  element.addEventListener("keyup", (event) => arrows.delete(event.key) && turn());
+  element.addEventListener("keyup", (event) => arrows.delete(event.key) && update());
   element.addEventListener("blur", () => arrows.size && end());
   return end;
 }
 
-// Keys that drive while they are held, and keys that do something once (`acts` by key).
-export function keys(drive, acts) {
+// Keys that drive while they are held, and keys that act once (`actions` by key).
+export function listenToKeys(velocity, actions) {
   const held = new Set();
   const steer = (shift) => {
     const newest = [...held].at(-1);
-    if (newest === undefined) drive.release("keys");
-    else drive.set("keys", ...(shift ? STRAFE : KEYS)[newest]);
+    if (newest === undefined) velocity.release("keys");
+    else velocity.set("keys", ...(shift ? STRAFE : KEYS)[newest]);
   };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || document.querySelector("dialog[open]")) return;
     if (event.code === "Space") {
-      event.preventDefault(); // never the button that has the focus
-      if (!event.repeat) acts[event.shiftKey ? "estop" : "stop"]();
+      event.preventDefault(); // never presses the focused button
+      if (!event.repeat) actions[event.shiftKey ? "estop" : "stop"]();
       return;
     }
     if (event.target.matches("select, input:not([type=range])")) return;
@@ -160,10 +160,10 @@ export function keys(drive, acts) {
       if (!event.repeat) held.delete(key);
       if (!event.repeat) held.add(key);
       steer(event.shiftKey);
-    } else if (acts[key] && !(event.repeat && !"rfqz".includes(key))) {
-      acts[key]();
+    } else if (actions[key] && !(event.repeat && !"rfqz".includes(key))) {
+      actions[key]();
     } else if (/^[1-9]$/.test(key) && !event.repeat) {
-      acts.gait(Number(key) - 1);
+      actions.gait(Number(key) - 1);
     }
   });
   addEventListener("keyup", (event) => {
@@ -173,35 +173,35 @@ export function keys(drive, acts) {
   });
   return () => {
     held.clear();
-    drive.release("keys");
+    velocity.release("keys");
   };
 }
 
 // Gamepads by the browser's Gamepad API, standard mapping, with the same map as the node teleop.
 export class Gamepads {
-  constructor(drive, body, acts) {
-    this.drive = drive;
+  constructor(velocity, body, actions) {
+    this.velocity = velocity;
     this.body = body;
-    this.acts = acts;
+    this.actions = actions;
     this.mode = "walk";
-    this.before = [];
-    this.ready = false; // the dead-man was let go since the start or a stop
+    this.lastPressed = [];
+    this.ready = false; // the dead-man was released since the start or a stop
     this.name = "";
     addEventListener("gamepaddisconnected", () => this.lost());
   }
 
   get held() {
-    return Boolean(this.before[4]);
+    return Boolean(this.lastPressed[4]);
   }
 
   lost() {
     if (!this.name) return;
     this.name = "";
-    this.before = [];
+    this.lastPressed = [];
     this.ready = false;
-    this.drive.release("pad");
-    this.acts.stop();
-    this.acts.say("Gamepad lost: stopped");
+    this.velocity.release("pad");
+    this.actions.stop();
+    this.actions.showToast("Gamepad lost: stopped");
   }
 
   poll() {
@@ -209,52 +209,52 @@ export class Gamepads {
     if (!pad) return this.lost();
     if (!this.name) {
       this.name = pad.id;
-      this.acts.say("Gamepad found: hold L1 to drive");
+      this.actions.showToast("Gamepad found: hold L1 to drive");
     }
-    const down = pad.buttons.map((button) => button.pressed || button.value > 0.5);
-    const fresh = down.map((value, i) => value && !this.before[i] && this.before.length > 0);
-    this.before = down;
-    if (fresh[1]) {
+    const held = pad.buttons.map((button) => button.pressed || button.value > 0.5);
+    const pressed = held.map((value, i) => value && !this.lastPressed[i] && this.lastPressed.length > 0);
+    this.lastPressed = held;
+    if (pressed[1]) {
       this.ready = false;
-      this.acts.stop();
+      this.actions.stop();
     }
-    if (!down[4]) this.ready = true;
-    if (!down[4] || !this.ready) return this.drive.release("pad");
-    this.press(fresh);
-    this.sticks(pad.axes.map(rest), down[TURBO]);
+    if (!held[4]) this.ready = true;
+    if (!held[4] || !this.ready) return this.velocity.release("pad");
+    this.press(pressed);
+    this.sticks(pad.axes.map(applyDeadZone), held[TURBO]);
   }
 
-  press(fresh) {
-    const { acts, body } = this;
-    if (fresh[0] || fresh[3]) {
-      this.mode = fresh[0] ? "walk" : "pose";
-      acts.say(`Gamepad: ${this.mode} mode`);
+  press(pressed) {
+    const { actions, body } = this;
+    if (pressed[0] || pressed[3]) {
+      this.mode = pressed[0] ? "walk" : "pose";
+      actions.showToast(`Gamepad: ${this.mode} mode`);
     }
-    if (fresh[8]) body.neutral();
-    if (fresh[9]) acts.upOrDown();
-    if (fresh[12] || fresh[13]) body.set({ z: body.wish.z + (fresh[12] ? 0.005 : -0.005) });
-    if (fresh[14] || fresh[15]) acts.nextGait(fresh[15] ? 1 : -1);
-    if (fresh[6] || fresh[7]) acts.lift(fresh[7] ? 0.1 : -0.1);
+    if (pressed[8]) body.neutral();
+    if (pressed[9]) actions.standOrSit();
+    if (pressed[12] || pressed[13]) body.set({ z: body.target.z + (pressed[12] ? 0.005 : -0.005) });
+    if (pressed[14] || pressed[15]) actions.nextGait(pressed[15] ? 1 : -1);
+    if (pressed[6] || pressed[7]) actions.lift(pressed[7] ? 0.1 : -0.1);
   }
 
   sticks([lx, ly, rx, ry], turbo) {
     if (this.mode === "walk") {
       const moving = lx || ly || rx;
-      if (moving) this.drive.set("pad", -ly * (turbo ? 1 : 0.5), -lx * (turbo ? 1 : 0.5), -rx * (turbo ? 1 : 0.5), true);
-      else this.drive.release("pad");
+      if (moving) this.velocity.set("pad", -ly * (turbo ? 1 : 0.5), -lx * (turbo ? 1 : 0.5), -rx * (turbo ? 1 : 0.5), true);
+      else this.velocity.release("pad");
       return;
     }
-    this.drive.release("pad");
+    this.velocity.release("pad");
     const { limits } = this.body;
-    const wish = { x: -ly * limits.x, y: -lx * limits.y, pitch: -ry * limits.pitch };
-    if (turbo) wish.roll = rx * limits.roll;
-    else wish.yaw = -rx * limits.yaw;
-    if ([lx, ly, rx, ry].some(Boolean) || this.posing) this.body.set(wish);
+    const target = { x: -ly * limits.x, y: -lx * limits.y, pitch: -ry * limits.pitch };
+    if (turbo) target.roll = rx * limits.roll;
+    else target.yaw = -rx * limits.yaw;
+    if ([lx, ly, rx, ry].some(Boolean) || this.posing) this.body.set(target);
     this.posing = [lx, ly, rx, ry].some(Boolean);
   }
 }
 
-function clip(value) {
+function clamp(value) {
   return Math.max(-1, Math.min(1, value));
 }
 

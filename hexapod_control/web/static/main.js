@@ -1,74 +1,74 @@
-// The page: puts the parts together. Everything that is drawn comes from the robot, nothing is assumed.
+// Puts the parts of the page together. Everything that is drawn comes from the robot.
 
-import { Charts } from "./charts.js";
-import { BodyPose, Drive } from "./velocity.js";
-import { Gamepads, heightView, keys, steerView, stick } from "./inputs.js";
-import { Link } from "./connection.js";
-import { Moves } from "./motion_panel.js";
-import { Views } from "./projections.js";
+import { Charts } from "./drawing/charts.js";
+import { BodyPose, VelocityInput } from "./velocity.js";
+import { Gamepads, setHeightByDragging, listenToKeys, steerByDragging, virtualStick } from "./inputs.js";
+import { Connection } from "./connection.js";
+import { MotionPanel } from "./motion_panel.js";
+import { Projections } from "./drawing/projections.js";
 
 const $ = (id) => document.getElementById(id);
 const TABS = ["views", "space", "moves", "charts", "setup"];
 const UPRIGHT = ["rising", "standing", "walking", "moving"];
 const TONES = { standing: "good", walking: "good", moving: "good", fault: "bad", unknown: "warn" };
 
-const link = new Link();
-const drive = new Drive(link);
-const body = new BodyPose(link);
-const views = new Views(document);
+const connection = new Connection();
+const velocity = new VelocityInput(connection);
+const body = new BodyPose(connection);
+const projections = new Projections(document);
 const charts = new Charts($("charts"));
-const moves = new Moves(document, link);
+const motionPanel = new MotionPanel(document, connection);
 const robot = { me: 0, driver: 0, people: [], asking: [], status: null, state: null, stopped: "" };
-let space = null;
+let scene = null;
 let shape = null;
 
-// --- what a person asks for ----------------------------------------------------------------------------------------
+// --- commands ----------------------------------------------------------------------------------------
 
-const ask = (what) => link.send("ask", { what });
-const ends = [];
-const letGo = () => {
-  for (const end of ends) end();
-  drive.stop();
+const request = (what) => connection.send("ask", { what });
+const releases = [];
+const releaseInputs = () => {
+  for (const end of releases) end();
+  velocity.stop();
 };
-const acts = {
+const actions = {
   stop() {
-    ask("stop");
-    letGo();
+    request("stop");
+    releaseInputs();
   },
   estop() {
-    ask("estop");
-    letGo();
+    request("estop");
+    releaseInputs();
   },
-  t: () => ask("stand"),
-  g: () => ask("sit"),
-  upOrDown: () => ask(UPRIGHT.includes(robot.state) ? "sit" : "stand"),
+  t: () => request("stand"),
+  g: () => request("sit"),
+  standOrSit: () => request(UPRIGHT.includes(robot.state) ? "sit" : "stand"),
   q: () => setSpeed(Number($("speed").value) + 5),
   z: () => setSpeed(Number($("speed").value) - 5),
-  r: () => body.set({ z: body.wish.z + 0.005 }),
-  f: () => body.set({ z: body.wish.z - 0.005 }),
+  r: () => body.set({ z: body.target.z + 0.005 }),
+  f: () => body.set({ z: body.target.z - 0.005 }),
   c: () => body.neutral(),
-  v: () => show(TABS[(TABS.indexOf(document.body.dataset.tab) + 1) % TABS.length]),
+  v: () => showTab(TABS[(TABS.indexOf(document.body.dataset.tab) + 1) % TABS.length]),
   p: () => $("seat").click(),
   "?": () => $("help").click(),
   gait(index) {
     const name = robot.status?.gaits[index];
-    if (name) link.send("gait", { name });
+    if (name) connection.send("gait", { name });
   },
   nextGait(step) {
     const gaits = robot.status?.gaits ?? [];
     const index = gaits.indexOf(robot.status?.gait);
-    if (gaits.length) acts.gait((index + step + gaits.length) % gaits.length);
+    if (gaits.length) actions.gait((index + step + gaits.length) % gaits.length);
   },
   lift(step) {
     $("lift").value = Number($("lift").value) + 100 * step;
     $("lift").dispatchEvent(new Event("input"));
   },
-  say,
+  showToast,
 };
 
-ends.push(steerView($("view-top"), views, drive), heightView($("view-front"), views, body));
+releases.push(steerByDragging($("view-top"), projections, velocity), setHeightByDragging($("view-front"), projections, body));
 const sticks = { left: [0, 0], right: [0, 0] };
-const steer = () => drive.set("sticks", sticks.left[1], -sticks.left[0], -sticks.right[0]);
+const steer = () => velocity.set("sticks", sticks.left[1], -sticks.left[0], -sticks.right[0]);
 for (const side of ["left", "right"]) {
   const moved = (right, up) => {
     sticks[side] = [right, up];
@@ -76,36 +76,36 @@ for (const side of ["left", "right"]) {
   };
   const ended = () => {
     sticks[side] = [0, 0];
-    if ($("left").dataset.active === undefined && $("right").dataset.active === undefined) drive.release("sticks");
+    if ($("left").dataset.active === undefined && $("right").dataset.active === undefined) velocity.release("sticks");
     else steer();
   };
-  ends.push(stick($(side), moved, ended));
+  releases.push(virtualStick($(side), moved, ended));
 }
-ends.push(keys(drive, acts));
-const gamepads = new Gamepads(drive, body, acts);
-ends.push(() => (gamepads.ready = false));
+releases.push(listenToKeys(velocity, actions));
+const gamepads = new Gamepads(velocity, body, actions);
+releases.push(() => (gamepads.ready = false));
 
-for (const name of ["stop", "estop"]) $(name).addEventListener("pointerdown", (event) => event.button || acts[name]());
-for (const name of ["stop", "estop"]) $(name).addEventListener("click", (event) => event.detail === 0 && acts[name]());
-$("stand").onclick = acts.t;
-$("sit").onclick = acts.g;
-$("raise").onclick = acts.r;
-$("lower").onclick = acts.f;
-$("neutral").onclick = acts.c;
-$("gait").onchange = () => link.send("gait", { name: $("gait").value });
-$("seat").onclick = () => link.send("seat", { act: robot.driver === robot.me || robot.asking.includes(robot.me) ? "leave" : "take" });
-$("reset").onclick = () => ask("reset_world");
-$("world").onchange = () => link.send("world", { world: $("world").value });
+for (const name of ["stop", "estop"]) $(name).addEventListener("pointerdown", (event) => event.button || actions[name]());
+for (const name of ["stop", "estop"]) $(name).addEventListener("click", (event) => event.detail === 0 && actions[name]());
+$("stand").onclick = actions.t;
+$("sit").onclick = actions.g;
+$("raise").onclick = actions.r;
+$("lower").onclick = actions.f;
+$("neutral").onclick = actions.c;
+$("gait").onchange = () => connection.send("gait", { name: $("gait").value });
+$("seat").onclick = () => connection.send("seat", { act: robot.driver === robot.me || robot.asking.includes(robot.me) ? "leave" : "take" });
+$("reset").onclick = () => request("reset_world");
+$("world").onchange = () => connection.send("world", { world: $("world").value });
 $("help").onclick = () => $("help-box").showModal();
-$("share").onclick = $("share-too").onclick = () => link.send("wish", { what: "invite" });
+$("share").onclick = $("share-too").onclick = () => connection.send("wish", { what: "invite" });
 $("banner-act").onclick = () => $("arm-box").showModal();
-$("arm-box").onclose = () => $("arm-box").returnValue === "yes" && ask("rearm");
+$("arm-box").onclose = () => $("arm-box").returnValue === "yes" && request("rearm");
 for (const button of document.querySelectorAll(".push")) button.onclick = () => push(Number(button.dataset.push));
 
 function push(degrees) {
-  const angle = (degrees * Math.PI) / 180 + (views.pose?.odom[2] ?? 0);
+  const angle = (degrees * Math.PI) / 180 + (projections.pose?.odom[2] ?? 0);
   const force = Number($("force").value);
-  link.send("push", { x: force * Math.cos(angle), y: force * Math.sin(angle) });
+  connection.send("push", { x: force * Math.cos(angle), y: force * Math.sin(angle) });
 }
 
 function setSpeed(percent) {
@@ -113,7 +113,7 @@ function setSpeed(percent) {
   $("speed").dispatchEvent(new Event("input"));
 }
 
-// A slider: its text while it moves, its effect at most ten times a second.
+// A slider: its text changes while it moves, its effect follows at most ten times a second.
 function slider(id, text, effect) {
   let timer = null;
   $(id).addEventListener("input", () => {
@@ -123,76 +123,76 @@ function slider(id, text, effect) {
     timer = setTimeout(() => effect(value), 100);
   });
 }
-slider("speed", (v) => `${v} %`, (v) => (drive.speed = v / 100));
-slider("lift", (v) => `${v} %`, (v) => link.send("lift", { share: v / 100 }));
-slider("friction", (v) => v.toFixed(1), (v) => link.send("world", { friction: v }));
-slider("payload", (v) => `${v} kg`, (v) => link.send("world", { payload: v }));
+slider("speed", (v) => `${v} %`, (v) => (velocity.speed = v / 100));
+slider("lift", (v) => `${v} %`, (v) => connection.send("lift", { share: v / 100 }));
+slider("friction", (v) => v.toFixed(1), (v) => connection.send("world", { friction: v }));
+slider("payload", (v) => `${v} kg`, (v) => connection.send("world", { payload: v }));
 slider("force", (v) => `${v} N`, () => {});
 for (const name of ["roll", "pitch", "yaw"]) slider(`pose-${name}`, (v) => `${v}°`, (v) => body.set({ [name]: (v * Math.PI) / 180 }));
 body.listeners.push(() => {
   $("height").textContent = `${body.height > 0 ? "+" : ""}${Math.round(1000 * body.height)} mm`;
   for (const name of ["roll", "pitch", "yaw"]) {
-    const degrees = Math.round((body.wish[name] * 180) / Math.PI);
+    const degrees = Math.round((body.target[name] * 180) / Math.PI);
     if (document.activeElement !== $(`pose-${name}`)) $(`pose-${name}`).value = degrees;
     document.querySelector(`output[for="pose-${name}"]`).textContent = `${degrees}°`;
   }
 });
 
-// --- what the robot says -----------------------------------------------------------------------------------------------
+// --- messages of the robot -----------------------------------------------------------------------------------------------
 
-link.addEventListener("welcome", ({ detail }) => {
+connection.addEventListener("welcome", ({ detail }) => {
   robot.me = detail.you;
   shape = detail.shape;
-  views.shape(shape);
+  projections.shape(shape);
   charts.shape(shape);
   $("world").replaceChildren(...detail.worlds.map((name) => new Option(name, name)));
   $("robot").textContent = shape.name;
   document.title = shape.name;
-  if (space) link.send("wish", { what: "urdf" });
+  if (scene) connection.send("wish", { what: "urdf" });
 });
-link.addEventListener("state", ({ detail }) => {
+connection.addEventListener("state", ({ detail }) => {
   robot.silent = detail.silent;
-  views.take(detail);
-  charts.take(detail);
-  moves.take(detail);
-  space?.take(detail);
+  projections.update(detail);
+  charts.update(detail);
+  motionPanel.update(detail);
+  scene?.update(detail);
   if (detail.state !== robot.state || detail.gait !== robot.gait) {
     [robot.state, robot.gait] = [detail.state, detail.gait];
-    if (!UPRIGHT.includes(detail.state)) body.wish = { x: 0, y: 0, z: 0, roll: 0, pitch: 0, yaw: 0 };
-    chips();
+    if (!UPRIGHT.includes(detail.state)) body.target = { x: 0, y: 0, z: 0, roll: 0, pitch: 0, yaw: 0 };
+    updateChips();
   }
 });
-link.addEventListener("status", ({ detail }) => status(detail));
-link.addEventListener("seats", ({ detail }) => {
-  const mine = robot.driver === robot.me;
+connection.addEventListener("status", ({ detail }) => status(detail));
+connection.addEventListener("seats", ({ detail }) => {
+  const driving = robot.driver === robot.me;
   Object.assign(robot, { driver: detail.driver, people: detail.people, asking: detail.asking });
-  if (mine && robot.driver !== robot.me) letGo();
-  seats();
+  if (driving && robot.driver !== robot.me) releaseInputs();
+  updateDriver();
 });
-link.addEventListener("refused", ({ detail }) => say(detail.text));
-link.addEventListener("answer", ({ detail }) => {
-  if (!detail.ok) say(`${detail.what}: ${detail.text}`);
-  else if (detail.what === "arm") say("Torque is on");
+connection.addEventListener("refused", ({ detail }) => showToast(detail.text));
+connection.addEventListener("answer", ({ detail }) => {
+  if (!detail.ok) showToast(`${detail.what}: ${detail.text}`);
+  else if (detail.what === "arm") showToast("Torque is on");
 });
-link.addEventListener("stopped", ({ detail }) => {
-  letGo();
-  say(`${detail.what === "estop" ? "E-STOP" : "STOP"} by ${detail.by}`);
+connection.addEventListener("stopped", ({ detail }) => {
+  releaseInputs();
+  showToast(`${detail.what === "estop" ? "E-STOP" : "STOP"} by ${detail.by}`);
 });
-link.addEventListener("urdf", ({ detail }) => {
+connection.addEventListener("urdf", ({ detail }) => {
   const names = shape.legs.flatMap((leg) => ["coxa", "femur", "tibia"].map((joint) => `${leg.name}_${joint}_joint`));
-  space?.urdf(detail.text, names);
+  scene?.setUrdf(detail.text, names);
 });
-link.addEventListener("invitation", ({ detail }) => invitation(detail));
-link.addEventListener("change", () => {
-  if (link.state !== "open") letGo();
-  chips();
-  banner();
+connection.addEventListener("invitation", ({ detail }) => invitation(detail));
+connection.addEventListener("change", () => {
+  if (connection.state !== "open") releaseInputs();
+  updateChips();
+  updateBanner();
 });
 
 function status(news) {
   robot.status = news;
   charts.status(news);
-  moves.status(news);
+  motionPanel.status(news);
   const gaits = $("gait");
   if (gaits.options.length !== news.gaits.length) gaits.replaceChildren(...news.gaits.map((name) => new Option(name, name)));
   if (document.activeElement !== gaits) gaits.value = news.gait;
@@ -203,74 +203,74 @@ function status(news) {
     const output = document.querySelector(`output[for="${id}"]`);
     if (output) output.textContent = id === "payload" ? `${value} kg` : Number(value).toFixed(1);
   }
-  chips();
-  banner();
+  updateChips();
+  updateBanner();
 }
 
-function chip(id, text, tone = "") {
+function setChip(id, text, tone = "") {
   if ($(id).textContent !== text) $(id).textContent = text;
   $(id).dataset.tone = tone;
 }
 
-function chips() {
-  const open = link.state === "open";
-  chip("chip-state", open ? robot.state || "no planner" : "offline", open ? (TONES[robot.state] ?? "") : "bad");
-  chip("chip-gait", (open && robot.status?.gait) || "–");
-  chip("chip-link", open && link.delay !== null ? `${Math.round(link.delay)} ms` : "–");
-  const mine = robot.driver === robot.me && robot.me;
-  const who = robot.people.find((person) => person.id === robot.driver)?.name;
+function updateChips() {
+  const open = connection.state === "open";
+  setChip("chip-state", open ? robot.state || "no planner" : "offline", open ? (TONES[robot.state] ?? "") : "bad");
+  setChip("chip-gait", (open && robot.status?.gait) || "–");
+  setChip("chip-link", open && connection.delay !== null ? `${Math.round(connection.delay)} ms` : "–");
+  const driving = robot.driver === robot.me && robot.me;
+  const driver = robot.people.find((person) => person.id === robot.driver)?.name;
   const source = robot.status?.source;
   const other = source && source !== "none" && source !== "tablet" ? ` · ${source}` : "";
-  chip("chip-driver", !open ? "–" : (mine ? "you drive" : who ? `${who} drives` : "wheel is free") + other, mine ? "mine" : "");
+  setChip("chip-driver", !open ? "–" : (driving ? "you drive" : driver ? `${driver} drives` : "no driver") + other, driving ? "mine" : "");
   const up = UPRIGHT.includes(robot.state);
   $("stand").classList.toggle("strong", open && !up);
 }
 
-function seats() {
-  const mine = robot.driver === robot.me;
+function updateDriver() {
+  const driving = robot.driver === robot.me;
   const waiting = robot.asking.includes(robot.me);
-  $("seat").textContent = mine ? "Leave the wheel" : waiting ? "Do not wait" : robot.driver ? "Ask for the wheel" : "Take the wheel";
+  $("seat").textContent = driving ? "Release control" : waiting ? "Cancel request" : robot.driver ? "Request control" : "Take control";
   $("people").replaceChildren(
     ...robot.people.map((person) => {
       const item = document.createElement("li");
       const asks = robot.asking.includes(person.id);
-      item.append(`${person.name}${person.id === robot.me ? " (you)" : ""}${person.id === robot.driver ? " – drives" : asks ? " – asks for the wheel" : ""}`);
-      if (mine && person.id !== robot.me) {
+      item.append(`${person.name}${person.id === robot.me ? " (you)" : ""}${person.id === robot.driver ? " – drives" : asks ? " – requests control" : ""}`);
+      if (driving && person.id !== robot.me) {
         const give = document.createElement("button");
         give.type = "button";
         give.textContent = "Hand over";
-        give.onclick = () => link.send("seat", { act: "give", to: person.id });
+        give.onclick = () => connection.send("seat", { act: "give", to: person.id });
         item.append(give);
       }
       return item;
     }),
   );
-  if (mine && robot.asking.length) {
+  if (driving && robot.asking.length) {
     const name = robot.people.find((person) => person.id === robot.asking[0])?.name;
-    say(`${name} asks for the wheel: hand it over under Setup`);
+    showToast(`${name} requests control: hand it over under Setup`);
   }
-  chips();
+  updateChips();
 }
 
-const LOST = {
+const CONNECTION_TEXTS = {
   connecting: ["calm", "Connecting to the robot …"],
-  lost: ["bad", "Connection lost. The robot stops by itself. Trying again …"],
+  lost: ["bad", "Connection lost. The robot stops by itself. Reconnecting …"],
 };
 
-function banner() {
+function updateBanner() {
   let [tone, text, act] = ["", "", ""];
-  if (link.state === "refused") [tone, text] = ["bad", link.reason || "This page was refused."];
-  else if (LOST[link.state]) [tone, text] = LOST[link.state];
+  if (connection.state === "refused") [tone, text] = ["bad", connection.reason || "This page was refused."];
+  else if (CONNECTION_TEXTS[connection.state]) [tone, text] = CONNECTION_TEXTS[connection.state];
   else if (robot.status?.estop) [tone, text, act] = ["bad", "E-STOP is latched, the torque is off.", "Switch on …"];
-  else if (robot.silent) [tone, text] = ["warn", "The robot is silent: no joint states. Is its hardware node running?"];
-  else if (drive.paused) [tone, text] = ["calm", "Paused: this window is not in front."];
+  else if (robot.silent) [tone, text] = ["warn", "No joint states are received. Is the hardware node running?"];
+  else if (velocity.paused) [tone, text] = ["calm", "Paused: this window is not in front."];
   $("banner").hidden = !text;
   $("banner").dataset.tone = tone;
   if ($("banner-text").textContent !== text) $("banner-text").textContent = text;
   $("banner-act").hidden = !act;
   $("banner-act").textContent = act;
-  document.body.dataset.link = link.state;
-  document.title = link.state === "open" ? (shape?.name ?? "hexapod") : "⚠ connection lost";
+  document.body.dataset.link = connection.state;
+  document.title = connection.state === "open" ? (shape?.name ?? "hexapod") : "⚠ connection lost";
 }
 
 function invitation({ url, rows, once }) {
@@ -283,13 +283,13 @@ function invitation({ url, rows, once }) {
   rows.forEach((row, y) => [...row].forEach((bit, x) => bit === "1" && c.fillRect(margin + x * size, margin + y * size, size, size)));
   $("share-url").textContent = url;
   $("share-note").textContent = once
-    ? "Good for one person. Whoever opens it watches, and can ask for the wheel; STOP works for everybody."
+    ? "Valid for one person, who can watch, request control and stop the robot."
     : "Works on this machine only; start with --lan to invite phones on the network.";
   $("share-box").showModal();
 }
 
 let toastTimer = null;
-function say(text) {
+function showToast(text) {
   $("toast").textContent = text;
   $("toast").dataset.on = "";
   clearTimeout(toastTimer);
@@ -298,52 +298,52 @@ function say(text) {
 
 // --- tabs, theme, focus, frames ----------------------------------------------------------------------------------------
 
-async function show(tab) {
+async function showTab(tab) {
   document.body.dataset.tab = tab;
   for (const button of document.querySelectorAll("#tabs button")) button.setAttribute("aria-selected", String(button.dataset.tab === tab));
-  views.stale = true;
-  if (tab !== "space" || space) return;
-  const { Space } = await import("./scene3d.js");
-  space ??= new Space($("space-canvas"), $("space-note"));
-  new ResizeObserver(() => (space.stale = true)).observe($("space-canvas"));
-  link.send("wish", { what: "urdf" });
+  projections.stale = true;
+  if (tab !== "space" || scene) return;
+  const { Scene3d } = await import("./drawing/scene3d.js");
+  scene ??= new Scene3d($("space-canvas"), $("space-note"));
+  new ResizeObserver(() => (scene.stale = true)).observe($("space-canvas"));
+  connection.send("wish", { what: "urdf" });
 }
-for (const button of document.querySelectorAll("#tabs button")) button.onclick = () => show(button.dataset.tab);
+for (const button of document.querySelectorAll("#tabs button")) button.onclick = () => showTab(button.dataset.tab);
 
-function theme(name) {
+function setTheme(name) {
   document.documentElement.dataset.theme = name;
-  views.restyle();
+  projections.restyle();
   charts.restyle();
-  space?.restyle();
+  scene?.restyle();
 }
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let chosen = "";
-dark.addEventListener("change", () => chosen || theme(dark.matches ? "dark" : "light"));
-$("theme").onclick = $("theme-too").onclick = () => theme((chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+dark.addEventListener("change", () => chosen || setTheme(dark.matches ? "dark" : "light"));
+$("theme").onclick = $("theme-too").onclick = () => setTheme((chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
 
-function pause(paused) {
-  if (paused) letGo();
-  drive.pause(paused);
-  banner();
+function setPaused(paused) {
+  if (paused) releaseInputs();
+  velocity.pause(paused);
+  updateBanner();
 }
-addEventListener("blur", () => pause(true));
-addEventListener("focus", () => pause(document.hidden));
-document.addEventListener("visibilitychange", () => pause(document.hidden || !document.hasFocus()));
-addEventListener("pagehide", letGo);
+addEventListener("blur", () => setPaused(true));
+addEventListener("focus", () => setPaused(document.hidden));
+document.addEventListener("visibilitychange", () => setPaused(document.hidden || !document.hasFocus()));
+addEventListener("pagehide", releaseInputs);
 
 function frame(now) {
-  requestAnimationFrame(frame); // first: whatever goes wrong below, the next frame comes
-  if (!drive.paused && link.state === "open") gamepads.poll();
-  views.draw(now);
+  requestAnimationFrame(frame); // first, so that an error below does not stop the drawing
+  if (!velocity.paused && connection.state === "open") gamepads.poll();
+  projections.draw(now);
   charts.draw(now);
-  space?.draw(now);
+  scene?.draw(now);
 }
 
-theme(dark.matches ? "dark" : "light");
-show("views");
-banner();
-link.open();
+setTheme(dark.matches ? "dark" : "light");
+showTab("views");
+updateBanner();
+connection.open();
 requestAnimationFrame(frame);
-setInterval(chips, 1000);
-setInterval(banner, 500);
-window.hexapod = { link, drive, body, views, charts, moves, robot, get space() { return space; } };
+setInterval(updateChips, 1000);
+setInterval(updateBanner, 500);
+window.hexapod = { connection, velocity, body, projections, charts, motionPanel, robot, get scene() { return scene; } };

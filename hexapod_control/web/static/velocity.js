@@ -1,11 +1,11 @@
-// Who steers on this page: views, sticks, keys, gamepad. One velocity goes to the robot, 20 times a second while one
-// of them is active; when none is, one zero and silence.
+// Merges the inputs of the page (views, sticks, keys, gamepad) to one velocity, sent 20 times a second while an input
+// is active; when the last one ends, one zero is sent.
 
 const PERIOD = 50; // [ms]
 
-export class Drive {
-  constructor(link) {
-    this.link = link;
+export class VelocityInput {
+  constructor(connection) {
+    this.connection = connection;
     this.sources = new Map(); // name -> [vx, vy, wz] as shares, the newest last
     this.speed = 0.5;
     this.paused = false;
@@ -13,7 +13,7 @@ export class Drive {
     setInterval(() => this.send(), PERIOD);
   }
 
-  // A source steers; full: without the page's speed setting.
+  // Sets the velocity of one input; `full`: without the speed setting of the page.
   set(name, vx, vy, wz, full = false) {
     if (this.paused) return;
     const fresh = !this.sources.has(name);
@@ -29,7 +29,7 @@ export class Drive {
 
   stop() {
     this.sources.clear();
-    this.sent = true; // a zero, even if the last one was a zero: it ends what a STOP holds back
+    this.sent = true; // a zero, even if the last one was a zero: it ends the blocking after a STOP
     this.send();
   }
 
@@ -47,17 +47,17 @@ export class Drive {
     const on = this.current !== null;
     if (!on && !this.sent) return;
     this.sent = on;
-    this.link.send("drive", on ? { on, vx: round(vx), vy: round(vy), wz: round(wz) } : { on });
+    this.connection.send("drive", on ? { on, vx: round(vx), vy: round(vy), wz: round(wz) } : { on });
   }
 }
 
-// The body pose that is asked for; sent when it changes, at most every PERIOD.
+// The requested body pose; sent when it changes, at most every PERIOD.
 export class BodyPose {
-  constructor(link) {
-    this.link = link;
+  constructor(connection) {
+    this.connection = connection;
     this.limits = { x: 0.03, y: 0.03, z: 0.06, roll: 0.26, pitch: 0.26, yaw: 0.3 };
-    this.wish = { x: 0, y: 0, z: 0, roll: 0, pitch: 0, yaw: 0 };
-    this.lean = 0; // [m] height of a drag on the front view, over the wish
+    this.target = { x: 0, y: 0, z: 0, roll: 0, pitch: 0, yaw: 0 };
+    this.dragHeight = 0; // [m] height by dragging on the front view, added to the target
     this.changed = false;
     this.listeners = [];
     setInterval(() => this.send(), PERIOD);
@@ -66,32 +66,32 @@ export class BodyPose {
   set(part) {
     for (const [name, value] of Object.entries(part)) {
       const most = this.limits[name];
-      this.wish[name] = Math.max(-most, Math.min(most, value));
+      this.target[name] = Math.max(-most, Math.min(most, value));
     }
     this.changed = true;
     for (const listener of this.listeners) listener(this);
   }
 
-  leanTo(height) {
-    this.lean = height;
+  dragTo(height) {
+    this.dragHeight = height;
     this.changed = true;
     for (const listener of this.listeners) listener(this);
   }
 
   neutral() {
-    this.lean = 0;
+    this.dragHeight = 0;
     this.set({ x: 0, y: 0, z: 0, roll: 0, pitch: 0, yaw: 0 });
   }
 
   get height() {
-    return Math.max(-this.limits.z, Math.min(this.limits.z, this.wish.z + this.lean));
+    return Math.max(-this.limits.z, Math.min(this.limits.z, this.target.z + this.dragHeight));
   }
 
   send() {
     if (!this.changed) return;
     this.changed = false;
-    const all = Object.fromEntries(Object.entries({ ...this.wish, z: this.height }).map(([name, value]) => [name, round(value)]));
-    this.link.send("pose", all);
+    const pose = Object.fromEntries(Object.entries({ ...this.target, z: this.height }).map(([name, value]) => [name, round(value)]));
+    this.connection.send("pose", pose);
   }
 }
 

@@ -33,11 +33,11 @@ DRAG = """(async () => {
     clientX: box.left + box.width / 2, clientY: box.top + y * box.height}));
   const next = (moves) => new Promise((done) => {
     const give = () => {
-      clearTimeout(timer); hexapod.link.removeEventListener("state", look); done(performance.now());
+      clearTimeout(timer); hexapod.connection.removeEventListener("state", look); done(performance.now());
     };
     const look = ({detail}) => (detail.commanded[0] !== 0) === moves && give();
     const timer = setTimeout(give, %d);
-    hexapod.link.addEventListener("state", look);
+    hexapod.connection.addEventListener("state", look);
   });
   const start = performance.now();
   event("pointerdown", 0.2, 1);
@@ -80,7 +80,7 @@ def measure(url: str, pid: int, progress: Callable[[str], None]) -> dict[str, ob
 def _open(browser: Browser, url: str) -> BrowserPage:
     page = browser.page(url, 1280, 800)
     deadline = time.monotonic() + LOADED
-    while not page.js("(globalThis.hexapod?.views.frames ?? 0) > 30"):
+    while not page.js("(globalThis.hexapod?.projections.frames ?? 0) > 30"):
         if time.monotonic() > deadline:
             raise TimeoutError(f"the page draws nothing: {page.complaints}")
         time.sleep(0.1)
@@ -89,7 +89,7 @@ def _open(browser: Browser, url: str) -> BrowserPage:
 
 def _frames(page: BrowserPage) -> float:
     """Frames of the four views per second, while states come."""
-    count = "[hexapod.views.frames, performance.now()]"
+    count = "[hexapod.projections.frames, performance.now()]"
     before = page.js(count)
     time.sleep(WINDOW)
     after = page.js(count)

@@ -1,4 +1,4 @@
-// The robot's geometry: joints to points. Frames as in the robot file: x forward, y left, z up, metres and radians.
+// Forward kinematics for drawing. Frames as in the robot file: x forward, y left, z up; metres and radians.
 
 // Points of a leg in base_link: hip, end of the coxa, knee, centre of the foot's ball.
 export function legPoints(leg, q1, q2, q3) {
@@ -51,19 +51,19 @@ export function boxCorners(size, center) {
 export const BOX_EDGES = [[0, 1], [0, 2], [0, 4], [1, 3], [1, 5], [2, 3], [2, 6], [3, 7], [4, 5], [4, 6], [5, 7], [6, 7]];
 
 // The point of the body's box that is nearest to a hip, in base_link.
-function mount({ size, center }, hip) {
+function nearestOnBox({ size, center }, hip) {
   return hip.map((value, k) => Math.max(center[k] - size[k] / 2, Math.min(center[k] + size[k] / 2, value)));
 }
 
-// Everything the views draw, from one state of the robot.
+// Everything that the 2D views draw, from one state of the robot.
 export function pose(shape, state) {
-  const place = placement(state.body);
+  const toFootprint = placement(state.body);
   const q = state.joints;
   return {
-    legs: shape.legs.map((leg, i) => legPoints(leg, q[3 * i], q[3 * i + 1], q[3 * i + 2]).map(place)),
-    mounts: shape.legs.map((leg) => place(mount(shape, leg.hip))),
-    box: boxCorners(shape.size, shape.center).map(place),
-    mass: place(state.mass),
+    legs: shape.legs.map((leg, i) => legPoints(leg, q[3 * i], q[3 * i + 1], q[3 * i + 2]).map(toFootprint)),
+    mounts: shape.legs.map((leg) => toFootprint(nearestOnBox(shape, leg.hip))),
+    box: boxCorners(shape.size, shape.center).map(toFootprint),
+    mass: toFootprint(state.mass),
     planted: state.planted,
     odom: state.odom ?? [0, 0, 0],
     margin: state.margin,
@@ -71,8 +71,8 @@ export function pose(shape, state) {
   };
 }
 
-// The state that has come a share of the way from one state to the next.
-export function between(a, b, share) {
+// The state between two states; `share` is 0 at the first and 1 at the second.
+export function interpolate(a, b, share) {
   const mix = (from, to) => (from && to ? to.map((value, i) => from[i] + share * (value - from[i])) : to);
   const odom = mix(a.odom, b.odom);
   if (a.odom && b.odom) odom[2] = a.odom[2] + share * Math.atan2(Math.sin(b.odom[2] - a.odom[2]), Math.cos(b.odom[2] - a.odom[2]));

@@ -1,26 +1,26 @@
-// Four views on plain canvases: front, side, top, isometric. Every leg, traces of the feet, support, turn centre.
+// Four 2D views: front, side, top, isometric; with legs, traces of the feet, support polygon and turn centre.
 
-import { between, BOX_EDGES, hull, pose, turnCentre } from "./leg_geometry.js";
+import { interpolate, BOX_EDGES, hull, pose, turnCentre } from "./leg_geometry.js";
 
-const TRACE = 50; // positions of a foot
+const TRACE_LENGTH = 50; // positions of a foot
 const GRID = 0.1; // [m]
-const LATE = 200; // [ms] between two states that do not belong to one motion
-const ISO = [Math.cos(Math.PI / 6), Math.sin(Math.PI / 6)];
+const MAX_GAP = 200; // [ms] between two states; longer gaps are not interpolated
+const ISOMETRIC = [Math.cos(Math.PI / 6), Math.sin(Math.PI / 6)];
 const PROJECTIONS = {
   front: ([, y, z]) => [-y, z], // seen from behind, so that left is left
   side: ([x, , z]) => [x, z],
   top: ([x, y]) => [-y, x],
-  iso: ([x, y, z]) => [(x - y) * ISO[0], (x + y) * ISO[1] * 0.9 + z],
+  iso: ([x, y, z]) => [(x - y) * ISOMETRIC[0], (x + y) * ISOMETRIC[1] * 0.9 + z],
 };
 
-export class Views {
+export class Projections {
   constructor(root) {
     this.canvases = Object.fromEntries(Object.keys(PROJECTIONS).map((name) => [name, root.querySelector(`#view-${name}`)]));
     this.traces = [];
-    this.drag = { top: null, front: null }; // what is being dragged, drawn over the view
+    this.drag = { top: null, front: null }; // position of a drag, drawn over the view
     this.frames = 0;
     this.period = 33; // [ms] between two states, smoothed
-    this.drawn = 1; // share of the way to the newest state that was drawn
+    this.drawn = 1; // interpolation that was drawn: 1 is the newest state
     this.restyle();
     this.observer = new ResizeObserver(() => (this.stale = true));
     for (const canvas of Object.values(this.canvases)) this.observer.observe(canvas);
@@ -40,28 +40,28 @@ export class Views {
     this.traces = shape.legs.map(() => []);
   }
 
-  // Takes a state of the robot; what is drawn comes from the one before to it while the next one is on its way.
-  take(state) {
+  // Takes a state of the robot; the drawing moves to it from the previous one until the next one arrives.
+  update(state) {
     if (!this.robot || !state.joints) return;
     const now = performance.now();
-    const gap = now - (this.came ?? now);
-    [this.came, this.before, this.state] = [now, gap < LATE ? this.state : null, state];
-    this.period += 0.1 * (Math.min(gap, LATE) - this.period);
+    const gap = now - (this.updatedAt ?? now);
+    [this.updatedAt, this.before, this.state] = [now, gap < MAX_GAP ? this.state : null, state];
+    this.period += 0.1 * (Math.min(gap, MAX_GAP) - this.period);
     this.pose = pose(this.robot, state);
     this.pose.legs.forEach((points, i) => {
       this.traces[i].push(points[3]);
-      if (this.traces[i].length > TRACE) this.traces[i].shift();
+      if (this.traces[i].length > TRACE_LENGTH) this.traces[i].shift();
     });
     this.stale = true;
   }
 
   draw(now) {
-    const share = this.before ? Math.min(1, (now - this.came) / this.period) : 1;
+    const share = this.before ? Math.min(1, (now - this.updatedAt) / this.period) : 1;
     if ((!this.stale && this.drawn === 1) || !this.pose) return;
     this.stale = false;
     this.drawn = share;
     this.frames++;
-    if (share < 1) this.pose = pose(this.robot, between(this.before, this.state, Math.max(0, share)));
+    if (share < 1) this.pose = pose(this.robot, interpolate(this.before, this.state, Math.max(0, share)));
     for (const [name, canvas] of Object.entries(this.canvases)) this.drawView(name, canvas);
   }
 
@@ -106,7 +106,7 @@ export class Views {
     line(c, [0, y], [width, y]);
   }
 
-  // Lines fixed in the world: they pass under the robot when it walks.
+  // Lines fixed in the world, which move under the robot when it walks.
   drawGrid({ c, at }) {
     const [x, y, yaw] = this.pose.odom;
     const cos = Math.cos(yaw);
@@ -150,7 +150,7 @@ export class Views {
       c.strokeStyle = this.legs[i % 6];
       const points = trace.map(at);
       for (let k = 1; k < points.length; k += 2) {
-        c.globalAlpha = 0.75 * (k / TRACE);
+        c.globalAlpha = 0.75 * (k / TRACE_LENGTH);
         path(c, points.slice(k - 1, k + 2), false);
         c.stroke();
       }

@@ -1,4 +1,4 @@
-// Strip charts of the last seconds, and the words of the robot's diagnostics.
+// Strip charts of the last seconds, and the texts of the diagnostics.
 
 const SPAN = 20000; // [ms] on the time axis
 const PERIOD = 66; // [ms] between two drawings
@@ -19,7 +19,7 @@ class Strip {
   constructor(parent, title, unit, series, least, wide) {
     this.unit = unit;
     this.series = series; // {name, color: css variable, dashed}
-    this.least = least; // the smallest span of the value axis
+    this.least = least; // smallest span of the value axis
     this.times = [];
     this.values = series.map(() => []);
     const box = document.createElement("article");
@@ -146,7 +146,7 @@ export class Charts {
     ];
     this.joints = [];
     this.loops = null;
-    this.slow = {};
+    this.optional = {};
     this.drawn = 0;
     this.smooth = [NaN, NaN, NaN];
   }
@@ -175,10 +175,10 @@ export class Charts {
   }
 
   all() {
-    return [...this.velocity, ...this.joints, ...Object.values(this.slow)];
+    return [...this.velocity, ...this.joints, ...Object.values(this.optional)];
   }
 
-  take(state) {
+  update(state) {
     const now = performance.now();
     this.velocity.forEach((strip, k) => {
       const commanded = state.commanded?.[k] ?? 0;
@@ -194,33 +194,33 @@ export class Charts {
 
   status(status) {
     const now = performance.now();
-    this.feed("Loop rate Hz", "Hz", status.loops, 10, now);
-    this.feed("Battery V", "V", status.battery ? { battery: status.battery.volts } : {}, 1, now);
-    this.feed("Servo temperature °C", "°C", status.temperatures, 10, now);
+    this.addOptional("Loop rate Hz", "Hz", status.loops, 10, now);
+    this.addOptional("Battery V", "V", status.battery ? { battery: status.battery.volts } : {}, 1, now);
+    this.addOptional("Servo temperature °C", "°C", status.temperatures, 10, now);
     if (!this.list) return;
     this.list.replaceChildren(
       ...status.diagnostics.map(({ name, level, text }) => {
         const item = document.createElement("li");
         item.dataset.level = level;
-        const who = document.createElement("b");
-        who.textContent = name;
-        const what = document.createElement("span");
-        what.textContent = text;
-        item.append(who, what);
+        const node = document.createElement("b");
+        node.textContent = name;
+        const message = document.createElement("span");
+        message.textContent = text;
+        item.append(node, message);
         return item;
       }),
     );
   }
 
-  // A chart that is there as soon as there is something to show.
-  feed(title, unit, values, least, now) {
+  // A chart that is created with its first values.
+  addOptional(title, unit, values, least, now) {
     const names = Object.keys(values ?? {});
     if (!names.length) return;
-    let strip = this.slow[title];
+    let strip = this.optional[title];
     if (!strip || names.some((name) => !strip.series.some((one) => one.name === name))) {
       strip?.canvas.parentElement.remove();
       const series = names.map((name, i) => ({ name, color: `leg-${i % 6}` }));
-      this.slow[title] = strip = new Strip(this.root, title, unit, series, least);
+      this.optional[title] = strip = new Strip(this.root, title, unit, series, least);
       this.restyle();
     }
     strip.add(now, strip.series.map((one) => values[one.name]));
