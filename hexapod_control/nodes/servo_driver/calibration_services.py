@@ -109,7 +109,7 @@ class CalibrationRun:
         return {"state": state, "question": asked.question, "said": list(asked.said), **shown}
 
     def _residuals(self) -> dict[str, float]:
-        return {leg: round(1000.0 * height, 2) for leg, height in self._session.guide.residuals.items()}
+        return {leg: round(1000.0 * height, 2) for leg, height in self._session.residuals.items()}
 
     def check(self) -> None:
         """Ends it if the driver has taken the bus back."""

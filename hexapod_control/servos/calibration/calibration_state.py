@@ -1,4 +1,4 @@
-"""The work of a guided calibration: what is known so far, questions one can go back over, joints put into places."""
+"""State of a guided calibration: calibrations so far, questions with undo, joints put into position."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 Item = TypeVar("Item")
 REST_POSE = (0.0, 0.0, math.radians(-90.0))  # coxa straight out, femur level, tibia straight down
-LIMIT_CLEARANCE = math.radians(5.0)  # of the limits that captured angles keep
+LIMIT_CLEARANCE = math.radians(5.0)  # [rad] that captured angles stay away from the joint limits
 
 
 class CalibrationState:
-    """One calibration. `joints` are the calibrations so far, in row order; `rest` the angles [rad] of the rest pose."""
+    """One calibration. `joints` are its results so far in row order, `rest` the joint angles [rad] of the rest pose."""
 
-    def __init__(self, robot: Robot, joints: Sequence[JointCalibration], hands: HandPositioning, talk: Dialog) -> None:
+    def __init__(
+        self, robot: Robot, joints: Sequence[JointCalibration], hands: HandPositioning, dialog: Dialog
+    ) -> None:
         self.robot, self.joints, self.hands = robot, list(joints), hands
         self.scale = hands.bus.scale
         self.rest = [self._resting(row) for row in range(len(self.joints))]
-        self.say = talk.say
-        self._talk = talk
+        self.say = dialog.say
+        self._dialog = dialog
         self._answered = 0  # questions
 
     def _resting(self, row: int) -> float:
@@ -36,21 +38,21 @@ class CalibrationState:
     # --- questions ----------------------------------------------------------------------------------
 
     def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
-        """The answer to a question. Raises Back for the one that goes back."""
-        answer = self._talk.ask(question, meanwhile)
+        """The answer to a question. Raises Back if the operator wants the question before."""
+        answer = self._dialog.ask(question, meanwhile)
         if answer == words.BACK:
             raise Back
         self._answered += 1
         return answer
 
     def agrees(self, question: str, usual: bool) -> bool:
-        """The answer to a question for yes or no."""
+        """The answer to a yes-or-no question."""
         return words.yes(self.ask(words.question(question, usual)), usual)
 
     def each(self, items: Sequence[Item], act: Callable[[Item], None]) -> None:
-        """Does something with each item; going back at its first question leads to the item before.
+        """Calls `act` with each item; going back at its first question leads to the item before.
 
-        What was calibrated since then is forgotten. Raises Back at the first question of the first item.
+        Calibrations made since then are undone. Raises Back at the first question of the first item.
         """
         before: list[list[JointCalibration]] = []
         while len(before) < len(items):
@@ -65,10 +67,10 @@ class CalibrationState:
                         raise
                     self.joints = before.pop()
 
-    # --- places -------------------------------------------------------------------------------------
+    # --- positions -------------------------------------------------------------------------------------
 
     def captured(self, rows: Sequence[int], what: str, angles: Sequence[float]) -> dict[int, float]:
-        """Raw places of joints that a person puts to angles [rad] by row."""
+        """Raw positions by row of joints that the operator puts to `angles` [rad], by hand or by jogging."""
         if self.hands.reads:
             self.ask(f"{what}. Enter when it is there ")
             places = self.hands.positions([self.joints[row].id for row in rows])
@@ -77,25 +79,25 @@ class CalibrationState:
         return {row: self.jogged(row, words.place(row % 3, angles[row])) for row in rows}
 
     def jogged(self, row: int, what: str) -> float:
-        """The raw place to which a person jogs a servo."""
+        """The raw position to which the operator jogs a servo."""
         servo = self.joints[row].id
         while True:
             place = self.hands.positions([servo])[servo]
             answer = self.ask(f"  {self.label(row)} to {what} ({place:.0f} {self.scale.unit}): ")
             if not answer:
                 return place
-            way = words.jog(answer)
-            if way is None:
+            step = words.jog(answer)
+            if step is None:
                 self.say(f"  {words.JOG_HELP}")
             else:
-                self.hands.go({servo: place + way})
+                self.hands.go({servo: place + step})
 
     def label(self, row: int) -> str:
-        """A joint in words."""
+        """Name of a joint, for texts."""
         return self.joints[row].joint.removesuffix("_joint")
 
     def warn_of_reach(self, row: int) -> None:
-        """Says where a joint cannot do what the robot file has."""
+        """Warns if a servo cannot turn its joint to the limits in the robot file."""
         joint = self.joints[row]
         least, most = map(math.degrees, reach(joint))
         lower, upper = math.degrees(joint.lower), math.degrees(joint.upper)

@@ -1,4 +1,4 @@
-"""What is said between the guided calibration and the person at the robot: questions, answers, names of poses."""
+"""Dialog of the guided calibration with the operator: questions, answers, jog commands, names of positions."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from collections.abc import Callable
 from typing import Protocol
 
 BACK = "b"  # the answer that goes back
-JOG_UNITS = (10, 50)  # [us or ticks] of one sign, of two
+JOG_UNITS = (10, 50)  # [us or ticks] for + and -, for ++ and --
 JOG_HELP = (
     f"Jog with + and - ({JOG_UNITS[0]} units), ++ and -- ({JOG_UNITS[1]}), or a number like +7; Enter takes the place."
 )
-USUAL_PLACES = {(0, 0): "straight out", (1, 0): "level", (2, -90): "straight down"}  # column, degrees
+NAMED_ANGLES = {(0, 0): "straight out", (1, 0): "level", (2, -90): "straight down"}  # column, degrees
 
 
-class Abandoned(Exception):  # noqa: N818 - the person wants to end
-    """No answers come any more."""
+class Abandoned(Exception):  # noqa: N818 - a wish of the operator, no error
+    """The operator has ended the dialog."""
 
 
-class Back(Exception):  # noqa: N818 - the person wants to go back
-    """The question before, please."""
+class Back(Exception):  # noqa: N818 - a wish of the operator, no error
+    """The operator wants the question before."""
 
 
 class Dialog(Protocol):
-    """The person."""
+    """A front end: terminal, services, or a test."""
 
     def say(self, text: str) -> None:
-        """Tells something."""
+        """Shows a text."""
 
     def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
-        """The answer to a question, without blanks around it; `meanwhile` is called again and again.
+        """The answer to a question, without blanks around it; `meanwhile` is called repeatedly.
 
-        Raises Abandoned if there will be none.
+        Raises Abandoned if the operator ends the dialog.
         """
 
 
 def jog(answer: str) -> int | None:
-    """How far [units] an answer wants a servo to go; None if it does not say."""
+    """The jog [units] in an answer; None if it is none."""
     if answer in ("+", "-", "++", "--"):
         return JOG_UNITS[len(answer) - 1] * (1 if answer[0] == "+" else -1)
     try:
@@ -46,12 +46,12 @@ def jog(answer: str) -> int | None:
 
 
 def yes(answer: str, usual: bool) -> bool:
-    """Whether an answer agrees; nothing is what is usual."""
+    """Whether an answer agrees; an empty one takes the default `usual`."""
     return usual if not answer else answer.lower().startswith("y")
 
 
 def question(text: str, usual: bool) -> str:
-    """A question for yes or no that says what Enter means."""
+    """A yes-or-no question that shows the default."""
     return f"{text} [{'Y/n' if usual else 'y/N'}] "
 
 
@@ -61,7 +61,7 @@ def initials(name: str) -> str:
 
 
 def place(column: int, angle: float) -> str:
-    """Where a joint of a column (0 coxa, 1 femur, 2 tibia) shall be, in words; angle [rad]."""
+    """Description of a target angle [rad] of a joint (column 0 coxa, 1 femur, 2 tibia)."""
     degrees = round(math.degrees(angle), 1)
     plain = f"at {degrees:+g} deg"
-    return USUAL_PLACES.get((column, int(degrees)), plain) if degrees == int(degrees) else plain
+    return NAMED_ANGLES.get((column, int(degrees)), plain) if degrees == int(degrees) else plain

@@ -1,7 +1,7 @@
-"""Feet that stand on one plane: how far each is from it, and the trims that bring it there.
+"""Robust plane through the feet, the distance of each foot from it, and the femur trims that remove the distances.
 
-A single bad leg shall stand out, not tilt the plane: distances count by their size, not by its square. Points are
-(n, 3) [m].
+Iteratively reweighted least squares minimise the sum of absolute distances, so that a single bad leg stands out and
+does not tilt the plane. Points are (n, 3) [m].
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 ITERATIONS = 60
-MIN_DISTANCE = 1e-7  # [m] distance that still counts
-MIN_SPREAD = 1e-12  # feet of great weight may be in line: the others then decide, however little they count
-ANGLE_STEP = 1e-5  # [rad] of a difference quotient
-MAX_TRIM = 0.35  # [rad] a trim may be
+MIN_DISTANCE = 1e-7  # [m] bounds the weights
+MIN_SPREAD = 1e-12  # feet with large weights may lie on one line: the others decide then, however small their weights
+ANGLE_STEP = 1e-5  # [rad] of the finite difference
+MAX_TRIM = 0.35  # [rad]
 FEMUR = 1  # column
 
 
 def plane(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(a, b, c) of z = a x + b y + c, with the least sum of distances: least squares, weighted again and again."""
+    """(a, b, c) of z = a x + b y + c, with the least sum of distances: iteratively reweighted least squares."""
     weights: list[float] | None = None
     found: NDArray[np.float64] = np.zeros(3)
     for _ in range(ITERATIONS):
@@ -41,14 +41,14 @@ def plane(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def residuals(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How far (n,) [m] each foot is above the plane of all."""
+    """Height (n,) [m] of each foot above the plane through all feet."""
     a, b, c = plane(points)
     distance: NDArray[np.float64] = (points[:, 2] - points[:, :2] @ np.array((a, b)) - c) / np.sqrt(1.0 + a * a + b * b)
     return distance
 
 
 def trims(robot: Robot, joints: Array) -> NDArray[np.float64]:
-    """What to add to the femurs' angles (n,) [rad], as they are told, to put all feet on the plane they stand on."""
+    """Angles (n,) [rad] to add to the measured femur angles, so that all feet lie on one plane (Newton's method)."""
     height = plane(forward(robot, joints))
     found = np.zeros(len(robot.legs))
     for _ in range(8):
@@ -69,7 +69,7 @@ def _above(robot: Robot, joints: Array, added: NDArray[np.float64], height: NDAr
 
 
 def trimmed(joints: Sequence[JointCalibration], added: NDArray[np.float64]) -> list[JointCalibration]:
-    """Calibrations in row order whose femurs read so much more [rad]."""
+    """Calibrations in row order, with angles (n,) [rad] added to the trims of the femurs."""
     return [
         replace(joint, trim=joint.trim + float(added[row // 3])) if row % 3 == FEMUR else joint
         for row, joint in enumerate(joints)

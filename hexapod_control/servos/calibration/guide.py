@@ -1,7 +1,7 @@
-"""The guided calibration: questions to a person at the robot, answers and captured positions to calibrations.
+"""The guided calibration: turns answers of the operator and captured positions into calibrations, step by step.
 
 Angles are those of the robot's joints: coxa + is counter-clockwise seen from above, femur and tibia + is foot up, all
-zero is the leg straight out. Nothing is written here, neither to servos nor to files.
+zero is the leg straight out. Nothing is written to files or to the memory of servos.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ STEPS = ("wiggle", "rest", "marks", "limits", "verify")
 
 
 class CalibrationGuide:
-    """One calibration. `joints` are the calibrations so far, in row order."""
+    """One calibration. Life cycle: `run` asks all questions; `joints` are the results so far, in row order."""
 
-    def __init__(self, robot: Robot, joints: Sequence[JointCalibration], hands: HandPositioning, talk: Dialog) -> None:
-        self.step = ""  # that is being done
-        self.residuals: Residuals = {}  # of the feet [m], as far as they were looked at
+    def __init__(
+        self, robot: Robot, joints: Sequence[JointCalibration], hands: HandPositioning, dialog: Dialog
+    ) -> None:
+        self.step = ""  # name of the present step
+        self.residuals: Residuals = {}  # of the feet, once they were measured
         self.hands = hands
-        self._work = CalibrationState(robot, joints, hands, talk)
+        self._work = CalibrationState(robot, joints, hands, dialog)
 
     @property
     def joints(self) -> Sequence[JointCalibration]:
@@ -38,9 +40,9 @@ class CalibrationGuide:
         return tuple(self._work.joints)
 
     def run(self, there: Iterable[int], steps: Sequence[str]) -> None:
-        """All steps that are wanted, with the servos that are there. Going back ends at the begin of a step."""
+        """Runs the chosen steps with the servos `there`. Going back ends at the beginning of a step."""
         work, ids = self._work, sorted(there)
-        both = "marks" if "marks" in steps else "limits"  # are measured together, leg by leg
+        both = "marks" if "marks" in steps else "limits"  # both are measured together, leg by leg
         acts: Mapping[str, Callable[[], None]] = {
             "wiggle": lambda: wiggle(work, ids),
             "rest": lambda: rest(work),
@@ -58,14 +60,14 @@ class CalibrationGuide:
                 act()
                 return
             except Back:
-                self._work.say(f"  this is where {step} begins")
+                self._work.say(f"  this is the first question of {step}")
 
     def _show(self, residuals: Residuals) -> None:
         self.residuals = residuals
 
 
 def rest(work: CalibrationState) -> None:
-    """Captures where each joint is at a known angle: the rest pose."""
+    """Captures the raw position of each joint in the rest pose, where its angle is known."""
     if work.hands.reads:
         work.hands.relax()
         work.say("\nThe rest pose. Torque is off: put one leg after the other into the pose by hand.")

@@ -1,4 +1,4 @@
-"""The guided calibration's first step: which servo is which joint, and which way does it turn?"""
+"""Step wiggle: which servo turns which joint, and in which direction."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Enter takes what stands in brackets, r repeats, s leaves a servo out, b goes bac
 
 
 def wiggle(work: CalibrationState, ids: Sequence[int]) -> None:
-    """Asks of every servo which joint it turns and which way. Raises BusError if a joint has none in the end."""
+    """Asks for every servo which joint it turns and in which direction. Raises BusError if a joint has no servo."""
     work.say(INTRODUCTION)
     if not work.hands.reads:
         work.say("These servos cannot tell where they are: at the first one all go to the middle, leg by leg.")
     taken: dict[int, int] = {}  # servo -> row
 
     def one(servo: int) -> None:
-        for later in ids[ids.index(servo) :]:  # somebody may have gone back to this one
+        for later in ids[ids.index(servo) :]:  # after going back to this one
             taken.pop(later, None)
         row, direction = _joint(work, servo, taken)
         if row is not None:
@@ -45,10 +45,10 @@ def wiggle(work: CalibrationState, ids: Sequence[int]) -> None:
 
 
 def _joint(work: CalibrationState, servo: int, taken: dict[int, int]) -> tuple[int | None, int]:
-    """Row and direction of a servo, as a person sees it move; no row if it is left out."""
+    """Row and direction of a servo, as the operator sees it move; no row if it is left out."""
     owners = {row: other for other, row in taken.items()}
     suggested = next((r for r, j in enumerate(work.joints) if j.id == servo and r not in owners), None)
-    hint = f" [{_spelt(work, suggested)}]" if suggested is not None else ""
+    hint = f" [{_as_answer(work, suggested)}]" if suggested is not None else ""
     while True:
         work.hands.wiggle(servo, WIGGLE_ANGLE)
         answer = work.ask(f"servo {servo}: which joint, which way first?{hint} ")
@@ -57,22 +57,22 @@ def _joint(work: CalibrationState, servo: int, taken: dict[int, int]) -> tuple[i
         if answer == "r":
             continue
         usual = None if suggested is None else (suggested, work.joints[suggested].direction)
-        found = _meant(work, answer) if answer else usual
+        found = _parse(work, answer) if answer else usual
         if found is None:
-            work.say('  leg, joint and sign please, e.g. "lf coxa +" or "right_rear tibia -"')
+            work.say('  answer with leg, joint and sign, e.g. "lf coxa +" or "right_rear tibia -"')
         elif found[0] in owners:
             work.say(f"  that is servo {owners[found[0]]} already; b goes back if that was wrong")
         else:
             return found
 
 
-def _spelt(work: CalibrationState, row: int) -> str:
+def _as_answer(work: CalibrationState, row: int) -> str:
     sign = "+" if work.joints[row].direction > 0 else "-"
     return f"{work.robot.leg_names[row // 3]} {JOINTS[row % 3]} {sign}"
 
 
-def _meant(work: CalibrationState, answer: str) -> tuple[int, int] | None:
-    """Row and direction that an answer means."""
+def _parse(work: CalibrationState, answer: str) -> tuple[int, int] | None:
+    """Row and direction in an answer; None if it cannot be parsed."""
     parts = answer.replace("+", " +").replace("-", " -").split()
     if len(parts) != 3 or parts[2] not in ("+", "-"):
         return None

@@ -1,4 +1,4 @@
-"""The guided calibration's last step: are all feet on one plane? The trims of the femurs bring them there."""
+"""Step verify: measures whether all feet lie on one plane, and trims the femurs so that they do."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hexapod_control.servos.calibration.calibration_state import CalibrationStat
 from hexapod_control.servos.calibration.dialog import JOG_HELP
 
 Residuals = Mapping[str, float]
-"""How far [m] the foot of each leg is above the plane."""
+"""Height [m] of each leg's foot above the plane."""
 
 
 def verify(work: CalibrationState, show: Callable[[Residuals], None]) -> None:
-    """Looks whether all feet are on one plane, and trims the femurs until they are."""
+    """Measures the heights of the feet, by reading the servos or with sheets of paper, and trims the femurs."""
     (_by_reading if work.hands.reads else _by_paper)(work, show)
 
 
@@ -27,10 +27,10 @@ def _by_reading(work: CalibrationState, show: Callable[[Residuals], None]) -> No
     work.say("\nAre all feet on one plane? Torque is off.")
     work.ask("Put the robot on a flat table, belly down, every foot touching the table. Enter when it is ")
     row = _measured(work)
-    _tell(work, show, "feet above their common plane", foot_plane.residuals(forward(work.robot, row)))
+    _report(work, show, "feet above their common plane", foot_plane.residuals(forward(work.robot, row)))
     if work.agrees("trim the femurs so that they are on one?", True):
         work.joints = foot_plane.trimmed(work.joints, foot_plane.trims(work.robot, row))
-        _tell(work, show, "after that", foot_plane.residuals(forward(work.robot, _measured(work))))
+        _report(work, show, "after that", foot_plane.residuals(forward(work.robot, _measured(work))))
 
 
 def _measured(work: CalibrationState) -> Array:
@@ -56,11 +56,11 @@ def _by_paper(work: CalibrationState, show: Callable[[Residuals], None]) -> None
     work.each(range(len(robot.legs)), hold)
     lifted = row.copy()
     lifted[:, foot_plane.FEMUR] += added
-    _tell(work, show, "feet were above the plane", forward(robot, lifted)[:, 2] - forward(robot, row)[:, 2])
+    _report(work, show, "feet were above the plane", forward(robot, lifted)[:, 2] - forward(robot, row)[:, 2])
     work.joints = foot_plane.trimmed(work.joints, added)
 
 
-def _tell(work: CalibrationState, show: Callable[[Residuals], None], what: str, heights: Array) -> None:
+def _report(work: CalibrationState, show: Callable[[Residuals], None], what: str, heights: Array) -> None:
     found = dict(zip(work.robot.leg_names, heights.tolist(), strict=True))
     cells = [f"{name} {1000.0 * height:+.1f}" for name, height in found.items()]
     worst = 1000.0 * float(np.abs(heights).max())

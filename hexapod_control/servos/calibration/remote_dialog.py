@@ -1,4 +1,4 @@
-"""A person far away: what is asked stands there until somebody answers. One thread asks, others answer."""
+"""Dialog over services: a question stays open until it is answered. One thread asks, others answer."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 
 from hexapod_control.servos.calibration.dialog import Abandoned
 
-POLL = 0.02  # [s] between two looks while something is done until the answer comes
+POLL_PERIOD_S = 0.02  # between two calls of `meanwhile`
 
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
-    """The present: an open question, or none; and what was said since the last answer."""
+    """The open question, or none, and the texts since the last answer."""
 
-    number: int = 0  # of questions so far
+    number: int = 0  # of questions asked
     question: str = ""
     said: tuple[str, ...] = ()
 
 
 class RemoteDialog:
-    """Talks by what it shows."""
+    """Shows in `asked` what a client has to display."""
 
     def __init__(self) -> None:
         self.asked = OpenQuestion()
@@ -44,7 +44,7 @@ class RemoteDialog:
         while True:
             with self._changed:
                 if self._answer is None and not self._cancelled:
-                    self._changed.wait(POLL if meanwhile else None)
+                    self._changed.wait(POLL_PERIOD_S if meanwhile else None)
                 if self._cancelled:
                     raise Abandoned
                 if self._answer is not None:
@@ -56,7 +56,7 @@ class RemoteDialog:
     # --- others -------------------------------------------------------------------------------------
 
     def answer(self, text: str) -> str:
-        """Answers the open question. Returns why not, or nothing."""
+        """Answers the open question. Returns why that cannot be, or nothing."""
         with self._changed:
             if not self.asked.question or self._answer is not None:
                 return "no question is open"
@@ -65,7 +65,7 @@ class RemoteDialog:
         return ""
 
     def cancel(self) -> None:
-        """Ends everything that is or will be asked."""
+        """Ends the dialog: the open question and all later ones raise Abandoned."""
         with self._changed:
             self._cancelled = True
             self._changed.notify()

@@ -1,4 +1,4 @@
-"""The guided calibration's middle: units per radian by a second mark, limits, and what one leg has for the others."""
+"""Steps marks and limits: raw units per radian from a second angle, raw limits, and copies from leg to leg."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from hexapod_control.servos.calibration.calibration_state import LIMIT_CLEARANCE
 from hexapod_control.servos.calibration.hand_positioning import reach
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
-MARK_ANGLE = math.radians(45.0)  # from the rest pose
-MARK_GRID = math.radians(15.0)  # of marks that have less room
-LIMIT_MARGIN = math.radians(3.0)  # of what a joint can do that its goals leave free
-MAX_SCALE_ERROR = 0.3  # a measured scale is not more than this share from the maker's
+MARK_ANGLE = math.radians(45.0)  # [rad] from the rest pose
+MARK_GRID = math.radians(15.0)  # [rad] of marks closer to a joint limit
+LIMIT_MARGIN = math.radians(3.0)  # [rad] that goals keep from the mechanical stops
+MAX_SCALE_ERROR = 0.3  # of the nominal scale, by which a measured one may differ
 
 
 def measure(work: CalibrationState, steps: Sequence[str]) -> None:
-    """Scale and limits of one leg after the other, or copied from one that is done."""
+    """Measures scale and limits of one leg after the other, or copies them from a finished one."""
     work.each(range(len(work.robot.leg_names)), lambda leg: _leg(work, leg, steps))
 
 
@@ -26,7 +26,7 @@ def _leg(work: CalibrationState, leg: int, steps: Sequence[str]) -> None:
     if source is not None and work.agrees(f"copy scale and limits of {work.robot.leg_names[source]} to {name}?", True):
         _copy(work, source, leg)
         return
-    usual = not work.hands.reads  # the scale of smart servos is what the maker says
+    usual = not work.hands.reads  # the nominal scale of smart servos is exact
     if "marks" in steps and work.agrees(f"measure the scale of {name}?", usual):
         _marks(work, leg)
     if "limits" in steps and work.agrees(f"measure the limits of {name}?", False):
@@ -34,14 +34,14 @@ def _leg(work: CalibrationState, leg: int, steps: Sequence[str]) -> None:
 
 
 def _source(work: CalibrationState, leg: int) -> int | None:
-    """The leg to copy from: the mirrored one, else the last that is done."""
+    """The leg to copy from: the mirrored one, else the last finished one."""
     x, y, _ = work.robot.legs[leg].hip
     mirrored = (k for k in range(leg) if math.dist(work.robot.legs[k].hip[:2], (x, -y)) < 1e-3)
     return next(mirrored, leg - 1 if leg else None)
 
 
 def _copy(work: CalibrationState, source: int, leg: int) -> None:
-    """Units per radian as they are, limits by their angles: what differs is centre and direction."""
+    """Copies units per radian, and limits by their angles; centre and direction are each servo's own."""
     for column in range(3):
         own, other = work.joints[3 * leg + column], work.joints[3 * source + column]
         copied = replace(own, units_per_rad=other.units_per_rad, units_per_rad_neg=other.units_per_rad_neg)
@@ -68,11 +68,11 @@ def _marks(work: CalibrationState, leg: int) -> None:
 
 
 def _mark(work: CalibrationState, row: int, side: int) -> float | None:
-    """The angle of the second mark on one side; None if there is no room for one."""
+    """The angle [rad] of the second mark on one side; None if the joint limit is too close."""
     joint, rest = work.joints[row], work.rest[row]
     room = (joint.upper - rest if side > 0 else rest - joint.lower) - LIMIT_CLEARANCE
-    way = min(MARK_ANGLE, MARK_GRID * math.floor(room / MARK_GRID + 1e-9))
-    return rest + side * way if way > 0.0 else None
+    offset = min(MARK_ANGLE, MARK_GRID * math.floor(room / MARK_GRID + 1e-9))
+    return rest + side * offset if offset > 0.0 else None
 
 
 def _scaled(work: CalibrationState, row: int, side: int, mark: float) -> None:
@@ -85,8 +85,8 @@ def _scaled(work: CalibrationState, row: int, side: int, mark: float) -> None:
         if abs(units / work.scale.per_rad - 1.0) <= MAX_SCALE_ERROR:
             break
         work.say(
-            f"  that makes {units:.0f} {work.scale.unit}s per rad where the maker has {work.scale.per_rad:.0f}: "
-            "is it the right joint, and the right way? Again, please"
+            f"  that makes {units:.0f} {work.scale.unit}s per rad, nominal are {work.scale.per_rad:.0f}: "
+            "is it the right joint, turned in the right direction? Repeat it"
         )
     alone = _mark(work, row, -side) is None  # no mark on the other side: it counts for both
     work.joints[row] = replace(
@@ -106,7 +106,7 @@ def _limit(work: CalibrationState, row: int) -> None:
     margin = LIMIT_MARGIN * joint.units_per_rad
     bounded = _bounded(work, joint, (min(ends) + margin, max(ends) - margin))
     if not bounded.low < joint.center < bounded.high:
-        work.say("  the rest pose is not within that: left as it was")
+        work.say("  the rest pose is outside of these limits: they are not used")
         return
     work.joints[row] = bounded
     work.warn_of_reach(row)

@@ -1,4 +1,4 @@
-"""A guided calibration from its first question to the saved file, for every front end: terminal, ROS services."""
+"""A guided calibration from the first question to the saved file, for terminal and ROS services."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hexapod_control.servos.bus.bus_interface import Bus
 from hexapod_control.servos.calibration.dialog import Abandoned, Dialog, yes
 from hexapod_control.servos.calibration.guide import STEPS, CalibrationGuide
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.calibration.level_feet import Residuals
 from hexapod_control.servos.protocol_registry import PROTOCOLS, scale
 from hexapod_control.servos.settings.save_servo_section import save
 from hexapod_control.servos.settings.servo_section import ServoSettings
@@ -21,7 +22,7 @@ SAVE = "save"  # the step after the guide's
 
 
 def chosen(text: str) -> list[str]:
-    """The steps that a list with commas names. Raises ValueError."""
+    """Steps in a comma-separated list. Raises ValueError."""
     steps = [step.strip() for step in text.split(",") if step.strip()]
     for step in steps:
         if step not in STEPS:
@@ -30,7 +31,7 @@ def chosen(text: str) -> list[str]:
 
 
 def check_ranges(settings: ServoSettings) -> None:
-    """Raises ValueError for a joint that turns farther than such a servo, however it is mounted."""
+    """Raises ValueError for a joint whose range is larger than that of its servo, however it is mounted."""
     units = scale(settings.protocol, settings.options)
     most = (units.high - units.low) / units.per_rad
     for joint in settings.joints:
@@ -51,19 +52,24 @@ class CalibrationSession:
         there: Mapping[int, str],
         settings: ServoSettings,
         file: RobotFile,
-        talk: Dialog,
+        dialog: Dialog,
         pace: float,
     ) -> None:
-        """`there` are ids and models of the servos; moves `pace` times as fast as usual."""
-        self.settings = _fresh(settings, file)  # what was found, at the end
-        self._file, self._talk, self._there, self._saving = file, talk, there, False
+        """`there` are ids and models of the servos; `pace` is a factor on the speed of moves."""
+        self.settings = _fresh(settings, file)  # with the new calibrations, at the end
+        self._file, self._dialog, self._there, self._saving = file, dialog, there, False
         hands = HandPositioning(bus, dict.fromkeys(there, float(bus.scale.center)), pace)
-        self.guide = CalibrationGuide(file.robot, self.settings.joints, hands, talk)
+        self.guide = CalibrationGuide(file.robot, self.settings.joints, hands, dialog)
 
     @property
     def step(self) -> str:
-        """What is being done."""
+        """Name of the present step."""
         return SAVE if self._saving else self.guide.step
+
+    @property
+    def residuals(self) -> Residuals:
+        """Height [m] of each leg's foot above the plane, once measured."""
+        return self.guide.residuals
 
     def run(self, steps: Sequence[str]) -> Path:
         """Asks, then saves. Returns the dated copy of the file as it was; torque is off at the end, however it comes.
@@ -73,20 +79,20 @@ class CalibrationSession:
         settings = self.settings
         title = f"{PROTOCOLS[settings.protocol].title} at {settings.baud} baud on {settings.port}"
         models = ", ".join(sorted(set(self._there.values())))
-        self._talk.say(f"{title}: {len(self._there)} servos ({models})")
+        self._dialog.say(f"{title}: {len(self._there)} servos ({models})")
         try:
             self.guide.run(self._there, steps)
         finally:
             self.guide.hands.relax()
-        self._talk.say("\nTorque is off.")
+        self._dialog.say("\nTorque is off.")
         self._saving = True
-        if not yes(self._talk.ask(f"save into {self._file.path}? [Y/n] "), True):
+        if not yes(self._dialog.ask(f"save into {self._file.path}? [Y/n] "), True):
             raise Abandoned
         self.settings = dataclasses.replace(settings, joints=tuple(self.guide.joints))
         return self._saved()
 
     def _saved(self) -> Path:
-        """The backup; if the limits in the file do not fit what was found, they can be changed meanwhile."""
+        """Saves, and returns the backup; if limits in the file do not fit, the operator can edit it and save again."""
         while True:
             try:
                 backup = save(
@@ -94,15 +100,15 @@ class CalibrationSession:
                 )
                 break
             except RobotFileError as error:
-                self._talk.say(str(error))
-                if self._talk.ask("change the file in an editor, then Enter saves again; q gives up: ") == "q":
+                self._dialog.say(str(error))
+                if self._dialog.ask("change the file in an editor, then Enter saves again; q gives up: ") == "q":
                     raise Abandoned from None
-        self._talk.say(f"saved; the file as it was: {backup.name}")
+        self._dialog.say(f"saved; the file as it was: {backup.name}")
         return backup
 
 
 def _fresh(settings: ServoSettings, file: RobotFile) -> ServoSettings:
-    """Without a section of this protocol in the file: the maker's scale, from which a calibration begins."""
+    """The settings with which a calibration starts: nominal scale unless the file has a section of this protocol."""
     section = file.servos if isinstance(file.servos, dict) else {}
     if section.get("protocol") == settings.protocol:
         return settings

@@ -13,7 +13,7 @@ import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array, read_only
 
-ROUNDING = 1e-6  # [rad] beyond a limit that is no clamp
+ROUNDING = 1e-6  # [rad] beyond a limit that does not count as a clamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +35,23 @@ class JointCalibration:
 
     def raw(self, angle: float) -> float:
         """Raw position, not clamped, of an angle [rad]."""
-        way = angle - self.q_center - self.trim
-        units = self.units_per_rad if way >= 0.0 else self.units_per_rad_neg
-        return self.center + self.direction * units * way
+        offset = angle - self.q_center - self.trim
+        units = self.units_per_rad if offset >= 0.0 else self.units_per_rad_neg
+        return self.center + self.direction * units * offset
 
     def angle(self, raw: float) -> float:
         """Angle [rad] of a raw position."""
-        way = self.direction * (raw - self.center)
-        return self.q_center + self.trim + way / (self.units_per_rad if way >= 0.0 else self.units_per_rad_neg)
+        offset = self.direction * (raw - self.center)
+        return self.q_center + self.trim + offset / (self.units_per_rad if offset >= 0.0 else self.units_per_rad_neg)
 
     def rate(self, raw: float, speed: float) -> float:
         """Angular speed [rad/s] of a raw speed at a raw position."""
-        way = self.direction * (raw - self.center)
-        return self.direction * speed / (self.units_per_rad if way >= 0.0 else self.units_per_rad_neg)
+        offset = self.direction * (raw - self.center)
+        return self.direction * speed / (self.units_per_rad if offset >= 0.0 else self.units_per_rad_neg)
 
 
 class UnitConverter:
-    """Whole rows of joints, clamped to the joint limits, then to the raw limits; clamps are counted per joint."""
+    """Joint angles of a robot to raw goals, clamped to joint limits, then raw limits; counts clamps per joint."""
 
     def __init__(self, joints: Sequence[JointCalibration]) -> None:
         """Joints in row order, three per leg."""
@@ -59,18 +59,18 @@ class UnitConverter:
         self.ids = tuple(joint.id for joint in joints)
         self.clamps = [0] * len(self.joints)
 
-    def goals(self, row: Array, slack: Array | None = None) -> dict[int, int]:
+    def goals(self, angles: Array, slack: Array | None = None) -> dict[int, int]:
         """Raw goals by servo id of joints (n, 3) [rad]; a joint whose angle is not finite has none.
 
-        `slack` (n, 3) [rad] is by how much a joint may be outside its limits, because it was found there.
+        `slack` (n, 3) [rad] is by how much a joint may be outside its limits, as it was found there.
         """
         found: dict[int, int] = {}
-        more = [0.0] * len(self.joints) if slack is None else np.ravel(slack).tolist()
-        for index, (joint, angle) in enumerate(zip(self.joints, np.ravel(row).tolist(), strict=True)):
+        slacks = [0.0] * len(self.joints) if slack is None else np.ravel(slack).tolist()
+        for index, (joint, angle) in enumerate(zip(self.joints, np.ravel(angles).tolist(), strict=True)):
             if not math.isfinite(angle):
                 self.clamps[index] += 1
                 continue
-            inside = min(max(angle, joint.lower - more[index]), joint.upper + more[index])
+            inside = min(max(angle, joint.lower - slacks[index]), joint.upper + slacks[index])
             raw = joint.raw(inside)
             goal = min(max(round(raw), joint.low), joint.high)
             self.clamps[index] += abs(inside - angle) > ROUNDING or abs(goal - raw) > 0.5 + ROUNDING

@@ -71,7 +71,7 @@ def test_the_guide_finds_how_the_servos_of_every_bus_are_mounted(protocol, mount
 
 
 @pytest.mark.parametrize("protocol", ["feetech_st", "ssc32"])
-def test_whoever_goes_back_once_at_every_question_gets_the_same_calibrations(protocol, mounted):
+def test_going_back_once_at_every_question_leads_to_the_same_calibrations(protocol, mounted):
     def calibrated(goes_back):
         robot_ = mounted(protocol)
         person = Person(robot_, measure=("scale",))
@@ -142,7 +142,7 @@ def test_a_mark_that_cannot_be_right_is_asked_for_again(mounted):
     person.answer = answer
     run.run(mounted.settings.ids, ["wiggle", "rest", "marks"])
     run.hands.bus.close()
-    assert any("Again, please" in text for text in person.said)
+    assert any("Repeat it" in text for text in person.said)
     assert max(mounted.errors(run.joints)) < np.radians(0.3)
 
 

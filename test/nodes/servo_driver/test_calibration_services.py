@@ -238,7 +238,7 @@ def test_back_leads_to_the_question_before_and_forgets_what_was_answered(front_e
     number = front.prompt["number"]
     assert front.calibration("back").success  # there is none before
     front.asked("servo 1: which joint", number)
-    assert any("this is where wiggle begins" in text for text in front.prompt["said"])
+    assert any("this is the first question of wiggle" in text for text in front.prompt["said"])
     front.answer("lf coxa -" if "lf coxa +" in person.answer(first) else "lf coxa +")  # wrong
     front.asked("servo 2", number + 1)
     number = front.prompt["number"]

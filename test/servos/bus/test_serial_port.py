@@ -128,7 +128,7 @@ def test_every_kind_of_failure_is_the_one_error(line, monkeypatch, error):
         with pytest.raises(PortGone, match="gone while"):
             operation()
     monkeypatch.undo()
-    monkeypatch.setattr(line._serial, "close", fail)
+    monkeypatch.setattr(serial.Serial, "close", fail)
     line.close()
     monkeypatch.undo()
 

@@ -89,10 +89,18 @@ def test_no_angle_at_all_leads_to_a_goal_outside_the_raw_limits(joint, angle):
     assert bool(goals) == math.isfinite(angle)
 
 
-def test_an_angle_outside_the_joint_limits_is_clamped_and_counted():
+@pytest.mark.parametrize(("angle", "limit"), [(1.2, 1.0), (-1.2, -1.0), (9.0, 1.0), (-9.0, -1.0)])
+def test_an_angle_outside_the_joint_limits_is_clamped_and_counted(angle, limit):
     row = converter()
-    assert row.goals(np.array([[1.2]])) == {1: round(2048 + 651.9)}
-    row.goals(np.array([[1.0]]))
+    assert row.goals(np.array([[angle]])) == {1: round(2048 + 651.9 * limit)}
+    row.goals(np.array([[limit]]))
+    assert row.clamps == [1]
+
+
+@pytest.mark.parametrize("angle", [math.nan, math.inf, -math.inf])
+def test_an_angle_that_is_not_finite_has_no_goal_and_counts_as_a_clamp(angle):
+    row = converter()
+    assert row.goals(np.array([[angle]])) == {}
     assert row.clamps == [1]
 
 
@@ -103,10 +111,13 @@ def test_the_raw_limits_are_clamped_after_the_joint_limits_and_counted():
     assert row.clamps == [2]
 
 
-def test_a_joint_that_was_found_outside_its_limits_may_be_told_to_be_there():
+def test_a_joint_that_was_found_outside_its_limits_may_be_commanded_there():
     row = converter()
     assert row.goals(np.array([[1.2]]), np.array([[0.3]])) == {1: round(2048 + 651.9 * 1.2)}
+    assert row.goals(np.array([[-1.2]]), np.array([[0.3]])) == {1: round(2048 - 651.9 * 1.2)}
     assert row.clamps == [0]
+    assert row.goals(np.array([[1.4]]), np.array([[0.3]])) == {1: round(2048 + 651.9 * 1.3)}
+    assert row.clamps == [1]
 
 
 def test_a_row_comes_back_within_half_a_unit():
