@@ -118,13 +118,13 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class WalkDefaults:
-    """How the robot walks unless told otherwise."""
+    """How the robot walks unless its settings are changed."""
 
-    gait: str  # a row of core.gaits
+    gait: str  # a row of gait.gait_table
     height: float  # [m] base_link above the ground in the neutral stance
     swing_time: float  # [s] from lift-off to touch-down
     lift_height: float  # [m] of the swing's top above the ground
-    preload: float  # [m] planted feet are commanded below the ground, to press where legs or ground give way
+    preload: float  # [m] planted feet are commanded below the ground, to press where legs or ground yield
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ class GaitClock:
         self.until = [gait.until_lift_off(leg, phase) for leg in range(len(gait.lift_off))]
 
     def advance(self, step: float, flight: list[float]) -> list[tuple[int, float]]:
-        """Moves the clock on by `step` and tells who lifted off: (leg, time since its lift-off), in leg order.
+        """Moves the clock on by `step`: (leg, time since its lift-off) of the legs that lifted off, in leg order.
 
         `flight` is the time each leg still needs to its touch-down at the start of the step, 0 if planted.
         All times in swing times. A leg due while it is still in flight, or nearly, lifts off in its next turn.

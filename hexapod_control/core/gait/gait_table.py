@@ -46,7 +46,7 @@ class Gait:
         return ((self.lift_off[leg] - phase) % 1.0) * self.cycle
 
 
-# Rows in the order of legs.STANDARD: left front, middle, rear, right front, middle, rear.
+# Columns in the order of names.STANDARD: left front, middle, rear, right front, middle, rear.
 _SIX = (
     Gait("tripod", 1 / 2, (0.0, 1 / 2, 0.0, 1 / 2, 0.0, 1 / 2)),
     Gait("ripple", 2 / 3, (2 / 3, 1 / 3, 0.0, 1 / 6, 5 / 6, 1 / 2)),

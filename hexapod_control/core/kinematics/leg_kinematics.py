@@ -1,7 +1,7 @@
 """Closed-form kinematics of a leg with lateral and vertical offsets; knee up.
 
 Frames and signs are those of core.robot. Per leg the functions work in the hip frame with plain floats (a
-tick of six legs costs a few microseconds that way, twenty times less than small numpy arrays); `forward` and
+tick of six legs costs a few microseconds, twenty times less than with small numpy arrays); `forward` and
 `inverse` are the same for a whole robot in base_link, with arrays at the border.
 
 Source of the method: the two-link circle intersection and the lateral offset asin(offset / distance) of the
@@ -30,7 +30,7 @@ ON_AXIS = 1e-9  # [m] nearer than this to the coxa axis the direction of a targe
 
 
 class UnreachableReason(Enum):
-    """Why a target cannot be reached; the value is the end of the sentence 'the target is ...'."""
+    """Why a target cannot be reached; the value completes 'the target is ...'."""
 
     TOO_FAR = "too far away"
     TOO_NEAR = "too near"
@@ -60,7 +60,7 @@ class Solution:
 
     @property
     def reached(self) -> bool:
-        """True if every foot can be where it was asked to be."""
+        """True if every target is in reach."""
         return not any(self.reasons)
 
 

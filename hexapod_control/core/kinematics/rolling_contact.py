@@ -57,10 +57,10 @@ def ball_centre_and_joints(
 def rolling_displacement(
     leg: Leg, before: LegJoints, after: LegJoints, placement: Placement, tilt: tuple[float, float], radius: float
 ) -> tuple[float, float]:
-    """Way (x, y) [m] of the ball's centre over the ground between two rows of joints, without slip.
+    """Displacement (x, y) [m] of the ball's centre over the ground between two sets of joint angles, without slip.
 
     `tilt` is the change of the body's roll and pitch [rad]. Rolling has no memory: a tibia that leans and turns about
-    the vertical only spins its ball, where rolling_shift, one to one, turns with it. So this is the way to take for
+    the vertical only spins its ball, where rolling_shift, one to one, turns with it. So this one is for
     a sum of small steps.
     """
     heading, bent = leg.hip_yaw + 0.5 * (before[0] + after[0]), after[1] + after[2] - before[1] - before[2]

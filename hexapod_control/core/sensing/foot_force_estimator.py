@@ -151,7 +151,7 @@ class FootForceEstimator:
     def _learn(
         self, last: TorqueSample, now: TorqueSample, follows: NDArray[np.bool_], rising: Array
     ) -> NDArray[np.bool_]:
-        """Learns from feet that were in the air at both samples, and says which; `rising` [m/s], up or down."""
+        """Learns from feet that were in the air at both samples, and returns which; `rising` [m/s], up or down."""
         was, self._flying = self._flying, rising > FLIGHT_SPEED
         sure = self._flying & was & follows
         if np.count_nonzero(rising < STANDING_SPEED) < LEAST_STANDING_FEET:

@@ -1,6 +1,6 @@
-"""How far the legs give way on a slope, and the motion that makes up for it.
+"""Leg compliance on a slope, and the twist that compensates for it.
 
-On a slope the weight pulls the body downhill, and servos give way in proportion. A leg touches down unloaded, gives way
+On a slope the weight pulls the body downhill, and servos yield in proportion. A leg touches down unloaded, yields
 when it takes its share of the load, and springs back when it lifts off: with every exchange of legs the body is left a
 little behind (about 2 mm for a robot of 2 kg on 15 deg). Knowing slope and stiffness, the walk goes that much faster.
 """
@@ -24,7 +24,7 @@ ANGLE_STEP = 1e-5  # [rad] of the difference quotient
 
 
 def compliance(leg: Leg, joints: LegJoints) -> Array:
-    """How far (3, 3) [m/N] a foot gives way to a force, both in base_link, for joints [rad]."""
+    """Compliance (3, 3) [m/N] of a foot, displacement per force, both in base_link, for joints [rad]."""
     columns = []
     for k in range(3):
         ends = [tuple(q + sign * ANGLE_STEP * (k == j) for j, q in enumerate(joints)) for sign in (1.0, -1.0)]
@@ -37,7 +37,7 @@ def compliance(leg: Leg, joints: LegJoints) -> Array:
 
 @lru_cache(maxsize=8)
 def leg_softness(robot: Robot) -> float:
-    """How far [m/N] one leg of the standing robot gives way along the ground, mean of legs and directions."""
+    """Compliance [m/N] of one leg of the standing robot along the ground, mean of legs and directions."""
     rows = joints_at_offset(robot, [leg.foothold for leg in robot.legs], 0.0)
     assert rows is not None  # the neutral stance is in reach, or there would be no walk
     # Neighbours share the load along the ground, and carry the weight whatever the height: that is left free.

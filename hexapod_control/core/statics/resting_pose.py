@@ -1,6 +1,6 @@
 """On what a robot with given joints rests when it is put on flat ground: feet, belly, or both.
 
-Nothing but the joints is needed, so it tells the pose of a robot that has just been switched on. What can touch the
+Only the joint angles are needed, so it gives the pose of a robot that has just been switched on. What can touch the
 ground are the balls of the feet and the lower corners of the body's box. A plane below all of them that touches three
 is a face of their lower hull; the robot rests on one over which its centre of mass stands. Where there are several,
 it is the one nearest to the body's own level: the robot was set down upright.
@@ -35,7 +35,7 @@ class RestingPose:
 
     up: Vector  # unit normal of the ground in base_link
     height: float  # [m] of base_link's origin above the ground
-    roll: float  # [rad] of the body over the ground, as in core.body.BodyPose
+    roll: float  # [rad] of the body over the ground, as in BodyPose
     pitch: float  # [rad]
     feet: tuple[bool, ...]  # True where a foot is on the ground, or as good as on it
     on_belly: bool  # a corner of the body's box is on the ground

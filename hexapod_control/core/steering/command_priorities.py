@@ -1,7 +1,7 @@
-"""Who may send velocity commands: the one table of priorities and timeouts.
+"""Which source may send velocity commands: the one table of priorities and timeouts.
 
-config/twist_mux.yaml says the same to twist_mux. Without a mux all sources publish `cmd_vel` themselves; then each
-sends only while somebody drives with it, and says so on the topic `driving` with its name in this table.
+config/twist_mux.yaml has the same for twist_mux. Without a mux all sources publish `cmd_vel` themselves; then each
+sends only while it is in use, and announces that on the topic `driving` with its name in this table.
 """
 
 from __future__ import annotations

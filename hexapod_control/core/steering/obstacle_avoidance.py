@@ -1,4 +1,4 @@
-"""Ways round what a planar range scan sees, for a robot taken as a disc that can walk in every direction.
+"""Free directions in a planar range scan, for a disc-shaped robot that can walk in every direction.
 
 Points are in base_footprint, x forward, y left [m]; directions are angles [rad] from x, counter-clockwise.
 """
@@ -14,15 +14,15 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Pose, wrap
 
 DIRECTIONS = np.linspace(-math.pi, math.pi, 120, endpoint=False)
-CLEAR_DISTANCE = 1.2  # [m] a way that is free so far is a free way
-BLOCKED_COST = 3.0  # cost of every metre that a way is blocked before the horizon
+CLEAR_DISTANCE = 1.2  # [m] a direction that is free so far counts as free
+BLOCKED_COST = 3.0  # cost per metre that a direction is blocked before CLEAR_DISTANCE
 DIRECTION_CHANGE_COST = 0.15  # [m/rad] cost of another direction than the last one: obstacles are passed on one side
 CONTACT_TOLERANCE = 0.005  # [m] by which a point inside the disc is taken as outside it: the robot may walk along it
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A planar scan as its message tells it."""
+    """A planar scan, with the fields of its message."""
 
     ranges: Array  # (k,) [m]
     start: float  # [rad] direction of the first ray in the sensor's frame
@@ -34,7 +34,7 @@ class Scan:
 def points(scan: Scan, sensor: Pose) -> Array:
     """What the scan has met (k, 2) [m], for the sensor's pose in base_footprint.
 
-    Ranges that are no measurement are left out: not a number, infinite, shorter or longer than the sensor can.
+    Ranges that are no measurement are left out: NaN, infinite, shorter or longer than the sensor can.
     """
     ranges = np.asarray(scan.ranges, dtype=float)
     with np.errstate(invalid="ignore"):
@@ -50,7 +50,7 @@ def moved(places: Array, pose: Pose) -> Array:
     return turned
 
 
-def free_ways(obstacles: Array, directions: Array, radius: float) -> Array:
+def free_distances(obstacles: Array, directions: Array, radius: float) -> Array:
     """How far [m] a disc round the origin can go in each direction (d,) before it meets a point (k, 2); inf: for ever.
 
     A point that is inside the disc already forbids only to come nearer to it.
@@ -60,30 +60,32 @@ def free_ways(obstacles: Array, directions: Array, radius: float) -> Array:
     along = np.cos(directions)[:, None] * obstacles[:, 0] + np.sin(directions)[:, None] * obstacles[:, 1]
     square = (obstacles * obstacles).sum(axis=1)
     radii = np.minimum(radius, np.maximum(np.sqrt(square) - CONTACT_TOLERANCE, 0.0))
-    chord = radii * radii - (square - along * along)  # square of half the way that the point is inside the disc
+    chord = radii * radii - (
+        square - along * along
+    )  # square of half the distance over which the point is inside the disc
     ahead = (along > 0.0) & (chord > 0.0)
-    ways = np.where(ahead, along - np.sqrt(np.maximum(chord, 0.0)), math.inf)
-    least: Array = np.maximum(ways.min(axis=1), 0.0)
+    distances = np.where(ahead, along - np.sqrt(np.maximum(chord, 0.0)), math.inf)
+    least: Array = np.maximum(distances.min(axis=1), 0.0)
     return least
 
 
-def free_way(obstacles: Array, direction: float, radius: float) -> float:
-    """`free_ways` of one direction."""
-    return float(free_ways(obstacles, np.array([direction]), radius)[0])
+def free_distance(obstacles: Array, direction: float, radius: float) -> float:
+    """`free_distances` of one direction."""
+    return float(free_distances(obstacles, np.array([direction]), radius)[0])
 
 
 def detour(goal: tuple[float, float], obstacles: Array, radius: float, last: float | None) -> tuple[float, float]:
     """The direction [rad] to take for a goal (x, y) [m] that cannot be reached straight, and how far it is free [m].
 
-    Of all directions the one with the shortest way over the end of its free part to the goal; ways that end at an
-    obstacle cost more, and so do ways away from the last direction [rad], if there is one.
+    Of all directions the one with the shortest path over the end of its free part to the goal. A path that ends at an
+    obstacle costs more, and so does one away from the last direction [rad], if there is one.
     """
     distance = math.hypot(*goal)
     reach = min(CLEAR_DISTANCE, distance)
-    free = free_ways(obstacles, DIRECTIONS, radius)
-    way = np.minimum(free, reach)
-    rest = np.hypot(goal[0] - way * np.cos(DIRECTIONS), goal[1] - way * np.sin(DIRECTIONS))
-    cost = way + rest + BLOCKED_COST * (reach - way)
+    free = free_distances(obstacles, DIRECTIONS, radius)
+    path = np.minimum(free, reach)
+    rest = np.hypot(goal[0] - path * np.cos(DIRECTIONS), goal[1] - path * np.sin(DIRECTIONS))
+    cost = path + rest + BLOCKED_COST * (reach - path)
     if last is not None:
         cost += DIRECTION_CHANGE_COST * np.abs([wrap(angle - last) for angle in DIRECTIONS.tolist()])
     best = int(np.argmin(cost))

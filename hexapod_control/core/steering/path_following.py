@@ -14,13 +14,13 @@ from enum import Enum
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, wrap
-from hexapod_control.core.steering.obstacle_avoidance import CLEAR_DISTANCE, detour, free_way, moved
+from hexapod_control.core.steering.obstacle_avoidance import CLEAR_DISTANCE, detour, free_distance, moved
 
 FACING_DISTANCE = 0.3  # [m] before the waypoint the robot turns to the heading it wants there
 
 
 class PursuitHeading(Enum):
-    """What the robot faces on the way to a waypoint."""
+    """What the robot faces between waypoints."""
 
     ALIGNED = "aligned"  # where it walks
     FREE = "free"  # the waypoint's heading; without one, whatever it faced
@@ -59,10 +59,10 @@ class PursuitSettings:
     heading_tolerance: float = math.radians(3.0)  # [rad]
     radius: float = 0.0  # [m] of the robot with its feet
     clearance: float = 0.04  # [m] that obstacles are kept away from that
-    stop: float = 0.03  # [m] of free way below which the robot stands
+    stop: float = 0.03  # [m] of free distance below which the robot stands
     lookahead: float = 0.4  # [m]
     share: float = 0.9  # of the greatest speeds
-    gain: float = 1.0  # [1/s] speed per distance to the waypoint, and per free way
+    gain: float = 1.0  # [1/s] speed per distance to the waypoint, and per free distance
     slowest: float = 0.15  # of the greatest speeds, on the last centimetres
     turn_gain: float = 1.5  # [1/s] turn per error of the heading
     patience: float = 60.0  # [s] without coming nearer to the waypoint
@@ -138,7 +138,7 @@ class Pursuit:
         target = back.apply(goal.x, goal.y)
         for x, y in (back.apply(*self._carrot(pose, goal)), target):
             direction, far = math.atan2(y, x), math.hypot(x, y)
-            free = free_way(obstacles, direction, disc)
+            free = free_distance(obstacles, direction, disc)
             if free >= min(CLEAR_DISTANCE, math.hypot(*target)) and far > 0.0:
                 self._last = None
                 return direction, free, PursuitPhase.WALKING
@@ -162,12 +162,12 @@ class Pursuit:
         part = min(1.0, (max(0.0, passed) + self.settings.lookahead) / length)
         return x + part * dx, y + part * dy
 
-    def _twist(self, pose: Pose, direction: float, way: float, limits: Twist) -> Twist:
-        """A walk in a direction [rad] that could stop within a way [m], within the limits."""
+    def _twist(self, pose: Pose, direction: float, distance: float, limits: Twist) -> Twist:
+        """A walk in a direction [rad] that could stop within a distance [m], within the limits."""
         settings, goal = self.settings, self.waypoints[self._reached]
         c, s = math.cos(direction), math.sin(direction)
         top = settings.share / math.hypot(c / limits.vx, s / limits.vy)
-        speed = min(top, max(settings.gain * way, settings.slowest * top)) if way > 0.0 else 0.0
+        speed = min(top, max(settings.gain * distance, settings.slowest * top)) if distance > 0.0 else 0.0
         distance = math.dist((goal.x, goal.y), pose[:2])
         turn = self._turn(pose, goal, direction, distance) if speed or distance < FACING_DISTANCE else 0.0
         wz = max(-settings.share * limits.wz, min(settings.share * limits.wz, turn))

@@ -3,7 +3,7 @@
 What limits a leg is the speed of its foot over the ground: over one swing no joint may exceed a share of its
 no-load speed, and half a stride must stay inside the stance region. Both depend on the direction of the foot,
 the swing time, the duty factor and the body's height, and hardly on the curvature of the path: a polar table
-per leg holds them (the guard in core.planner stands over the small rest). Joint speed is not monotone in the
+per leg holds them (the tick limiter of the planner takes care of the small rest). Joint speed is not monotone in the
 swing time (a longer swing lifts slower but strides further), so the swing time is searched: the one nearest to the
 nominal at which the whole twist is possible. If there is none, the twist is scaled at the best; its curvature stays.
 """
@@ -41,11 +41,11 @@ class SpeedLimit:
     swing_time: float  # [s]
 
 
-def _load(leg: Leg, robot: Robot, foothold: Point, height: float, way: tuple[Array, Array], time: Array) -> Array:
-    """Greatest joint speed over its limit along ways (..., U) [m] about a foothold, each sample `time` [s] long."""
+def _load(leg: Leg, robot: Robot, foothold: Point, height: float, path: tuple[Array, Array], time: Array) -> Array:
+    """Greatest joint speed over its limit along paths (..., U) [m] about a foothold, each sample `time` [s] long."""
     x0, y0 = foothold
     cosine, sine = math.cos(leg.hip_yaw), math.sin(leg.hip_yaw)
-    dx, dy = x0 - leg.hip[0] + way[0], y0 - leg.hip[1] + way[1]
+    dx, dy = x0 - leg.hip[0] + path[0], y0 - leg.hip[1] + path[1]
     lift = robot.walk.lift_height * share_and_lift(np.linspace(0.0, 1.0, SWING_SAMPLES))[1]
     z = np.broadcast_to(lift + robot.foot_radius - height - leg.hip[2], dx.shape)
     joints = inverse_over_arrays(leg, cosine * dx + sine * dy, cosine * dy - sine * dx, z)
@@ -60,15 +60,15 @@ def _fastest(leg: Leg, robot: Robot, stance: StanceRegions, row: int, stance_sha
     swing = np.array(SWING_TIME_SCALES) * robot.walk.swing_time
     angle = (np.arange(TABLE_DIRECTIONS) * math.tau / TABLE_DIRECTIONS)[:, None, None]
     u = np.linspace(0.0, 1.0, SWING_SAMPLES)
-    # Way of the foot in the body's frame over a swing, in units of speed x swing time.
-    way = share_and_lift(u)[0] * (1.0 + stance_share) - u - stance_share / 2
+    # Displacement of the foot in the body's frame over a swing, in units of speed x swing time.
+    displacement = share_and_lift(u)[0] * (1.0 + stance_share) - u - stance_share / 2
     # Speeds up to the one whose stride fills the region, per swing time.
     top = 2.0 * stance.radii[row] / (stance_share * swing)
     speed = top[:, None] * np.linspace(0.0, 1.0, TRIED_SPEEDS)  # (S, V)
-    reach = (speed[:, :, None] * swing[:, None, None] * way)[:, None]  # (S, 1, V, U)
-    ways = (reach * np.cos(angle), reach * np.sin(angle))  # (S, A, V, U)
+    reach = (speed[:, :, None] * swing[:, None, None] * displacement)[:, None]  # (S, 1, V, U)
+    paths = (reach * np.cos(angle), reach * np.sin(angle))  # (S, A, V, U)
     time = (swing / (SWING_SAMPLES - 1))[:, None, None]
-    load = np.maximum.accumulate(_load(leg, robot, stance.footholds[row], stance.height, ways, time), axis=2)
+    load = np.maximum.accumulate(_load(leg, robot, stance.footholds[row], stance.height, paths, time), axis=2)
     result = np.empty((len(swing), TABLE_DIRECTIONS))
     for s in range(len(swing)):
         for a in range(TABLE_DIRECTIONS):
@@ -86,9 +86,9 @@ def swing_loads(robot: Robot, stance: StanceRegions, leg: int, twist: Twist, swi
     behind, ahead = ends[:, None, None], ends[None, :, None]
     reach = share_and_lift(u)[0] * (behind + ahead + ride) - u * ride - behind  # (K, K, U)
     heading = (vx / speed, vy / speed) if speed > 0.0 else (1.0, 0.0)
-    ways = (reach * heading[0], reach * heading[1])
+    paths = (reach * heading[0], reach * heading[1])
     time = np.array(swing_time / (SWING_SAMPLES - 1))
-    return _load(robot.legs[leg], robot, stance.footholds[leg], stance.height, ways, time)
+    return _load(robot.legs[leg], robot, stance.footholds[leg], stance.height, paths, time)
 
 
 class SpeedEnvelope:

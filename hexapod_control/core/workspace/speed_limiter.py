@@ -22,10 +22,10 @@ class SpeedConditions(NamedTuple):
 
 
 class SpeedLimiter:
-    """What one robot's tables say, looked up when something has changed."""
+    """Looks up the speed envelope of one robot, again only when something has changed."""
 
     def __init__(self, capabilities: Capabilities) -> None:
-        """Nothing has been asked for yet."""
+        """Nothing is looked up yet."""
         self._capabilities = capabilities
         self._limit: tuple[object, SpeedLimit] | None = None
         self._most: tuple[SpeedConditions, Twist] | None = None
@@ -57,7 +57,7 @@ class SpeedLimiter:
     def accelerations(
         self, under: SpeedConditions, swing_time: float, limits: TwistLimits, haste: float
     ) -> tuple[Twist, Twist]:
-        """(acceleration, deceleration) per axis: as the style says, else by the robot.
+        """(acceleration, deceleration) per axis: from the settings, else from the robot.
 
         Deceleration: from full speed in one swing. Acceleration: from rest such that the leg which lifts off last
         is then no farther from neutral than at the end of a full stride, half a stance at full speed; `haste` times

@@ -197,7 +197,7 @@ class StanceRegionTable:
         )
 
     def between(self, height: float) -> tuple[int, float]:
-        """(row below, share of the way to the next row) for a height [m]."""
+        """(row below, share of the step to the next row) for a height [m]."""
         if height <= self._heights[0] or len(self._heights) == 1:
             return 0, 0.0
         if height >= self._heights[-1]:

@@ -10,19 +10,19 @@ from hexapod_control.core.kinematics.se2 import Twist
 
 @dataclass(frozen=True, slots=True)
 class AxisLimits:
-    """Limits of one axis, [m/s, m/s^2] or [rad/s, rad/s^2]; not a number: what the robot can do."""
+    """Limits of one axis, [m/s, m/s^2] or [rad/s, rad/s^2]; NaN: what the robot can do."""
 
     max_velocity: float = math.nan
-    min_velocity: float = math.nan  # not a number: -max_velocity
+    min_velocity: float = math.nan  # NaN: -max_velocity
     max_acceleration: float = math.nan
     max_deceleration: float = math.nan
 
     def __post_init__(self) -> None:
         for name in ("max_velocity", "max_acceleration", "max_deceleration"):
             if getattr(self, name) < 0.0 or math.isinf(getattr(self, name)):
-                raise ValueError(f"{name} must be finite and >= 0 (or not a number), is {getattr(self, name)}")
+                raise ValueError(f"{name} must be finite and >= 0 (or NaN), is {getattr(self, name)}")
         if self.min_velocity > 0.0 or math.isinf(self.min_velocity):
-            raise ValueError(f"min_velocity must be finite and <= 0 (or not a number), is {self.min_velocity}")
+            raise ValueError(f"min_velocity must be finite and <= 0 (or NaN), is {self.min_velocity}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from hexapod_control.core.steering.obstacle_avoidance import (
     DIRECTIONS,
     Scan,
     detour,
-    free_way,
-    free_ways,
+    free_distance,
+    free_distances,
     moved,
     points,
 )
@@ -190,21 +190,21 @@ def test_it_goes_through_a_gap_that_is_wide_enough():
     assert nearest(way, wall) >= RADIUS
 
 
-def test_a_free_way_ends_where_the_disc_touches_the_point():
+def test_a_free_path_ends_where_the_disc_touches_the_point():
     points_ = np.array([(1.0, 0.0)])
-    assert free_way(points_, 0.0, 0.3) == pytest.approx(0.7)
-    assert free_way(points_, math.pi, 0.3) == math.inf
-    assert free_way(points_, math.asin(0.299), 0.3) < math.inf
-    assert free_way(points_, math.asin(0.301), 0.3) == math.inf
-    assert free_ways(NOTHING, DIRECTIONS, 0.3).min() == math.inf
+    assert free_distance(points_, 0.0, 0.3) == pytest.approx(0.7)
+    assert free_distance(points_, math.pi, 0.3) == math.inf
+    assert free_distance(points_, math.asin(0.299), 0.3) < math.inf
+    assert free_distance(points_, math.asin(0.301), 0.3) == math.inf
+    assert free_distances(NOTHING, DIRECTIONS, 0.3).min() == math.inf
 
 
 @given(st.lists(st.tuples(places, places), min_size=1, max_size=30), yaws)
 @settings(max_examples=100)
-def test_no_point_is_in_the_disc_anywhere_on_a_free_way(places_, direction):
+def test_no_point_is_in_the_disc_anywhere_on_a_free_path(places_, direction):
     obstacles = np.array(places_)
     obstacles = obstacles[np.hypot(*obstacles.T) > 0.3]
-    way = min(free_way(obstacles, direction, 0.3), 10.0)
+    way = min(free_distance(obstacles, direction, 0.3), 10.0)
     for part in np.linspace(0.0, way, 20):
         here = part * np.array([math.cos(direction), math.sin(direction)])
         assert not len(obstacles) or np.hypot(*(obstacles - here).T).min() >= 0.3 - 0.006
@@ -215,7 +215,7 @@ def test_a_detour_keeps_to_the_side_it_has_taken():
     left, _ = detour((3.0, 0.0), pillar, RADIUS, 0.8)
     right, _ = detour((3.0, 0.0), pillar, RADIUS, -0.8)
     assert left > 0.2 and right < -0.2
-    assert free_way(pillar, left, RADIUS) >= CLEAR_DISTANCE
+    assert free_distance(pillar, left, RADIUS) >= CLEAR_DISTANCE
 
 
 def test_ranges_that_are_no_measurement_are_no_obstacles():
