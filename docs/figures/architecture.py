@@ -291,9 +291,9 @@ def tick() -> None:
             "core",
             (
                 ("read the clock", "nodes/gait_planner/gait_planner.py", "dt, at most 2 periods"),
-                ("velocity limits", "nodes/gait_planner/speed_derating.py", "share of hot servos"),
                 ("motion player", "core/motions/motion_player.py", "steps of a motion file"),
-                ("state of the planner", "core/planner/states.py", "which motion, which pace"),
+                ("planner", "core/planner/planner.py", "one tick of the state"),
+                ("state", "core/planner/states.py", "which motion, which pace"),
                 ("tick limiter", "core/planner/tick_limiter.py", "copy, advance, check"),
                 ("plan", "core/planner/plan_builder.py", "speeds, loads, margin"),
             ),
@@ -314,10 +314,10 @@ def tick() -> None:
             "inverse_kinematics, on foot_targets",
             "core",
             (
-                ("message to arrays", "ros/row_messages.py", "by name, refused by name"),
+                ("message to arrays", "ros/row_messages.py", "mapped by name"),
                 ("joint angles", "core/kinematics/leg_kinematics.py", "closed form"),
                 ("limits", "nodes/inverse_kinematics/joint_target_filter.py", "hold, clamp, slow"),
-                ("publish joint_targets", "nodes/inverse_kinematics/inverse_kinematics.py", "stamp copied"),
+                ("publish", "nodes/inverse_kinematics/inverse_kinematics.py", "joint_targets, stamp copied"),
             ),
         ),
         (
