@@ -325,7 +325,7 @@ def tick() -> None:
             "hardware",
             (
                 ("newest targets", "servos/driver/driver_thread.py", "mailbox of one"),
-                ("setpoints", "servos/driver/setpoints/setpoint_generator.py", "watchdog, arming ramp"),
+                ("setpoints", "servos/driver/setpoints/target_follower.py", "watchdog, arming ramp"),
                 ("last limit", "servos/driver/setpoints/command_limiter.py", "speed, no jump"),
                 ("raw goals", "servos/driver/group/servo_group.py", "calibration, clamp"),
                 ("bytes out", "servos/protocols/feetech_st.py", "one write for all"),

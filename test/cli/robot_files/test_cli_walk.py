@@ -131,7 +131,7 @@ def test_without_a_file_the_table_goes_to_standard_output(capsys):
         (["--seconds", "-1"], "--seconds: must be a number in [0, 3600] s, is '-1'"),
         (["--rate", "0"], "--rate: must be a number in"),
         (["--gait", "trot"], "unknown gait 'trot'; known: tripod, ripple, tetrapod, wave"),
-        (["--robot", "nobody"], "known: article, phantomx"),
+        (["--robot", "nobody"], "known: article, "),
         (["--out", "/no/such/folder/walk.csv"], "/no/such/folder/walk.csv"),
     ],
 )

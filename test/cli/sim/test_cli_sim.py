@@ -200,7 +200,7 @@ def motion(until):
         (["--payload", "-1"], "--payload must be in [0, 20] kg, is -1"),
         (["--servo-model", "rocket"], "servo model 'rocket' is unknown"),
         (["--gait", "trot"], "unknown gait 'trot'; known: tripod, ripple, tetrapod, wave"),
-        (["--robot", "nobody"], "known: article, phantomx"),
+        (["--robot", "nobody"], "known: article, "),
         (
             ["--record", "run.mp4"],
             "--record: run.mp4: the name of a film must end in .gif or .png; see hexapod sim --help",

@@ -203,13 +203,8 @@ def test_xacro_alone_makes_the_same_robot_from_the_same_file(robot_file: RobotFi
 @pytest.mark.process
 def test_the_command_prints_the_urdf_and_refuses_a_bad_file_with_one_line(tmp_path: Path) -> None:
     def command(robot: str) -> subprocess.CompletedProcess[str]:
-        code = (
-            "import argparse, sys; from hexapod_control.cli.robot_files import urdf; p = argparse.ArgumentParser();"
-            "urdf.add_arguments(p); sys.exit(urdf.run(p.parse_args()))"
-        )
-        return subprocess.run(
-            [sys.executable, "-c", code, "--robot", robot], capture_output=True, text=True, timeout=60, check=False
-        )
+        words = [sys.executable, "-m", "hexapod_control.cli.main", "urdf", "--robot", robot]
+        return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
 
     good = command("phantomx")
     assert (good.returncode, good.stderr) == (0, "")
