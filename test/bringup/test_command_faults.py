@@ -58,7 +58,7 @@ def test_an_extreme_of_a_number_is_walked_within_every_limit(bench, field, value
     Stream(bench, lambda: broken(field, value))
     bench.until(lambda: len(targets) > 40, 30.0)
     assert_sound(targets)
-    most = node.planner.maxima()
+    most = node.planner.view.maxima()
     assert all(abs(done) <= able * 1.001 for done, able in zip(node.output.last.twist, most, strict=True))
     assert node.velocity.last_refusal == ""
 
@@ -114,8 +114,8 @@ def test_of_a_flood_the_newest_command_is_used(bench):
 def test_a_step_of_the_wall_clock_while_walking_is_no_stop_and_no_jump(bench, monkeypatch, stamped, step):
     """As a time server does it: all clocks of the machine but the steady one say something else from now on."""
     node = bench.planner(enable_stamped_cmd_vel=stamped)
-    rows, original = [], node.output.row
-    node.output.row = lambda plan, *rest, **more: (rows.append(plan.row), original(plan, *rest, **more))
+    rows, original = [], node.output.targets
+    node.output.targets = lambda plan, *rest, **more: (rows.append(plan.joint_angles), original(plan, *rest, **more))
 
     def command():
         if not stamped:

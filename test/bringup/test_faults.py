@@ -167,8 +167,8 @@ def test_simulated_time_without_a_clock_is_an_error_within_two_seconds_and_the_w
 def test_a_jump_of_simulated_time_is_neither_a_jump_of_the_robot_nor_a_stuck_command(bench, jump):
     node = bench.planner(use_sim_time=True, enable_stamped_cmd_vel=True)
     rows = []
-    original = node.output.row
-    node.output.row = lambda plan, *rest, **more: (rows.append(plan.row), original(plan, *rest, **more))
+    original = node.output.targets
+    node.output.targets = lambda plan, *rest, **more: (rows.append(plan.joint_angles), original(plan, *rest, **more))
     publisher = bench.publisher(TwistStamped, "cmd_vel")
 
     def advance(count):
@@ -197,15 +197,15 @@ def test_a_paused_simulation_goes_on_without_catching_up(bench):
     clock = bench.probe.create_timer(STEP, bench.tick_clock)
     bench.until(lambda: node.output.last and node.output.last.twist.vx > 0.07)
     clock.cancel()
-    phase, runs = node.planner.phase, node.housekeeping_runs
+    phase, runs = node.planner.view.gait_phase, node.housekeeping_runs
     # five seconds of pause: housekeeping runs in steady time
     bench.until(lambda: node.housekeeping_runs >= runs + 10, 10.0, "housekeeping")
-    frozen = node.planner.phase
+    frozen = node.planner.view.gait_phase
     assert (frozen - phase) % 1.0 < 0.1
     sent = node.output.last
     clock.reset()
     bench.until(lambda: node.output.last is not sent)
-    assert (np.abs(node.output.last.row - sent.row) <= 1.05 * LIMITS[..., 2] * 2 * STEP).all()
+    assert (np.abs(node.output.last.joint_angles - sent.joint_angles) <= 1.05 * LIMITS[..., 2] * 2 * STEP).all()
     bench.until(lambda: node.output.last.twist.vx > 0.07)
     stream.stop()
 
@@ -261,7 +261,7 @@ def test_an_exception_in_any_callback_is_a_safe_stop_that_names_node_and_callbac
     node = bench.planner()
     stream = walking(bench, node)
     if callback == "on_joint_states":
-        node.planner.lost()
+        node.planner.forget_pose()
     monkeypatch.setattr(owner(node), method, broken)
     if callback == "on_body_pose":
         bench.publisher(Pose, "body_pose").publish(Pose(orientation=messages.quaternion(0.0, 0.0, 0.0)))

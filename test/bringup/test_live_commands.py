@@ -55,7 +55,7 @@ def test_a_foot_command_that_would_tip_the_robot_is_refused_as_a_whole(bench):
     assert "would not hold the robot" in node.last_report("foot")
     topic.publish(foot_command(left_front=(1.0, 0.0, 0.0)))
     bench.until(lambda: "out of reach" in node.last_report("foot"))
-    assert not node.planner.standing_walk.state.guiding
+    assert not node.planner.view.walk.guiding
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_velocity_brings_the_foot_down_before_the_robot_walks(bench):
     node = bench.planner()
     topic = bench.publisher(MultiDOFJointState, "foot_command")
     topic.publish(foot_command(**raised("right_rear")))
-    bench.until(lambda: node.planner.hand_is_there("right_rear") and not all(node.output.last.planted))
+    bench.until(lambda: node.planner.view.guided_foot_arrived("right_rear") and not all(node.output.last.planted))
     plans = []
     original = node.player.step
     node.player.step = lambda dt: plans.append(original(dt)) or plans[-1]
@@ -103,8 +103,10 @@ def test_an_arc_steers_by_travel_and_curvature(bench, travel, curvature):
     node = bench.planner()
     topic = bench.publisher(Vector3, "arc")
     timer = bench.probe.create_timer(0.05, lambda: topic.publish(Vector3(x=travel, y=curvature)))
-    bench.until(lambda: abs(node.output.last.twist.wz) > 0.9 * abs(node.planner.arc(travel, curvature).wz))
-    bench.until(lambda: node.output.last.twist == pytest.approx(node.planner.arc(travel, curvature), abs=1e-6))
+    bench.until(lambda: abs(node.output.last.twist.wz) > 0.9 * abs(node.planner.view.arc_twist(travel, curvature).wz))
+    bench.until(
+        lambda: node.output.last.twist == pytest.approx(node.planner.view.arc_twist(travel, curvature), abs=1e-6)
+    )
     executed = node.output.last.twist
     assert executed.vx / executed.wz == pytest.approx(-turn_radius(travel, curvature))
     assert math.copysign(1.0, executed.vx) == math.copysign(1.0, travel)
@@ -134,9 +136,9 @@ def test_the_time_of_a_cycle_is_changed_while_walking(bench):
     node = bench.planner()
     stream = Stream(bench, lambda: twist(0.03))
     bench.until(lambda: node.output.last.twist.vx > 0.029)
-    before = node.planner.standing_walk.swing_time
+    before = node.planner.view.walk.swing_time
     assert node.set_parameters([Parameter("swing_time_scale", value=1.5)])[0].successful
-    bench.until(lambda: node.planner.standing_walk.swing_time == pytest.approx(1.5 * before))
+    bench.until(lambda: node.planner.view.walk.swing_time == pytest.approx(1.5 * before))
     assert not node.set_parameters([Parameter("swing_time_scale", value=0.5)])[0].successful
     assert node.output.last.twist.vx == pytest.approx(0.03)
     stream.stop()
@@ -155,7 +157,7 @@ def test_a_leg_that_would_touch_its_neighbour_is_refused_and_both_are_named(benc
     bench.until(lambda: node.last_report("foot"))
     assert "refused: left_front: at " in node.last_report("foot")
     assert "it would touch left_middle" in node.last_report("foot")
-    assert not node.planner.standing_walk.state.guiding
+    assert not node.planner.view.walk.guiding
 
 
 def test_legs_that_come_towards_each_other_hold_the_robot_and_are_named(bench):

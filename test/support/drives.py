@@ -40,7 +40,7 @@ def standing(name: str | Robot, gait: str = "") -> Planner:
     machine = robot(name) if isinstance(name, str) else name
     planner = Planner(machine, gait)
     row = joints_at_offset(machine, planner.capabilities.stances.at(machine.walk.height).footholds, 0.0)
-    planner.measured(np.array(row))
+    planner.set_measured_joints(np.array(row))
     while planner.state is not RobotState.STANDING:
         planner.step(DT)
     planner.command(ZERO)
@@ -49,9 +49,9 @@ def standing(name: str | Robot, gait: str = "") -> Planner:
 
 def walk_state(planner: Planner) -> WalkState:
     """Feet, body and gait clock of a robot on its feet."""
-    walk = planner.standing_walk
+    walk = planner.view.walk
     assert walk is not None, "the robot is not on its feet"
-    return walk.state
+    return walk
 
 
 def fitting(planner: Planner, direction: Twist, share: float, *gaits: str) -> Twist:
@@ -69,7 +69,7 @@ def drive(planner: Planner, twist: Twist, seconds: float, dt: float = DT) -> Ite
 def random_drive(planner: Planner, seed: int, ticks: int, poses: bool, gaits: bool) -> Iterator[tuple[float, TickPlan]]:
     """Yields (dt [s], plan) under random commands: reversals, jumps, releases, jittered ticks."""
     rng = random.Random(seed)
-    top = planner.maxima()
+    top = planner.view.maxima()
     command, left = ZERO, 0
     for _ in range(ticks):
         if left == 0:
@@ -79,10 +79,10 @@ def random_drive(planner: Planner, seed: int, ticks: int, poses: bool, gaits: bo
             if rng.random() < 0.1:
                 command = command.scaled(-1.0)
             if gaits and rng.random() < 0.1:
-                assert planner.gait(rng.choice(GAITS)) == ""
+                assert planner.change_gait(rng.choice(GAITS)) == ""
             if poses and rng.random() < 0.1:
                 spread = (0.04, 0.04, 0.04, 0.2, 0.2, 0.3)
-                planner.pose(BodyPose(*(rng.uniform(-1.0, 1.0) * a for a in spread)))
+                planner.request_pose(BodyPose(*(rng.uniform(-1.0, 1.0) * a for a in spread)))
         left -= 1
         dt = DT * rng.choice((0.5, 0.9, 1.0, 1.0, 1.0, 1.1, 1.5, 2.0))
         planner.command(command)

@@ -16,7 +16,7 @@ from hexapod_control.core import names
 from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
-from hexapod_control.core.planner.planner import MAX_STEP, Planner
+from hexapod_control.core.planner.planner import MAX_TICK_S, Planner
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.robot import Robot
 
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         planner, start = standing(robot)
     except ValueError as error:
         raise InputError(f"--robot: {error}") from None
-    refused = planner.gait(args.gait) if args.gait else ""
+    refused = planner.change_gait(args.gait) if args.gait else ""
     if refused:
         raise InputError(f"--gait: {refused}")
     with ExitStack() as stack:
@@ -78,11 +78,11 @@ def standing(robot: Robot) -> tuple[Planner, Array]:
     planner = Planner(robot)
     joints = joints_at_offset(robot, planner.capabilities.stances.at(robot.walk.height).footholds, 0.0)
     assert joints is not None  # checked by the planner
-    planner.measured(read_only(joints))
-    for _ in range(round(SETTLING_TIME_S / MAX_STEP)):
-        plan = planner.step(MAX_STEP)
-        if planner.state is RobotState.STANDING and plan.row is not None:
-            return planner, plan.row
+    planner.set_measured_joints(read_only(joints))
+    for _ in range(round(SETTLING_TIME_S / MAX_TICK_S)):
+        plan = planner.step(MAX_TICK_S)
+        if planner.state is RobotState.STANDING and plan.joint_angles is not None:
+            return planner, plan.joint_angles
     raise ValueError("the robot cannot stand in its neutral stance; check legs and walk.height of its robot file")
 
 
@@ -91,11 +91,11 @@ def walk(planner: Planner, start: Array, twist: Twist, seconds: float, rate: flo
 
     At a low rate the planner takes several steps between two rows.
     """
-    steps = math.ceil(1.0 / (rate * MAX_STEP))
+    steps = math.ceil(1.0 / (rate * MAX_TICK_S))
     planner.command(twist)
     joints = start
     for index in range(math.floor(seconds * rate + 1e-9) + 1):
         yield index / rate, joints
         for _ in range(steps):
             plan = planner.step(1.0 / (rate * steps))
-            joints = joints if plan.row is None else plan.row
+            joints = joints if plan.joint_angles is None else plan.joint_angles

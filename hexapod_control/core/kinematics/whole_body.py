@@ -1,9 +1,9 @@
-"""What a motion says in one tick, and what every kind of motion can do."""
+"""Whole-body inverse kinematics: foot contacts and a body pose to joint angles, or the leg that cannot reach."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol
 
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG, LegJoints, UnreachableReason
@@ -33,21 +33,13 @@ class WholeBodyPose(NamedTuple):
 
 
 class BodyMotion(Protocol):
-    """Something that moves the robot tick by tick."""
-
-    @property
-    def done(self) -> bool:
-        """True once the motion has reached its end."""
-
-    @property
-    def progress(self) -> float:
-        """Share (0 to 1) of it that is done; 0 where there is no end to count to."""
-
-    def copy(self) -> Self:
-        """An independent motion in the same state."""
+    """Something that moves the robot tick by tick: a walk, a lift of the body, a move of all feet or joints."""
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
-        """Moves on by `dt` [s]; `previous` are the joints [rad] of the tick before."""
+        """The pose `dt` [s] later; `previous` are the joint angles [rad] of the tick before."""
+
+    def retreat(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose | None:
+        """The pose after a tick towards safety, where `advance` is out of reach; None: it can only hold."""
 
 
 def whole_body_pose(

@@ -7,14 +7,17 @@ leaves the robot as it was found: its gait, step height and tempo come back, and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any, NamedTuple
 
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.motions.motion_state import CANCELLED, DONE, REFUSED
 from hexapod_control.core.motions.motion_steps import NAMES, Choreography, MotionStep, SitStep, StandStep
-from hexapod_control.core.motions.step_execution import StepContext, StepExecution, act, where
+from hexapod_control.core.motions.step_context import StepContext, StepExecution, step_place
+from hexapod_control.core.motions.step_execution import execute_step
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.planner.tick_plan import TickPlan
 
 
 class PlayerState(Enum):
@@ -25,47 +28,70 @@ class PlayerState(Enum):
     STOPPING = "stopping"  # the running motion finishes its cycle
 
 
+class MotionEnd(Enum):
+    """How a motion has ended; the value is the phase in motion_state."""
+
+    DONE = DONE
+    CANCELLED = CANCELLED
+    REFUSED = REFUSED
+
+
+class MotionOutcome(NamedTuple):
+    """The end of a motion."""
+
+    name: str
+    end: MotionEnd
+    progress: float  # (0 to 1) of the pass in which it ended
+    reason: str = ""  # why it was refused
+
+
 @dataclass(frozen=True, slots=True)
 class RehearsedMotion:
-    """A motion that was found to be possible, and how long one pass of it takes (core.rehearsal makes these)."""
+    """A motion that was found to be possible, and how long one pass of it takes (motion_rehearsal.py makes these)."""
 
     motion: Choreography
     duration: float  # [s] of one pass, from its start posture
 
 
 class MotionPlayer:
-    """Plays motions with a planner; `step` takes the place of the planner's."""
+    """Plays motions with a planner; `step` takes the place of the planner's.
+
+    A motion begins with the posture it starts from and goes through its steps, once or in a loop. While one plays, the
+    planner's state is `moving` instead of `standing` or `walking`.
+    """
 
     def __init__(self, planner: Planner) -> None:
+        """Nothing to play yet."""
         self.planner = planner
         self.state = PlayerState.NONE
         self.refusal = ""  # why the last motion ended before its end
-        self._stage = StepContext(planner)
+        self._context = StepContext(planner)
         self._now: RehearsedMotion | None = None
         self._next: RehearsedMotion | None = None
-        self._act: StepExecution | None = None
+        self._execution: StepExecution | None = None  # of the step under way
         self._left: list[MotionStep] = []  # steps of this pass still to come
         self._passes = 0  # begun
         self._placing = False  # getting into the posture it starts from
         self._elapsed = 0.0  # [s] of this pass
         self._total = 0.0  # [s] since the motion began
-        self._before = planner.style
+        self._restored = planner.view.settings  # when the motion ends
+        self._outcomes: list[MotionOutcome] = []
 
     @property
     def name(self) -> str:
-        """Of the motion that is played; empty for none."""
+        """Name of the motion that is played; empty for none."""
         return self._now.motion.name if self._now is not None else ""
 
     @property
     def phase(self) -> str:
         """Kind of the step under way, the innermost; empty before the first."""
-        step = self._stage.step
-        return NAMES[type(step)] if self._act is not None and step is not None else ""
+        step = self._context.step
+        return NAMES[type(step)] if self._execution is not None and step is not None else ""
 
     @property
     def place(self) -> str:
         """Beginning of a message about the step under way."""
-        return where(self._stage.step)
+        return step_place(self._context.step)
 
     @property
     def waiting(self) -> str:
@@ -74,25 +100,22 @@ class MotionPlayer:
 
     @property
     def progress(self) -> float:
-        """Share (0 to 1) of the present pass."""
+        """Share (0 to 1) of the present pass that is done."""
         if self._now is None or self._now.duration <= 0.0 or self._placing:
             return 0.0
         return min(1.0, self._elapsed / self._now.duration)
 
-    @property
-    def gait_state(self) -> RobotState:
-        """What the robot is doing, motions included."""
-        state = self.planner.state
-        return (
-            RobotState.MOVING if self._now is not None and state in (RobotState.STANDING, RobotState.WALKING) else state
-        )
+    def take_outcomes(self) -> list[MotionOutcome]:
+        """How motions have ended since the last call."""
+        outcomes, self._outcomes = self._outcomes, []
+        return outcomes
 
-    def execute(self, piece: RehearsedMotion) -> None:
+    def execute(self, motion: RehearsedMotion) -> None:
         """Plays a motion: at once, or after the one that is running has finished its cycle."""
         if self._now is None:
-            self._start(piece)
+            self._start(motion)
         else:
-            self._next, self.state = piece, PlayerState.STOPPING
+            self._next, self.state = motion, PlayerState.STOPPING
 
     def stop(self) -> None:
         """Lets the running motion finish its cycle; nothing comes after it."""
@@ -100,12 +123,16 @@ class MotionPlayer:
         if self._now is not None:
             self.state = PlayerState.STOPPING
 
-    def cancel(self) -> None:
-        """Ends the running motion now, smoothly: what moves comes to rest, feet in the air go down."""
+    def cancel(self, refusal: str = "") -> None:
+        """Ends the running motion now, smoothly: what moves comes to rest, feet in the air go down.
+
+        `refusal` is the reason if the motion cannot go on.
+        """
         if self._now is None:
             return
-        self._next = None
-        self._finish()
+        end = MotionEnd.REFUSED if refusal else MotionEnd.CANCELLED
+        self.refusal, self._next = refusal or self.refusal, None
+        self._finish(MotionOutcome(self.name, end, self.progress, refusal))
         self.planner.halt()
 
     def command(self, twist: Twist) -> None:
@@ -116,70 +143,78 @@ class MotionPlayer:
             self.cancel()
         self.planner.command(twist)
 
+    def change_settings(self, **changes: Any) -> None:
+        """Changes walk settings for the time outside of motions: now, or when the running motion ends."""
+        if self._now is None:
+            self.planner.change_settings(**changes)
+        else:
+            self._restored = replace(self._restored, **changes)
+
     def step(self, dt: float) -> TickPlan:
-        """One tick [s] of the motion and of the planner."""
-        stage = self._stage
-        stage.dt = dt
+        """One tick of `dt` [s] of the motion and of the planner."""
+        context = self._context
+        context.dt = dt
         if self._now is not None:
             self._advance()
             self._elapsed += dt
             self._total += dt
-        stage.plan = self.planner.step(dt)
-        return stage.plan
+        context.plan = self.planner.step(dt)
+        return context.plan
 
-    def _start(self, piece: RehearsedMotion) -> None:
-        self._now, self.state, self.refusal = piece, PlayerState.RUNNING, ""
-        planner = self.planner
-        self._before = planner.style
+    def _start(self, motion: RehearsedMotion) -> None:
+        self._now, self.state, self.refusal = motion, PlayerState.RUNNING, ""
+        self._restored = self.planner.view.settings
         self._passes, self._total = 0, 0.0
-        self._pass(piece.motion)
+        self.planner.begin_motion()
+        self._begin_pass(motion.motion)
 
-    def _pass(self, motion: Choreography) -> None:
-        """Begins a pass through the steps, from the posture the motion starts in."""
+    def _begin_pass(self, motion: Choreography) -> None:
+        """Begins a pass through the steps; the first one from the posture the motion starts in."""
         self._passes += 1
         self._elapsed = 0.0
-        self._act = None
+        self._execution = None
         self._left = list(motion.steps)
         self._placing = self._passes == 1
         if self._placing:
             self._left.insert(0, SitStep() if motion.start == "sitting" else StandStep())
 
     def _advance(self) -> None:
-        """Goes on with the act; begins the next as soon as one ends, in the same tick."""
+        """Goes on with the step; begins the next as soon as one ends, in the same tick."""
         while self._now is not None:
-            if self._act is None:
+            if self._execution is None:
                 if not self._left:
-                    self._end_of_pass(self._now.motion)
+                    self._end_pass(self._now.motion)
                     continue
-                step = self._left.pop(0)
-                self._act = act(self._stage, step)
-            said = next(self._act, None)
-            if said is None:
-                self._act = None
+                self._execution = execute_step(self._context, self._left.pop(0))
+            refusal = next(self._execution, None)
+            if refusal is None:
+                self._execution = None
                 if self._placing:  # the pass itself begins here
                     self._placing, self._elapsed = False, 0.0
                 continue
-            if said:
-                self.refusal = said
-                self.cancel()
+            if refusal:
+                self.cancel(refusal)
             return
 
-    def _end_of_pass(self, motion: Choreography) -> None:
+    def _end_pass(self, motion: Choreography) -> None:
         # A pass that took no time would come again without end within this tick.
         again = self.state is PlayerState.RUNNING and self._total < motion.total_time and self._elapsed > 0.0
         if again and (motion.loops == 0 or self._passes < motion.loops):
-            self._pass(motion)
+            self._begin_pass(motion)
             return
         following = self._next
         self._next = None
-        self._finish()
+        self._finish(MotionOutcome(motion.name, MotionEnd.DONE, 1.0))
         if following is not None:
             self._start(following)
 
-    def _finish(self) -> None:
+    def _finish(self, outcome: MotionOutcome) -> None:
         """Puts everything back as it was before the motion."""
-        self._now, self._act, self._left, self.state = None, None, [], PlayerState.NONE
-        self.planner.gait(self._before.gait.name)
-        self.planner.restyle(lift=self._before.lift, tempo=self._before.tempo)
+        self._outcomes.append(outcome)
+        self._now, self._execution, self._left, self.state = None, None, [], PlayerState.NONE
+        before = self._restored
+        self.planner.end_motion()
+        self.planner.change_gait(before.gait.name)
+        self.planner.change_settings(lift=before.lift, tempo=before.tempo, margin=before.margin)
         self.planner.command(ZERO)
-        self.planner.settle()
+        self.planner.return_to_neutral()

@@ -1,7 +1,10 @@
-"""Trying a motion before anything moves: the real player on the real planner, only nobody follows them.
+"""Motion rehearsal: a motion is tried on a planner whose output is discarded, before anything moves.
 
-It starts where a motion starts, from the neutral stance or sitting. What counts, at every instant: every foot in
-reach, no joint asked for more than it can do, the centre of mass over the feet on the ground, neighbouring legs apart.
+The rehearsal runs the player and the planner that will play the motion, from the posture in which the motion starts, at
+the control rate. It ends with the first tick in which a foot is out of reach, a joint would be too fast, the centre of
+mass leaves the support polygon, neighbouring legs come too near, or the body stands at a height where it cannot walk,
+and names the step's place in its file; else with the duration of one pass. It goes on in small portions between the
+ticks of the control loop. See docs/motions.md.
 """
 
 from __future__ import annotations
@@ -14,23 +17,30 @@ from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.support_detection import detect_support
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.motions.motion_player import MotionPlayer, RehearsedMotion
-from hexapod_control.core.motions.motion_steps import LONGEST, Choreography, MotionError
+from hexapod_control.core.motions.motion_steps import MAX_DURATION_S, Choreography, MotionError
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot
 
-TOO_NEAR = 0.012  # [m] between neighbouring legs that slow a motion down
-TICK = 0.02  # [s]
-SETTLING = 20.0  # [s] most time to get into the posture a motion starts in
+MIN_CLEARANCE_M = 0.012  # [m] between neighbouring legs that slow a motion down
+TICK_S = 0.02
+HEIGHT_TOLERANCE_M = 1e-6
+MAX_SETTLING_S = 20.0  # to get into the posture a motion starts in
 
 
 class MotionRehearsal:
-    """One pass of a motion, tried out tick by tick."""
+    """One pass of a motion, tried out tick by tick: made, advanced until there is a result, then dropped."""
 
     def __init__(self, robot: Robot, motion: Choreography) -> None:
+        """Nothing is computed before `advance`."""
         self._motion = motion
-        self._ticks = _tried(robot, motion)
+        self._ticks = _rehearsal_ticks(robot, motion)
         self.result: RehearsedMotion | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the motion."""
+        return self._motion.name
 
     def advance(self, ticks: int) -> RehearsedMotion | None:
         """Goes on by so many ticks; the result once there is one. Raises MotionError at the first violation."""
@@ -48,26 +58,28 @@ class MotionRehearsal:
         return self.result
 
 
-def _tried(robot: Robot, motion: Choreography) -> Iterator[float | None]:
-    """Nothing per tick, at last the duration [s] of a pass."""
+def _rehearsal_ticks(robot: Robot, motion: Choreography) -> Iterator[float | None]:
+    """Yields None per tick, at last the duration [s] of a pass."""
     planner = _placed(robot, motion.start)
-    for _ in range(round(SETTLING / TICK)):
+    for _ in range(round(MAX_SETTLING_S / TICK_S)):
         if planner.state in (RobotState.STANDING, RobotState.SITTING):
             break
-        planner.step(TICK)
+        planner.step(TICK_S)
         yield None
     player = MotionPlayer(planner)
     player.execute(RehearsedMotion(Choreography(motion.name, "", motion.steps, motion.start), 0.0))
     time = 0.0
     while player.name:
         before = time
-        plan = player.step(TICK)
-        time += TICK
+        plan = player.step(TICK_S)
+        time += TICK_S
         trouble = player.refusal or _trouble(robot, player, plan)
         if trouble:
             raise MotionError(f"{trouble} ({before:.2f} s after the start)")
-        if time > LONGEST:
-            raise MotionError(f"{player.place}a pass of {motion.name} takes longer than {LONGEST:g} s, or never ends")
+        if time > MAX_DURATION_S:
+            raise MotionError(
+                f"{player.place}a pass of {motion.name} takes longer than {MAX_DURATION_S:g} s, or never ends"
+            )
         yield None
     yield time
 
@@ -76,11 +88,11 @@ def _placed(robot: Robot, start: str) -> Planner:
     """A planner whose robot is about to stand at its neutral footholds, or lies."""
     planner = Planner(robot)
     if start == "sitting":
-        planner.measured(planner.lying_row)
+        planner.set_measured_joints(planner.view.lying_joints)
         return planner
-    neutral = joints_at_offset(robot, planner.neutral_footholds(), 0.0)
+    neutral = joints_at_offset(robot, planner.view.neutral_footholds(), 0.0)
     assert neutral is not None  # a planner is only made for a robot that can stand
-    planner.measured(read_only(neutral))
+    planner.set_measured_joints(read_only(neutral))
     return planner
 
 
@@ -91,28 +103,31 @@ def _trouble(robot: Robot, player: MotionPlayer, plan: TickPlan) -> str:
         leg, reason, excess = plan.unreached
         return f"{place}the foot of {leg} is {reason.value} ({1000.0 * excess:.0f} mm or mrad beyond)"
     if plan.blocked is not None and plan.blocked.legs is not None:
-        first, second = (robot.leg_names[leg] for leg in plan.blocked.legs)
-        return f"{place}{first} and {second} would touch"
+        return f"{place}{_names(robot, plan.blocked.legs)} would touch"
     if plan.margin <= 0.0:
         return f"{place}the robot would tip: its centre of mass is {-1000.0 * plan.margin:.0f} mm outside the feet"
-    if planner.row_moves and planner.slowed:
-        near = planner.near()
-        if near is not None and near.distance < TOO_NEAR and near.legs is not None:
-            first, second = (robot.leg_names[leg] for leg in near.legs)
-            return f"{place}{first} and {second} would touch"
+    return _whole_body_trouble(robot, planner, place, plan) if planner.view.whole_body_move_active else ""
+
+
+def _whole_body_trouble(robot: Robot, planner: Planner, place: str, plan: TickPlan) -> str:
+    """What is wrong with a tick of a whole-body move, or nothing: it must keep its time and end where one can walk."""
+    if planner.view.slowed:
+        near = planner.view.leg_clearance
+        if near is not None and near.distance < MIN_CLEARANCE_M and near.legs is not None:
+            return f"{place}{_names(robot, near.legs)} would touch"
         return f"{place}a joint would be too fast: give it more time"
-    if planner.row_moves and plan.row is not None and any(plan.planted):
-        height = robot.walk.height + _height(robot, plan)
-        lowest, highest = planner.capabilities.stances.lowest, planner.capabilities.stances.highest
-        if not lowest - 1e-6 <= height <= highest + 1e-6:
-            return (
-                f"{place}the body would be {height:.3f} m above the ground on its feet, where it cannot walk: "
-                f"{lowest:.3f} to {highest:.3f} m"
-            )
-    return ""
+    if plan.joint_angles is None or not any(plan.planted):
+        return ""
+    joints: list[LegJoints] = [(a, b, c) for a, b, c in plan.joint_angles.tolist()]
+    height = robot.walk.height + detect_support(robot, joints, NEUTRAL).pose.z
+    lowest, highest = planner.capabilities.stances.lowest, planner.capabilities.stances.highest
+    if lowest - HEIGHT_TOLERANCE_M <= height <= highest + HEIGHT_TOLERANCE_M:
+        return ""
+    return (
+        f"{place}the body would be {height:.3f} m above the ground on its feet, where it cannot walk: "
+        f"{lowest:.3f} to {highest:.3f} m"
+    )
 
 
-def _height(robot: Robot, plan: TickPlan) -> float:
-    assert plan.row is not None
-    row: list[LegJoints] = [(a, b, c) for a, b, c in plan.row.tolist()]
-    return detect_support(robot, row, NEUTRAL).pose.z
+def _names(robot: Robot, legs: tuple[int, int]) -> str:
+    return " and ".join(robot.leg_names[leg] for leg in legs)

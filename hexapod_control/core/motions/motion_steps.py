@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from hexapod_control.core.robot import Vector
 
-LONGEST = 600.0  # [s]
+MAX_DURATION_S = 600.0
 
 
 class MotionError(ValueError):
@@ -40,7 +40,7 @@ def degrees(default: Any, lower_deg: float, upper_deg: float, description: str, 
 
 def time(default: float, description: str) -> Any:
     """A field for a duration."""
-    return quantity(default, "s", 0.0, LONGEST, description)
+    return quantity(default, "s", 0.0, MAX_DURATION_S, description)
 
 
 @dataclass(frozen=True, slots=True)

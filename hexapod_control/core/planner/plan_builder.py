@@ -1,4 +1,4 @@
-"""From the frame of a tick to the plan that goes out: velocities, loads, and the static margin."""
+"""From the pose of a tick to the plan that goes out: velocities, foot loads, and the static margin."""
 
 from __future__ import annotations
 
@@ -11,80 +11,84 @@ from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import ZERO
-from hexapod_control.core.planner.tick_limiter import LimitedTick
+from hexapod_control.core.kinematics.whole_body import WholeBodyPose
+from hexapod_control.core.planner.planner_state import PlannerContext
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
-from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass, foot_loads, static_margin
-from hexapod_control.core.walking.walk_controller import WalkController
+from hexapod_control.core.walking.walk_state import WalkState
 
 
-class PlanBuilder:
-    """Makes the plans of one robot."""
+def plan_of_tick(
+    context: PlannerContext, state: RobotState, pose: WholeBodyPose, walk: WalkState | None, dt: float
+) -> TickPlan:
+    """The plan of a tick of `dt` [s] that ends in a pose. The context still holds joints and plan of the tick before.
 
-    def __init__(self, robot: Robot, home: tuple[Point, ...]) -> None:
-        self._robot = robot
-        self._home = home
-        self._weight = robot.mass * GRAVITY  # [N]
-        self._zero = read_only(np.zeros((len(robot.legs), 3)))
+    Velocities are differences to the tick before, so that they lead exactly to this tick's targets. `walk` is that of
+    a robot on its feet.
+    """
+    robot, limiter, last = context.robot, context.limiter, context.plan
+    before = last.joint_angles if last is not None and last.joint_angles is not None else read_only(context.joints)
+    joints = read_only(pose.joints)
+    feet = None if pose.centres is None else read_only(pose.centres)
+    feet_before = None if last is None else last.feet
+    if feet is not None and feet_before is None:
+        feet_before = forward(robot, before)
+    x, y, z = center_of_mass(robot, pose.joints)
+    x, y, _ = pose.placement.to_footprint(x, y, z)
+    standing = [point for point, down in zip(pose.contacts, pose.planted, strict=True) if down]
+    return TickPlan(
+        state=state,
+        feet=feet,
+        feet_velocity=_at_rest(context) if feet is None or feet_before is None else _rate(feet_before, feet, dt),
+        support=read_only(foot_loads(pose.contacts, pose.planted, (x, y), robot.mass * GRAVITY)),
+        joint_motion=joints if feet is None else None,
+        joint_velocity=_rate(before, joints, dt),
+        joint_angles=joints,
+        contacts=read_only(pose.contacts),
+        planted=tuple(pose.planted),
+        twist=walk.twist.scaled(limiter.share) if walk else ZERO,
+        pose=walk.body_pose if walk else NEUTRAL,
+        margin=static_margin(standing, (x, y)) if standing else math.nan,
+        center=(x, y),
+        unreached=pose.unreached,
+        gap=limiter.gap.distance if limiter.gap is not None else math.nan,
+        blocked=limiter.blocked,
+    )
 
-    def plan(self, state: RobotState, done: LimitedTick, before: Array, last: TickPlan | None, dt: float) -> TickPlan:
-        """The plan of a tick of `dt` [s]; `before` are the joints (n, 3) [rad], `last` the plan of the tick before."""
-        found = done.frame
-        walk = done.motion if isinstance(done.motion, WalkController) else None
-        row = read_only(found.joints)
-        feet = None if found.centres is None else read_only(found.centres)
-        feet_before = None if last is None else last.feet
-        if feet is not None and feet_before is None:
-            feet_before = forward(self._robot, before)
-        x, y, z = center_of_mass(self._robot, found.joints)
-        x, y, _ = found.placement.to_footprint(x, y, z)
-        standing = [point for point, down in zip(found.contacts, found.planted, strict=True) if down]
-        return TickPlan(
-            state=state,
-            feet=feet,
-            feet_velocity=self._zero if feet is None or feet_before is None else _rate(feet_before, feet, dt),
-            support=read_only(foot_loads(found.contacts, found.planted, (x, y), self._weight)),
-            joints=row if feet is None else None,
-            joint_velocity=_rate(before, row, dt),
-            row=row,
-            contacts=read_only(found.contacts),
-            planted=tuple(found.planted),
-            twist=walk.state.twist.scaled(done.share) if walk else ZERO,
-            pose=walk.state.body_pose if walk else NEUTRAL,
-            margin=static_margin(standing, (x, y)) if standing else math.nan,
-            center=(x, y),
-            unreached=found.unreached,
-            gap=done.gap.distance if done.gap is not None else math.nan,
-            blocked=done.blocked,
-        )
 
-    def still(self, state: RobotState, last: TickPlan | None, row: Array | None) -> TickPlan:
-        """The last plan again, at rest; nothing at all as long as no row (n, 3) [rad] was ever commanded."""
-        zero, count = self._zero, len(self._robot.legs)
-        if last is not None:
-            return replace(last, state=state, feet_velocity=zero, joint_velocity=zero, twist=ZERO, unreached=None)
-        return TickPlan(
-            state=state,
-            feet=None,
-            feet_velocity=zero,
-            support=read_only(np.zeros(count)),
-            joints=None,
-            joint_velocity=zero,
-            row=row,
-            contacts=read_only(self._home),
-            planted=(False,) * count,
-            twist=ZERO,
-            pose=NEUTRAL,
-            margin=math.nan,
-            center=(0.0, 0.0),
-            unreached=None,
-            gap=math.nan,
-            blocked=None,
-        )
+def plan_at_rest(context: PlannerContext, state: RobotState) -> TickPlan:
+    """The last plan again, at rest; no targets at all as long as none were ever commanded."""
+    zero, last = _at_rest(context), context.plan
+    if last is not None:
+        return replace(last, state=state, feet_velocity=zero, joint_velocity=zero, twist=ZERO, unreached=None)
+    legs = len(context.robot.legs)
+    return TickPlan(
+        state=state,
+        feet=None,
+        feet_velocity=zero,
+        support=read_only(np.zeros(legs)),
+        joint_motion=None,
+        joint_velocity=zero,
+        joint_angles=read_only(context.joints) if context.joints else None,
+        contacts=read_only(context.sequences.neutral_footholds),
+        planted=(False,) * legs,
+        twist=ZERO,
+        pose=NEUTRAL,
+        margin=math.nan,
+        center=(0.0, 0.0),
+        unreached=None,
+        gap=math.nan,
+        blocked=None,
+    )
+
+
+def _at_rest(context: PlannerContext) -> Array:
+    """Velocities (n, 3) of a robot that does not move."""
+    return read_only(np.zeros((len(context.robot.legs), 3)))
 
 
 def _rate(before: Array, after: Array, dt: float) -> Array:
-    """Speeds (n, 3) [per s] between two rows, read-only."""
-    speeds: Array = (after - before) / dt
-    speeds.setflags(write=False)
-    return speeds
+    """Velocities (n, 3) [per s] between two ticks, read-only."""
+    velocities: Array = (after - before) / dt
+    velocities.setflags(write=False)
+    return velocities

@@ -1,157 +1,176 @@
-"""Whatever a motion asks: no joint is too fast or jerked, no foot out of reach, no leg touches its neighbour.
+"""Tick limiting: no joint too fast, no jerk, no foot out of reach, no leg against its neighbour, whatever moves.
 
-Where a tick asks too much, clock and body are slowed together, so that the way of every foot stays what it was
-and planted feet stay fixed in the world. What was slowed gets back to full pace over a few ticks.
+A motion is a function of its own time. Where a tick of dt asks too much of the robot, the motion is advanced by a share
+of dt instead: body, feet and gait clock slow down together, so every foot stays on its path and planted feet stay fixed
+in the world. The share is found by trying: the motion is copied, advanced, and held against four limits in turn
+(reach, joint speed, closing speed of neighbouring legs, change of joint speed); each violation gives the next, smaller
+share. Of the tries that break no hard limit the one with the least change of joint speed is taken. If no share will do,
+feet and clock stand still while the body goes back to its neutral pose, and as a last resort everything holds.
+After that the share grows back to one over a few ticks. See docs/how-it-walks.md, "Limits".
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from hexapod_control.core.kinematics.arrays import read_only
 from hexapod_control.core.kinematics.leg_clearance import LegClearance, LegNeighbours
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, forward
 from hexapod_control.core.kinematics.whole_body import BodyMotion, UnreachableFoot, WholeBodyPose
+from hexapod_control.core.planner.independent_copy import independent_copy
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
 
-TRIES = 5  # of a tick at a smaller and smaller share, before the robot holds its row
-SHORTEST_STEP = 1e-4  # [s] a shorter tick is none: rounding would look like speed
-SLOWED = 0.97  # a tick of a smaller share than this, of what it could have had, is a slowed one
-RECOVERY = 10.0  # [1/s] at which the pace comes back to one
-SAME = 1e-9  # [m] that a gap may close by rounding
-CRAWL = 0.05  # share below which a motion that is kept from going on as good as stands
-LEAST_GAP = 0.003  # [m] between neighbouring legs
-CLOSING_TIME = 0.04  # [s] in which what is left of a gap may close, at every instant
-SPIN_UP = 1.0 / 30.0  # [s] from rest to no-load speed: a servo needs a quarter of its stall torque for a leg in the air
+MAX_TRIES = 5  # of a tick at a smaller and smaller share, before the robot holds still
+MIN_TICK_S = 1e-4  # [s] a shorter tick is none: rounding would look like speed
+SLOWED_SHARE = 0.97  # a tick of a smaller share than this, of what it could have had, counts as slowed
+SHARE_RECOVERY_RATE = 10.0  # [1/s] at which the share comes back to one
+CLOSING_TOLERANCE_M = 1e-9  # [m] by which a gap may close from rounding
+BLOCKED_SHARE = 0.05  # a motion that a neighbouring leg slows below this share counts as blocked
+MIN_LEG_GAP_M = 0.003  # [m] between neighbouring legs
+CLOSING_TIME_S = 0.04  # [s] in which what is left of a gap may close, at every instant
+SPIN_UP_TIME_S = 1.0 / 30.0  # [s] rest to no-load speed: a servo needs a quarter of its stall torque for a lifted leg
+
+AnyMotion = TypeVar("AnyMotion", bound=BodyMotion)
 
 
-class LimitedTick(NamedTuple):
-    """A tick as it may be carried out."""
+class _Attempt(NamedTuple, Generic[AnyMotion]):
+    """A share of the tick that breaks no hard limit."""
 
-    motion: BodyMotion
-    frame: WholeBodyPose
+    motion: AnyMotion
+    pose: WholeBodyPose
     share: float  # of the tick's time
-    gap: LegClearance | None = None  # between neighbouring legs after it, where it is known
-    blocked: LegClearance | None = None  # the one that keeps the motion from going on
+    gap: LegClearance | None  # between neighbouring legs after it, where it is known
+    change: float  # greatest change of a joint's speed over its limit
 
 
 class TickLimiter:
-    """Slows the ticks of one robot."""
+    """Slows the ticks of one robot. Keeps joint speeds and share of the last tick, as the next one starts from them."""
 
     def __init__(self, robot: Robot) -> None:
+        """At rest: the first tick may begin at full share, but only speed up from zero."""
         self._robot = robot
-        self._top = [[SPEED_SHARE * joint.no_load_speed for joint in leg.joints] for leg in robot.legs]
-        self._still = [(0.0, 0.0, 0.0)] * len(robot.legs)
-        self._speed: list[LegJoints] = self._still  # [rad/s] of the last tick
-        self._ring = LegNeighbours.of(robot)
-        self._gap: LegClearance | None = None  # of the last tick
-        self._share = 1.0  # of the last tick
-        self._slowed = False
+        self._max_speeds = [[SPEED_SHARE * joint.no_load_speed for joint in leg.joints] for leg in robot.legs]  # rad/s
+        self._neighbours = LegNeighbours.of(robot)
+        self._speeds: list[LegJoints] = []  # [rad/s] of the last tick; empty: at rest
         self._last: WholeBodyPose | None = None
+        self.gap: LegClearance | None = None  # where neighbouring legs were nearest to each other after the last tick
+        self.blocked: LegClearance | None = None  # the two legs that kept the last tick from going on
+        self.share = 1.0  # of its time that the last tick moved on by
+        self.slowed = False  # was the last tick slowed because of a joint, a foot or a neighbouring leg
 
-    def copy(self) -> TickLimiter:
-        """An independent guard in the same state."""
-        other = TickLimiter.__new__(TickLimiter)
-        other.__dict__.update(self.__dict__)
-        return other
+    def reset(self) -> None:
+        """Forgets the last tick: the joints are not where it left them."""
+        self.share, self._last, self._speeds, self.gap = 1.0, None, [], None
 
-    @property
-    def slowed(self) -> bool:
-        """True if the last tick was slowed because of a joint, a foot or a neighbouring leg."""
-        return self._slowed
+    def advance(
+        self, motion: AnyMotion, joints: Sequence[LegJoints], dt: float, pace: float
+    ) -> tuple[AnyMotion, WholeBodyPose]:
+        """The motion `dt` [s] later, at most at a pace (0 to 1), and the pose the robot has then.
 
-    @property
-    def gap(self) -> LegClearance | None:
-        """Where neighbouring legs were nearest to each other after the last tick."""
-        return self._gap
+        `joints` are the angles [rad] of the tick before. The motion that is passed stays as it is.
+        """
+        most = min(pace, self.share + SHARE_RECOVERY_RATE * dt)
+        self.blocked = None
+        best, unreached, blocked = self._search(motion, joints, dt, most)
+        if best is None:
+            best = self._retreat(motion, joints, dt, unreached) or self._hold(motion, joints, unreached)
+        if blocked is not None and best.share < BLOCKED_SHARE:
+            self.blocked = blocked
+        self.gap = best.gap
+        self.slowed = best.share < SLOWED_SHARE * min(pace, self.share + SHARE_RECOVERY_RATE * dt)
+        self.share, self._last, self._speeds = best.share, best.pose, _speeds(joints, best.pose.joints, dt)
+        return best.motion, best.pose
 
-    def forget(self) -> None:
-        """The row is not the one of the last tick any more."""
-        self._share, self._last, self._speed, self._gap = 1.0, None, self._still, None
-
-    def advance(self, motion: BodyMotion, row: Sequence[LegJoints], dt: float, pace: float) -> LimitedTick:
-        """The motion `dt` [s] later at most at this pace (0 to 1); `row` are the joints [rad] of the tick before."""
-        share = min(pace, self._share + RECOVERY * dt)
-        gap = self._gap if self._gap is not None else self._ring.gap(row)
-        # Most by which a gap may close in this tick [m]; legs that were found crossed must be able to part.
-        closes = math.inf if gap.distance < LEAST_GAP else (gap.distance - LEAST_GAP) * min(1.0, dt / CLOSING_TIME)
+    def _search(
+        self, motion: AnyMotion, joints: Sequence[LegJoints], dt: float, share: float
+    ) -> tuple[_Attempt[AnyMotion] | None, UnreachableFoot | None, LegClearance | None]:
+        """The best attempt at a share or less; the foot and the pair of legs that were in the way of larger ones."""
+        gap = self.gap if self.gap is not None else self._neighbours.gap(joints)
+        closing = _max_closing(gap, dt)
         unreached: UnreachableFoot | None = None
         blocked: LegClearance | None = None
-        best: tuple[float, LimitedTick] | None = None
-        for _ in range(TRIES):
-            tried = motion.copy()
-            found = tried.advance(share * dt, row)
-            speed = _speed(row, found.joints, dt)
-            if found.unreached:
-                unreached = found.unreached
+        best: _Attempt[AnyMotion] | None = None
+        for _ in range(MAX_TRIES):
+            tried = independent_copy(motion)
+            pose = tried.advance(share * dt, joints)
+            if pose.unreached:
+                unreached = pose.unreached
                 share *= 0.5
                 continue
-            excess = self._speed_ratio(speed)
+            speeds = _speeds(joints, pose.joints, dt)
+            excess = self._speed_ratio(speeds)
             if excess > 1.0:
                 share *= 0.98 / excess
                 continue
-            now = self._ring.gap(found.joints)
-            if gap.distance - now.distance > closes + SAME:
+            now = self._neighbours.gap(pose.joints)
+            if gap.distance - now.distance > closing + CLOSING_TOLERANCE_M:
                 blocked = now
-                share *= max(0.95 * closes / (gap.distance - now.distance), 0.1)
+                share *= max(0.95 * closing / (gap.distance - now.distance), 0.1)
                 continue
-            jerk = self._acceleration_ratio(speed, dt)
-            if best is None or jerk < best[0]:
-                best = jerk, LimitedTick(tried, found, share, now)
-            if jerk <= 1.0:
+            change = self._acceleration_ratio(speeds, dt)
+            if best is None or change < best.change:
+                best = _Attempt(tried, pose, share, now, change)
+            if change <= 1.0:
                 break
             share *= 0.6
-        guarded = best[1] if best is not None else self._held(motion, row, dt, unreached)
-        if blocked is not None and guarded.share < CRAWL:
-            guarded = guarded._replace(blocked=blocked)
-        self._gap = guarded.gap
-        self._slowed = guarded.share < SLOWED * min(pace, self._share + RECOVERY * dt)
-        self._share, self._last, self._speed = guarded.share, guarded.frame, _speed(row, guarded.frame.joints, dt)
-        return guarded
+        return best, unreached, blocked
 
-    def _held(
-        self, motion: BodyMotion, row: Sequence[LegJoints], dt: float, unreached: UnreachableFoot | None
-    ) -> LimitedTick:
-        """As `advance` where no share of the tick will do: feet and clock stand, the body pose goes back to neutral.
+    def _retreat(
+        self, motion: AnyMotion, joints: Sequence[LegJoints], dt: float, unreached: UnreachableFoot | None
+    ) -> _Attempt[AnyMotion] | None:
+        """Where no share of the tick will do: feet and clock stand still, the body pose goes back to neutral.
 
         Joints are clamped to what they reach meanwhile, and the foot targets are where those joints put the feet.
         """
         share = 1.0
-        for _ in range(TRIES):
-            tried = motion.copy()
-            if not isinstance(tried, WalkController):
-                break
-            found = tried.retreat(share * dt, row)
-            excess = self._speed_ratio(_speed(row, found.joints, dt))
+        for _ in range(MAX_TRIES):
+            tried = independent_copy(motion)
+            pose = tried.retreat(share * dt, joints)
+            if pose is None:
+                return None
+            excess = self._speed_ratio(_speeds(joints, pose.joints, dt))
             if excess <= 1.0:
-                feet = forward(self._robot, read_only(found.joints)).tolist()
-                found = found._replace(centres=[(x, y, z) for x, y, z in feet], unreached=unreached)
-                return LimitedTick(tried, found, 0.0)
+                feet = forward(self._robot, read_only(pose.joints)).tolist()
+                pose = pose._replace(centres=[(x, y, z) for x, y, z in feet], unreached=unreached)
+                return _Attempt(tried, pose, 0.0, None, math.inf)
             share *= 0.9 / excess
-        last = self._last if self._last is not None else motion.copy().advance(SHORTEST_STEP, row)
-        return LimitedTick(motion, last._replace(joints=list(row), unreached=unreached), 0.0)
+        return None
+
+    def _hold(
+        self, motion: AnyMotion, joints: Sequence[LegJoints], unreached: UnreachableFoot | None
+    ) -> _Attempt[AnyMotion]:
+        """Nothing moves."""
+        last = self._last if self._last is not None else independent_copy(motion).advance(MIN_TICK_S, joints)
+        return _Attempt(motion, last._replace(joints=list(joints), unreached=unreached), 0.0, None, math.inf)
 
     def _speed_ratio(self, speeds: Sequence[LegJoints]) -> float:
         """Greatest joint speed [rad/s] over its limit."""
         worst = 0.0
-        for (a, b, c), (t0, t1, t2) in zip(speeds, self._top, strict=True):
+        for (a, b, c), (t0, t1, t2) in zip(speeds, self._max_speeds, strict=True):
             worst = max(worst, abs(a) / t0, abs(b) / t1, abs(c) / t2)
         return worst
 
     def _acceleration_ratio(self, speeds: Sequence[LegJoints], dt: float) -> float:
         """Greatest change of a joint's speed [rad/s] in a tick over its limit."""
+        before = self._speeds or [(0.0, 0.0, 0.0)] * len(speeds)
         worst = 0.0
-        for (a0, b0, c0), (a1, b1, c1), (t0, t1, t2) in zip(self._speed, speeds, self._top, strict=True):
+        for (a0, b0, c0), (a1, b1, c1), (t0, t1, t2) in zip(before, speeds, self._max_speeds, strict=True):
             worst = max(worst, abs(a1 - a0) / t0, abs(b1 - b0) / t1, abs(c1 - c0) / t2)
-        return worst * SPEED_SHARE * SPIN_UP / dt
+        return worst * SPEED_SHARE * SPIN_UP_TIME_S / dt
 
 
-def _speed(before: Sequence[LegJoints], after: Sequence[LegJoints], dt: float) -> list[LegJoints]:
-    """Joint speeds [rad/s] between two rows."""
+def _max_closing(gap: LegClearance, dt: float) -> float:
+    """Most by which a gap may close in a tick [m]; legs that were found too near must be able to part."""
+    if gap.distance < MIN_LEG_GAP_M:
+        return math.inf
+    return (gap.distance - MIN_LEG_GAP_M) * min(1.0, dt / CLOSING_TIME_S)
+
+
+def _speeds(before: Sequence[LegJoints], after: Sequence[LegJoints], dt: float) -> list[LegJoints]:
+    """Joint speeds [rad/s] between two sets of joint angles."""
     return [
         ((b0 - a0) / dt, (b1 - a1) / dt, (b2 - a2) / dt)
         for (a0, a1, a2), (b0, b1, b2) in zip(before, after, strict=True)

@@ -1,4 +1,4 @@
-"""What a planner says in one tick."""
+"""The result of one tick of the planner, and the robot states that `gait_state` publishes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hexapod_control.core.robot import Point
 
 
 class RobotState(Enum):
-    """What the robot is doing; the value is what `gait_state` says."""
+    """What the robot is doing; the value is published on `gait_state`."""
 
     UNKNOWN = "unknown"
     SITTING = "sitting"
@@ -28,21 +28,25 @@ class RobotState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TickPlan:
-    """One tick's row and what there is to say about it. Exactly one of `feet` and `joints` goes out, or neither."""
+    """Targets of one tick and what follows from them: everything that is published of it.
 
-    state: RobotState
-    feet: Array | None  # (n, 3) [m] ball centres in base_link
+    Exactly one of `feet` and `joint_motion` is commanded, or neither while the joints are unknown or at rest since they
+    were measured.
+    """
+
+    state: RobotState  # in which the tick was planned
+    feet: Array | None  # (n, 3) [m] ball centres in base_link; None for a motion in joint space
     feet_velocity: Array  # (n, 3) [m/s] in base_link
     support: Array  # (n,) [N] planned load, 0 in swing
-    joints: Array | None  # (n, 3) [rad] for a motion in joint space
+    joint_motion: Array | None  # (n, 3) [rad] targets of a motion in joint space
     joint_velocity: Array  # (n, 3) [rad/s]
-    row: Array | None  # (n, 3) [rad] the joints of this tick, however they are commanded
+    joint_angles: Array | None  # (n, 3) [rad] of this tick, however they are commanded
     contacts: Array  # (n, 2) [m] contact points in base_footprint
     planted: tuple[bool, ...]
     twist: Twist  # executed
     pose: BodyPose  # achieved
-    margin: float  # [m] static stability; not a number while nothing stands
+    margin: float  # [m] static stability; NaN while no foot is planted
     center: Point  # [m] centre of mass in base_footprint
-    unreached: UnreachableFoot | None  # the foot target that made the robot hold its row
-    gap: float  # [m] between the two neighbouring legs that are nearest to each other, up to what is enough
+    unreached: UnreachableFoot | None  # the foot target that made the robot hold still
+    gap: float  # [m] between the two neighbouring legs that are nearest to each other, capped where it is wide enough
     blocked: LegClearance | None  # two legs that would touch, and so keep the robot from going on

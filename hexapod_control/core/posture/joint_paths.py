@@ -1,4 +1,13 @@
-"""Ways in joint space on which no leg touches its neighbour."""
+"""Joint-space paths on which neighbouring legs keep clear of each other.
+
+Getting up starts in any pose, where straight lines in joint space may push legs through each other. Candidate paths
+are tried in order, from short to long: straight; every other leg first, then the rest; all femurs up, coxas over,
+down; the same with every other leg first. A path is sampled, and taken if the least gap between neighbouring legs
+stays above PATH_GAP_M, or above the gap at its ends where that is less. If no candidate fits, legs move one by one,
+each as soon as its own path is free, or first up and out of the path of the others. If that gets stuck, the best
+candidate is taken: the tick limiter (core/planner/tick_limiter.py) keeps legs apart whatever the path. See
+docs/how-it-walks.md, "Standing up and lying down".
+"""
 
 from __future__ import annotations
 
@@ -9,84 +18,84 @@ from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.robot import Robot
 
-SAMPLES = 40  # of every stretch
-ROOM = 0.004  # [m] that a way keeps between neighbouring legs
-UP = 1.2  # [rad] of a femur that is out of the way
+SAMPLES = 40  # of every straight part of a path
+PATH_GAP_M = 0.004  # [m] that a path keeps between neighbouring legs
+RAISED_FEMUR_RAD = 1.2  # [rad] of a femur that is out of the others' paths
+GAP_TOLERANCE_M = 1e-9
 
-Rows = tuple[LegJoints, ...]
+JointAngles = tuple[LegJoints, ...]  # [rad] of all legs
+JointPath = tuple[JointAngles, ...]  # waypoints, straight in joint space from one to the next
 
 
-def route(robot: Robot, start: Sequence[LegJoints], goal: Sequence[LegJoints]) -> tuple[Rows, ...]:
-    """Rows (n, 3) [rad] to go to one after another, straight in joint space; the last is the goal.
-
-    The first way on which neighbouring legs keep apart, as far as they are at its ends; if there is none, the best.
-    """
-    ring = LegNeighbours.of(robot)
+def find_path(robot: Robot, start: Sequence[LegJoints], goal: Sequence[LegJoints]) -> JointPath:
+    """Waypoints from joint angles (n, 3) [rad] to others, without the start; the last is the goal."""
+    neighbours = LegNeighbours.of(robot)
     begin, end = tuple(start), tuple(goal)
-    enough = min(ROOM, ring.gap(begin).distance, ring.gap(end).distance) - 1e-9
-    best: tuple[Rows, ...] = (end,)
+    enough = min(PATH_GAP_M, neighbours.gap(begin).distance, neighbours.gap(end).distance) - GAP_TOLERANCE_M
+    best: JointPath = (end,)
     best_gap = float("-inf")
-    for way in _ways(robot, begin, end):
-        gap = min(_narrowest(ring, a, b) for a, b in pairwise((begin, *way)))
+    for path in _candidates(robot, begin, end):
+        gap = min(_least_gap(neighbours, a, b) for a, b in pairwise((begin, *path)))
         if gap >= enough:
-            return way
+            return path
         if gap > best_gap:
-            best, best_gap = way, gap
-    return _one_by_one(robot, ring, begin, end, enough) or best
+            best, best_gap = path, gap
+    return _one_by_one(robot, neighbours, begin, end, enough) or best
 
 
-def _narrowest(ring: LegNeighbours, a: Rows, b: Rows) -> float:
-    """Least gap [m] between neighbouring legs on the straight way between two rows."""
-    return min(ring.gap(_between(a, b, k / SAMPLES)).distance for k in range(1, SAMPLES + 1))
+def _least_gap(neighbours: LegNeighbours, a: JointAngles, b: JointAngles) -> float:
+    """Least gap [m] between neighbouring legs on the straight line between two waypoints."""
+    return min(neighbours.gap(_between(a, b, k / SAMPLES)).distance for k in range(1, SAMPLES + 1))
 
 
-def _one_by_one(robot: Robot, ring: LegNeighbours, start: Rows, goal: Rows, enough: float) -> tuple[Rows, ...]:
-    """One leg after the other, each as soon as its way is free, or out of the way of the others; nothing if stuck."""
-    way: list[Rows] = []
-    now, ups = start, [min(UP, leg.femur_joint.upper) for leg in robot.legs]
+def _one_by_one(
+    robot: Robot, neighbours: LegNeighbours, start: JointAngles, goal: JointAngles, enough: float
+) -> JointPath:
+    """One leg after the other, each as soon as its path is free, or up out of the others' paths; empty if stuck."""
+    path: list[JointAngles] = []
+    now, raised = start, [min(RAISED_FEMUR_RAD, leg.femur_joint.upper) for leg in robot.legs]
     while now != goal:
         for leg in [leg for leg in range(len(goal)) if now[leg] != goal[leg]]:
             coxa, femur, tibia = now[leg]
-            straight, aside = goal[leg], (coxa, max(femur, ups[leg]), tibia)
+            straight, aside = goal[leg], (coxa, max(femur, raised[leg]), tibia)
             choices = (straight,) if aside == now[leg] else (straight, aside)
-            free = [row for row in choices if _narrowest(ring, now, _with(now, leg, row)) >= enough]
+            free = [angles for angles in choices if _least_gap(neighbours, now, _with_leg(now, leg, angles)) >= enough]
             if free:
-                now = _with(now, leg, free[0])
-                way.append(now)
+                now = _with_leg(now, leg, free[0])
+                path.append(now)
                 break
         else:
             return ()
-    return tuple(way)
+    return tuple(path)
 
 
-def _with(rows: Rows, leg: int, row: LegJoints) -> Rows:
-    return (*rows[:leg], row, *rows[leg + 1 :])
+def _with_leg(joints: JointAngles, leg: int, angles: LegJoints) -> JointAngles:
+    return (*joints[:leg], angles, *joints[leg + 1 :])
 
 
-def _ways(robot: Robot, start: Rows, goal: Rows) -> list[tuple[Rows, ...]]:
-    """Straight; every other leg first; and all legs up, over, and down."""
-    count = len(start)
-    order = [span.row for span in LegNeighbours.of(robot).spans]
-    even = {leg for place, leg in enumerate(order) if place % 2 == 0}
-    ups = [min(UP, leg.femur_joint.upper) for leg in robot.legs]
-    ways: list[tuple[Rows, ...]] = [(goal,)]
-    for first in (even, set(range(count)) - even):
-        half = tuple(goal[leg] if leg in first else start[leg] for leg in range(count))
-        ways.append((half, goal))
-    up = tuple((a, max(b, up), c) for (a, b, c), up in zip(start, ups, strict=True))
-    folded = tuple((a, b, goal_row[2]) for (a, b, _), goal_row in zip(up, goal, strict=True))
-    over = tuple((a, max(b, up), c) for (a, b, c), up in zip(goal, ups, strict=True))
-    ways.append((up, folded, over, goal))
-    ways.append((up, over, goal))
-    for first in (even, set(range(count)) - even):
-        lifted = tuple(up[leg] if leg in first else start[leg] for leg in range(count))
-        turned = tuple(over[leg] if leg in first else start[leg] for leg in range(count))
-        half = tuple(over[leg] if leg in first else goal[leg] for leg in range(count))
-        ways.append((lifted, turned, half, goal))
-    return ways
+def _candidates(robot: Robot, start: JointAngles, goal: JointAngles) -> list[JointPath]:
+    """Paths from short to long."""
+    every_other = {span.row for place, span in enumerate(LegNeighbours.of(robot).spans) if place % 2 == 0}
+    halves = (every_other, set(range(len(start))) - every_other)
+    raised = [min(RAISED_FEMUR_RAD, leg.femur_joint.upper) for leg in robot.legs]
+    up = tuple((a, max(b, femur), c) for (a, b, c), femur in zip(start, raised, strict=True))
+    folded = tuple((a, b, c) for (a, b, _), (_, _, c) in zip(up, goal, strict=True))
+    over = tuple((a, max(b, femur), c) for (a, b, c), femur in zip(goal, raised, strict=True))
+    return [
+        (goal,),
+        *((_mixed(goal, start, first), goal) for first in halves),
+        (up, folded, over, goal),
+        (up, over, goal),
+        *((_mixed(up, start, first), _mixed(over, start, first), _mixed(over, goal, first), goal) for first in halves),
+    ]
 
 
-def _between(a: Rows, b: Rows, share: float) -> list[LegJoints]:
+def _mixed(first: JointAngles, others: JointAngles, legs: set[int]) -> JointAngles:
+    """The joint angles `first` for some legs, `others` for the rest."""
+    return tuple(first[leg] if leg in legs else others[leg] for leg in range(len(first)))
+
+
+def _between(a: JointAngles, b: JointAngles, share: float) -> list[LegJoints]:
     return [
         (p[0] + share * (q[0] - p[0]), p[1] + share * (q[1] - p[1]), p[2] + share * (q[2] - p[2]))
         for p, q in zip(a, b, strict=True)

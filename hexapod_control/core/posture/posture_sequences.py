@@ -1,21 +1,24 @@
 """From one posture to the next: getting up, lying down, and taking over a robot where it is found.
 
-Standing up starts wherever the joints were measured: in joint space to where the robot lies, then the body rises over
-planted feet. A robot that is found standing keeps its feet where they are.
+A sequence is a list of moves, carried out one after the other, and the walk of the robot that stands at its end.
+Standing up starts wherever the joints were measured: in joint space, on paths on which the legs keep clear of each
+other (joint_paths.py), to where the robot lies, then the body rises over planted feet (stand_up.py). A robot that is
+found standing keeps its feet where they are (takeover.py). See docs/how-it-walks.md, "Standing up and lying down".
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.support_detection import detect_support
-from hexapod_control.core.kinematics.whole_body import BodyMotion, joints_at_offset
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
-from hexapod_control.core.posture.joint_paths import route
+from hexapod_control.core.posture.joint_paths import find_path
 from hexapod_control.core.posture.stand_up import BodyLift
 from hexapod_control.core.posture.straight_moves import JointMove
 from hexapod_control.core.posture.takeover import take_over
@@ -23,64 +26,75 @@ from hexapod_control.core.robot import Point
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.capabilities import Capabilities
 
+PostureMove = JointMove | BodyLift
+MIN_PLANTED_FEET = 3  # that carry a robot
 
+
+@dataclass(frozen=True, slots=True)
 class PostureSequences:
-    """The motions between the postures of one robot, in the order in which they are carried out."""
+    """The sequences between the postures of one robot; tables only, made once."""
 
-    def __init__(self, capabilities: Capabilities) -> None:
-        self._capabilities = capabilities
-        self._robot = capabilities.robot
-        self.home = capabilities.stances.at(
-            capabilities.robot.walk.height
-        ).footholds  # [m] contact points of the neutral stance
-        self._lying = stand_up.lying_offset(capabilities.robot, self.home)
-        row = joints_at_offset(capabilities.robot, self.home, self._lying)
-        assert row is not None  # lying_offset only gives offsets in reach
-        self.lying_row = row  # [rad] joints with which the robot lies before it stands up
+    capabilities: Capabilities
+    neutral_footholds: tuple[Point, ...]  # [m] contact points of the neutral stance at the walk height
+    lying_offset: float  # [m] of the body from the walk height when it lies over these footholds
+    lying_joints: tuple[LegJoints, ...]  # [rad] with which the robot lies before it stands up
 
-    def getting_up(self, row: Sequence[LegJoints], gait: Gait) -> list[BodyMotion]:
-        """From joints [rad] anywhere to standing."""
-        way = (tuple(row), *route(self._robot, row, self.lying_row))
-        moves = [JointMove.between(self._robot, a, b, NEUTRAL) for a, b in pairwise(way)]
-        return [*moves, *self.rising(self.home, self._lying, gait)]
+    @classmethod
+    def of(cls, capabilities: Capabilities) -> PostureSequences:
+        """Computes where a robot lies."""
+        robot = capabilities.robot
+        footholds = capabilities.stances.at(robot.walk.height).footholds
+        offset = stand_up.lying_offset(robot, footholds)
+        joints = joints_at_offset(robot, footholds, offset)
+        assert joints is not None  # lying_offset only gives offsets in reach
+        return cls(capabilities, footholds, offset, joints)
 
-    def rising(self, contacts: Sequence[Point], offset: float, gait: Gait) -> list[BodyMotion]:
+    def getting_up(self, joints: Sequence[LegJoints], gait: Gait) -> tuple[list[PostureMove], WalkController]:
+        """From joint angles [rad] anywhere to standing."""
+        path = (tuple(joints), *find_path(self.capabilities.robot, joints, self.lying_joints))
+        moves = [JointMove.between(self.capabilities.robot, a, b, NEUTRAL) for a, b in pairwise(path)]
+        rise, walk = self.rising(self.neutral_footholds, self.lying_offset, gait)
+        return [*moves, *rise], walk
+
+    def rising(self, contacts: Sequence[Point], offset: float, gait: Gait) -> tuple[list[PostureMove], WalkController]:
         """From a body `offset` [m] from the walk height over feet at contacts [m, base_footprint] to standing."""
+        lift = BodyLift.between(self.capabilities.robot, contacts, offset, 0.0)
+        return [lift], WalkController(self.capabilities, contacts, NEUTRAL, gait)
+
+    def sinking(self, contacts: Sequence[Point], offset: float) -> list[PostureMove]:
+        """From a body `offset` [m] from the walk height over feet at contacts [m, base_footprint] to lying."""
         return [
-            BodyLift.between(self._robot, contacts, offset, 0.0),
-            WalkController(self._capabilities, contacts, NEUTRAL, gait),
+            BodyLift.between(
+                self.capabilities.robot, contacts, offset, stand_up.lying_offset(self.capabilities.robot, contacts)
+            )
         ]
 
-    def sinking(self, contacts: Sequence[Point], offset: float) -> list[BodyMotion]:
-        """From a body `offset` [m] from the walk height over feet at contacts [m, base_footprint] to lying."""
-        return [BodyLift.between(self._robot, contacts, offset, stand_up.lying_offset(self._robot, contacts))]
-
-    def lying_down(self, walk: WalkController) -> list[BodyMotion]:
+    def lying_down(self, walk: WalkController) -> list[PostureMove]:
         """From standing to lying, the feet staying where they are."""
         return self.sinking([(foot.x, foot.y) for foot in walk.state.feet], 0.0)
 
-    def taking_over(self, row: Sequence[LegJoints], gait: Gait) -> list[BodyMotion]:
-        """From joints [rad] measured under a robot that stands to the walk of that robot; nothing if it does not stand.
+    def taking_over(self, joints: Sequence[LegJoints], gait: Gait) -> tuple[JointMove, WalkController] | None:
+        """From joint angles [rad] measured under a robot that stands to the walk of that robot; None if it does not.
 
         Feet in the air go down below where they are; until the first command all stay there.
         """
-        found = take_over(self._robot, self._capabilities.stances, row)
+        found = take_over(self.capabilities.robot, self.capabilities.stances, joints)
         if found is None:
-            return []
-        walk = WalkController(self._capabilities, found.contacts, found.pose, gait)
+            return None
+        walk = WalkController(self.capabilities, found.contacts, found.pose, gait)
         walk.stay()
-        return [JointMove.between(self._robot, row, found.row, found.pose), walk]
+        return JointMove.between(self.capabilities.robot, joints, found.joints, found.pose), walk
 
-    def standing_on(self, row: Sequence[LegJoints], pose: BodyPose, gait: Gait) -> list[BodyMotion]:
-        """The walk of a robot that ends a motion on its feet with these joints [rad]; nothing if it lies.
+    def standing_on(self, joints: Sequence[LegJoints], pose: BodyPose, gait: Gait) -> WalkController | None:
+        """The walk of a robot that ends a move on its feet with these joint angles [rad]; None if it lies.
 
         `pose` is that of the body, its height apart. Feet stay where they are, on the ground or in the air.
         """
-        found = detect_support(self._robot, row, pose)
-        height = self._robot.walk.height + found.pose.z
-        stances = self._capabilities.stances
-        if not stances.lowest <= height <= stances.highest or sum(found.planted) < 3:
-            return []
-        walk = WalkController(self._capabilities, found.contacts, found.pose, gait)
+        found = detect_support(self.capabilities.robot, joints, pose)
+        height = self.capabilities.robot.walk.height + found.pose.z
+        stances = self.capabilities.stances
+        if not stances.lowest <= height <= stances.highest or sum(found.planted) < MIN_PLANTED_FEET:
+            return None
+        walk = WalkController(self.capabilities, found.contacts, found.pose, gait)
         walk.stay({leg: lift for leg, lift in enumerate(found.lifts) if not found.planted[leg]})
-        return [walk]
+        return walk

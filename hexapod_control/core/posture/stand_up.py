@@ -9,7 +9,7 @@ Both parts follow a quintic, at rest at both ends.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hexapod_control.core.gait.swing_trajectory import PEAK_SHARE_SPEED, share
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
@@ -56,16 +56,15 @@ class BodyLift:
         """Share of the time that has passed."""
         return min(1.0, self.elapsed / self.duration)
 
-    def copy(self) -> BodyLift:
-        """An independent rise in the same state."""
-        return replace(self)
-
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """The row one tick later."""
         self.elapsed += dt
         placement = Placement(BodyPose(z=self.offset), self.robot.walk.height)
         count = len(self.contacts)
         return whole_body_pose(self.robot, placement, list(self.contacts), [0.0] * count, [True] * count, previous)
+
+    def retreat(self, dt: float, previous: Sequence[LegJoints]) -> None:
+        """There is none: the body holds."""
 
 
 def lying_offset(robot: Robot, contacts: Sequence[Point]) -> float:

@@ -6,7 +6,7 @@ They follow a quintic, at rest at both ends. Which feet carry the robot meanwhil
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hexapod_control.core.gait.swing_trajectory import PEAK_SHARE_SPEED, share
 from hexapod_control.core.kinematics.body_pose import BodyPose
@@ -53,10 +53,6 @@ class JointMove:
         """Share of the time that has passed."""
         return min(1.0, self.elapsed / self.duration)
 
-    def copy(self) -> JointMove:
-        """An independent move in the same state."""
-        return replace(self)
-
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Joints one tick later; the frame has no Cartesian feet."""
         self.elapsed += dt
@@ -67,6 +63,9 @@ class JointMove:
         ]
         found = detect_support(self.robot, joints, self.pose)
         return WholeBodyPose(joints, None, found.contacts, found.planted, found.placement, None)
+
+    def retreat(self, dt: float, previous: Sequence[LegJoints]) -> None:
+        """There is none: the joints hold."""
 
 
 @dataclass(slots=True)
@@ -99,10 +98,6 @@ class FeetMove:
         """Share of the time that has passed."""
         return min(1.0, self.elapsed / self.duration)
 
-    def copy(self) -> FeetMove:
-        """An independent move in the same state."""
-        return replace(self)
-
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Feet and joints one tick later."""
         self.elapsed += dt
@@ -121,3 +116,6 @@ class FeetMove:
         return WholeBodyPose(
             joints, centres, found_footing.contacts, found_footing.planted, found_footing.placement, unreached
         )
+
+    def retreat(self, dt: float, previous: Sequence[LegJoints]) -> None:
+        """There is none: the joints hold."""

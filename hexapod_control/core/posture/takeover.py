@@ -1,8 +1,15 @@
-"""Taking over a robot that already stands: its feet, attitude and height from measured joints.
+"""Take-over of a standing robot: its contacts, attitude and height from measured joints.
 
-A planner that starts (again) under a standing or walking robot must not drop it. The feet it rests on tell how its body
-leans and how high it is; feet above the ground are in the air and will be set down below where they are. Where the body
-is over its feet, and how it is turned, follows from the neutral footholds laid over them as well as they fit.
+A planner that starts (again) under a standing or walking robot must not drop it. Five steps:
+1. Every leg must be on the knee-up branch of its inverse kinematics, on which the planner moves it.
+2. The robot is let down on flat ground by statics (resting_pose.py): the feet it comes to rest on give roll, pitch and
+   height of the body. It is not taken over if the belly touches, or at a height at which it cannot walk.
+3. Forward kinematics in that attitude gives the contact points of all feet. A foot above the ground is in the air; its
+   contact is the point below it, where it will be set down.
+4. x, y and yaw of the body cannot be measured. They are the rigid displacement that brings the contacts nearest to the
+   neutral footholds, in least squares (planar Procrustes): yaw = atan2(sum of cross, sum of dot products).
+5. All feet must reach the ground in that pose; the joints for it are the goal of the move that sets feet down.
+See docs/how-it-walks.md, "Taking over a standing robot".
 """
 
 from __future__ import annotations
@@ -20,8 +27,8 @@ from hexapod_control.core.robot import Leg, Point, Robot
 from hexapod_control.core.statics.resting_pose import resting
 from hexapod_control.core.workspace.stance_regions import StanceRegionTable
 
-DIGITS = 9  # of a pose [m, rad] that count: by rounding a body at home would have a hair to go
-SAME_ANGLE = 1e-6  # [rad] by which a pose on the knee-up branch may differ from its own inverse
+POSE_DIGITS = 9  # rounds away a residual offset [m, rad] that would keep the body from counting as neutral
+KNEE_UP_TOLERANCE_RAD = 1e-6  # [rad] by which a pose on the knee-up branch may differ from its own inverse
 
 
 class StandingRobot(NamedTuple):
@@ -29,7 +36,7 @@ class StandingRobot(NamedTuple):
 
     contacts: list[Point]  # [m, base_footprint] of its feet, or below those in the air
     pose: BodyPose
-    row: tuple[LegJoints, ...]  # [rad] joints with all feet on the ground
+    joints: tuple[LegJoints, ...]  # [rad] with all feet on the ground
 
 
 def take_over(robot: Robot, stances: StanceRegionTable, joints: Sequence[LegJoints]) -> StandingRobot | None:
@@ -47,7 +54,7 @@ def take_over(robot: Robot, stances: StanceRegionTable, joints: Sequence[LegJoin
     body = _laid_over(stances.at(rest.height).footholds, found.contacts)
     contacts = [body.apply(*contact) for contact in found.contacts]
     pose = found.pose._replace(x=body.x, y=body.y, yaw=body.yaw)
-    pose = BodyPose(*(round(value, DIGITS) + 0.0 for value in pose))
+    pose = BodyPose(*(round(value, POSE_DIGITS) + 0.0 for value in pose))
     row = joints_in_pose(robot, contacts, pose)
     return None if row is None else StandingRobot(contacts, pose, row)
 
@@ -66,4 +73,7 @@ def _laid_over(footholds: Sequence[Point], contacts: Sequence[Point]) -> Pose:
 
 def _knee_up(leg: Leg, joints: LegJoints) -> bool:
     solution = leg_inverse(leg, leg_forward(leg, joints)[1], joints)
-    return not solution.reason and max(abs(a - b) for a, b in zip(solution.joints, joints, strict=True)) <= SAME_ANGLE
+    return (
+        not solution.reason
+        and max(abs(a - b) for a, b in zip(solution.joints, joints, strict=True)) <= KNEE_UP_TOLERANCE_RAD
+    )

@@ -18,7 +18,7 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import STRIDE_SHARE, SpeedLimit
 from hexapod_control.core.workspace.speed_limiter import SpeedConditions, SpeedLimiter
 from hexapod_control.core.workspace.stance_regions import StanceRegions
-from hexapod_control.core.workspace.twist_limits import TwistLimits, ramp_towards
+from hexapod_control.core.workspace.twist_limits import TwistLimits, derate_limits, ramp_towards
 
 SWING_TIME_RATE = 0.5  # [s/s] by which the swing time may change
 ROUGH_ACCELERATION = 3.0  # times the acceleration from rest with which a walk over rough ground gets its speed back
@@ -33,6 +33,7 @@ class SpeedControl:
         self._limiter = SpeedLimiter(capabilities)
         self._limits = TwistLimits()
         self._swing_time_scale = 1.0
+        self._speed_share = 1.0
         self.command = ZERO
         self.halted = False  # feet stay where they are until the next command
         self.twist = ZERO  # executed
@@ -45,8 +46,9 @@ class SpeedControl:
         return other
 
     def change_settings(self, settings: WalkSettings) -> None:
-        """Takes on limits and tempo."""
+        """Takes on limits, tempo and speed share."""
         self._limits, self._swing_time_scale = settings.limits, settings.tempo
+        self._speed_share = settings.speed_share
 
     def drive(self, command: Twist) -> None:
         """Follows a twist from now on."""
@@ -59,11 +61,17 @@ class SpeedControl:
     def limit(self, conditions: SpeedConditions, coming: Sequence[Gait], share: float) -> SpeedLimit:
         """The twist and swing time that are possible for this share of the command, in a gait and those to come."""
         command = self.command.scaled(share)
-        return self._limiter.limit(command, conditions, coming, self._limits, self._swing_time_scale)
+        limits = self._derated_limits(conditions)
+        return self._limiter.limit(command, conditions, coming, limits, self._swing_time_scale)
 
     def maxima(self, conditions: SpeedConditions) -> Twist:
         """Greatest speed along each axis alone."""
-        return self._limiter.maxima(conditions, self._limits)
+        return self._limiter.maxima(conditions, self._derated_limits(conditions))
+
+    def _derated_limits(self, conditions: SpeedConditions) -> TwistLimits:
+        if self._speed_share >= 1.0:
+            return self._limits
+        return derate_limits(self._limits, self._limiter.maxima(conditions, TwistLimits()), self._speed_share)
 
     def braking_time(self, conditions: SpeedConditions) -> float:
         """Time [s] in which the executed twist fades to zero."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.gait.gait_table import Gait
@@ -44,45 +43,8 @@ from hexapod_control.core.workspace.stance_regions import StanceRegions
 WAITING_SHARE = 0.3  # of the speed while a lift-off waits
 
 
-class DelegatedNames:
-    """Shorter names of what `WalkState` and `WalkController` offer."""
-
-    state: WalkState
-    stay: Any
-    guide_foot: Any
-
-    at_home = property(lambda self: self.state.at_home)
-    at_rest = property(lambda self: self.state.at_rest)
-    still = property(lambda self: self.state.still)
-    body_pose = property(lambda self: self.state.body_pose)
-    pose_goal = property(lambda self: self.state.pose_goal)
-    feet = property(lambda self: self.state.feet)
-    gait = property(lambda self: self.state.gait)
-    gait_phase = property(lambda self: self.state.gait_phase)
-    guiding = property(lambda self: self.state.guiding)
-    halted = property(lambda self: self.state.halted)
-    height = property(lambda self: self._body.height)
-    twist = property(lambda self: self.state.twist)
-    swing_time = property(lambda self: self.state.swing_time)
-    guided_foot_arrived = property(lambda self: self.state.guided_foot_arrived)
-    balanced = property(lambda self: self.recover_margin)
-    restyle = property(lambda self: self.change_settings)
-
-    def hold(self, lifts, planted):  # type: ignore[no-untyped-def] # noqa: D102
-        self.stay({leg: lift for leg, lift in enumerate(lifts) if not planted[leg]})
-
-    def reach(self, leg, centre, joints):  # type: ignore[no-untyped-def] # noqa: D102
-        return self.guide_foot(leg, guided_legs.BallCentre(*centre), joints)
-
-    def place(self, leg, point, joints):  # type: ignore[no-untyped-def] # noqa: D102
-        return self.guide_foot(leg, guided_legs.GroundPoint(*point), joints)
-
-
-class WalkController(DelegatedNames):
+class WalkController:
     """The motion of a robot on its feet, from standing up to lying down; `advance` moves it by one tick."""
-
-    done = False  # standing has no end
-    progress = 0.0
 
     def __init__(self, capabilities: Capabilities, contacts: Sequence[Point], pose: BodyPose, gait: Gait) -> None:
         """Starts standing on contact points [m, base_footprint] in a pose."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hexapod_control.core.kinematics.se2 import Twist
 
@@ -47,6 +47,17 @@ def clamp_to_limits(twist: Twist, limits: TwistLimits) -> Twist:
         if abs(value) > bound:  # False where there is no bound
             factor = min(factor, bound / abs(value))
     return twist if factor == 1.0 else twist.scaled(factor)
+
+
+def derate_limits(limits: TwistLimits, maxima: Twist, share: float) -> TwistLimits:
+    """These limits, or the maxima of the robot where they are less, times a share (0 to 1)."""
+    return TwistLimits(*(_derated(axis, most, share) for axis, most in zip(limits.axes, maxima, strict=True)))
+
+
+def _derated(axis: AxisLimits, most: float, share: float) -> AxisLimits:
+    upper = most if math.isnan(axis.max_velocity) else min(most, axis.max_velocity)
+    lower = -upper if math.isnan(axis.min_velocity) else max(-most, axis.min_velocity)
+    return replace(axis, max_velocity=share * upper, min_velocity=share * lower)
 
 
 def ramp_towards(now: Twist, goal: Twist, acceleration: Twist, deceleration: Twist, dt: float) -> Twist:

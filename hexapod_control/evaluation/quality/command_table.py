@@ -27,7 +27,7 @@ def _run(player: MotionPlayer, seconds: float) -> None:
 
 
 def _stand_up(player: MotionPlayer) -> None:
-    player.planner.measured(player.planner.lying_row)
+    player.planner.set_measured_joints(player.planner.view.lying_joints)
     player.planner.stand()
     for _ in range(round(MAX_TRANSITION_S / TICK)):
         if player.step(TICK).state is RobotState.STANDING:
@@ -35,7 +35,7 @@ def _stand_up(player: MotionPlayer) -> None:
 
 
 def _lie(player: MotionPlayer) -> None:
-    player.planner.measured(player.planner.lying_row)
+    player.planner.set_measured_joints(player.planner.view.lying_joints)
     _run(player, TICK)
 
 
@@ -68,7 +68,7 @@ def _posture(begin: Callable[[Planner], str]) -> Callable[[MotionPlayer], str]:
     def command(player: MotionPlayer) -> str:
         player.cancel()
         for _ in range(round(MAX_TRANSITION_S / TICK)):
-            if not player.planner.row_moves:
+            if not player.planner.view.whole_body_move_active:
                 break
             player.step(TICK)
         return begin(player.planner)
@@ -99,8 +99,8 @@ def _halt(player: MotionPlayer) -> str:
 
 
 def _lift(player: MotionPlayer) -> str:
-    x, y = player.planner.neutral_footholds()[0]
-    return player.planner.reach_ground(player.planner.robot.leg_names[0], (x, y, LIFT))
+    x, y = player.planner.view.neutral_footholds()[0]
+    return player.planner.guide_foot_over_ground(player.planner.robot.leg_names[0], (x, y, LIFT))
 
 
 SITUATIONS: Mapping[str, Callable[[MotionPlayer], None]] = {
@@ -118,7 +118,7 @@ COMMANDS: Mapping[str, Callable[[MotionPlayer], str]] = {
     "`sit`": _posture(Planner.sit),
     "`stop`": _halt,
     "`cmd_vel`": _twist,
-    "`body_pose`": _wish(lambda player: player.planner.pose(LEANING)),
+    "`body_pose`": _wish(lambda player: player.planner.request_pose(LEANING)),
     "`foot_command`": _wish(_lift),
     "`motion`": _play(PoseStep(pitch=0.05, duration=1.0)),
 }
@@ -133,8 +133,8 @@ def transitions(robot: Robot) -> Iterator[tuple[str, str, str]]:
     for situation, prepare in SITUATIONS.items():
         player = MotionPlayer(planner.copy())
         prepare(player)
-        if player.gait_state.value != situation.split(" ")[0]:
-            raise AssertionError(f"the robot is {player.gait_state.value}, not {situation}")
+        if player.planner.state.value != situation.split(" ")[0]:
+            raise AssertionError(f"the robot is {player.planner.state.value}, not {situation}")
         for command, give in COMMANDS.items():
             player = MotionPlayer(planner.copy())
             prepare(player)
@@ -145,17 +145,17 @@ def _outcome(
     player: MotionPlayer, give: Callable[[MotionPlayer], str], again: Callable[[MotionPlayer], str] | None
 ) -> str:
     """States after a command, or why it is refused; `again` is given in every tick."""
-    before = player.gait_state
+    before = player.planner.state
     refusal = give(player)
     seen, calm = [before], 0.0
     for _ in range(round(MAX_TRANSITION_S / TICK)):
         player.step(TICK)
         if again:
             again(player)
-        calm = calm + TICK if player.gait_state is seen[-1] else 0.0
+        calm = calm + TICK if player.planner.state is seen[-1] else 0.0
         if calm == 0.0:
-            seen.append(player.gait_state)
-        if calm >= CALM and not player.name and player.planner.progress in (0.0, 1.0):
+            seen.append(player.planner.state)
+        if calm >= CALM and not player.name and player.planner.view.progress in (0.0, 1.0):
             break
     refusal = refusal or player.refusal
     went = " → ".join(state.value for state in seen[1:])

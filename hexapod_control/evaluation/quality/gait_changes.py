@@ -56,10 +56,10 @@ class GaitChanges:
 def changes(lockstep: Lockstep, pair: tuple[str, str], direction: Twist, phases: int, seed: int = 0) -> GaitChanges:
     """Changes from one gait to another, and back, at random phases, by a robot that stands or walks."""
     planner = lockstep.planner
-    planner.gait(pair[0])
+    planner.change_gait(pair[0])
     command = planner.capabilities.fastest(direction, pair).scaled(SHARE)
     cycle = max(planner.capabilities.gaits[name].cycle for name in pair) * planner.robot.walk.swing_time
-    radius = max(math.hypot(x, y) for x, y in planner.neutral_footholds())
+    radius = max(math.hypot(x, y) for x, y in planner.view.neutral_footholds())
     size = max(math.hypot(command.vx, command.vy), radius * abs(command.wz))
     found = GaitChanges(allowed=max(OFF * size, OFF_LEAST))
     walk = _SteadyWalk(lockstep, command, found, round(cycle / CONTROL_PERIOD), radius)
@@ -88,12 +88,12 @@ class _SteadyWalk:
     def change(self, name: str) -> None:
         """Asks for a gait and walks until two cycles after the time in which it must be there."""
         found, planner = self._found, self._lockstep.planner
-        planner.gait(name)
+        planner.change_gait(name)
         found.count += 1
         taken = math.inf
         for tick in range(round(WITHIN / CONTROL_PERIOD) + STEADY * self._cycle):
             self._tick()
-            if planner.gait_active == name:
+            if planner.view.active_gait == name:
                 taken = min(taken, tick * CONTROL_PERIOD)
         found.time = max(found.time, taken)
 

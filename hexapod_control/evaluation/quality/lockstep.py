@@ -56,8 +56,8 @@ class Lockstep:
                 self._targets = solution.joints
             else:
                 self.unreachable += 1
-        elif plan.joints is not None:
-            self._targets = plan.joints
+        elif plan.joint_motion is not None:
+            self._targets = plan.joint_motion
         self.follow(self._targets, observe)
         return plan
 
@@ -71,7 +71,7 @@ class Lockstep:
 
     def stand(self) -> None:
         """From wherever the joints are to standing. Raises WalkError if that takes too long."""
-        self.planner.measured(self.simulation.joints)
+        self.planner.set_measured_joints(self.simulation.joints)
         refusal = self.planner.stand()
         if refusal:
             raise WalkError(f"standing up is refused: {refusal}")

@@ -41,7 +41,7 @@ def measure(
     Raises WalkError.
     """
     lockstep = standing(robot, text, world)
-    most = lockstep.planner.maxima()
+    most = lockstep.planner.view.maxima()
     ahead, left = (
         Twist(min(MAX_SPEED, SPEED_SHARE * most.vx), 0.0, 0.0),
         Twist(0.0, 0.0, min(MAX_YAW_RATE, SPEED_SHARE * most.wz)),

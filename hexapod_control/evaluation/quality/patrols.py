@@ -145,7 +145,7 @@ def patrol(
         if ticks % COMMAND:
             continue
         truth, time = planar_pose(lockstep.simulation), lockstep.simulation.time - start
-        order = pursuit.step(senses.pose, lockstep.planner.maxima(), senses.obstacles, COMMAND * CONTROL_PERIOD)
+        order = pursuit.step(senses.pose, lockstep.planner.view.maxima(), senses.obstacles, COMMAND * CONTROL_PERIOD)
         lockstep.planner.command(order.twist)
         for goal in pursuit.waypoints[len(arrivals) : order.reached]:
             arrivals.append(_arrival(goal, time, senses.pose, truth))

@@ -32,7 +32,7 @@ class SensingLockstep(Lockstep):
     def __init__(self, simulation: Simulation, planner: Planner, adaptation: Adaptation, seed: int = 0) -> None:
         """`seed` is that of the IMU's errors."""
         super().__init__(simulation, planner)
-        planner.senses.adaptation = adaptation
+        planner.sensors.adaptation = adaptation
         self._noise = ImuNoise(seed)
 
     def tick(self, observe: Callable[[Simulation], None] | None = None) -> TickPlan:
@@ -42,7 +42,7 @@ class SensingLockstep(Lockstep):
 
     def sense(self) -> None:
         """Hands the planner a sample of every sensor."""
-        senses, reading = self.planner.senses, self.simulation.reading()
+        senses, reading = self.planner.sensors, self.simulation.reading()
         forces = self.foot_forces(reading)
         if forces is not None:
             senses.contacts.take(forces.tolist())

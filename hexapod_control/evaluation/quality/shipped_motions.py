@@ -126,9 +126,9 @@ class _MotionObserver:
         up = simulation.data.xmat[simulation.world.base].reshape(3, 3)[2]
         self.tilt = max(self.tilt, _angle(up, (0.0, 0.0, 1.0)))
         planner = self._run.planner
-        if planner.standing_walk is not None and self._plan is not None:
+        if planner.view.walk is not None and self._plan is not None:
             self.tilt_error = max(self.tilt_error, _angle(up, self._plan.pose.rotation()[2]))
-        lies = planner.state in LYING or planner.row_moves
+        lies = planner.state in LYING or planner.view.whole_body_move_active
         for pair in simulation.strange_contacts():
             if not (lies and set(pair) == BELLY):
                 self.contacts[pair] = None
@@ -176,7 +176,7 @@ def perform(
     if motion.start == "standing":
         run.stand()
     else:
-        run.planner.measured(simulation.joints)
+        run.planner.set_measured_joints(simulation.joints)
     observer = _MotionObserver(run)
     run.player.execute(RehearsedMotion(motion, piece.duration))
     begin = simulation.time

@@ -1,10 +1,10 @@
-"""The picture of the planner's mind for RViz: feet, support polygon, neutral footholds, all in base_link."""
+"""RViz markers of a plan: feet, support polygon and neutral footholds, all in base_link."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point as PointMessage
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
@@ -19,12 +19,12 @@ PLANTED = ColorRGBA(r=0.15, g=0.65, b=0.25, a=1.0)
 SWINGING = ColorRGBA(r=0.95, g=0.6, b=0.1, a=1.0)
 POLYGON = ColorRGBA(r=0.2, g=0.45, b=0.9, a=0.9)
 HOME = ColorRGBA(r=0.6, g=0.6, b=0.6, a=0.7)
-LINE = 0.004  # [m]
-LIFETIME = 0.5  # [s] after which the picture of a silent planner disappears
+LINE_WIDTH_M = 0.004
+MARKER_LIFETIME_S = 0.5  # [s] after which the markers of a silent planner disappear
 
 
-def foot_markers(robot: Robot, stances: StanceRegionTable, plan: TickPlan, frame: str, stamp: Any) -> Any:
-    """visualization_msgs/MarkerArray of a plan with feet; empty for one without."""
+def foot_markers(robot: Robot, stances: StanceRegionTable, plan: TickPlan, frame: str, stamp: Time) -> MarkerArray:
+    """Markers of a plan with feet; none for one without."""
     if plan.feet is None:
         return MarkerArray()
     placement = Placement(plan.pose, robot.walk.height)
@@ -34,7 +34,7 @@ def foot_markers(robot: Robot, stances: StanceRegionTable, plan: TickPlan, frame
     feet = _marker("feet", Marker.SPHERE_LIST, 2 * robot.foot_radius, plan.feet.tolist())
     feet.colors = [PLANTED if down else SWINGING for down in plan.planted]
     feet.color = PLANTED
-    polygon = _marker("support", Marker.LINE_STRIP, LINE, [*corners, *corners[:1]])
+    polygon = _marker("support", Marker.LINE_STRIP, LINE_WIDTH_M, [*corners, *corners[:1]])
     polygon.color = POLYGON
     footholds = [placement.to_base(x, y, 0.0) for x, y in home.footholds]
     homes = _marker("footholds", Marker.SPHERE_LIST, robot.foot_radius, footholds)
@@ -44,10 +44,10 @@ def foot_markers(robot: Robot, stances: StanceRegionTable, plan: TickPlan, frame
     return MarkerArray(markers=[feet, polygon, homes] if len(corners) > 1 else [feet, homes])
 
 
-def _marker(space: str, kind: int, size: float, points: Sequence[Vector]) -> Any:
+def _marker(space: str, kind: int, size: float, points: Sequence[Vector]) -> Marker:
     marker = Marker(ns=space, type=kind, action=Marker.ADD)
     marker.scale.x = marker.scale.y = marker.scale.z = size
     marker.pose.orientation.w = 1.0
-    marker.lifetime.nanosec = int(LIFETIME * 1e9)
+    marker.lifetime.nanosec = int(MARKER_LIFETIME_S * 1e9)
     marker.points = [PointMessage(x=x, y=y, z=z) for x, y, z in points]
     return marker

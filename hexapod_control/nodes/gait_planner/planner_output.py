@@ -1,4 +1,4 @@
-"""What gait_planner publishes: the row of a tick first, then what others want to know about it."""
+"""What gait_planner publishes: the targets of a tick first, then the state of robot and motion."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Pose, TwistStamped
 from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.duration import Duration
@@ -14,8 +15,8 @@ from std_msgs.msg import Float64, String
 from visualization_msgs.msg import MarkerArray
 
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.motions.motion_player import MotionPlayer
 from hexapod_control.core.motions.motion_state import in_steps, without_motion
+from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.nodes.gait_planner.foot_markers import foot_markers
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
@@ -23,11 +24,11 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND, LATCHED
 
-DELIVERED = 0.5  # [s] a last word may take to everybody
-MARKERS = 10.0  # [Hz]
-LIMITS = 5.0  # [Hz] at which the velocity limits are looked at
-PERCENT = 10  # steps in which motion_state counts
-ROUND = 4  # decimals of the velocity limits
+MAX_DELIVERY_S = 0.5  # [s] that the last messages may take to all subscribers
+MARKER_RATE_HZ = 10.0
+LIMITS_RATE_HZ = 5.0  # at which the velocity limits are looked at
+PERCENT_STEP = 10  # steps in which motion_state counts
+LIMITS_DECIMALS = 4
 
 
 class LatchedText:
@@ -47,11 +48,10 @@ class LatchedText:
 class PlannerOutput:
     """All publishers of gait_planner."""
 
-    def __init__(self, node: GuardedNode, player: MotionPlayer, settings: PlannerSettings) -> None:
-        """Shows the state at once."""
+    def __init__(self, node: GuardedNode, planner: Planner, settings: PlannerSettings) -> None:
+        """Publishes the state at once."""
         self._node = node
-        self._player = player
-        self._planner = planner = player.planner
+        self._planner = planner
         self._settings = settings
         self._feet = messages.FootLayout(planner.robot)
         self._joints = messages.JointLayout(planner.robot)
@@ -72,39 +72,39 @@ class PlannerOutput:
         self._gaits.show(",".join(planner.capabilities.gaits), messages.text)
         self._ticks = 0
         self.last: TickPlan | None = None
-        self.show_state(player.gait_state)
+        self.show_state()
 
-    def row(self, plan: TickPlan, stamp: Any, moving: bool = True) -> None:
-        """Publishes the row of a plan, if it has one; at rest if not `moving`."""
+    def targets(self, plan: TickPlan, stamp: Time, moving: bool = True) -> None:
+        """Publishes the targets of a plan, if it has any; at rest if not `moving`."""
         still = np.zeros_like(plan.joint_velocity)
         if plan.feet is not None:
             velocity = plan.feet_velocity if moving else still
             self._foot_targets.publish(self._feet.message(plan.feet, velocity, plan.support, stamp))
-        elif plan.joints is not None:
+        elif plan.joint_motion is not None:
             velocity = plan.joint_velocity if moving else still
-            self._joint_motion.publish(self._joints.message(plan.joints, velocity, stamp))
+            self._joint_motion.publish(self._joints.message(plan.joint_motion, velocity, stamp))
 
-    def publish(self, plan: TickPlan, stamp: Any, motion: str = "") -> None:
-        """Everything about one tick; `motion` is what there is to say of a motion."""
-        self.row(plan, stamp)
+    def publish(self, plan: TickPlan, stamp: Time, motion: str = "") -> None:
+        """Everything about one tick; `motion` is the state of a motion that plays."""
+        self.targets(plan, stamp)
         self.last = plan
         if math.isfinite(plan.margin):
             self._margin.publish(messages.number(plan.margin))
         self.executed(plan.twist, stamp)
         self._pose.show(plan.pose, messages.body_pose_message)
-        self.show_state(self._player.gait_state, motion)
+        self.show_state(motion)
         self._complain(plan)
         self._ticks += 1
-        if self._due(LIMITS):
-            limits = Twist(*(round(value, ROUND) for value in self._planner.maxima()))
+        if self._due(LIMITS_RATE_HZ):
+            limits = Twist(*(round(value, LIMITS_DECIMALS) for value in self._planner.view.maxima()))
             self._limits.show(limits, messages.twist_message)
-        if self._due(MARKERS) and self._markers.get_subscription_count():
+        if self._due(MARKER_RATE_HZ) and self._markers.get_subscription_count():
             frame = f"{self._settings.tf_frame_prefix}base_link"
             capabilities = self._planner.capabilities
             self._markers.publish(foot_markers(capabilities.robot, capabilities.stances, plan, frame, stamp))
 
     def _complain(self, plan: TickPlan) -> None:
-        """Says what keeps the robot from going on."""
+        """Reports what keeps the robot from going on."""
         if plan.unreached is not None:
             leg, reason, excess = plan.unreached
             text = f"foot of {leg}: the target is {reason.value} ({1000 * excess:.1f} mm or mrad beyond); "
@@ -120,27 +120,28 @@ class PlannerOutput:
     def _due(self, rate: float) -> bool:
         return self._ticks % max(1, round(self._settings.control_rate / rate)) == 0
 
-    def executed(self, twist: Twist, stamp: Any) -> None:
+    def executed(self, twist: Twist, stamp: Time) -> None:
         """Publishes cmd_vel_out, if asked for."""
         if self._executed is not None:
             stamped = self._settings.enable_stamped_cmd_vel
             convert = messages.twist_stamped_message(twist, stamp) if stamped else messages.twist_message(twist)
             self._executed.publish(convert)
 
-    def show_state(self, state: RobotState, motion: str = "") -> None:
+    def show_state(self, motion: str = "") -> None:
         """Publishes what has changed of gait_state, gait_active and motion_state (empty: that of the state)."""
-        planner = self._planner
+        state, view = self._planner.state, self._planner.view
         self._state.show(state.value, messages.text)
-        self._gait.show(planner.gait_active, messages.text)
-        share = planner.phase if state is RobotState.WALKING else planner.progress
-        phase = planner.gait_active if state is RobotState.WALKING else state.value
-        self._motion.show(motion or without_motion(state, phase, in_steps(share, PERCENT)).text, messages.text)
+        self._gait.show(view.active_gait, messages.text)
+        walks = state is RobotState.WALKING
+        percent = in_steps(view.gait_phase if walks else view.progress, PERCENT_STEP)
+        phase = view.active_gait if walks else state.value
+        self._motion.show(motion or without_motion(state, phase, percent).text, messages.text)
 
-    def last_word(self, stamp: Any) -> None:
-        """A zero velocity and the last row at rest, delivered before the process ends."""
+    def last_targets(self, stamp: Time) -> None:
+        """A zero velocity and the last targets at rest, delivered before the process ends."""
         self.executed(ZERO, stamp)
         if self.last is not None:
-            self.row(self.last, stamp, moving=False)
+            self.targets(self.last, stamp, moving=False)
         for publisher in (self._executed, self._foot_targets, self._joint_motion):
             if publisher is not None:
-                publisher.wait_for_all_acked(Duration(seconds=DELIVERED))
+                publisher.wait_for_all_acked(Duration(seconds=MAX_DELIVERY_S))

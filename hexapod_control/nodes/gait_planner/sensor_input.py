@@ -1,10 +1,11 @@
-"""What gait_planner takes from its sensors: foot_states and imu/data, listened to while they are wanted."""
+"""The sensors of gait_planner: foot_states and imu/data, subscribed to while an adaptation uses them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import Imu, MultiDOFJointState
 
 from hexapod_control.core.planner.planner import Planner
@@ -20,44 +21,44 @@ WITHOUT = {
 
 
 class SensorInput:
-    """Subscriptions that come and go with the settings, and a word about a source that is lost."""
+    """Subscriptions that come and go with the settings, and a report of a source that is lost."""
 
     def __init__(self, node: GuardedNode, planner: Planner) -> None:
-        """Listens to nothing yet."""
-        self._node, self._senses = node, planner.senses
+        """Subscribes to nothing yet."""
+        self._node, self._sensors = node, planner.sensors
         self._feet = messages.FootLayout(planner.robot)
-        self._subscriptions: dict[str, Any] = {}
+        self._subscriptions: dict[str, Subscription] = {}
 
     def adapt(self, adaptation: Adaptation) -> None:
-        """Sets what is made of the sensors."""
-        self._senses.adaptation = adaptation
-        self._listen("foot_states", MultiDOFJointState, self.on_foot_states, wanted=adaptation.touch_down)
-        self._listen("imu/data", Imu, self.on_imu, wanted=adaptation.levelling)
+        """Sets which adaptations use the sensors."""
+        self._sensors.adaptation = adaptation
+        self._subscribe("foot_states", MultiDOFJointState, self.on_foot_states, wanted=adaptation.touch_down)
+        self._subscribe("imu/data", Imu, self.on_imu, wanted=adaptation.levelling)
 
-    def _listen(self, topic: str, kind: Any, callback: Any, *, wanted: bool) -> None:
+    def _subscribe(self, topic: str, kind: type, callback: Callable[[Any], None], *, wanted: bool) -> None:
         if wanted and topic not in self._subscriptions:
             self._subscriptions[topic] = self._node.create_subscription(kind, topic, callback, COMMAND)
         elif not wanted and topic in self._subscriptions:
             self._node.destroy_subscription(self._subscriptions.pop(topic))
 
-    def on_foot_states(self, message: Any) -> None:
+    def on_foot_states(self, message: MultiDOFJointState) -> None:
         """The loads of the feet."""
-        self._senses.contacts.take(self._feet.forces(message).tolist())
+        self._sensors.contacts.take(self._feet.forces(message).tolist())
 
-    def on_imu(self, message: Any) -> None:
-        """Roll and pitch of the body; the rest tells that the IMU is alive."""
-        told = messages.inertial(message)
-        if told.orientation is not None:
-            self._senses.tilt.take((*told.orientation, *told.angular_velocity, *told.acceleration))
+    def on_imu(self, message: Imu) -> None:
+        """Roll and pitch of the body; rates and accelerations show that the IMU is alive."""
+        reading = messages.inertial(message)
+        if reading.orientation is not None:
+            self._sensors.tilt.take((*reading.orientation, *reading.angular_velocity, *reading.acceleration))
 
     @property
     def _troubles(self) -> dict[str, str]:
-        """Why a source that is wanted is not believed."""
-        sources = {"foot_states": self._senses.contacts.trouble, "imu/data": self._senses.tilt.trouble}
+        """Why a source that is used is not believed, by topic."""
+        sources = {"foot_states": self._sensors.contacts.trouble, "imu/data": self._sensors.tilt.trouble}
         return {topic: trouble for topic, trouble in sources.items() if trouble and topic in self._subscriptions}
 
     def watch(self) -> None:
-        """Says which source is lost."""
+        """Reports which source is lost."""
         for topic, trouble in self._troubles.items():
             self._node.report(topic, ReportLevel.WARNING, f"{topic} is {trouble}: {WITHOUT[topic]}")
 

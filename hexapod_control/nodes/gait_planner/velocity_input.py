@@ -1,49 +1,47 @@
-"""Velocity commands: `cmd_vel` as Twist or TwistStamped and `arc`, what is refused, and who is on the other side."""
+"""Velocity commands: `cmd_vel` as Twist or TwistStamped and `arc`; what is refused, and which nodes publish them."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from typing import Any
 
 from geometry_msgs.msg import Twist as TwistMessage
 from geometry_msgs.msg import TwistStamped, Vector3
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.qos import ReliabilityPolicy
+from rclpy.subscription import Subscription
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.motions.motion_steps import ArcStep, MotionError
+from hexapod_control.core.motions.operator_commands import OperatorCommands
+from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.robot import Vector
 from hexapod_control.nodes.gait_planner.velocity_filter import VelocityFilter
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND
 
-WATCH = 0.05  # [s] between two looks at the timeout
+WATCH_PERIOD_S = 0.05  # [s] between two looks at the timeout
 TOPIC, ARC = "cmd_vel", "arc"
-DRIVING = "driving"  # where well-behaved sources say that they are in use
-ONCE = ("no stamp", "beside")  # kinds of sentences that are said once
+DRIVING = "driving"  # on which sources announce that they are in use
+REPORTED_ONCE = ("no stamp", "beside")  # kinds of reports
 
 
 class VelocityInput:
-    """Hands accepted twists to `follow`, and calls `ran_out` when a command other than zero has run out."""
+    """Passes accepted twists on to the operator's commands, and stops a walk whose commands have ceased.
+
+    Lives as long as its node. What is accepted is decided by the velocity filter (velocity_filter.py).
+    """
 
     def __init__(
-        self,
-        node: GuardedNode,
-        stamped: bool,
-        timeout: float,
-        follow: Callable[[Twist], None],
-        ran_out: Callable[[], None],
-        bend: Callable[[float, float], Twist],
+        self, node: GuardedNode, commands: OperatorCommands, planner: Planner, stamped: bool, timeout: float
     ) -> None:
-        """`timeout` [s] of a command; `bend` gives the twist for a travel per stance [m] and a curvature."""
+        """`stamped`: cmd_vel is TwistStamped; `timeout` [s] of a command."""
         self.input = VelocityFilter(timeout)
         self._node = node
-        self._follow = follow
-        self._ran_out = ran_out
-        self._bend = bend
+        self._commands = commands
+        self._planner = planner
         self._topic = TOPIC  # of the command in force
         self._stamped = stamped
         self.last_refusal = ""
@@ -57,42 +55,44 @@ class VelocityInput:
             event_callbacks=SubscriptionEventCallbacks(incompatible_qos=node.guarded_event(self.check_publishers)),
         )
         self._arcs = node.create_subscription(Vector3, ARC, self.on_arc, COMMAND)
-        node.create_timer(WATCH, self.watch, clock=node.steady)
+        node.create_timer(WATCH_PERIOD_S, self.watch, clock=node.steady)
 
-    def on_cmd_vel(self, message: Any) -> None:
+    def on_cmd_vel(self, message: TwistMessage | TwistStamped) -> None:
         """A message of either type."""
         stamp = None
-        if self._stamped:
+        if isinstance(message, TwistStamped):
             stamp, message = messages.nanoseconds(message.header.stamp) * 1e-9, message.twist
         beside = messages.non_planar(message)
         if self._offer(TOPIC, messages.twist(message), beside, stamp) and any(beside):
-            self._say(TOPIC, "beside", "linear.z, angular.x, angular.y are ignored; use body_pose to lean or rise")
+            self._refuse(TOPIC, "beside", "linear.z, angular.x, angular.y are ignored; use body_pose to lean or rise")
 
-    def on_arc(self, message: Any) -> None:
-        """Travel of the outermost foot per stance [m] as x, curvature (core.arc) as y."""
+    def on_arc(self, message: Vector3) -> None:
+        """Travel of the outermost foot per stance [m] as x, curvature (arc_steering.py) as y."""
         travel, curvature, unused = messages.xyz(message)
         try:
             ArcStep(travel=travel, curvature=curvature)
         except MotionError as error:
-            return self._say(ARC, "bounds", f"{error}: refused")
+            return self._refuse(ARC, "bounds", f"{error}: refused")
         if unused != 0.0:
-            return self._say(ARC, "bounds", f"z must be 0, is {unused:g}: refused; x is the travel, y the curvature")
-        self._offer(ARC, self._bend(travel, curvature), (0.0, 0.0, 0.0), None)
+            return self._refuse(ARC, "bounds", f"z must be 0, is {unused:g}: refused; x is the travel, y the curvature")
+        self._offer(ARC, self._planner.view.arc_twist(travel, curvature), (0.0, 0.0, 0.0), None)
 
     def _offer(self, topic: str, twist: Twist, beside: Vector, stamp: float | None) -> bool:
-        """Follows a twist, or says why not."""
+        """Follows a twist, or reports why not."""
         now = self._node.get_clock().now().nanoseconds * 1e-9 if stamp is not None else 0.0
         verdict = self.input.offer(twist, beside, stamp, now, time.monotonic())
         if verdict.text:
-            self._say(topic, verdict.kind, verdict.text)
+            self._refuse(topic, verdict.kind, verdict.text)
         if verdict.accepted:
             self._topic = topic
-            self._follow(self.input.twist)
+            ignored = self._commands.velocity(self.input.twist)
+            if ignored:
+                self._node.report("not standing", ReportLevel.OK, f"cmd_vel {ignored}")
         return verdict.accepted
 
-    def _say(self, topic: str, kind: str, text: str) -> None:
+    def _refuse(self, topic: str, kind: str, text: str) -> None:
         text = f"{topic}: {text}"
-        if kind in ONCE:
+        if kind in REPORTED_ONCE:
             if kind in self._warned:
                 return
             self._warned.add(kind)
@@ -101,14 +101,14 @@ class VelocityInput:
         self._node.report(f"{topic} {kind}", ReportLevel.WARNING, text)
 
     def watch(self) -> None:
-        """Looks whether the command has run out."""
+        """Checks whether the command has run out."""
         if self.input.expired(time.monotonic()):
             seconds, topic = self.input.timeout, self._topic
             text = f"{topic}: nothing usable for {seconds:g} s while walking: stopping; is its sender alive?"
             self._node.report(f"{topic} timeout", ReportLevel.WARNING, text)
-            self._ran_out()
+            self._commands.velocity_ran_out()
 
-    # --- who sends ------------------------------------------------------------------------------------------
+    # --- publishers ------------------------------------------------------------------------------------------
 
     @property
     def sources(self) -> list[str]:
@@ -116,12 +116,12 @@ class VelocityInput:
         subscription = self._arcs if self._topic == ARC else self._subscription
         return sorted({_node_name(info) for info in self._publishers(subscription)})
 
-    def _publishers(self, subscription: Any) -> list[Any]:
+    def _publishers(self, subscription: Subscription) -> list[TopicEndpointInfo]:
         return list(self._node.get_publishers_info_by_topic(subscription.topic_name))
 
     def check_publishers(self) -> None:
-        """Says which publisher cannot be heard, and why, and if there are several."""
-        heard = set()
+        """Reports publishers whose messages cannot arrive, and why, and several publishers at once."""
+        received = set()
         for info in self._publishers(self._subscription):
             name = _node_name(info)
             if info.topic_type != self._type:
@@ -133,14 +133,14 @@ class VelocityInput:
                 text = f"{name} publishes {TOPIC} with best-effort QoS: it cannot be heard; make the publisher reliable"
                 self._node.report(f"QoS of {name}", ReportLevel.WARNING, text)
             else:
-                heard.add(name)
-        # Sources that say on `driving` when they are in use are silent otherwise: they do not disturb each other.
-        polite = {_node_name(info) for info in self._node.get_publishers_info_by_topic(DRIVING)}
-        if len(heard) > 1 and heard - polite:
-            names = " and ".join(sorted(heard))
+                received.add(name)
+        # Sources that announce themselves on `driving` are silent while they are not in use: no conflict.
+        announced = {_node_name(info) for info in self._node.get_publishers_info_by_topic(DRIVING)}
+        if len(received) > 1 and received - announced:
+            names = " and ".join(sorted(received))
             text = f"{names} publish {TOPIC} at once: the newest message wins; put a twist_mux between"
             self._node.report(f"publishers {names}", ReportLevel.WARNING, text, every=math.inf)
 
 
-def _node_name(info: Any) -> str:
+def _node_name(info: TopicEndpointInfo) -> str:
     return f"{info.node_namespace.rstrip('/')}/{info.node_name}"

@@ -304,7 +304,7 @@ def test_whatever_stands_in_a_file_it_is_a_motion_or_a_sentence_about_it(tmp_pat
 @pytest.mark.parametrize("seconds", [(), (WaitStep(0.0),)])
 def test_a_pass_that_takes_no_time_does_not_come_again_for_ever(seconds):
     player = MotionPlayer(Planner(PHANTOMX))
-    player.planner.measured(player.planner.lying_row)
+    player.planner.set_measured_joints(player.planner.view.lying_joints)
     player.execute(RehearsedMotion(Choreography("test", "", (StandStep(), *seconds), loops=0), 1.0))
     for _ in range(500):
         player.step(TICK)
@@ -316,16 +316,15 @@ def test_a_leg_step_lasts_until_the_foot_is_where_it_was_led_to():
     wave = load_motion("wave", PHANTOMX)
     wanted = [step.z for step in _legs(wave.steps)]
     player = MotionPlayer(Planner(PHANTOMX))
-    player.planner.measured(player.planner.lying_row)
+    player.planner.set_measured_joints(player.planner.view.lying_joints)
     player.execute(RehearsedMotion(wave, 1.0))
     reached, led, height = [], None, 0.0
     while player.step(TICK) and player.name:
-        step = player._stage.step
-        if led is not None and step is not led:
+        if led is not None and player.place != led:
             reached.append(height)
-        led = step if isinstance(step, LegStep) else None
-        walking = player.planner.standing_walk
-        height = walking.state.feet[0].z if walking else 0.0
+        led = player.place if player.phase == "leg" else None
+        feet = player.planner.view.feet
+        height = feet[0].z if feet else 0.0
     assert reached == pytest.approx(wanted, abs=1e-3)
 
 

@@ -166,7 +166,7 @@ def test_coxas_that_turn_towards_each_other_close_the_gap_until_the_legs_touch(n
     front, middle = (machine.leg_names.index(f"left_{place}") for place in ("front", "middle"))
     found = []
     for step in range(60):
-        joints = list(planner._row)
+        joints = planner.view.joint_angles.tolist()
         for row, sign in ((front, 1.0), (middle, -1.0)):
             joints[row] = (joints[row][0] + sign * math.radians(step), *joints[row][1:])
         found.append(ring.gap(joints, FAR))
@@ -216,7 +216,7 @@ def test_a_gait_at_full_speed_keeps_the_legs_apart_from_the_first_step_on(name, 
     planner = standing(name, gait)
     ring = LegNeighbours.of(planner.robot)
     twist = fitting(planner, DIRECTIONS[direction], 1.0, gait)
-    gaps = [ring.gap(plan.row.tolist(), FAR).distance for plan in drive(planner, twist, 6.0)]
+    gaps = [ring.gap(plan.joint_angles.tolist(), FAR).distance for plan in drive(planner, twist, 6.0)]
     assert min(gaps) >= FLOOR[name]
 
 

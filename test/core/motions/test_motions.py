@@ -133,16 +133,16 @@ def test_feet_go_straight_from_points_to_points_in_the_given_time(name):
 def test_joints_go_straight_from_angles_to_angles_in_the_given_time(name):
     """Article C4: every joint linear from one set of angles to another."""
     planner = Planner(robot(name))
-    start = planner.lying_row
-    planner.measured(start)
+    start = planner.view.lying_joints
+    planner.set_measured_joints(start)
     goal = np.tile((0.0, 0.3, -0.3), (6, 1))
     assert planner.move_joints(goal, 3.0) == ""
     plans = [planner.step(DT) for _ in range(round(3.0 / DT))]
     way = (goal - start).ravel()
     for plan in plans:
-        share = (plan.row - start).ravel()[way != 0.0] / way[way != 0.0]
+        share = (plan.joint_angles - start).ravel()[way != 0.0] / way[way != 0.0]
         assert np.ptp(share) < 1e-9 and plan.feet is None  # commanded in joint space
-    assert np.allclose(plans[-1].row, goal, atol=1e-9) and planner.step(DT).state is RobotState.SITTING
+    assert np.allclose(plans[-1].joint_angles, goal, atol=1e-9) and planner.step(DT).state is RobotState.SITTING
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -158,7 +158,7 @@ def test_a_walk_goes_so_far_and_leaves_gait_step_height_and_tempo_as_they_were(n
     lifts = [plan.feet[:, 2].max() - plan.feet[:, 2].min() for plan in plans if plan.feet is not None]
     assert max(lifts) == pytest.approx(0.6 * walk.lift_height, rel=0.05)
     planner = player.planner
-    assert planner.style == WalkSettings(planner.capabilities.gaits["tripod"])
+    assert planner.view.settings == WalkSettings(planner.capabilities.gaits["tripod"])
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -196,13 +196,13 @@ def test_a_leg_led_by_hand_arrives_exactly_while_the_others_hold_the_robot(name)
     leg = robot(name).leg_names.index("right_front")
     before = planner.step(DT)
     goal = tuple(before.feet[leg] + size * np.array([0.02, -0.01, 0.06]))
-    assert planner.reach("right_front", goal) == ""
+    assert planner.guide_foot("right_front", goal) == ""
     plans = [planner.step(DT) for _ in range(round(4.0 / DT))]
     assert np.allclose(plans[-1].feet[leg], goal, atol=1e-3) and plans[-1].state is RobotState.MOVING
     for plan in plans:
         others = [down for k, down in enumerate(plan.planted) if k != leg]
         assert all(others) and plan.margin > 0.01
-    planner.release()
+    planner.release_feet()
     plans = [planner.step(DT) for _ in range(round(4.0 / DT))]
     assert plans[-1].state is RobotState.STANDING and np.allclose(
         plans[-1].contacts[leg], before.contacts[leg], atol=1e-3
@@ -214,33 +214,33 @@ def test_a_leg_is_refused_with_a_reason_if_the_robot_would_tip_or_walks_or_canno
     feet = planner.step(DT).feet
     up = np.array([0.0, 0.0, 0.04])
     for leg in ("left_front", "left_middle"):
-        assert planner.reach(leg, tuple(feet[robot("phantomx").leg_names.index(leg)] + up)) == ""
+        assert planner.guide_foot(leg, tuple(feet[robot("phantomx").leg_names.index(leg)] + up)) == ""
         for _ in range(150):
             plan = planner.step(DT)
-    assert "would not hold the robot" in planner.reach("left_rear", tuple(feet[2] + up))
+    assert "would not support the robot" in planner.guide_foot("left_rear", tuple(feet[2] + up))
     assert plan.margin > 0.01 and sum(plan.planted) == 4
-    assert "out of reach" in planner.reach("left_front", (0.6, 0.3, 0.0)) or "too far" in planner.reach(
+    assert "out of reach" in planner.guide_foot("left_front", (0.6, 0.3, 0.0)) or "too far" in planner.guide_foot(
         "left_front", (0.6, 0.3, 0.0)
     )
-    assert "unknown leg" in planner.reach("tail", (0.0, 0.0, 0.0))
+    assert "unknown leg" in planner.guide_foot("tail", (0.0, 0.0, 0.0))
     planner.command(Twist(0.05, 0.0, 0.0))
     for _ in range(200):
         planner.step(DT)
-    assert planner.state is RobotState.WALKING and "stop first" in planner.reach("left_front", tuple(feet[0] + up))
+    assert planner.state is RobotState.WALKING and "stop first" in planner.guide_foot("left_front", tuple(feet[0] + up))
 
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_folded_for_transport_the_robot_is_smaller_and_unfolds_again(name):
     plans, player = played(name, PackStep())
-    assert player.gait_state is RobotState.SITTING
-    lying = forward(robot(name), player.planner.lying_row)
-    packed = forward(robot(name), plans[-1].row)
+    assert player.planner.state is RobotState.SITTING
+    lying = forward(robot(name), player.planner.view.lying_joints)
+    packed = forward(robot(name), plans[-1].joint_angles)
     assert np.abs(packed[:, :2]).max() < np.abs(lying[:, :2]).max()
     assert (packed[:, 2] > robot(name).body.center[2] - robot(name).body.size[2] / 2).all()  # above the ground
-    assert LegNeighbours.of(robot(name)).gap(plans[-1].row.tolist()).distance > 0.003
+    assert LegNeighbours.of(robot(name)).gap(plans[-1].joint_angles.tolist()).distance > 0.003
     player.execute(rehearsed(name, UnpackStep(), StandStep(), start="sitting"))
     until(player, lambda: not player.name)
-    assert player.gait_state is RobotState.STANDING
+    assert player.planner.state is RobotState.STANDING
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -250,7 +250,7 @@ def test_a_twist_ends_a_motion_and_is_followed_and_a_zero_leaves_it_alone(name):
     for _ in range(100):
         player.command(ZERO)
         player.step(DT)
-    assert player.name == "test" and player.gait_state is RobotState.MOVING
+    assert player.name == "test" and player.planner.state is RobotState.MOVING
     player.command(Twist(0.02, 0.0, 0.0))
     assert player.name == ""
     plans = [player.step(DT) for _ in range(round(8.0 / DT))]

@@ -33,7 +33,7 @@ from hexapod_control.core.motions.motion_steps import (
     WaitStep,
     WalkStep,
 )
-from hexapod_control.core.planner.tick_limiter import LEAST_GAP, SPIN_UP
+from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M, SPIN_UP_TIME_S
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
 
@@ -113,20 +113,20 @@ class Stage:
             player.stop()
         elif kind == "torque off and on":
             player.cancel()
-            planner.lost()
-            planner.measured(self.last.row)
+            planner.forget_pose()
+            planner.set_measured_joints(self.last.joint_angles)
             self.last = replace(self.last, joint_velocity=np.zeros_like(self.last.joint_velocity))
         else:
             player.cancel()
             if kind in ("pose", "gait"):
                 getattr(planner, kind)(value)
             elif kind in ("lift", "tempo"):
-                planner.restyle(**{kind: value})
+                planner.change_settings(**{kind: value})
             elif kind == "leg":
                 leg, x, y, z = value
                 foot = self.last.feet[leg] if self.last.feet is not None else np.zeros(3)
                 reach = 0.05 * self.size
-                planner.reach(self.machine.leg_names[leg], tuple(foot + reach * np.array([x, y, z])))
+                planner.guide_foot(self.machine.leg_names[leg], tuple(foot + reach * np.array([x, y, z])))
             elif kind != "cancel":
                 getattr(planner, kind)()
 
@@ -134,16 +134,16 @@ class Stage:
         """One tick, and the laws."""
         before = self.last
         plan = self.last = self.player.step(DT)
-        if plan.row is None:
+        if plan.joint_angles is None:
             return
-        assert np.isfinite(plan.row).all() and plan.unreached is None and plan.blocked is None
+        assert np.isfinite(plan.joint_angles).all() and plan.unreached is None and plan.blocked is None
         assert (np.abs(plan.joint_velocity) <= SPEED_SHARE * self.no_load * 1.0001).all()
         change = np.abs(plan.joint_velocity - before.joint_velocity)
-        assert (change <= self.no_load / SPIN_UP * DT * 1.0001).all()
-        if before.row is not None:
-            assert np.allclose(plan.row - before.row, plan.joint_velocity * DT, atol=1e-9)
-        assert (plan.row >= self.lower - 1e-9).all() and (plan.row <= self.upper + 1e-9).all()
-        assert math.isnan(plan.gap) or plan.gap >= LEAST_GAP - 1e-6
+        assert (change <= self.no_load / SPIN_UP_TIME_S * DT * 1.0001).all()
+        if before.joint_angles is not None:
+            assert np.allclose(plan.joint_angles - before.joint_angles, plan.joint_velocity * DT, atol=1e-9)
+        assert (plan.joint_angles >= self.lower - 1e-9).all() and (plan.joint_angles <= self.upper + 1e-9).all()
+        assert math.isnan(plan.gap) or plan.gap >= MIN_LEG_GAP_M - 1e-6
         if plan.state in ON_FEET and any(plan.planted):
             assert sum(plan.planted) >= 3 and plan.margin > 0.0
 
@@ -194,11 +194,10 @@ def ends_as_commanded(stage: Stage, end, twist: Twist) -> None:
         assert stage.until(lambda: not player.name and planner.state is wanted)
         return
     player.command(twist if end == "drive" else ZERO)
-    planner.pose(NEUTRAL)
-    walk = planner.standing_walk
-    assert walk is not None
+    planner.request_pose(NEUTRAL)
+    assert planner.view.on_feet
     if end == "stand" or twist.is_zero:
-        assert stage.until(lambda: planner.standing_walk.at_home)
+        assert stage.until(lambda: planner.view.in_neutral_stance)
         return
-    assert stage.until(lambda: math.dist(stage.last.twist, planner.standing_walk.limit().twist) < 1e-9)
-    assert stage.until(lambda: planner.gait_active == planner.style.gait.name)
+    assert stage.until(lambda: math.dist(stage.last.twist, planner.view.speed_limit()) < 1e-9)
+    assert stage.until(lambda: planner.view.active_gait == planner.view.settings.gait.name)

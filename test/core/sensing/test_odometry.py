@@ -34,8 +34,8 @@ def walked(machine, gait, direction):
     planner = standing(machine, gait)
     odometry = Odometry(machine)
     first = planner.step(DT)
-    odometry.update(first.row, first.support.tolist(), DT)
-    truth, joints = Pose(0.0, 0.0, 0.0), first.row
+    odometry.update(first.joint_angles, first.support.tolist(), DT)
+    truth, joints = Pose(0.0, 0.0, 0.0), first.joint_angles
     for plan in drive(planner, fitting(planner, DIRECTIONS[direction], 0.7, gait), 5.0):
         truth = truth @ exp(plan.twist, DT)
         joints = inverse(machine, plan.feet, joints).joints
@@ -115,9 +115,9 @@ def test_height_roll_and_pitch_come_from_the_plane_of_the_planted_feet(name):
     planner = standing(name)
     odometry = Odometry(robot(name))
     goal = BodyPose(z=0.004, roll=0.05, pitch=-0.04)
-    planner.pose(goal)
+    planner.request_pose(goal)
     for plan in drive(planner, ZERO, 2.0):
-        odometry.update(plan.row, plan.support.tolist(), DT)
+        odometry.update(plan.joint_angles, plan.support.tolist(), DT)
     attitude = odometry.attitude
     assert (attitude.roll, attitude.pitch) == pytest.approx((0.05, -0.04), abs=1e-6)
     assert attitude.z == pytest.approx(robot(name).walk.height + 0.004, abs=1e-5)
@@ -163,8 +163,8 @@ def test_covariance_grows_with_the_way_and_with_slip():
     rng = np.random.default_rng(4)
     sizes = []
     for plan in drive(planner, Twist(0.05, 0.0, 0.0), 4.0):
-        clean.update(plan.row, plan.support.tolist(), DT)
-        slipping.update(plan.row + rng.normal(0.0, 0.01, plan.row.shape), plan.support.tolist(), DT)
+        clean.update(plan.joint_angles, plan.support.tolist(), DT)
+        slipping.update(plan.joint_angles + rng.normal(0.0, 0.01, plan.joint_angles.shape), plan.support.tolist(), DT)
         sizes.append(np.trace(clean.covariance))
     assert sizes[-1] > sizes[len(sizes) // 2] > 0.0
     assert np.trace(slipping.covariance) > 2.0 * np.trace(clean.covariance)
@@ -177,12 +177,12 @@ def test_a_sample_without_common_feet_goes_on_at_the_last_twist_and_a_lasting_lo
     planner = standing("phantomx")
     odometry = Odometry(robot("phantomx"))
     for plan in drive(planner, Twist(0.05, 0.0, 0.0), 4.0):
-        odometry.update(plan.row, plan.support.tolist(), DT)
+        odometry.update(plan.joint_angles, plan.support.tolist(), DT)
     start = odometry.pose.x
-    odometry.update(plan.row, (0.0,) * 6, DT)
+    odometry.update(plan.joint_angles, (0.0,) * 6, DT)
     assert odometry.pose.x - start == pytest.approx(0.05 * DT, rel=0.1)
     for _ in range(50):
-        odometry.update(plan.row, (0.0,) * 6, DT)
+        odometry.update(plan.joint_angles, (0.0,) * 6, DT)
     assert odometry.pose.x - start < 0.05 * 0.2 and odometry.twist == ZERO
 
 
@@ -196,8 +196,8 @@ def test_forward_of_the_planned_row_is_where_odometry_sees_the_feet(name):
     planner = standing(name)
     odometry = Odometry(robot(name))
     for plan in drive(planner, Twist(0.03, 0.01, 0.1), 2.0):
-        seen = odometry.update(plan.row, plan.support.tolist(), DT)
-        assert np.allclose(forward(robot(name), plan.row), plan.feet, atol=1e-9)
+        seen = odometry.update(plan.joint_angles, plan.support.tolist(), DT)
+        assert np.allclose(forward(robot(name), plan.joint_angles), plan.feet, atol=1e-9)
         for contact, point, down in zip(seen.contacts, plan.contacts, plan.planted, strict=True):
             assert not down or math.dist(contact, point) < 2e-5
 

@@ -330,7 +330,7 @@ def test_every_source_stops_within_half_a_second_of_silence():
 
 def tops(planner, share, seconds=1.8):
     """Highest point above the ground [m] of each foot's swings after a change of the step height, speeds checked."""
-    planner.restyle(lift=share)
+    planner.change_settings(lift=share)
     highest, before = [0.0] * 6, None
     for plan in drive(planner, Twist(0.08, 0.0, 0.0), seconds):
         heights = [foot.z for foot in walk_state(planner).feet]

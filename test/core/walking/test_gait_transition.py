@@ -53,11 +53,11 @@ def test_soak_of_gait_changes_at_any_phase_keeps_speed_support_and_smooth_feet(d
     for phase in range(PHASES):
         planner = walking.copy()
         last = list(drive(planner, command, phase * cycle / PHASES))
-        assert planner.gait(new) == ""
+        assert planner.change_gait(new) == ""
         velocity = last[-1].feet_velocity if last else None
         changed = None
         for k, plan in enumerate(drive(planner, command, WITHIN + 1.0)):
-            if changed is None and planner.gait_active == new:
+            if changed is None and planner.view.active_gait == new:
                 changed = k * DT
             assert plan.unreached is None and sum(plan.planted) >= 3 and plan.margin > 0.04
             assert math.dist(plan.twist, ZERO) >= STEADY * math.dist(command, ZERO)
@@ -70,19 +70,19 @@ def test_soak_of_gait_changes_at_any_phase_keeps_speed_support_and_smooth_feet(d
 
 def test_a_change_asked_for_at_rest_is_there_at_once_and_unknown_gaits_are_refused_with_the_list():
     planner = standing("phantomx", "tripod")
-    assert planner.gait("wave") == ""
+    assert planner.change_gait("wave") == ""
     planner.step(DT)
-    assert planner.gait_active == "wave"
-    assert planner.gait("gallop") == f"unknown gait 'gallop'; known: {', '.join(GAITS)}"
+    assert planner.view.active_gait == "wave"
+    assert planner.change_gait("gallop") == f"unknown gait 'gallop'; known: {', '.join(GAITS)}"
 
 
 def test_a_gait_that_cannot_keep_the_speed_is_entered_after_ramping_down():
     planner = standing("phantomx", "tripod")
     list(drive(planner, Twist(0.12, 0.0, 0.0), 4.0))
-    planner.gait("wave")
+    planner.change_gait("wave")
     plans = list(drive(planner, Twist(0.12, 0.0, 0.0), 8.0))
-    assert planner.gait_active == "wave"
-    top = planner.maxima().vx
+    assert planner.view.active_gait == "wave"
+    top = planner.view.maxima().vx
     assert plans[-1].twist.vx == pytest.approx(top, rel=1e-6)
     assert all(plan.margin > 0.04 and plan.unreached is None for plan in plans)
     assert all(b.twist.vx <= a.twist.vx + 1e-9 for a, b in itertools.pairwise(plans[:50]))

@@ -63,7 +63,7 @@ def test_a_foot_called_back_at_any_time_does_not_swing_higher_than_it_was(name):
     leg = robot(name).leg_names.index("left_rear")
     size = robot(name).walk.height / 0.1
     goal = planner.step(DT).feet[leg] + size * np.array([0.03, 0.0, 0.004])
-    assert planner.reach("left_rear", tuple(goal)) == ""
+    assert planner.guide_foot("left_rear", tuple(goal)) == ""
     heights = []
     for wait in range(10, 60, 5):
         called = planner.copy()
@@ -83,14 +83,14 @@ def test_the_body_takes_a_pose_only_after_feet_that_could_not_lift_off_there_hav
     size = machine.walk.height / 0.1
     before = planner.step(DT)
     held, placed = machine.leg_names.index("left_middle"), machine.leg_names.index("right_front")
-    assert planner.reach("left_middle", tuple(before.feet[held] + np.array([0.0, 0.0, 0.03 * size]))) == ""
+    assert planner.guide_foot("left_middle", tuple(before.feet[held] + np.array([0.0, 0.0, 0.03 * size]))) == ""
     settled(planner, 100)
     inwards = 0.85 * planner.capabilities.stances.at(machine.walk.height).radii[placed]
     x, y = before.contacts[placed]
-    assert planner.reach_ground("right_front", (x, y + inwards, 0.0)) == ""
+    assert planner.guide_foot_over_ground("right_front", (x, y + inwards, 0.0)) == ""
     settled(planner, 200)
-    planner.pose(BodyPose(0.0, -0.0102, -0.0275, -0.0055, 0.1384, 0.1481))
-    planner.release()
+    planner.request_pose(BodyPose(0.0, -0.0102, -0.0275, -0.0055, 0.1384, 0.1481))
+    planner.release_feet()
     plan = settled(planner, 500)
     assert plan.state is RobotState.STANDING and plan.pose == walk_state(planner).pose_goal != NEUTRAL
 
@@ -111,10 +111,10 @@ def test_a_foot_that_does_not_get_home_in_the_pose_of_the_body_gets_there_and_th
     for _ in range(40):
         if rng.random() < 0.6:
             aside, ahead, up = (0.05 * rng.uniform(-1.0, 1.0) for _ in range(3))
-            planner.reach_ground("right_middle", (x + aside, y + ahead, max(0.005, up)))
+            planner.guide_foot_over_ground("right_middle", (x + aside, y + ahead, max(0.005, up)))
         else:
-            planner.pose(BodyPose(*(size * rng.uniform(-1.0, 1.0) for size in spread)))
+            planner.request_pose(BodyPose(*(size * rng.uniform(-1.0, 1.0) for size in spread)))
         settled(planner, rng.choice((3, 8, 15, 30)))
-    planner.release()
+    planner.release_feet()
     plan = settled(planner, 400)
     assert plan.state is RobotState.STANDING and plan.pose == walk_state(planner).pose_goal != NEUTRAL

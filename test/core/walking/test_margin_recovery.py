@@ -17,7 +17,7 @@ def front_heavy(shift: float) -> Planner:
     machine = robot("phantomx")
     body = dataclasses.replace(machine.body, center_of_mass=(shift, 0.0, 0.0))
     planner = Planner(dataclasses.replace(machine, body=body))
-    planner.measured(planner.lying_row)
+    planner.set_measured_joints(planner.view.lying_joints)
     assert planner.stand() == ""
     while planner.state.value != "standing":
         planner.step(DT)
@@ -26,8 +26,8 @@ def front_heavy(shift: float) -> Planner:
 
 def walked(planner: Planner, least: float, seconds: float = 30.0):
     """What a walk forward at full speed comes to: (least margin of the last cycles, planner)."""
-    planner.restyle(margin=least)
-    command = planner.maxima()._replace(vy=0.0, wz=0.0)
+    planner.change_settings(margin=least)
+    command = planner.view.maxima()._replace(vy=0.0, wz=0.0)
     plans = list(drive(planner, command, seconds))
     assert all(plan.unreached is None and plan.margin > 0.0 and sum(plan.planted) >= 3 for plan in plans)
     return min(plan.margin for plan in plans[-250:]), plans
@@ -43,10 +43,10 @@ def test_the_edge_to_get_away_from_is_the_nearest_one():
 
 def test_with_margin_to_spare_nothing_is_done():
     planner = standing("phantomx")
-    plain = [plan.row.tolist() for plan in drive(planner, Twist(0.08, 0.0, 0.1), 5.0)]
+    plain = [plan.joint_angles.tolist() for plan in drive(planner, Twist(0.08, 0.0, 0.1), 5.0)]
     other = standing("phantomx")
-    other.restyle(margin=0.02)
-    assert [plan.row.tolist() for plan in drive(other, Twist(0.08, 0.0, 0.1), 5.0)] == plain
+    other.change_settings(margin=0.02)
+    assert [plan.joint_angles.tolist() for plan in drive(other, Twist(0.08, 0.0, 0.1), 5.0)] == plain
 
 
 def test_slower_comes_first_and_is_enough_where_little_margin_is_missing():
@@ -57,7 +57,7 @@ def test_slower_comes_first_and_is_enough_where_little_margin_is_missing():
     measures = walk_state(planner).measures
     assert measures.speed_share < 1.0 and math.hypot(*measures.lean) < 0.5 * MAX_LEAN
     assert plans[-1].twist.vx < fast and kept >= plain + 0.02 - LEAN_STEP
-    assert planner.gait_active == "tripod"
+    assert planner.view.active_gait == "tripod"
 
 
 def test_then_the_body_leans_away_from_the_edge():
@@ -68,14 +68,14 @@ def test_then_the_body_leans_away_from_the_edge():
     assert walk_state(planner).measures.speed_share == pytest.approx(SLOWEST_SHARE, abs=0.1)
     assert lean[0] < -0.003 and plans[-1].pose.x == pytest.approx(lean[0], abs=0.003)
     # The body follows the lean in steps, and the lean follows the margin of the tick before.
-    assert kept >= plain + 0.04 - 2 * LEAN_STEP and planner.gait_active == "tripod"
+    assert kept >= plain + 0.04 - 2 * LEAN_STEP and planner.view.active_gait == "tripod"
 
 
 def test_at_last_a_gait_with_more_support_is_taken():
     planner = front_heavy(0.14)
     plain, _ = walked(planner, 0.0, 10.0)
     kept, _ = walked(planner, plain + 0.075, 60.0)
-    duty = planner.capabilities.gaits[planner.gait_active].duty_factor
+    duty = planner.capabilities.gaits[planner.view.active_gait].duty_factor
     assert (
         duty > planner.capabilities.gaits["tripod"].duty_factor and kept > plain
     )  # all three measures together gain margin

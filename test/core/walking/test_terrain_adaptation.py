@@ -15,7 +15,7 @@ from hexapod_control.core.gait import swing_trajectory
 from hexapod_control.core.gait.swing_trajectory import SMOOTH, lift
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
 from hexapod_control.core.planner.planner import RobotState
-from hexapod_control.core.planner.tick_limiter import SPIN_UP
+from hexapod_control.core.planner.tick_limiter import SPIN_UP_TIME_S
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, SensorSource
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.walking.body.body_levelling import MAX_TILT
@@ -44,7 +44,7 @@ LOST = 0.5  # [s] in which everything is back on the plane
 
 def feeling(name="phantomx", adaptation=FEET):
     planner = standing(name)
-    planner.senses.adaptation = adaptation
+    planner.sensors.adaptation = adaptation
     return planner
 
 
@@ -69,7 +69,7 @@ class Feeler:
 
     def __call__(self, touching):
         loads = [(LOADED if down else FREE) + 0.01 * self._noise.random() for down in touching]
-        self._planner.senses.contacts.take(loads)
+        self._planner.sensors.contacts.take(loads)
 
 
 def step(planner, touching, command=FORWARD, feeler=None):
@@ -96,7 +96,7 @@ def test_without_a_source_the_walk_is_to_the_last_bit_the_one_without_senses(nam
     for k in range(400):
         command = Twist(0.05 * math.sin(0.02 * k), 0.02, 0.2 * math.cos(0.03 * k))
         plain.command(command), other.command(command)
-        assert (plain.step(DT).row == other.step(DT).row).all()
+        assert (plain.step(DT).joint_angles == other.step(DT).joint_angles).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -104,7 +104,7 @@ def test_on_flat_ground_feet_that_feel_walk_the_same_walk(name):
     plain, other = standing(name), feeling(name)
     for plan in walk(other, 6.0):
         plain.command(FORWARD)
-        assert plan.row == pytest.approx(plain.step(DT).row, abs=1e-9)
+        assert plan.joint_angles == pytest.approx(plain.step(DT).joint_angles, abs=1e-9)
 
 
 def assert_planted_feet_are_one_rigid_body(planner, before, twist):
@@ -134,12 +134,12 @@ def test_whatever_the_feet_feel_no_joint_is_too_fast_and_three_feet_stand(name, 
         plan = step(planner, touching, command, feeler)
         assert sum(plan.planted) >= 3
         if last is not None:
-            now = (plan.row - last) / DT
+            now = (plan.joint_angles - last) / DT
             assert (np.abs(now) <= 1.0001 * top).all()
             if speed is not None:
-                assert (np.abs(now - speed) <= top / SPEED_SHARE * DT / SPIN_UP).all()
+                assert (np.abs(now - speed) <= top / SPEED_SHARE * DT / SPIN_UP_TIME_S).all()
             speed = now
-        last = plan.row
+        last = plan.joint_angles
         assert_planted_feet_are_one_rigid_body(planner, before, plan.twist)
 
 
@@ -228,7 +228,7 @@ def test_a_late_foot_sinks_at_a_bounded_speed_to_a_bounded_depth_while_the_clock
     list(walk(planner, 1.0))
     feeler, deepest, fastest = Feeler(planner), 0.0, 0.0
     for _ in range(300):
-        before, phase = feet(planner)[0].z, planner.phase
+        before, phase = feet(planner)[0].z, planner.view.gait_phase
         touching = [False, *on_plane(planner)[1:]]
         planted = feet(planner)[0].planted
         step(planner, touching, FORWARD, feeler)
@@ -236,7 +236,7 @@ def test_a_late_foot_sinks_at_a_bounded_speed_to_a_bounded_depth_while_the_clock
         if planted and foot.planted:
             fastest = max(fastest, (before - foot.z) / DT)
         deepest = min(deepest, foot.z)
-        assert planner.phase != phase or terrain(planner).waiting
+        assert planner.view.gait_phase != phase or terrain(planner).waiting
     # The plane follows the feet meanwhile, up or down.
     assert SEARCH_SPEED - HEIGHT_RATE < fastest <= SEARCH_SPEED + HEIGHT_RATE
     assert -1.1 * DEPTH * robot("phantomx").walk.height <= deepest < -0.02
@@ -276,12 +276,12 @@ def test_feet_are_back_on_the_plane_half_a_second_after_the_contacts_are_lost(lo
     heights = (0.012, -0.012, 0.0, 0.0, 0.01, -0.01)
     list(walk(planner, 4.0, heights))
     assert max(abs(foot.z) for foot in feet(planner) if foot.planted) > 0.005
-    sample = planner.senses.contacts.sample
+    sample = planner.sensors.contacts.sample
     for k in range(round(LOST / DT)):
-        LOSSES[loss](planner.senses.contacts, sample, k)
+        LOSSES[loss](planner.sensors.contacts, sample, k)
         planner.command(FORWARD)
         planner.step(DT)
-    assert planner.senses.contacts.trouble == ("frozen" if loss == "frozen" else "silent")
+    assert planner.sensors.contacts.trouble == ("frozen" if loss == "frozen" else "silent")
     assert terrain(planner) is None
     assert all(foot.z == 0.0 for foot in feet(planner) if foot.planted)
 
@@ -291,9 +291,9 @@ def test_the_tilt_is_gone_half_a_second_after_the_imu_is_lost(loss):
     planner = feeling(adaptation=LEVEL)
     level(planner, (0.02, -0.06), 6.0)
     assert math.hypot(*walk_state(planner).tilt) > 0.03
-    sample = planner.senses.tilt.sample
+    sample = planner.sensors.tilt.sample
     for k in range(round(LOST / DT)):
-        LOSSES[loss](planner.senses.tilt, sample, k)
+        LOSSES[loss](planner.sensors.tilt, sample, k)
         planner.command(FORWARD)
         planner.step(DT)
     assert not walk_state(planner).levelling
@@ -305,7 +305,7 @@ def level(planner, slope, seconds, command=FORWARD):
     for k in range(round(seconds / DT)):
         tilt = walk_state(planner).tilt
         tilts.append((slope[0] + tilt[0], slope[1] + tilt[1]))
-        planner.senses.tilt.take((*tilts[-1], 1e-6 * k))
+        planner.sensors.tilt.take((*tilts[-1], 1e-6 * k))
         planner.command(command)
         planner.step(DT)
     return tilts
@@ -330,11 +330,11 @@ def test_the_tilt_stays_within_its_bound_and_the_robot_goes_on_walking(name):
 
 def test_a_pose_that_was_asked_for_is_not_levelled_away():
     planner = feeling(adaptation=LEVEL)
-    planner.pose(walk_state(planner).body_pose._replace(pitch=0.08))
+    planner.request_pose(walk_state(planner).body_pose._replace(pitch=0.08))
     for k in range(200):
         achieved = walk_state(planner).body_pose.pitch
         tilt = walk_state(planner).tilt[1]
-        planner.senses.tilt.take((0.0, achieved + tilt, 1e-6 * k))
+        planner.sensors.tilt.take((0.0, achieved + tilt, 1e-6 * k))
         planner.step(DT)
     assert walk_state(planner).body_pose.pitch == pytest.approx(0.08)
     assert abs(walk_state(planner).tilt[1]) < 1e-3
@@ -344,13 +344,13 @@ def test_switching_everything_off_or_sitting_down_takes_feet_and_body_back_first
     planner = feeling(adaptation=Adaptation(True, True))
     feeler = Feeler(planner)
     for k in range(200):
-        planner.senses.tilt.take((0.02, -0.04, 1e-6 * k))
+        planner.sensors.tilt.take((0.02, -0.04, 1e-6 * k))
         step(planner, on_plane(planner, (0.01, -0.01, 0.0, 0.0, 0.008, 0.0)), FORWARD, feeler)
     assert planner.sit() == ""
-    last = planner.step(DT).row
+    last = planner.step(DT).joint_angles
     for _ in range(1000):
         feeler([True] * 6)
-        row = planner.step(DT).row
+        row = planner.step(DT).joint_angles
         assert np.abs(row - last).max() <= 6.2 * SPEED_SHARE * DT * 1.001
         last = row
         if planner.state is RobotState.SITTING:
@@ -376,7 +376,7 @@ def test_a_source_that_stands_still_with_the_robot_is_believed():
 
 def test_touching_has_hysteresis_between_its_two_thresholds():
     planner = feeling()
-    contacts, even = planner.senses.contacts, robot("phantomx").mass * GRAVITY / 6
+    contacts, even = planner.sensors.contacts, robot("phantomx").mass * GRAVITY / 6
     seen = []
     for share in (0.05, 0.09, 0.2, 0.09, 0.05):
         contacts.take([share * even] * 6)

@@ -70,7 +70,7 @@ def test_planted_feet_stay_fixed_in_the_world_and_the_body_follows_the_command(n
     plans = list(drive(planner, command, 4.0))
     for before, after in pairwise(plans):
         assert_feet_follow_the_twist(before, after, DT)
-        assert (np.abs(after.row - before.row) / DT <= limits * 1.0001).all()
+        assert (np.abs(after.joint_angles - before.joint_angles) / DT <= limits * 1.0001).all()
         assert after.unreached is None and after.margin > 0.0 and sum(after.planted) >= 3
     if planner.capabilities.gaits[gait].duty_factor < 0.7:  # else its first stance, and so its ramp, takes longer
         assert tuple(plans[-1].twist) == pytest.approx(tuple(command), rel=1e-9)
@@ -164,7 +164,7 @@ def test_soak_of_random_joystick_input_breaks_no_law(name, seed):
     limits = top_speeds(name)
     before = planner.step(DT)
     for dt, plan in random_drive(planner, seed, TICKS, poses=False, gaits=False):
-        assert (np.abs(plan.row - before.row) / dt <= limits * 1.0001).all()
+        assert (np.abs(plan.joint_angles - before.joint_angles) / dt <= limits * 1.0001).all()
         assert plan.unreached is None and plan.margin > 0.0 and sum(plan.planted) >= 3
         assert_feet_follow_the_twist(before, plan, dt)
         stance = planner.capabilities.stances.at(robot(name).walk.height + plan.pose.z)
@@ -180,7 +180,10 @@ def test_soak_of_random_poses_and_gaits_keeps_speed_limits_support_and_fixed_fee
     limits = top_speeds(name)
     before, held = planner.step(DT), 0
     for dt, plan in random_drive(planner, seed, TICKS, poses=True, gaits=True):
-        assert np.isfinite(plan.row).all() and (np.abs(plan.row - before.row) / dt <= limits * 1.0001).all()
+        assert (
+            np.isfinite(plan.joint_angles).all()
+            and (np.abs(plan.joint_angles - before.joint_angles) / dt <= limits * 1.0001).all()
+        )
         assert plan.margin > 0.0 and sum(plan.planted) >= 3
         assert_feet_follow_the_twist(before, plan, dt)
         held += plan.unreached is not None
@@ -218,9 +221,9 @@ def walked(capabilities: Capabilities, gait: Gait, command: Twist, seconds: floa
 def test_the_row_is_the_inverse_of_its_own_foot_targets(name):
     planner = standing(name)
     for plan in drive(planner, fitting(planner, DIRECTIONS["arc"], 0.8, "tripod"), 2.0):
-        again = inverse(robot(name), plan.feet, plan.row)
-        assert again.reached and np.allclose(again.joints, plan.row, atol=1e-9)
-        assert np.allclose(forward(robot(name), plan.row), plan.feet, atol=1e-9)
+        again = inverse(robot(name), plan.feet, plan.joint_angles)
+        assert again.reached and np.allclose(again.joints, plan.joint_angles, atol=1e-9)
+        assert np.allclose(forward(robot(name), plan.joint_angles), plan.feet, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -278,7 +281,7 @@ def test_after_a_zero_command_all_feet_go_back_to_neutral_and_stay_down(name, ga
     stay = list(drive(planner, ZERO, 1.0))
     assert planner.state is RobotState.STANDING
     assert all(all(plan.planted) for plan in stay)
-    assert np.array_equal(stay[0].row, stay[-1].row)
+    assert np.array_equal(stay[0].joint_angles, stay[-1].joint_angles)
     for foot, leg in zip(stay[-1].contacts, robot(name).legs, strict=True):
         assert math.dist(foot, leg.foothold) <= 0.005
 
@@ -294,7 +297,9 @@ def test_halting_brings_feet_straight_down_and_leaves_them_until_a_zero_command(
     stopped = None
     for tick in range(100):
         plan = planner.step(DT)
-        assert (np.abs(plan.row - before.row) / DT <= limits * 1.0001).all() and plan.unreached is None
+        assert (
+            np.abs(plan.joint_angles - before.joint_angles) / DT <= limits * 1.0001
+        ).all() and plan.unreached is None
         assert_feet_follow_the_twist(before, plan, DT)
         if stopped is None and plan.state is RobotState.STANDING:
             stopped = tick * DT
@@ -302,7 +307,7 @@ def test_halting_brings_feet_straight_down_and_leaves_them_until_a_zero_command(
     assert stopped is not None and stopped <= planner.capabilities.gaits["tripod"].cycle * robot(name).walk.swing_time
     away = [math.dist(foot, leg.foothold) for foot, leg in zip(before.contacts, robot(name).legs, strict=True)]
     assert max(away) > 0.005  # they stayed where they came down
-    assert np.array_equal(planner.step(DT).row, before.row)
+    assert np.array_equal(planner.step(DT).joint_angles, before.joint_angles)
     list(drive(planner, ZERO, 4.0))
     plan = planner.step(DT)
     assert max(math.dist(f, leg.foothold) for f, leg in zip(plan.contacts, robot(name).legs, strict=True)) <= 0.005
@@ -325,7 +330,7 @@ def test_a_touch_down_preload_presses_planted_feet_below_the_ground_and_keeps_th
     assert plain.walk.preload == 0.0
     pressed = replace(plain, walk=replace(plain.walk, preload=0.004))
     planner = Planner(pressed)
-    planner.measured(
+    planner.set_measured_joints(
         np.array(joints_at_offset(pressed, planner.capabilities.stances.at(pressed.walk.height).footholds, 0.0))
     )
     list(drive(planner, ZERO, 1.0))

@@ -79,7 +79,7 @@ def test_changing_the_gait_while_walking_keeps_the_speed_and_the_body_level(phan
     cycle = round(max(gait.cycle for gait in lockstep.planner.capabilities.gaits.values()) * 0.45 / CONTROL_PERIOD)
     places, tilts = [], []
     for gait in ("tripod", "wave", "ripple", "tetrapod", "tripod"):
-        assert lockstep.planner.gait(gait) == ""
+        assert lockstep.planner.change_gait(gait) == ""
         for _ in range(ticks):
             lockstep.planner.command(command)
             assert lockstep.tick().margin > 0.08
@@ -87,7 +87,7 @@ def test_changing_the_gait_while_walking_keeps_the_speed_and_the_body_level(phan
             places.append((pose.x, pose.y))
             x, y, _, _ = lockstep.simulation.reading().orientation
             tilts.append(math.degrees(2.0 * math.hypot(x, y)))
-        assert lockstep.planner.gait_active == gait
+        assert lockstep.planner.view.active_gait == gait
     walked = places[ticks:]
     speeds = [math.dist(walked[i], walked[i + cycle]) / (cycle * CONTROL_PERIOD) for i in range(len(walked) - cycle)]
     assert min(speeds) >= 0.0255 and max(speeds) <= 0.0285

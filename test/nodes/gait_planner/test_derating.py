@@ -15,8 +15,7 @@ from support.real_time.ros_bench import walking
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.config.section_writer import with_section
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits
-from hexapod_control.nodes.gait_planner.speed_derating import slowed
+from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits, derate_limits
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import LATCHED
 from hexapod_control.servos.driver.health.servo_health import HOT_SPEED_SHARE
@@ -28,14 +27,14 @@ MOST = Twist(0.2, 0.1, 1.0)
 
 
 def test_limits_are_slowed_from_what_the_robot_can_do_or_from_those_it_was_given():
-    free = slowed(TwistLimits(), MOST, 0.5)
+    free = derate_limits(TwistLimits(), MOST, 0.5)
     assert [axis.max_velocity for axis in free.axes] == pytest.approx([0.1, 0.05, 0.5])
     assert [axis.min_velocity for axis in free.axes] == pytest.approx([-0.1, -0.05, -0.5])
-    given = slowed(TwistLimits(AxisLimits(0.08, -0.02, 0.3), AxisLimits(9.0, -9.0)), MOST, 0.5)
+    given = derate_limits(TwistLimits(AxisLimits(0.08, -0.02, 0.3), AxisLimits(9.0, -9.0)), MOST, 0.5)
     assert (given.linear_x.max_velocity, given.linear_x.min_velocity) == pytest.approx((0.04, -0.01))
     assert given.linear_x.max_acceleration == 0.3
     assert (given.linear_y.max_velocity, given.linear_y.min_velocity) == pytest.approx((0.05, -0.05))
-    assert slowed(TwistLimits(), MOST, 0.0).axes[0].max_velocity == 0.0
+    assert derate_limits(TwistLimits(), MOST, 0.0).axes[0].max_velocity == 0.0
 
 
 def test_the_planner_follows_the_share_through_a_change_of_gait_and_of_its_own_limits(bench):
@@ -49,8 +48,8 @@ def test_the_planner_follows_the_share_through_a_change_of_gait_and_of_its_own_l
     bench.until(lambda: limits[-1].linear.x == pytest.approx(0.25 * full, rel=1e-2))
     assert 0.25 * full < 0.08
     bench.until(lambda: node.output.last.twist.vx == pytest.approx(0.25 * full, rel=1e-2), 3.0, "walking slower")
-    node.planner.gait("wave")
-    bench.until(lambda: node.planner.gait_active == "wave", 8.0)
+    node.planner.change_gait("wave")
+    bench.until(lambda: node.planner.view.active_gait == "wave", 8.0)
     bench.until(lambda: 0.0 < limits[-1].linear.x < 0.2 * full)
     for bad in (math.nan, math.inf):
         shares.publish(messages.number(bad))

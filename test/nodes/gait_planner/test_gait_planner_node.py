@@ -85,7 +85,7 @@ def test_feet_and_joints_never_go_out_in_the_same_tick(bench):
     node = bench.planner(False)
     rows = bench.listen(MultiDOFJointState, "foot_targets"), bench.listen(JointState, "joint_motion")
     bench.publisher(MultiDOFJointState, "unused", matched=0)
-    node.planner.measured(standing() + 0.3)
+    node.planner.set_measured_joints(standing() + 0.3)
     node.planner.stand()
     bench.until(lambda: len(rows[0]) > 10 and rows[1], 6.0)
     stamps = [{messages.nanoseconds(message.header.stamp) for message in kind} for kind in rows]
@@ -139,7 +139,7 @@ def test_a_gait_is_changed_by_name_and_an_unknown_one_refused_with_the_list(benc
     bench.until(lambda: node.last_report("gait"))
     assert "unknown gait 'gallop'" in node.last_report("gait")
     assert "tripod, ripple, tetrapod, wave" in node.last_report("gait")
-    assert node.planner.gait_active == "wave"
+    assert node.planner.view.active_gait == "wave"
 
 
 def test_the_achieved_body_pose_is_published(bench):
@@ -157,7 +157,7 @@ def test_the_executed_velocity_is_published_if_asked_for(bench):
     node = bench.planner(publish_limited_velocity=True)
     executed = bench.listen(TwistMessage, "cmd_vel_out")
     drive(bench, node, twist(5.0), lambda: executed and node.planner.state.value == "walking" and len(executed) > 60)
-    most = node.planner.maxima().vx
+    most = node.planner.view.maxima().vx
     assert max(message.linear.x for message in executed) == pytest.approx(most, rel=0.02)
 
 
@@ -166,7 +166,7 @@ def test_a_live_limit_holds_from_then_on(bench):
     assert node.set_parameters([Parameter("linear.x.max_velocity", value=0.03)])[0].successful
     drive(bench, node, twist(0.1), lambda: node.output.last.twist.vx > 0.0299)
     assert node.output.last.twist.vx == pytest.approx(0.03)
-    assert node.planner.maxima().vx == pytest.approx(0.03)
+    assert node.planner.view.maxima().vx == pytest.approx(0.03)
 
 
 def test_stamped_commands_are_followed_when_asked_for(bench):
@@ -208,7 +208,7 @@ def test_sitting_down_is_not_interrupted_by_a_stream_that_ends(bench):
 
 def test_commands_before_standing_are_ignored_and_the_cure_is_said(bench):
     node = bench.planner(False)
-    node.planner.measured(standing() + 0.3)
+    node.planner.set_measured_joints(standing() + 0.3)
     bench.publisher(TwistMessage, "cmd_vel").publish(twist(0.1))
     bench.until(lambda: "call the service stand first" in node.last_report("not standing"))
     refused = bench.call(Trigger, "stand")
@@ -258,20 +258,20 @@ def test_senses_are_listened_to_while_they_are_wanted_and_a_lost_one_is_said(ben
         sender.publish(layout.message(zero, zero, np.array(forces), messages.time(1)))
 
     sent([5.0, 5.0, 5.0, 5.0, 5.0, 0.0])
-    bench.until(lambda: node.planner.senses.touching == (True,) * 5 + (False,))
+    bench.until(lambda: node.planner.sensors.touching == (True,) * 5 + (False,))
     assert node.status()["foot_states"] == "used" and node.status()["imu/data"] == "off"
     bench.until(lambda: any("foot_states is silent" in text for text in node.recent_reports()))
-    assert node.status()["foot_states"] == "silent" and node.planner.senses.touching is None
+    assert node.status()["foot_states"] == "silent" and node.planner.sensors.touching is None
     sent([math.nan] * 6)
     bench.until(lambda: any("foot_states refused" in text for text in node.recent_reports()))
-    assert node.planner.senses.touching is None
+    assert node.planner.sensors.touching is None
     node.set_parameters([Parameter("adaptive_touch_down", value=False), Parameter("imu_levelling", value=True)])
     bench.until(lambda: sender.get_subscription_count() == 0)
     imu = bench.publisher(Imu, "imu/data")
     told = messages.Inertial((0.03, -0.05, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81))
     imu.publish(messages.inertial_message(told, messages.time(1)))
-    bench.until(lambda: node.planner.senses.lean is not None)
-    assert node.planner.senses.lean == pytest.approx((0.03, -0.05), abs=1e-9)
+    bench.until(lambda: node.planner.sensors.lean is not None)
+    assert node.planner.sensors.lean == pytest.approx((0.03, -0.05), abs=1e-9)
 
 
 def test_no_tick_counts_more_than_two_periods(bench):

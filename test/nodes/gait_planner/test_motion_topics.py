@@ -191,7 +191,7 @@ def test_a_velocity_that_runs_out_does_not_disturb_a_motion(bench, tmp_path):
 
 def test_a_velocity_ends_a_move_of_all_feet_and_is_followed(bench, motions):
     motions.play(motions.write("up", "  - feet: {offsets: {all: [0, 0, -0.02]}, duration: 4}\n"))
-    bench.until(lambda: motions.node.planner.row_moves and motions.node.player.progress > 0.3)
+    bench.until(lambda: motions.node.planner.view.whole_body_move_active and motions.node.player.progress > 0.3)
     stream = Stream(bench, lambda: twist(0.05))
     bench.until(lambda: motions.node.output.last.twist.vx > 0.04)
     stream.stop()
@@ -212,11 +212,11 @@ def test_every_other_wish_ends_a_motion_first(bench, motions, wish):
         bench.publisher(kind, wish).publish(message)
     motions.until("breathe cancelled")
     after = {"sit": "sitting"}.get(wish, "standing")
-    bench.until(lambda: motions.node.player.gait_state.value == after, 8.0)
+    bench.until(lambda: motions.node.player.planner.state.value == after, 8.0)
     if wish == "body_pose":
         bench.until(lambda: motions.node.output.last.pose.z == pytest.approx(0.02, abs=1e-6))
     if wish == "gait":
-        bench.until(lambda: motions.node.planner.gait_active == "wave")
+        bench.until(lambda: motions.node.planner.view.active_gait == "wave")
 
 
 def test_packing_and_unpacking_are_services_and_standing_up_interrupts_a_fold(bench, motions):
@@ -227,7 +227,7 @@ def test_packing_and_unpacking_are_services_and_standing_up_interrupts_a_fold(be
     motions.until("unpack done 100", 15.0)
     assert motions.node.planner.state.value == "standing"
     assert bench.call(Trigger, "pack").success
-    bench.until(lambda: motions.node.planner.row_moves, 10.0, "folding")
+    bench.until(lambda: motions.node.planner.view.whole_body_move_active, 10.0, "folding")
     assert bench.call(Trigger, "stand").success
     bench.until(lambda: motions.node.planner.state.value == "standing", 10.0)
     assert motions.heard("pack cancelled")
@@ -259,7 +259,7 @@ def test_step_height_and_tempo_set_during_a_motion_hold_after_it(bench, motions)
     motions.until("steps walk")
     changes = [Parameter("lift_scale", value=0.7), Parameter("swing_time_scale", value=1.2)]
     assert all(result.successful for result in motions.node.set_parameters(changes))
-    assert motions.node.planner.style.tempo == 1.5
+    assert motions.node.planner.view.settings.tempo == 1.5
     motions.until("steps done 100")
-    assert motions.node.planner.style.lift == pytest.approx(0.7)
-    assert motions.node.planner.style.tempo == pytest.approx(1.2)
+    assert motions.node.planner.view.settings.lift == pytest.approx(0.7)
+    assert motions.node.planner.view.settings.tempo == pytest.approx(1.2)

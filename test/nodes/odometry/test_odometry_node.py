@@ -30,7 +30,7 @@ class Drive:
     def __init__(self, bench, gait="wave", **parameters):
         self.bench = bench
         self.planner = Planner(robot(), gait)
-        self.planner.measured(standing())
+        self.planner.set_measured_joints(standing())
         while self.planner.state is not RobotState.STANDING:
             self.planner.step(STEP)
         self.node = bench.add(OdometryNode(parameter_overrides=overrides(publish_rate=200.0, **parameters)))
@@ -58,7 +58,7 @@ class Drive:
         plan = self.plan
         feet = self.feet.message(plan.feet, plan.feet_velocity, plan.support, self.stamp())
         self.deliver(self.to_feet, feet, "foot_targets")
-        self.publish_joints(self.plan.row)
+        self.publish_joints(self.plan.joint_angles)
 
     def deliver(self, publisher, message, topic):
         """Publishes a message and waits until the node has handled it."""
@@ -109,7 +109,7 @@ def test_samples_that_were_queued_while_the_node_was_busy_are_all_used(bench):
         plan = drive.planner.step(STEP)
         drive.pose, drive.time = drive.pose @ exp(plan.twist, STEP), drive.time + STEP
         drive.to_feet.publish(drive.feet.message(plan.feet, plan.feet_velocity, plan.support, drive.stamp()))
-        drive.to_joints.publish(drive.joints.message(plan.row, None, drive.stamp()))
+        drive.to_joints.publish(drive.joints.message(plan.joint_angles, None, drive.stamp()))
     bench.until(lambda: drive.odom[-1].header.stamp == drive.stamp(), what="the last sample")
     gone = drive.pose.x - before.x
     assert gone > 0.03
@@ -262,7 +262,7 @@ def test_measured_contact_overrides_the_plan(bench):
         drive.time += STEP
         feet = drive.feet.message(drive.plan.feet, drive.plan.feet_velocity, loads, drive.stamp())
         drive.deliver(states, feet, "foot_states")
-        row = np.array(drive.plan.row)
+        row = np.array(drive.plan.joint_angles)
         row[0, 1] += 0.01 * step  # it falls
         drive.publish_joints(row)
     assert drive.estimate == pytest.approx((0.0, 0.0, 0.0), abs=1e-6)

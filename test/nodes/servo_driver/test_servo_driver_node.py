@@ -34,9 +34,9 @@ def test_the_chain_stands_and_walks_on_emulated_servos(bench, wire):
     driver, _, planner = chain(bench, wire)
     Stream(bench, lambda: twist(0.08))
     bench.until(lambda: planner.output.last.twist.vx > 0.07)
-    told = planner.output.last.row
-    bench.until(lambda: np.abs(planner.output.last.row - told).max() > 0.2)
-    assert np.abs(wire.world.angles() - planner.output.last.row).max() < 0.5
+    told = planner.output.last.joint_angles
+    bench.until(lambda: np.abs(planner.output.last.joint_angles - told).max() > 0.2)
+    assert np.abs(wire.world.angles() - planner.output.last.joint_angles).max() < 0.5
     assert_sound(rows)
     assert driver.status()["feedback"] == "measured"
 

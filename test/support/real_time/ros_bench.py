@@ -104,7 +104,7 @@ class Bench:
         """A gait_planner whose robot stands, or whose robot is not known yet."""
         node = self.add(GaitPlanner(parameter_overrides=overrides(**parameters)))
         if on_its_feet:
-            node.planner.measured(standing())
+            node.planner.set_measured_joints(standing())
             while node.planner.state is not RobotState.STANDING:
                 node.planner.step(STEP)
             if not node.simulated_time:

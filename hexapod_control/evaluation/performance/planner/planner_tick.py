@@ -32,7 +32,7 @@ def standing(robot: Robot, gait: str) -> Planner:
     """A planner whose robot stands on its neutral footholds. Raises ValueError for a robot that cannot."""
     planner = Planner(robot, gait)
     joints = joints_at_offset(robot, planner.capabilities.stances.at(robot.walk.height).footholds, 0.0)
-    planner.measured(np.array(joints))
+    planner.set_measured_joints(np.array(joints))
     while planner.state is not RobotState.STANDING:
         planner.step(TICK_S)
     return planner
@@ -89,7 +89,7 @@ def supervised(robot: Robot) -> dict[str, float]:
     tick of gait_planner in the middle of a motion.
     """
     controller, player = _controller(robot), _playing(robot)
-    start = np.array(player.step(TICK_S).row)
+    start = np.array(player.step(TICK_S).joint_angles)
 
     def bare() -> None:
         joints: Array = start
@@ -135,7 +135,7 @@ def _playing(robot: Robot) -> MotionPlayer:
 
 def _timed(planner: Planner, kinematics: CKinematics) -> tuple[dict[str, float], dict[str, float]]:
     """Medians over the batches: the whole tick beside the kinematics in C, and the parts of the tick."""
-    start = np.array(planner.step(TICK_S).row)
+    start = np.array(planner.step(TICK_S).joint_angles)
 
     def walk() -> None:
         joints: Array = start

@@ -1,0 +1,125 @@
+"""Steps that move legs: one foot, all feet, all joints, standing up, lying down, and folding for transport."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from hexapod_control.core.kinematics.arrays import Array, read_only
+from hexapod_control.core.kinematics.leg_kinematics import forward, inverse
+from hexapod_control.core.kinematics.se2 import ZERO
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.motions.motion_steps import FeetStep, JointsStep, LegStep, MotionStep, PackStep, UnpackStep
+from hexapod_control.core.motions.step_context import StepContext, StepExecution, coming_to_rest
+from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.posture.transport_pose import folded, raised
+from hexapod_control.core.robot import Vector
+
+ON_ITS_FEET = (RobotState.STANDING, RobotState.WALKING, RobotState.MOVING)
+
+
+def execute_stand(context: StepContext, step: MotionStep) -> StepExecution:
+    """Stands up and goes to the neutral stance."""
+    planner = context.planner
+    refusal = planner.stand()
+    if refusal:
+        yield refusal
+    while planner.state not in ON_ITS_FEET:
+        yield ""
+    planner.command(ZERO)
+    planner.return_to_neutral()
+    while not planner.view.in_neutral_stance:
+        yield ""
+
+
+def execute_sit(context: StepContext, step: MotionStep) -> StepExecution:
+    """Lies down."""
+    refusal = context.planner.sit()
+    if refusal:
+        yield refusal
+    while context.planner.state is not RobotState.SITTING:
+        yield ""
+
+
+def execute_pack(context: StepContext, step: PackStep) -> StepExecution:
+    """Lies down and folds the legs: first up, then in."""
+    planner = context.planner
+    if planner.state is not RobotState.SITTING:
+        yield from execute_sit(context, step)
+    yield from _moved(context, lambda: planner.move_joints(raised(planner.robot, planner.view.lying_joints)))
+    yield from _moved(context, lambda: planner.move_joints(folded(planner.robot)))
+
+
+def execute_unpack(context: StepContext, step: UnpackStep) -> StepExecution:
+    """Unfolds the legs to the pose from which the robot stands up."""
+    planner = context.planner
+    lying = planner.view.lying_joints
+    yield from _moved(context, lambda: planner.move_joints(raised(planner.robot, lying)))
+    yield from _moved(context, lambda: planner.move_joints(lying))
+
+
+def execute_leg(context: StepContext, step: LegStep) -> StepExecution:
+    """Guides one foot to a point relative to its neutral foothold."""
+    planner = context.planner
+    yield from coming_to_rest(context)
+    if not planner.view.on_feet or step.name not in planner.robot.leg_names:
+        yield planner.guide_foot(step.name, (0.0, 0.0, 0.0))
+        return
+    leg = planner.robot.leg_names.index(step.name)
+    side = math.copysign(1.0, planner.robot.legs[leg].hip[1])
+    x, y = planner.view.neutral_footholds()[leg]
+    refusal = planner.guide_foot_over_ground(step.name, (x + step.x, y + side * step.out, step.z))
+    if refusal:
+        yield refusal
+    while not planner.view.guided_foot_arrived(step.name):
+        yield ""
+
+
+def execute_feet(context: StepContext, step: FeetStep) -> StepExecution:
+    """Moves all feet by offsets from the neutral stance."""
+    planner = context.planner
+    robot = planner.robot
+    # The stance of the robot's own height, whatever the present one: feet that stand would slide from one to the other.
+    neutral = joints_at_offset(robot, planner.capabilities.stances.at(robot.walk.height).footholds, 0.0)
+    assert neutral is not None  # the robot's own stance
+    goal = forward(robot, read_only(neutral)) + _by_leg(context, step.offsets, np.zeros((len(robot.legs), 3)))
+    found = inverse(robot, goal, read_only(neutral))
+    for leg, reason, excess in zip(robot.leg_names, found.reasons, found.excess, strict=True):
+        if reason is not None:
+            yield f"the foot of {leg} would be {reason.value} there ({1000.0 * excess:.0f} mm or mrad beyond)"
+            return
+    yield from _moved(context, lambda: planner.move_feet(goal, step.duration))
+
+
+def execute_joints(context: StepContext, step: JointsStep) -> StepExecution:
+    """Moves all joints to angles; a leg that is not named keeps its own."""
+
+    def begin() -> str:
+        now = context.planner.view.joint_angles
+        assert now is not None  # refused before otherwise
+        return context.planner.move_joints(_by_leg(context, step.angles, now), step.duration)
+
+    yield from _moved(context, begin)
+
+
+def _by_leg(context: StepContext, named: Mapping[str, Vector], others: Array) -> Array:
+    """Values (n, 3) by leg: of the legs named, else those of `all`, else the others' (n, 3)."""
+    every = named.get("all")
+    values = [
+        named.get(leg, other if every is None else every)
+        for leg, other in zip(context.planner.robot.leg_names, others.tolist(), strict=True)
+    ]
+    return read_only(values)
+
+
+def _moved(context: StepContext, begin: Callable[[], str]) -> StepExecution:
+    """A whole-body move, after coming to rest with all feet on the ground."""
+    yield from coming_to_rest(context)
+    refusal = begin()
+    if refusal:
+        yield refusal
+        return
+    while context.planner.view.whole_body_move_active:
+        yield ""

@@ -1,0 +1,184 @@
+"""Everything an operator can ask of the robot, and what may be asked when.
+
+The rules, each of them only here:
+
+- Every request ends a motion that is played or rehearsed: what moves comes to rest, then the request is carried out.
+  Two exceptions: a zero velocity, which is sent all the time, leaves a motion alone, and another motion waits for the
+  end of the cycle (motion_player.py).
+- A velocity counts while a motion plays or the robot is on its feet, and not from an accepted `sit` until it lies.
+- A velocity that runs out stops a walk, not a motion and not a robot that is about to lie down.
+- Once closed, only stops count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.motions.motion_player import MotionEnd, MotionOutcome, MotionPlayer, RehearsedMotion
+from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
+from hexapod_control.core.motions.motion_steps import Choreography, MotionError
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.planner_state import NO_POSE
+from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.robot import Robot, Vector
+
+CLOSED = "the node ends"
+
+
+class OperatorCommands:
+    """Takes requests for one player and its planner. Each returns why it is refused, or nothing if it is accepted."""
+
+    def __init__(self, player: MotionPlayer) -> None:
+        """Open for requests."""
+        self._player = player
+        self._planner: Planner = player.planner
+        self._rehearsal: MotionRehearsal | None = None
+        self._outcomes: list[MotionOutcome] = []  # of rehearsals
+        self._closed = False
+
+    def close(self) -> None:
+        """Takes no more requests but stops; ends a motion."""
+        self._closed = True
+        self.end_motion()
+
+    @property
+    def robot(self) -> Robot:
+        """The robot that is commanded."""
+        return self._planner.robot
+
+    # --- velocity ----------------------------------------------------------------------------------
+
+    def velocity(self, twist: Twist) -> str:
+        """Follows a twist."""
+        view = self._planner.view
+        playing = bool(self._player.name)
+        if self._closed or (view.lying_down and not playing):
+            return ""
+        if not (playing or view.on_feet):
+            silent = twist.is_zero or view.whole_body_move_active
+            return "" if silent else f"ignored while {self._planner.state.value}: call the service stand first"
+        if not twist.is_zero:
+            self._cancel_rehearsal()
+        self._player.command(twist)
+        return ""
+
+    def velocity_ran_out(self) -> None:
+        """Stops a walk whose velocity commands have ceased."""
+        view = self._planner.view
+        if view.on_feet and not view.lying_down and not self._player.name:
+            self._planner.halt()
+
+    # --- posture, body, gait and feet --------------------------------------------------------------
+
+    def stand(self) -> str:
+        """Stands up, or puts down the feet that are in the air."""
+        return self._take_over() or self._planner.stand()
+
+    def sit(self) -> str:
+        """Lies down."""
+        return self._take_over() or self._planner.sit()
+
+    def request_pose(self, pose: BodyPose) -> str:
+        """Goes to a body pose; one that is clamped is returned like a refusal."""
+        return self._take_over() or self._planner.request_pose(pose)
+
+    def change_gait(self, name: str) -> str:
+        """Changes to another gait."""
+        return self._take_over() or self._planner.change_gait(name)
+
+    def guide_feet(self, ball_centres: Mapping[str, Vector]) -> str:
+        """Moves feet to points [m, base_link] by leg, all of them or none; without any, guided feet come down."""
+        refusal = self._take_over()
+        if refusal:
+            return refusal
+        if not ball_centres:
+            self._planner.release_feet()
+            return ""
+        return _guide(self._planner.copy(), ball_centres) or _guide(self._planner, ball_centres)
+
+    # --- stops, always accepted --------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Brings everything to rest smoothly; feet in the air go down and stay."""
+        self.end_motion()
+        self._planner.halt()
+
+    def fail(self) -> None:
+        """As `stop` after a tick that failed."""
+        self.end_motion()
+        self._planner.fail()
+
+    def forget_pose(self) -> None:
+        """The servos do not hold any more: the robot may be in any pose."""
+        self.end_motion()
+        self._planner.forget_pose()
+
+    def end_motion(self) -> None:
+        """Ends what is played and what is rehearsed: what moves comes to rest, feet in the air go down."""
+        self._cancel_rehearsal()
+        self._player.cancel()
+
+    # --- motions -----------------------------------------------------------------------------------
+
+    @property
+    def rehearsing(self) -> str:
+        """Name of the motion that is rehearsed; empty for none."""
+        return self._rehearsal.name if self._rehearsal is not None else ""
+
+    def may_play(self) -> str:
+        """Why no motion may be played now, or nothing."""
+        if self._closed:
+            return CLOSED
+        return NO_POSE if self._planner.state is RobotState.UNKNOWN else ""
+
+    def play(self, motion: RehearsedMotion) -> None:
+        """Plays a motion that was rehearsed before."""
+        self._rehearsal = None
+        self._player.execute(motion)
+
+    def rehearse(self, motion: Choreography) -> None:
+        """Rehearses a motion by calls of `advance_rehearsal`, then plays it."""
+        self._rehearsal = MotionRehearsal(self._planner.robot, motion)
+
+    def advance_rehearsal(self) -> RehearsedMotion | None:
+        """One tick of the rehearsal; the motion once it has passed, and is played."""
+        if self._rehearsal is None:
+            return None
+        try:
+            rehearsed = self._rehearsal.advance(1)
+        except MotionError as error:
+            self._outcomes.append(MotionOutcome(self.rehearsing, MotionEnd.REFUSED, 0.0, str(error)))
+            self._rehearsal = None
+            return None
+        if rehearsed is not None:
+            self.play(rehearsed)
+        return rehearsed
+
+    def finish_cycle(self) -> None:
+        """Lets a motion end with its cycle; one that is rehearsed is dropped."""
+        self._rehearsal = None
+        self._player.stop()
+
+    def take_outcomes(self) -> list[MotionOutcome]:
+        """How motions and rehearsals have ended since the last call."""
+        outcomes, self._outcomes = [*self._outcomes, *self._player.take_outcomes()], []
+        return outcomes
+
+    def _take_over(self) -> str:
+        """Ends a motion for another request. Returns why the request does not count."""
+        if self._closed:
+            return CLOSED
+        self.end_motion()
+        return ""
+
+    def _cancel_rehearsal(self) -> None:
+        if self._rehearsal is not None:
+            self._outcomes.append(MotionOutcome(self.rehearsing, MotionEnd.CANCELLED, 0.0))
+            self._rehearsal = None
+
+
+def _guide(planner: Planner, ball_centres: Mapping[str, Vector]) -> str:
+    """Moves feet to points [m, base_link]. Returns the first refusal, or nothing."""
+    return next(filter(None, (planner.guide_foot(leg, centre) for leg, centre in ball_centres.items())), "")

@@ -1,0 +1,43 @@
+"""What the steps of a motion work on, and how they report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.motions import motion_steps
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.tick_plan import TickPlan
+
+StepExecution = Iterator[str]
+"""Yields once per tick, empty while the step is under way or the reason why it cannot go on; ends when it is done."""
+
+
+class StepContext:
+    """The planner that steps drive, the plan of the last tick, and the step under way."""
+
+    def __init__(self, planner: Planner) -> None:
+        """Before the first tick."""
+        self.planner = planner
+        self.plan: TickPlan | None = None  # of the last tick
+        self.dt = 0.0  # [s] of this tick
+        self.step: motion_steps.MotionStep | None = None  # under way, the innermost
+
+    @property
+    def twist(self) -> Twist:
+        """The twist executed in the last tick."""
+        return self.plan.twist if self.plan is not None else ZERO
+
+
+def coming_to_rest(context: StepContext) -> StepExecution:
+    """Comes to rest with all feet on the ground or held in the air."""
+    context.planner.command(ZERO)
+    while not context.planner.view.at_rest:
+        yield ""
+
+
+def step_place(step: motion_steps.MotionStep | None) -> str:
+    """Beginning of a message about a step: file:line and kind; empty for none."""
+    if step is None:
+        return ""
+    return f"{step.place + ': ' if step.place else ''}{motion_steps.NAMES[type(step)]}: "

@@ -1,0 +1,61 @@
+"""Steps that walk: walk, arc and rotate about z, and changes of gait."""
+
+from __future__ import annotations
+
+import math
+
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.motions.motion_steps import ArcStep, GaitStep, RotateStep, WalkStep
+from hexapod_control.core.motions.step_context import StepContext, StepExecution
+
+MARCH = Twist(1e-6, 0.0, 0.0)  # steps on the spot: no motion to speak of, but not a zero command
+
+
+def execute_walk(context: StepContext, step: WalkStep) -> StepExecution:
+    """Walks with a constant twist, and with step height and tempo of its own."""
+    context.planner.change_settings(lift=step.lift, tempo=step.tempo)
+    twist = Twist(step.x, step.y, step.yaw)
+    ends = (step.duration, step.distance, step.angle)
+    yield from _driven(context, MARCH if twist.is_zero else twist, ends)
+
+
+def execute_arc(context: StepContext, step: ArcStep) -> StepExecution:
+    """Walks on an arc."""
+    twist = context.planner.view.arc_twist(step.travel, step.curvature)
+    yield from _driven(context, twist, (step.duration, 0.0, 0.0))
+
+
+def execute_turn(context: StepContext, step: RotateStep) -> StepExecution:
+    """Turns on the spot."""
+    rate = math.copysign(step.rate, step.angle)
+    yield from _driven(context, Twist(0.0, 0.0, rate), (0.0, 0.0, abs(step.angle)))
+
+
+def execute_gait(context: StepContext, step: GaitStep) -> StepExecution:
+    """Changes to another gait, and waits until it is in force."""
+    refusal = context.planner.change_gait(step.name)
+    if refusal:
+        yield refusal
+    while context.planner.view.active_gait != step.name and context.planner.view.on_feet:
+        yield ""
+
+
+def _driven(context: StepContext, twist: Twist, ends: tuple[float, float, float]) -> StepExecution:
+    """Drives until a duration [s], distance [m] or angle [rad] is reached, braking distance and angle included."""
+    max_duration, max_distance, max_angle = ends
+    time = distance = angle = 0.0
+    while True:
+        now = context.twist
+        distance += math.hypot(now.vx, now.vy) * context.dt
+        angle += abs(now.wz) * context.dt
+        braking = context.planner.view.braking_time() / 2.0
+        if (
+            (max_duration and time >= max_duration)
+            or (max_distance and distance + math.hypot(now.vx, now.vy) * braking >= max_distance)
+            or (max_angle and angle + abs(now.wz) * braking >= max_angle)
+        ):
+            break
+        context.planner.command(twist)
+        time += context.dt
+        yield ""
+    context.planner.command(ZERO)

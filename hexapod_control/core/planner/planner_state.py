@@ -1,0 +1,98 @@
+"""What every state of the planner can do, and what all states work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple, Protocol
+
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints
+from hexapod_control.core.kinematics.whole_body import WholeBodyPose
+from hexapod_control.core.planner.requests import Request
+from hexapod_control.core.planner.tick_limiter import TickLimiter
+from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.posture.posture_sequences import PostureSequences
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.sensing.sensor_inputs import SensorInputs
+from hexapod_control.core.walking.walk_controller import WalkController
+from hexapod_control.core.walking.walk_settings import WalkSettings
+from hexapod_control.core.workspace.capabilities import Capabilities
+
+PAUSE_TIME_S = 0.25  # [s] in which a posture move comes to rest when it is stopped
+NO_POSE = "the pose is not known yet: no joint_states have arrived; start or arm the driver"
+
+
+@dataclass(slots=True)
+class PlannerContext:
+    """What all states share: the tables of one robot, its settings and sensors, and the last tick."""
+
+    robot: Robot
+    capabilities: Capabilities
+    sequences: PostureSequences
+    limiter: TickLimiter
+    sensors: SensorInputs
+    settings: WalkSettings
+    joints: tuple[LegJoints, ...] = ()  # [rad] of the last tick, or as measured; empty while they are unknown
+    plan: TickPlan | None = None  # of the last tick
+
+    pace: float = 1.0  # of what moves (0 to 1): posture moves stop and go on smoothly
+
+    def place(self, joints: tuple[LegJoints, ...]) -> None:
+        """Starts anew from measured joint angles (n, 3) [rad]; empty: from unknown ones."""
+        self.joints, self.plan = joints, None
+        self.limiter.reset()
+
+    def change_pace(self, goal: float, dt: float) -> float:
+        """Brings the pace towards a goal (0 to 1), from full pace to rest in PAUSE_TIME_S."""
+        self.pace += min(max(goal - self.pace, -dt / PAUSE_TIME_S), dt / PAUSE_TIME_S)
+        return self.pace
+
+
+class Reply(NamedTuple):
+    """What comes of a request."""
+
+    state: PlannerState
+    text: str = ""  # why the request is refused, or how it was changed; empty: accepted as it is
+
+
+class PoseOrigin(Enum):
+    """Where the body pose of a standing robot comes from."""
+
+    REQUESTED = "requested"
+    FOUND = "found"  # by a take-over or a stopped move: the first velocity brings the body to neutral
+
+
+class PlannerState(Protocol):
+    """One state of the planner.
+
+    A state is made with everything it needs, and left by returning the next one: from `handle` when a request leads to
+    it, from `after_tick` when a motion ends, or from `after_rest` when one was stopped and has come to rest.
+    """
+
+    @property
+    def robot_state(self) -> RobotState:
+        """What the robot is doing in this state."""
+
+    @property
+    def walk(self) -> WalkController | None:
+        """The walk of a robot on its feet."""
+
+    @property
+    def progress(self) -> float:
+        """Share (0 to 1) of the present posture move that is done; 0 where there is no end to count to."""
+
+    @property
+    def lies_down(self) -> bool:
+        """True from an accepted request to lie down until the robot lies; commands do not count meanwhile."""
+
+    def handle(self, request: Request, context: PlannerContext) -> Reply:
+        """What a request leads to."""
+
+    def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
+        """Moves on by `dt` [s] as far as pace and limiter allow; None: nothing moves."""
+
+    def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
+        """The state after a tick of `dt` [s] in which something moved."""
+
+    def after_rest(self, context: PlannerContext) -> PlannerState:
+        """The state after a tick in which nothing moved."""

@@ -1,0 +1,141 @@
+"""A read-only view of a planner, for nodes, motions, evaluation and tests."""
+
+from __future__ import annotations
+
+from hexapod_control.core.kinematics.arrays import Array, read_only
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
+from hexapod_control.core.kinematics.leg_clearance import LegClearance
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState
+from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.robot import Point
+from hexapod_control.core.steering.arc_steering import twist as twist_of_arc
+from hexapod_control.core.walking.foot import Foot
+from hexapod_control.core.walking.walk_settings import WalkSettings
+
+
+class PlannerView:
+    """What a planner is doing between two ticks. Make a new one (`planner.view`) after a request or a tick."""
+
+    def __init__(self, context: PlannerContext, state: PlannerState) -> None:
+        """For the planner's present state."""
+        self._context = context
+        self._state = state
+        self._walk = state.walk
+        self.walk = state.walk.state if state.walk is not None else None  # view of a robot on its feet
+
+    # --- the robot ---------------------------------------------------------------------------------
+
+    @property
+    def on_feet(self) -> bool:
+        """True while the robot stands, walks or guides a foot."""
+        return self.walk is not None
+
+    @property
+    def at_rest(self) -> bool:
+        """True while the robot lies, or neither its body nor a foot moves; a guided foot may be held in the air."""
+        return self.walk.still if self.walk is not None else self._state.robot_state is RobotState.SITTING
+
+    @property
+    def in_neutral_stance(self) -> bool:
+        """True at rest with every foot at its neutral foothold and the body pose at its goal."""
+        return self.walk is not None and self.walk.at_home
+
+    @property
+    def lying_down(self) -> bool:
+        """True from an accepted request to lie down until the robot lies."""
+        return self._state.lies_down
+
+    @property
+    def whole_body_move_active(self) -> bool:
+        """True while all feet or all joints move to a goal (move_feet, move_joints)."""
+        return self.walk is None and self._state.robot_state is RobotState.MOVING
+
+    @property
+    def progress(self) -> float:
+        """Share (0 to 1) of the present posture move that is done; 0 where there is no end to count to."""
+        return self._state.progress
+
+    @property
+    def joint_angles(self) -> Array | None:
+        """Joint angles (n, 3) [rad] of the last tick, or as measured; None while they are unknown."""
+        return read_only(self._context.joints) if self._context.joints else None
+
+    @property
+    def lying_joints(self) -> Array:
+        """Joint angles (n, 3) [rad] with which the robot lies before it stands up."""
+        return read_only(self._context.sequences.lying_joints)
+
+    @property
+    def slowed(self) -> bool:
+        """True if the last tick asked more of the joints than they can do and was slowed."""
+        return self._context.limiter.slowed
+
+    @property
+    def leg_clearance(self) -> LegClearance | None:
+        """Where neighbouring legs were nearest to each other after the last tick; None while it is not known."""
+        return self._context.limiter.gap
+
+    # --- the walk ----------------------------------------------------------------------------------
+
+    @property
+    def feet(self) -> tuple[Foot, ...]:
+        """The feet of a robot on its feet, in leg order, to look at only; empty otherwise."""
+        return self.walk.feet if self.walk is not None else ()
+
+    @property
+    def settings(self) -> WalkSettings:
+        """The settings that were asked for; what is in force follows smoothly."""
+        return self._context.settings
+
+    @property
+    def active_gait(self) -> str:
+        """Name of the gait in force."""
+        return self.walk.gait.name if self.walk is not None else self._context.settings.gait.name
+
+    @property
+    def gait_phase(self) -> float:
+        """Phase of the gait clock in [0, 1)."""
+        return self.walk.gait_phase if self.walk is not None else 0.0
+
+    @property
+    def body_pose(self) -> BodyPose:
+        """Pose of the body now, relative to the neutral stance."""
+        return self.walk.body_pose if self.walk is not None else NEUTRAL
+
+    @property
+    def body_pose_goal(self) -> BodyPose:
+        """Pose that the body of a standing robot goes to."""
+        return self.walk.pose_goal if self.walk is not None else NEUTRAL
+
+    def pose_reachable(self, pose: BodyPose) -> bool:
+        """True if a standing robot can take a body pose without clamping."""
+        return self._walk is not None and self._walk.pose_reachable(pose)
+
+    def neutral_footholds(self) -> tuple[Point, ...]:
+        """Contact points (n, 2) [m, base_footprint] of the neutral stance at the present height."""
+        return self.walk.stance.footholds if self.walk is not None else self._context.sequences.neutral_footholds
+
+    def guided_foot_arrived(self, leg: str) -> bool:
+        """True if a leg's foot is held where it was guided to, or is not guided at all."""
+        return self.walk is None or self.walk.guided_foot_arrived(self._context.robot.leg_names.index(leg))
+
+    # --- speed -------------------------------------------------------------------------------------
+
+    def maxima(self) -> Twist:
+        """Greatest speed along each axis alone, now; zero while the robot takes no velocity commands."""
+        return self._walk.maxima() if self._walk is not None and not self._state.lies_down else ZERO
+
+    def speed_limit(self) -> Twist:
+        """What is possible of the commanded twist now; zero while the robot is not on its feet."""
+        return self._walk.limit().twist if self._walk is not None else ZERO
+
+    def braking_time(self) -> float:
+        """Time [s] in which the robot comes to rest from its present speed."""
+        return self._walk.braking_time() if self._walk is not None else 0.0
+
+    def arc_twist(self, distance: float, curvature: float) -> Twist:
+        """The twist for a travel of the outermost foot per stance [m] and a curvature, at the gait and tempo set."""
+        settings, robot = self._context.settings, self._context.robot
+        stance_time = settings.gait.stance * robot.walk.swing_time * settings.tempo
+        return twist_of_arc(distance, curvature, self._context.sequences.neutral_footholds, stance_time)

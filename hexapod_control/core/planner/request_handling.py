@@ -1,0 +1,99 @@
+"""How requests are refused and carried out, as far as it is the same for several of the planner's states."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import assert_never
+
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints
+from hexapod_control.core.kinematics.support_detection import detect_support
+from hexapod_control.core.planner.requests import (
+    BodyPoseRequest,
+    FeetMoveRequest,
+    FeetReleaseRequest,
+    GaitRequest,
+    GuidedFootOverGroundRequest,
+    GuidedFootRequest,
+    HaltRequest,
+    JointMoveRequest,
+    MeasuredJoints,
+    NeutralStanceRequest,
+    PoseTrackingRequest,
+    Request,
+    SettingsRequest,
+    SitRequest,
+    StandRequest,
+    VelocityRequest,
+)
+from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.statics.static_stability import direction_inwards
+from hexapod_control.core.walking.walk_controller import WalkController
+
+
+def refusal(request: Request, state: RobotState) -> str:
+    """Why a state does not act on a request; empty where there is nothing that could be done."""
+    match request:
+        case BodyPoseRequest() | GuidedFootRequest() | GuidedFootOverGroundRequest():
+            return not_on_feet(state)
+        case FeetMoveRequest() | JointMoveRequest():
+            return not_at_rest(state)
+        case StandRequest() | SitRequest() | HaltRequest() | MeasuredJoints():
+            return ""  # the robot is there already, or its planned joints count
+        case VelocityRequest() | PoseTrackingRequest() | FeetReleaseRequest() | NeutralStanceRequest():
+            return ""  # sent all the time, and without effect before the robot is on its feet
+        case GaitRequest() | SettingsRequest():
+            return ""  # kept in the context for the next walk
+        case _:
+            assert_never(request)
+
+
+def not_on_feet(state: RobotState) -> str:
+    """The refusal of a request that needs a robot on its feet."""
+    return f"ignored while {state.value}: stand up first"
+
+
+def not_at_rest(state: RobotState) -> str:
+    """The refusal of a request that needs a robot at rest."""
+    return f"ignored while {state.value}: wait until the robot rests"
+
+
+def pass_on(request: Request, walk: WalkController) -> None:
+    """Requests that a walk carries out whatever it does."""
+    match request:
+        case PoseTrackingRequest(pose):
+            walk.track_pose(pose)
+        case FeetReleaseRequest():
+            walk.release()
+        case NeutralStanceRequest():
+            walk.settle(NEUTRAL)
+        case GaitRequest(gait):
+            walk.change_gait(gait)
+        case SettingsRequest(settings):
+            walk.change_settings(settings)
+
+
+def whole_body_move(
+    request: FeetMoveRequest | JointMoveRequest, robot: Robot, joints: Sequence[LegJoints], attitude: BodyPose
+) -> FeetMove | JointMove:
+    """The move from the present joint angles [rad]; `attitude` is that of the body, its height apart."""
+    match request:
+        case FeetMoveRequest(centres, duration):
+            now = detect_support(robot, joints, attitude)
+            return FeetMove.between(robot, now.centres, centres, now.pose, duration)
+        case JointMoveRequest(goal, duration):
+            return JointMove.between(robot, joints, goal, attitude, duration)
+
+
+def recover_margin(walk: WalkController, plan: TickPlan, dt: float, least: float) -> None:
+    """Lets a walk act where the static margin of a tick of `dt` [s] is below the least wanted [m]; 0: never."""
+    if least <= 0.0 or walk.state.guiding or math.isnan(plan.margin):
+        return
+    edge = (0.0, 0.0)
+    if plan.margin < least:
+        standing = [(x, y) for (x, y), down in zip(plan.contacts.tolist(), plan.planted, strict=True) if down]
+        edge = direction_inwards(standing, plan.center)
+    walk.recover_margin(dt, plan.margin, edge)

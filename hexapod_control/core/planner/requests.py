@@ -1,0 +1,133 @@
+"""What a planner can be asked for, as data. Every state of the planner handles each of these requests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.robot import Vector
+from hexapod_control.core.walking.walk_settings import WalkSettings
+
+
+@dataclass(frozen=True, slots=True)
+class StandRequest:
+    """Stand up, or put down the feet that are in the air."""
+
+
+@dataclass(frozen=True, slots=True)
+class SitRequest:
+    """Lie down on the belly; a robot that walks comes to rest before."""
+
+
+@dataclass(frozen=True, slots=True)
+class HaltRequest:
+    """Bring everything to rest smoothly; feet in the air go straight down and stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class VelocityRequest:
+    """Follow a body twist until another one comes."""
+
+    twist: Twist
+
+
+@dataclass(frozen=True, slots=True)
+class BodyPoseRequest:
+    """Go to a body pose, clamped to what the legs reach."""
+
+    pose: BodyPose
+    duration: float  # [s]; 0: as fast as the pose limits allow
+
+
+@dataclass(frozen=True, slots=True)
+class PoseTrackingRequest:
+    """Follow a body pose that changes every tick and is known to be in reach."""
+
+    pose: BodyPose
+
+
+@dataclass(frozen=True, slots=True)
+class GuidedFootRequest:
+    """Move one foot while the others support the robot."""
+
+    leg: int
+    ball_centre: Vector  # [m, base_link]
+
+
+@dataclass(frozen=True, slots=True)
+class GuidedFootOverGroundRequest:
+    """Move one foot to a place over the ground while the others support the robot."""
+
+    leg: int
+    point: Vector  # [m] x, y of the contact point in base_footprint, and the height above the ground
+
+
+@dataclass(frozen=True, slots=True)
+class FeetReleaseRequest:
+    """Bring guided feet back to their neutral footholds."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeutralStanceRequest:
+    """Bring guided feet back to their neutral footholds, and after them the body to its neutral pose."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeetMoveRequest:
+    """Move all feet straight to points and arrive together."""
+
+    ball_centres: tuple[Vector, ...]  # (n, 3) [m, base_link]
+    duration: float  # [s]; 0: at a calm speed
+
+
+@dataclass(frozen=True, slots=True)
+class JointMoveRequest:
+    """Move all joints straight to angles and arrive together."""
+
+    joint_angles: tuple[LegJoints, ...]  # (n, 3) [rad]
+    duration: float  # [s]; 0: at a calm speed
+
+
+@dataclass(frozen=True, slots=True)
+class GaitRequest:
+    """Change to another gait."""
+
+    gait: Gait
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsRequest:
+    """Walk with other settings; the gait is changed by a GaitRequest."""
+
+    settings: WalkSettings
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredJoints:
+    """Joint angles as measured; they count while the robot's pose is unknown or it lies at rest."""
+
+    joint_angles: tuple[LegJoints, ...]  # (n, 3) [rad]
+
+
+WholeBodyMoveRequest = FeetMoveRequest | JointMoveRequest
+GuidedFootRequests = GuidedFootRequest | GuidedFootOverGroundRequest
+Request = (
+    StandRequest
+    | SitRequest
+    | HaltRequest
+    | VelocityRequest
+    | BodyPoseRequest
+    | PoseTrackingRequest
+    | GuidedFootRequest
+    | GuidedFootOverGroundRequest
+    | FeetReleaseRequest
+    | NeutralStanceRequest
+    | FeetMoveRequest
+    | JointMoveRequest
+    | GaitRequest
+    | SettingsRequest
+    | MeasuredJoints
+)

@@ -1,0 +1,359 @@
+"""The planner's states. Each one shows in `handle` what every request leads to while the robot is in it.
+
+    Unknown --measured--> Lying --stand--> Transition (rising) --> OnFeet --sit--> Transition (sinking) --> Lying
+       |                    |                                        |
+       +--found standing--> Transition          Lying, OnFeet --move--> WholeBodyMove --> OnFeet or Lying
+
+A request that has to wait is kept in `then`: a walking robot comes to rest before it sinks, a robot that rises stands
+up before it lies down again, and a whole-body move is stopped before the robot stands up or lies down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.kinematics.whole_body import WholeBodyPose
+from hexapod_control.core.planner.planner_state import (
+    NO_POSE,
+    PlannerContext,
+    PlannerState,
+    PoseOrigin,
+    Reply,
+)
+from hexapod_control.core.planner.request_handling import (
+    not_at_rest,
+    not_on_feet,
+    pass_on,
+    recover_margin,
+    refusal,
+    whole_body_move,
+)
+from hexapod_control.core.planner.requests import (
+    BodyPoseRequest,
+    FeetMoveRequest,
+    GuidedFootOverGroundRequest,
+    GuidedFootRequest,
+    HaltRequest,
+    JointMoveRequest,
+    MeasuredJoints,
+    Request,
+    SitRequest,
+    StandRequest,
+    VelocityRequest,
+)
+from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.posture.posture_sequences import PostureMove
+from hexapod_control.core.posture.stand_up import BodyLift
+from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
+from hexapod_control.core.walking.guided.guided_legs import BallCentre, GroundPoint
+from hexapod_control.core.walking.walk_controller import WalkController
+
+
+class AtRest:
+    """What the states without a motion have in common."""
+
+    __slots__ = ()
+    walk = None
+    progress = 0.0
+    lies_down = False
+
+    def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
+        """Nothing moves."""
+        return None
+
+    def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> Self:
+        """Stays."""
+        return self
+
+    def after_rest(self, context: PlannerContext) -> Self:
+        """Stays."""
+        return self
+
+
+class Unknown(AtRest):
+    """The joint angles are not known: before the first measurement, and while the servos do not hold."""
+
+    __slots__ = ()
+    robot_state = RobotState.UNKNOWN
+
+    def handle(self, request: Request, context: PlannerContext) -> Reply:
+        """Only measured joints lead on; a robot that is found standing is taken over on its feet."""
+        match request:
+            case MeasuredJoints(joints):
+                context.place(joints)
+                found = context.sequences.taking_over(joints, context.settings.gait)
+                if found is None:
+                    return Reply(Lying())
+                lowering, walk = found
+                return Reply(Transition(RobotState.RISING, [lowering], walk, origin=PoseOrigin.FOUND))
+            case StandRequest() | SitRequest() | FeetMoveRequest() | JointMoveRequest():
+                return Reply(self, NO_POSE)
+            case _:
+                return Reply(self, refusal(request, self.robot_state))
+
+
+class Lying(AtRest):
+    """The robot lies on its belly at rest."""
+
+    __slots__ = ()
+    robot_state = RobotState.SITTING
+
+    def handle(self, request: Request, context: PlannerContext) -> Reply:
+        """Stands up or moves as a whole; measured joints replace the planned ones."""
+        match request:
+            case StandRequest():
+                moves, walk = context.sequences.getting_up(context.joints, context.settings.gait)
+                return Reply(Transition(RobotState.RISING, moves, walk))
+            case FeetMoveRequest() | JointMoveRequest():
+                return Reply(WholeBodyMove(whole_body_move(request, context.robot, context.joints, NEUTRAL)))
+            case MeasuredJoints(joints):
+                context.place(joints)
+                return Reply(self)
+            case _:
+                return Reply(self, refusal(request, self.robot_state))
+
+
+@dataclass(slots=True)
+class Transition:
+    """The robot stands up, lies down, or sets its feet down while it is taken over."""
+
+    robot_state: RobotState  # rising or sinking
+    moves: list[PostureMove]  # the present one first
+    goal: WalkController | None  # of the robot that stands in the end; None: it lies
+    then: SitRequest | None = None  # lie down as soon as the robot stands
+    pace_goal: float = 1.0  # 0 while halted
+    origin: PoseOrigin = PoseOrigin.REQUESTED
+    walk: None = None
+
+    @property
+    def progress(self) -> float:
+        """Share (0 to 1) of the present move that is done."""
+        return self.moves[0].progress
+
+    @property
+    def lies_down(self) -> bool:
+        """True while sinking, and while rising if the robot is to lie down at once."""
+        return self.robot_state is RobotState.SINKING or self.then is not None
+
+    def handle(self, request: Request, context: PlannerContext) -> Reply:
+        """Stops, goes on, or turns round where the body moves over planted feet."""
+        match request:
+            case StandRequest():
+                return Reply(self._towards_standing(context))
+            case SitRequest():
+                return Reply(self._towards_lying(request, context))
+            case HaltRequest():
+                self.then, self.pace_goal = None, 0.0
+                return Reply(self)
+            case _:  # the walk takes gait and settings over when it begins
+                return Reply(self, refusal(request, self.robot_state))
+
+    def _towards_standing(self, context: PlannerContext) -> Transition:
+        self.then, self.pace_goal = None, 1.0
+        match self.moves[0]:
+            case BodyLift() as lift if self.robot_state is RobotState.SINKING:
+                moves, walk = context.sequences.rising(lift.contacts, lift.offset, context.settings.gait)
+                return Transition(RobotState.RISING, moves, walk)
+        return self
+
+    def _towards_lying(self, request: SitRequest, context: PlannerContext) -> Transition:
+        self.pace_goal = 1.0
+        if self.robot_state is RobotState.SINKING:
+            return self
+        match self.moves[0]:
+            case BodyLift() as lift:
+                return Transition(RobotState.SINKING, context.sequences.sinking(lift.contacts, lift.offset), None)
+        self.then = request
+        return self
+
+    def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
+        """The present move goes on, unless it is halted."""
+        pace = context.change_pace(self.pace_goal, dt)
+        if pace <= 0.0:
+            return None
+        self.moves[0], pose = context.limiter.advance(self.moves[0], context.joints, dt, pace)
+        return pose
+
+    def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
+        """The next move, or what comes after the last one."""
+        if not self.moves[0].done:
+            return self
+        del self.moves[0]
+        if self.moves:
+            return self
+        if self.goal is None:
+            return Lying()
+        state: PlannerState = OnFeet.beginning(self.goal, context, self.origin)
+        following = HaltRequest() if self.pace_goal <= 0.0 else self.then
+        if following is not None:
+            state = state.handle(following, context).state
+        return state.after_tick(plan, dt, context)
+
+    def after_rest(self, context: PlannerContext) -> PlannerState:
+        """Waits for the next request."""
+        return self
+
+
+@dataclass(slots=True)
+class OnFeet:
+    """The robot stands or walks, or guides single feet."""
+
+    walk: WalkController
+    robot_state: RobotState = RobotState.STANDING
+    then: SitRequest | None = None  # lie down as soon as the robot rests in its neutral stance
+    origin: PoseOrigin = PoseOrigin.REQUESTED
+    progress: float = 0.0
+
+    @property
+    def lies_down(self) -> bool:
+        """True if the robot is to lie down as soon as it rests."""
+        return self.then is not None
+
+    @classmethod
+    def beginning(cls, walk: WalkController, context: PlannerContext, origin: PoseOrigin) -> OnFeet:
+        """The state of a robot that has just come to its feet; its walk takes on the present settings."""
+        walk.change_settings(context.settings)
+        if walk.state.gait is not context.settings.gait:
+            walk.change_gait(context.settings.gait)
+        return cls(walk, origin=origin)
+
+    def handle(self, request: Request, context: PlannerContext) -> Reply:
+        """Walks, poses and guides feet; while the robot is about to lie down it takes no commands."""
+        walk = self.walk
+        match request:
+            case StandRequest():
+                self.then = None
+                walk.release()
+            case SitRequest():
+                self.then = request
+                walk.drive(ZERO)
+                walk.settle(NEUTRAL)
+            case HaltRequest():
+                self.then = None
+                walk.halt()
+            case VelocityRequest(twist):
+                if self.then is None:
+                    self._drive(twist)
+            case BodyPoseRequest() | GuidedFootRequest() | GuidedFootOverGroundRequest() if self.then is not None:
+                return Reply(self, not_on_feet(self.robot_state))
+            case BodyPoseRequest(pose, duration):
+                return Reply(self, self._go_to_pose(pose, duration, context.joints))
+            case GuidedFootRequest(leg, centre):
+                return Reply(self, walk.guide_foot(leg, BallCentre(*centre), context.joints))
+            case GuidedFootOverGroundRequest(leg, point):
+                return Reply(self, walk.guide_foot(leg, GroundPoint(*point), context.joints))
+            case FeetMoveRequest() | JointMoveRequest():
+                if self.then is not None or not walk.state.still:
+                    return Reply(self, not_at_rest(self.robot_state))
+                move = whole_body_move(request, context.robot, context.joints, walk.state.body_pose)
+                return Reply(WholeBodyMove(move, origin=self.origin))
+            case _:
+                pass_on(request, walk)
+        return Reply(self)
+
+    def _drive(self, twist: Twist) -> None:
+        if self.origin is PoseOrigin.FOUND:
+            self.origin = PoseOrigin.REQUESTED
+            self.walk.settle(NEUTRAL)
+        self.walk.drive(twist)
+
+    def _go_to_pose(self, pose: BodyPose, duration: float, joints: Sequence[LegJoints]) -> str:
+        """Returns why a pose is refused, or that it was clamped."""
+        if self.walk.would_tip(pose, joints):
+            return "refused: with a leg in the air the robot would tip"
+        self.origin = PoseOrigin.REQUESTED
+        self.walk.request_pose(pose, duration)
+        return "" if self.walk.state.pose_goal == pose else "out of reach: clamped, see the achieved pose"
+
+    def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
+        """Body, feet and gait clock go on; sensors count unless the robot is about to lie down."""
+        sensors = context.sensors
+        self.walk.sense(*((sensors.touching, sensors.lean) if self.then is None else (None, None)))
+        self.walk, pose = context.limiter.advance(self.walk, context.joints, dt, context.change_pace(1.0, dt))
+        return pose
+
+    def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
+        """Lies down once a robot that was asked to rests; else takes the measures that a small margin calls for."""
+        walk, now = self.walk, self.walk.state
+        if now.guiding:
+            self.robot_state = RobotState.MOVING
+        else:
+            self.robot_state = RobotState.STANDING if now.at_rest else RobotState.WALKING
+        if self.then is not None:
+            if now.halted or now.pose_goal != NEUTRAL:
+                walk.drive(ZERO)
+                walk.settle(NEUTRAL)
+            if now.at_home:
+                return Transition(RobotState.SINKING, context.sequences.lying_down(walk), None)
+        recover_margin(walk, plan, dt, context.settings.margin)
+        return self
+
+    def after_rest(self, context: PlannerContext) -> PlannerState:
+        """Stays."""
+        return self
+
+
+@dataclass(slots=True)
+class WholeBodyMove:
+    """All feet or all joints go straight to a goal.
+
+    A request to stand, lie down or halt ends the move where it comes to rest.
+    """
+
+    move: FeetMove | JointMove
+    then: StandRequest | SitRequest | None = None
+    pace_goal: float = 1.0  # 0 as soon as something else is asked for
+    origin: PoseOrigin = PoseOrigin.REQUESTED  # of the pose in which the move began
+    robot_state: RobotState = RobotState.MOVING
+    walk: None = None
+
+    @property
+    def progress(self) -> float:
+        """Share (0 to 1) of the move that is done."""
+        return self.move.progress
+
+    @property
+    def lies_down(self) -> bool:
+        """True if the robot is to lie down next."""
+        return isinstance(self.then, SitRequest)
+
+    def handle(self, request: Request, context: PlannerContext) -> Reply:
+        """Comes to rest before anything else."""
+        match request:
+            case StandRequest() | SitRequest():
+                self.then, self.pace_goal = request, 0.0
+                return Reply(self)
+            case HaltRequest():
+                self.then, self.pace_goal = None, 0.0
+                return Reply(self)
+            case _:
+                return Reply(self, refusal(request, self.robot_state))
+
+    def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
+        """The move goes on, unless it has been stopped."""
+        pace = context.change_pace(self.pace_goal, dt)
+        if pace <= 0.0:
+            return None
+        self.move, pose = context.limiter.advance(self.move, context.joints, dt, pace)
+        return pose
+
+    def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
+        """What follows a move that has reached its goal."""
+        if not self.move.done:
+            return self
+        return self._following(context, self.origin).after_tick(plan, dt, context)
+
+    def after_rest(self, context: PlannerContext) -> PlannerState:
+        """What follows a move that was stopped: it is given up where it is."""
+        return self._following(context, PoseOrigin.FOUND)
+
+    def _following(self, context: PlannerContext, origin: PoseOrigin) -> PlannerState:
+        """On the feet where the joints have brought them, or lying; then what was asked for meanwhile."""
+        walk = context.sequences.standing_on(context.joints, self.move.pose, context.settings.gait)
+        state: PlannerState = Lying() if walk is None else OnFeet.beginning(walk, context, origin)
+        return state if self.then is None else state.handle(self.then, context).state
