@@ -49,8 +49,7 @@ def folded(text: str) -> list[str]:
 def calibration() -> str:
     """The text of a whole calibration, answers in it."""
     from support.phantomx import narrow_file
-    from support.real_time.calibration_bench import Mounted, Person
-    from test_calibrate import Command
+    from support.real_time.calibration_bench import Command, Mounted, Person
 
     with tempfile.TemporaryDirectory() as folder:
         own = narrow_file(Path(folder, "robot.yaml"))
@@ -61,7 +60,7 @@ def calibration() -> str:
             words = ["--robot", str(own), "--protocol", "feetech_st", "--port", mounted.settings.port]
             command = Command(person, *words, "--baud", "1000000")
             answers: list[str] = []
-            command._write = lambda answer, write=command._write: (answers.append(answer), write(answer))[1]
+            command.write = lambda answer, write=command.write: (answers.append(answer), write(answer))[1]
             assert command.run() == 0, command.text
         finally:
             mounted.pty.close()
