@@ -1,4 +1,4 @@
-"""`servos.options` of a robot file: what a protocol lets its user say, one table row per key."""
+"""`servos.options` of a robot file: the options of a protocol, one table row per key."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hexapod_control.config.schema import NumberRow, did_you_mean, refuse_unknow
 
 @dataclass(frozen=True, slots=True)
 class ChoiceOption:
-    """One of some words, and what the bus takes for each."""
+    """A choice of words, and the value of each for the bus."""
 
     key: str
     words: Mapping[str, object]
@@ -20,11 +20,11 @@ class ChoiceOption:
 
     @property
     def bound(self) -> str:
-        """What the row demands, in words."""
+        """The allowed values, as a text."""
         return f"must be one of {', '.join(self.words)}"
 
     def value(self, entry: DocumentEntry) -> object:
-        """What the bus takes. Raises RobotFileError."""
+        """The value for the bus. Raises RobotFileError."""
         word = entry.value if isinstance(entry.value, str) else spell(entry.value)
         if word not in self.words:
             raise entry.error(f"is {spell(entry.value)}", self.bound, did_you_mean(word, list(self.words)) or self.what)
@@ -47,7 +47,7 @@ class MeasureOption:
 
     @property
     def bound(self) -> str:
-        """What the row demands, in words."""
+        """The allowed values, as a text."""
         return schema.bound(self._row).rstrip()
 
     def value(self, entry: DocumentEntry) -> object:
@@ -73,7 +73,7 @@ SWITCH: Mapping[str, object] = {"true": True, "false": False}
 
 
 def values(entry: DocumentEntry, known: Sequence[ProtocolOption]) -> dict[str, object]:
-    """What the file says, as the bus takes it. Raises RobotFileError."""
+    """Values in the file, as the bus takes them. Raises RobotFileError."""
     if not known:
         raise entry.error("is unknown", "this protocol has no options", "leave it out")
     rows = {row.key: row for row in known}

@@ -1,4 +1,4 @@
-"""The servos of a robot file, for commands that speak to them without a driver: found, opened, in raw units."""
+"""Opens the servos of a robot file for commands that work without a driver, in raw units."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
-MARGIN = 0.01  # [s] a reply may be late: nobody walks meanwhile
-PACES = (0.1, 50.0)
+REPLY_MARGIN_S = 0.01  # that a reply may be late: more than while walking
+PACES = (0.1, 50.0)  # factors on the speed of moves
 
 
 @runtime_checkable
@@ -31,7 +31,7 @@ class FoundServos(Protocol):
     """A bus whose servos have ids of their own."""
 
     def scan(self, ids: Iterable[int], tries: int) -> dict[int, str]:
-        """Models of these ids, as far as they answer."""
+        """Ids that answer, and their models."""
 
     def ping(self, servo: int) -> str | None:
         """The model of a servo."""
@@ -41,7 +41,7 @@ class FoundServos(Protocol):
 
 
 def add_arguments(parser: argparse.ArgumentParser, default: str | None) -> None:
-    """What leads to the wire."""
+    """Arguments that select robot, protocol, port and baud."""
     parser.add_argument(
         "--robot", default=default, required=default is None, metavar="NAME|FILE" if default else "FILE", help="robot"
     )
@@ -66,11 +66,11 @@ def settings(args: argparse.Namespace, file: RobotFile) -> ServoSettings:
 
 @contextlib.contextmanager
 def opened(found: ServoSettings, ids: Iterable[int] | None = None) -> Iterator[Bus]:
-    """The open bus; a bus that cannot be worked with is bad input, one that goes later a failure."""
+    """The open bus. Raises InputError for a bus that cannot be used, PortGone for one that vanishes later."""
     row = PROTOCOLS[found.protocol]
     options: dict[str, Any] = dict(found.options)
     if "wait" in row.options:
-        options["wait"] = ReplyTiming(margin=MARGIN)
+        options["wait"] = ReplyTiming(margin=REPLY_MARGIN_S)
     try:
         bus = row.open(SerialPort(found.port, found.baud), tuple(found.ids if ids is None else ids), **options)
     except (PortGone, BusError, ValueError) as error:
@@ -84,21 +84,23 @@ def opened(found: ServoSettings, ids: Iterable[int] | None = None) -> Iterator[B
 
 
 def scanned(bus: Bus, ids: Iterable[int]) -> dict[int, str]:
-    """Who is there; those of the robot file are asked again. Raises BusError if nobody is."""
+    """Ids that answer, and their models; ids of the robot file are asked repeatedly. Raises BusError if none does."""
     if not isinstance(bus, FoundServos):
         return dict(bus.identify())
     wanted = tuple(ids)
     found = bus.scan(wanted, 1)
     found |= bus.scan([i for i in bus.ids if i in wanted and i not in found], TRIES)
     if not found:
-        bus.identify()  # says why nobody answers
+        bus.identify()  # raises with the reason
     return found
 
 
 def manual(bus: Bus, found: ServoSettings, file: RobotFile, pace: float) -> HandPositioning:
-    """The servos in somebody's hands; those that cannot tell are taken to lie with the robot on its belly."""
-    home = [leg.foothold for leg in file.robot.legs]
-    row = np.ravel(np.array(joints_at_offset(file.robot, home, stand_up.lying_offset(file.robot, home)))).tolist()
+    """Moves for single servos; those without position are assumed where a robot on its belly has them."""
+    footholds = [leg.foothold for leg in file.robot.legs]
+    row = np.ravel(
+        np.array(joints_at_offset(file.robot, footholds, stand_up.lying_offset(file.robot, footholds)))
+    ).tolist()
     return HandPositioning(
         bus, {joint.id: joint.raw(angle) for joint, angle in zip(found.joints, row, strict=True)}, pace
     )

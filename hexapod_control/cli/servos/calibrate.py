@@ -19,7 +19,7 @@ from hexapod_control.servos.calibration.session import CalibrationSession, check
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-POLL = 0.05  # [s]
+POLL_PERIOD_S = 0.05
 FIRST_IDS = 33  # are looked at before all others
 
 
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 saved, 1 not saved, 2 bad input."""
+    """Runs the subcommand. Returns 0 saved, 1 not saved, 2 bad input."""
     path = own_file(args.robot)
     try:
         steps = chosen(args.steps)
@@ -67,7 +67,7 @@ def _scanned(bus: Bus, found: ServoSettings) -> dict[int, str]:
 
 
 class TerminalDialog:
-    """Talks in lines: whatever gives lines can answer."""
+    """Dialog in lines on standard input and output."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -80,7 +80,7 @@ class TerminalDialog:
         """A line. Raises Abandoned at their end."""
         print(question, end="", flush=True)
         while b"\n" not in self._rest:
-            if select.select([sys.stdin], [], [], POLL if meanwhile else None)[0]:
+            if select.select([sys.stdin], [], [], POLL_PERIOD_S if meanwhile else None)[0]:
                 data = os.read(sys.stdin.fileno(), 4096)
                 if not data:
                     raise Abandoned

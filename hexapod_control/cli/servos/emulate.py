@@ -22,7 +22,7 @@ from hexapod_control.servos.emulator.robot_emulator import emulate
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings
 
-POLL = 0.05  # [s]
+POLL_PERIOD_S = 0.05
 BAUDS = (1200, 4_500_000)
 SWITCH = 0.0005  # [s] after which the thread of the wire gets its turn
 
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Emulates until Ctrl-C: 0; 2 for bad input."""
+    """Emulates until Ctrl-C. Returns 0; 2 for bad input."""
     link = Path(os.path.abspath(args.link))
     if args.baud is not None and not BAUDS[0] <= args.baud <= BAUDS[1]:
         raise InputError(f"--baud: must be in [{BAUDS[0]}, {BAUDS[1]}], is {args.baud}")
@@ -81,7 +81,7 @@ def _order(text: str) -> FaultCommand:
 
 
 def _begin(emulation: Emulation, orders: Sequence[FaultCommand]) -> list[FaultCommand]:
-    """Switches on what is wrong from the start. Returns the rest."""
+    """Switches on faults without a delay. Returns the others."""
     for order in orders:
         if not order.after:
             try:
@@ -104,19 +104,19 @@ def _welcome(robot: str, protocol: str, baud: int, link: Path) -> str:
 
 
 def _serve(emulation: Emulation, late: list[FaultCommand], asked: StopSignal) -> None:
-    """Waits for the end, while faults come from the clock and from standard input."""
+    """Runs until the end; faults come by time and from standard input."""
     start, listening = time.monotonic(), sys.stdin is not None
     while not asked.is_set():
         while late and time.monotonic() - start >= late[0].after:
             _act(emulation, late.pop(0))
         if not listening:
-            asked.wait(POLL)
-        elif select.select([sys.stdin], [], [], POLL)[0]:
+            asked.wait(POLL_PERIOD_S)
+        elif select.select([sys.stdin], [], [], POLL_PERIOD_S)[0]:
             listening = _listen(emulation)
 
 
 def _listen(emulation: Emulation) -> bool:
-    """Obeys what was typed; whether there may be more."""
+    """Injects the faults that were typed. Returns whether more may come."""
     data = os.read(sys.stdin.fileno(), 4096)
     for line in data.decode(errors="replace").splitlines():
         if line.strip():

@@ -1,4 +1,4 @@
-"""`hexapod servos`: who is on the bus, what they tell, another id, one joint moved. Nothing here needs ROS."""
+"""`hexapod servos`: finds servos, shows their readings, changes an id, moves one joint. Needs no ROS."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-REFRESH = 0.2  # [s]
+REFRESH_PERIOD_S = 0.2
 EVERYTHING = ~ServoQuantity.NONE
 
 
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 done, 1 something is missing, 2 bad input."""
+    """Runs the subcommand. Returns 0 done, 1 servos are missing, 2 bad input."""
     file = load(args.robot)
     found = bus_access.settings(args, file)
     with stop_requests() as asked, bus_access.opened(found) as bus:
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
                 screen.show(table(bus, found))
                 if args.count and screen.shown >= args.count:
                     break
-                asked.wait(REFRESH)
+                asked.wait(REFRESH_PERIOD_S)
             return 0
         if args.action == "off":
             bus.relax()
@@ -158,7 +158,7 @@ def _move(args: argparse.Namespace, bus: Bus, found: ServoSettings, file: RobotF
 
 
 class TelemetryScreen:
-    """Where tables are shown one over the other, or one after the other if it is no terminal."""
+    """Shows tables in place on a terminal, else one after the other."""
 
     def __init__(self) -> None:
         self.shown = 0
@@ -172,7 +172,7 @@ class TelemetryScreen:
 
 
 def table(bus: Bus, found: ServoSettings) -> list[str]:
-    """What the servos tell now."""
+    """Table of the present readings, line by line."""
     answers = bus.read(found.ids, bus.can_read & EVERYTHING if bus.can_read else ServoQuantity.POSITION)
     head = f"{'joint':22s} {'id':>3s} {'raw':>6s} {'deg':>7s} {'load':>5s} {'V':>5s} {'degC':>4s}  faults"
     volts, amperes = bus.supply()

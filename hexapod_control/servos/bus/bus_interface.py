@@ -1,6 +1,6 @@
-"""What every servo bus can do, whatever its protocol: the one type between the driver and the wire.
+"""The interface of a servo bus, for every protocol: the one type between driver and wire.
 
-A bus speaks raw units (ticks or microseconds) of servo ids; radians exist only outside, in servos.calibration.
+A bus speaks raw units (ticks or microseconds) of servo ids; radians are converted in settings.joint_calibration.
 Reads are partial by design: a servo that does not answer is missing from the answer, never an exception. The
 port being gone is the one error a transaction raises (`PortGone`).
 """
@@ -13,20 +13,20 @@ from enum import Flag, auto
 from typing import Protocol
 
 
-class PortGone(OSError):  # noqa: N818 - a condition of the port, named as one
-    """The port cannot be opened, or vanished: the text names it, says what happened and what to do."""
+class PortGone(OSError):  # noqa: N818 - named after the condition of the port
+    """The port cannot be opened, or vanished: the text names the port, the cause and the cure."""
 
 
 class BoardSilent(PortGone):
-    """The port is there, but the board behind it has stopped to answer: no better than a port that is gone."""
+    """The port is there, but the board behind it does not answer any more: treated as a vanished port."""
 
 
 class BusError(RuntimeError):
-    """The bus answers, but not as it must: wrong baud, echo, duplicate ids; the text says the cure."""
+    """The bus answers wrongly: wrong baud, echo, duplicate ids; the text names the cure."""
 
 
 class ServoFault(Flag):
-    """What a servo reports about itself."""
+    """Faults that a servo reports."""
 
     NONE = 0
     VOLTAGE = auto()
@@ -39,7 +39,7 @@ class ServoFault(Flag):
 
 
 class ServoQuantity(Flag):
-    """What a bus can tell about a servo."""
+    """Quantities that can be read from a servo."""
 
     NONE = 0
     POSITION = auto()
@@ -52,7 +52,7 @@ class ServoQuantity(Flag):
 
 @dataclass(frozen=True, slots=True)
 class ServoReading:
-    """What one servo told; None where it was not asked or cannot tell."""
+    """A reading of one servo; None for quantities that were not read or that it does not report."""
 
     position: int | None = None  # raw units
     speed: float | None = None  # raw units / s
@@ -67,7 +67,7 @@ class RawScale:
     """The raw units of a kind of servo."""
 
     unit: str  # "tick" or "us"
-    low: int  # least raw goal the servo takes
+    low: int  # least raw goal
     high: int
     center: int
     per_rad: float
@@ -75,16 +75,16 @@ class RawScale:
 
 @dataclass(frozen=True, slots=True)
 class BusTiming:
-    """How long the wire is busy, from bytes on it; no processing included."""
+    """Time for which the wire is busy, computed from bytes; without processing."""
 
     write: float  # [s] goals of all servos
-    read: float  # [s] what is wanted of all servos, replies and return delays included; 0 if it cannot read
+    read: float  # [s] reading all servos, with replies and return delays; 0 if the bus cannot read
     turnarounds: int  # of the line in one read of all servos
 
 
 @dataclass(slots=True)
 class BusCounters:
-    """What went wrong on the wire since the start."""
+    """Frames and errors on the wire since the start."""
 
     sent: int = 0  # frames
     received: int = 0  # good frames
@@ -103,25 +103,25 @@ class Bus(Protocol):
     counters: BusCounters
 
     def identify(self) -> Mapping[int, str]:
-        """Asks who is there: id -> model; on buses without identity the ids of the robot file. Raises BusError."""
+        """Ids and models of the servos that answer; on boards the ids of the robot file. Raises BusError."""
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
-        """Sends raw goals of any number of servos, to be reached in `duration` [s]; in ONE frame where that can be."""
+        """Sends raw goals of any number of servos, to be reached in `duration` [s]; in one frame where possible."""
 
     def torque(self, ids: Sequence[int], on: bool) -> None:
         """Switches torque of servos."""
 
     def relax(self) -> None:
-        """Takes the torque of ALL servos, by broadcast or relay where there is one; sent three times."""
+        """Switches the torque of all servos off, by broadcast or relay where there is one; sent three times."""
 
     def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
-        """What these servos tell within the protocol's own deadline; who does not answer is missing."""
+        """Readings of these servos within the protocol's deadline; silent servos are missing from the result."""
 
     def supply(self) -> tuple[float | None, float | None]:
-        """(voltage [V], current [A]) of the board, None where it cannot tell."""
+        """(voltage [V], current [A]) of the board, None where unknown."""
 
     def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
-        """Wire time for this many servos at this baud; boards are always asked for the same, whatever is wanted."""
+        """Wire time of `count` servos at this baud; `what` does not matter on boards."""
 
     def close(self) -> None:
         """Closes the port; torque stays as it is."""

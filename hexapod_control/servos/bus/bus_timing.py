@@ -1,4 +1,4 @@
-"""What the wire allows: how many servos can be read in a cycle, and how often there can be one."""
+"""What the wire allows: servos read per cycle, and cycles per second."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from hexapod_control.servos.bus.bus_interface import BusError, BusTiming
 
 TURNAROUND = 0.001  # [s] of the line over USB
 MAX_LINE_SHARE = 0.85  # of a cycle that the wire may be busy
-MIN_RATE = 10.0  # [Hz] a robot cannot walk with less
-MIN_REFRESH = 4.0  # [Hz] every servo's position is to be read at least so often
+MIN_RATE = 10.0  # [Hz] needed to walk
+MIN_REFRESH = 4.0  # [Hz] for the position of every servo
 
 
 @dataclass(frozen=True, slots=True)
 class BusBudget:
-    """What a cycle does."""
+    """Rate and reads of a cycle."""
 
     rate: float  # [Hz]
     reads: int  # servos per cycle; 0 where nothing can be read
-    limitation: str  # what had to be given up, empty if nothing
+    limitation: str  # what the line does not allow, as a text; empty if nothing
 
 
 def duration(timing: Callable[[int], BusTiming], count: int, reads: int) -> float:
@@ -66,6 +66,6 @@ def _lowered(rate: float, slower: float) -> str:
     if slower >= rate * 0.999:
         return ""
     return (
-        f"the rate is lowered from {rate:g} to {slower:.1f} Hz, more does not go over the line: "
+        f"the rate is lowered from {rate:g} to {slower:.1f} Hz, the line allows no more: "
         "set the servos to a higher baud, or servos.rate lower"
     )

@@ -1,4 +1,4 @@
-"""The bus of all servos that speak `FF FF` frames; what differs between them is a Dialect."""
+"""The bus of all servos with `FF FF` frames (Dynamixel 1, Feetech); an FFDialect holds what differs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hexapod_control.servos.bus.transaction import BITS_PER_BYTE, ReplyTiming, T
 
 
 class FFDialect(Protocol):
-    """Registers of a kind of servo, and how goals and readings stand in them."""
+    """Registers of a kind of servo, and how goals and readings are encoded in them."""
 
     scale: RawScale
     can_read: ServoQuantity
@@ -22,35 +22,35 @@ class FFDialect(Protocol):
     model_address: int
     id_address: int
     torque_address: int
-    lock_address: int | None  # 0 there opens the EEPROM for writing
+    lock_address: int | None  # writing 0 opens the EEPROM
     sync_read: bool
 
     def block(self, what: ServoQuantity) -> tuple[int, int]:
         """Address and length of the registers to read."""
 
     def reading(self, error: int, data: bytes) -> ServoReading:
-        """What such a block says."""
+        """The reading in such a block."""
 
     def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:
-        """The frame that sends all goals; `travels` [raw] is how far each servo has to go, None if unknown."""
+        """The frame that sends all goals; `travels` [raw] are the distances to the goals, None if unknown."""
 
     def recovery(self, servo: int) -> list[bytes]:
         """The frames that clear a latched overload; the torque is off afterwards."""
 
 
 class FFTravel:
-    """How far servos have to go, from their last goal or position, whichever is farther."""
+    """Distances to new goals, from the last goal or position, whichever is farther."""
 
     def __init__(self) -> None:
         self._goals: dict[int, int] = {}
         self._positions: dict[int, int] = {}
 
     def measured(self, servo: int, position: int) -> None:
-        """A servo was here [raw]."""
+        """Notes a measured position [raw]."""
         self._positions[servo] = position
 
     def to(self, goals: Mapping[int, int]) -> dict[int, int | None]:
-        """Distances [raw] to these goals, which are the last ones from now on; None if nothing is known."""
+        """Distances [raw] to these goals, which become the last ones; None if nothing is known."""
         found: dict[int, int | None] = {}
         for servo, goal in goals.items():
             known = [place[servo] for place in (self._goals, self._positions) if servo in place]
@@ -59,7 +59,7 @@ class FFTravel:
         return found
 
     def forget(self, servos: Iterable[int]) -> None:
-        """Their goals do not hold any more."""
+        """Forgets the last goals of servos without torque."""
         for servo in servos:
             self._goals.pop(servo, None)
 
@@ -68,7 +68,7 @@ class FFBus:
     """An open bus of servos that speak `FF FF` frames."""
 
     def __init__(self, port: Port, ids: Sequence[int], dialect: FFDialect, wait: ReplyTiming | None = None) -> None:
-        """Talks to these ids over this port. Raises ValueError for ids no servo can have."""
+        """Uses these ids over this port. Raises ValueError for ids no servo can have."""
         self.ids = checked_ids(ids, ff_frames.LAST_ID)
         self.dialect = dialect
         self.scale = dialect.scale
@@ -143,7 +143,7 @@ class FFBus:
         return None, None
 
     def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
-        """Wire time of `count` servos; the position alone is read unless said otherwise."""
+        """Wire time of goals and readings of `count` servos."""
         servos = range(count)
         goals = dict.fromkeys(servos, self.scale.center)
         _, length = self.dialect.block(what)
@@ -183,7 +183,7 @@ class FFBus:
         self.exchange.port.close()
 
     def _order(self, servo: int, frame: bytes) -> None:
-        """Writes to one servo and lets its status pass, so that it meets no other frame on the line."""
+        """Writes to one servo and waits for its status, so that it collides with no other frame."""
         self._ask(frame, [servo], 0)
 
     def _ask(self, frame: bytes, ids: Sequence[int], length: int) -> dict[int, ff_frames.FFPacket]:

@@ -4,7 +4,7 @@ CODE is the instruction in a request and the error bits in a status; LEN counts 
 CHECKSUM = ~(sum of everything from ID on). Sources: Robotis "Dynamixel Protocol 1.0", Feetech SDK.
 Requests and statuses have the same form, so on a line that echoes, a request comes back as a likely status:
 the decoder drops what is identical to the request. Only a ping (`FF FF ID 02 01 ck`) and its status with error 1
-cannot be told apart; so nobody here pings, the model number is read instead.
+cannot be told apart; so instead of a ping the model number is read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_LENGTH = 0xFF
 
 
 class FFInstruction(IntEnum):
-    """What a request asks."""
+    """Instruction of a request."""
 
     PING = 0x01
     READ = 0x02
@@ -33,7 +33,7 @@ class FFInstruction(IntEnum):
 
 
 class FFPacket(NamedTuple):
-    """What a frame says: servo id, instruction or error bits, data."""
+    """Content of a frame: servo id, instruction or error bits, data."""
 
     id: int
     code: int
@@ -78,13 +78,13 @@ def sync_read(address: int, length: int, ids: Iterable[int]) -> bytes:
 
 
 def signed(value: int, bit: int) -> int:
-    """The number behind sign and magnitude: `bit` is the sign, the bits below it the magnitude."""
+    """Decodes sign and magnitude: `bit` is the sign, the bits below it the magnitude."""
     magnitude = value & ((1 << bit) - 1)
     return -magnitude if value >> bit & 1 else magnitude
 
 
 def sign_magnitude(value: int, bit: int) -> int:
-    """The bits of a number as sign (`bit`) and magnitude, limited to what fits."""
+    """Encodes a number as sign (`bit`) and magnitude, clamped to what fits."""
     magnitude = min(abs(value), (1 << bit) - 1)
     return magnitude | (1 << bit if value < 0 else 0)
 
@@ -96,14 +96,14 @@ def tail(rest: bytes, header: bytes) -> bytes:
 
 
 class FFDecoder:
-    """Finds frames in bytes that come split anywhere, among noise and broken frames.
+    """Finds frames in a byte stream with noise and broken frames.
 
-    A frame is believed if it has a plausible head and a right checksum; else the search goes on one byte later, so
+    A frame is accepted if it has a plausible head and a correct checksum; else the search goes on one byte later, so
     no broken frame takes a good one with it.
     """
 
     def __init__(self, ids: Iterable[int] | None = None, size: int | None = None, echo: bytes = b"") -> None:
-        """Believes only statuses of these ids with `size` bytes of data (None: any), and drops copies of `echo`."""
+        """Accepts only statuses of these ids with `size` bytes of data (None: any), and drops copies of `echo`."""
         self._ids = frozenset(range(BROADCAST + 1) if ids is None else ids)
         self._length = None if size is None else size + 2
         self._echo = echo
@@ -136,7 +136,7 @@ class FFDecoder:
         return packets
 
     def forget(self) -> None:
-        """Drops a frame that has not come to its end, as servos do after a pause on the line."""
+        """Drops an unfinished frame, as servos do after a pause on the line."""
         self._buffer = b""
 
     def _plausible(self, servo: int, length: int) -> bool:

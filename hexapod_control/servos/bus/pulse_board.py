@@ -1,6 +1,6 @@
-"""What the boards that feed hobby servos share. Raw units are microseconds of pulse; 0 is no pulse, no torque.
+"""Shared by boards for hobby servos: staging, clamping, wire timing. Raw units are microseconds; 0 is no pulse.
 
-Such a servo tells nothing: what a board answers is the pulse it sends, never where the servo is.
+Hobby servos report nothing: a board answers with the pulse it sends, never with the position of the servo.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from hexapod_control.servos.bus.bus_interface import BusCounters, BusError, RawS
 from hexapod_control.servos.bus.serial_port import Port
 
 SCALE = RawScale(unit="us", low=500, high=2500, center=1500, per_rad=2000.0 / math.pi)
-REPLY_TIMEOUT = 0.03  # [s] a board may take to answer, the USB turnaround included
-SETTLE_TIME = 0.1  # [s] of silence after which a reply that did not come in time is taken for lost
-FLUSH_BYTES = 4096  # bytes
+REPLY_TIMEOUT = 0.03  # [s] for a reply of the board, including the USB turnaround
+SETTLE_TIME = 0.1  # [s] of silence after which a late reply counts as lost
+FLUSH_BYTES = 4096
 
 
 def clamp(pulse: float) -> int:
-    """The pulse [us] that is sent: a typo must not drive a servo into its stop. Raises ValueError if not finite."""
+    """A pulse [us] clamped to what servos stand. Raises ValueError if it is not finite."""
     if not math.isfinite(pulse):
         raise ValueError(f"a pulse must be a finite number of microseconds, is {pulse}")
     return min(max(round(pulse), SCALE.low), SCALE.high)
 
 
 def checked(ids: Sequence[int], most: int, board: str) -> tuple[int, ...]:
-    """The channels. Raises ValueError if there are none, if one stands twice or is not on the board (0 to `most`)."""
+    """The channels. Raises ValueError if there are none, for duplicates and for channels outside 0 to `most`."""
     wrong = sorted({i for i in ids if not 0 <= i <= most or list(ids).count(i) > 1})
     if wrong or not ids:
         raise ValueError(f"servo ids {wrong or 'missing'}: a {board} takes different channels from 0 to {most}")
@@ -34,7 +34,7 @@ def checked(ids: Sequence[int], most: int, board: str) -> tuple[int, ...]:
 
 
 def runs(pulses: Mapping[int, int]) -> list[tuple[int, list[int]]]:
-    """Neighbouring channels together: (first channel, pulses), for frames that say `first, count`."""
+    """Runs of neighbouring channels as (first channel, pulses), for frames that hold first channel and count."""
     found: list[tuple[int, list[int]]] = []
     for channel in sorted(pulses):
         if found and channel == found[-1][0] + len(found[-1][1]):
@@ -45,7 +45,7 @@ def runs(pulses: Mapping[int, int]) -> list[tuple[int, list[int]]]:
 
 
 class PulseStaging:
-    """Which servos have torque, and the last goals [us] of all: a servo gets its first pulse only when it is let."""
+    """Last goals [us] of all servos, and which have torque: a servo gets its first pulse when it gets torque."""
 
     def __init__(self, ids: Sequence[int]) -> None:
         self.ids = tuple(ids)
@@ -62,28 +62,28 @@ class PulseStaging:
         return clamped
 
     def check(self, ids: Sequence[int]) -> None:
-        """Raises BusError if one of these has no goal: the board would throw it to any position."""
+        """Raises BusError if one of these servos has no goal: the board would move it to an arbitrary position."""
         missing = sorted(set(ids) - set(self.goals))
         if missing:
             raise BusError(f"servos {missing} have no goal yet: write the goals of all servos, then switch torque on")
 
     def clear(self) -> None:
-        """No torque, no goals: who wants torque must stage again."""
+        """Forgets torque and goals: goals must be staged again before torque."""
         self.goals.clear()
         self.on.clear()
 
 
 class WireTiming:
-    """A port and what went over it, with deadlines that know how long the bytes are under way."""
+    """A port with counters, and with deadlines that include the time of the bytes on the wire."""
 
     def __init__(self, port: Port) -> None:
         self.port = port
         self.counters = BusCounters()
         self._busy_until = 0.0  # steady time [s]
-        self._quiet_at = 0.0  # [s] a late reply may come until then, 0 if none is missing
+        self._quiet_at = 0.0  # [s] until when a late reply may come; 0 if none is missing
 
     def seconds(self, count: int) -> float:
-        """Time [s] of so many bytes."""
+        """Time [s] of bytes on the wire."""
         return count * 10.0 / self.port.baud
 
     def send(self, frame: bytes) -> None:
@@ -106,7 +106,7 @@ class WireTiming:
         return reply
 
     def settled(self) -> bool:
-        """Whether no reply to an earlier question can come any more; throws away what came too late."""
+        """Whether no reply to an earlier request can come any more; discards late bytes."""
         now = time.monotonic()
         if now >= self._quiet_at and self._quiet_at and self.port.read(FLUSH_BYTES, now):
             self._quiet_at = now + SETTLE_TIME
@@ -116,7 +116,7 @@ class WireTiming:
         return True
 
     def ignore_missing_reply(self) -> None:
-        """The bytes that did not come were only asked for to see that they do not."""
+        """Takes back the last timeout: the missing bytes were a probe."""
         self.counters.timeouts -= 1
         self._quiet_at = 0.0
 
@@ -132,15 +132,15 @@ class WireTiming:
         )
 
     def drain(self) -> None:
-        """Throws away what is under way."""
+        """Discards bytes that are on their way."""
         self.port.read(FLUSH_BYTES, time.monotonic() + SETTLE_TIME)
 
     def listen(self, seconds: float) -> None:
-        """Waits until the board says anything of its own, at most so long [s]."""
+        """Waits until the board sends anything unasked, up to a time [s]."""
         self.port.read(1, time.monotonic() + seconds)
 
     def judge(self, ids: Sequence[int], good: bool) -> None:
-        """Counts a reply about these servos, or its lack."""
+        """Counts a reply for these servos, or a missing one."""
         if good:
             self.counters.received += 1
         for i in ids:

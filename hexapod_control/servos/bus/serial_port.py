@@ -16,10 +16,10 @@ import serial
 
 from hexapod_control.servos.bus.bus_interface import PortGone
 
-WRITE_TIMEOUT = 0.1  # [s]; a line that takes no bytes for so long is dead
+WRITE_TIMEOUT_S = 0.1  # without a byte accepted: the line is dead
 BY_ID = Path("/dev/serial/by-id")
 DEAD = (serial.SerialException, OSError, ValueError, termios.error, TypeError)
-"""What pyserial raises when a port is not there or not any more; a TypeError where it was closed under its feet."""
+"""What pyserial raises when a port is missing or vanishes; TypeError if the port was closed concurrently."""
 BUSY = (errno.EAGAIN, errno.EBUSY)
 
 
@@ -29,13 +29,13 @@ class Port(Protocol):
     baud: int
 
     def write(self, data: bytes) -> None:
-        """Sends one frame in ONE write."""
+        """Sends one frame in one write."""
 
     def read(self, count: int, deadline: float) -> bytes:
         """Up to `count` bytes; fewer if they have not come at `deadline` (time.monotonic() [s])."""
 
     def clear(self) -> None:
-        """Forgets what has come in and was not read."""
+        """Discards bytes that were received and not read."""
 
     def close(self) -> None:
         """Closes; never raises."""
@@ -49,22 +49,22 @@ class SerialPort:
     """
 
     def __init__(self, path: str, baud: int) -> None:
-        """Opens it. Raises PortGone, which says what to do."""
+        """Opens the port. Raises PortGone with cause and cure."""
         self.path, self.baud = path, baud
         try:
-            self._serial = serial.Serial(path, baud, timeout=0, write_timeout=WRITE_TIMEOUT, exclusive=True)
+            self._serial = serial.Serial(path, baud, timeout=0, write_timeout=WRITE_TIMEOUT_S, exclusive=True)
         except DEAD as error:
             raise PortGone(reason(path, baud, error)) from error
         with contextlib.suppress(*DEAD, NotImplementedError):
             self._serial.set_low_latency_mode(True)
-        self.latency = latency(path)  # [s] an adapter holds bytes back, None if unknown
+        self.latency = latency(path)  # [s] for which the adapter holds bytes back, None if unknown
 
     def write(self, data: bytes) -> None:
         """Sends one frame in one write."""
         try:
             descriptor = self._serial.fileno()
             sent = _put(descriptor, data)
-            deadline = time.monotonic() + WRITE_TIMEOUT
+            deadline = time.monotonic() + WRITE_TIMEOUT_S
             while sent < len(data):  # the line is full: rare, a frame is shorter than its buffer
                 if not select.select([], [descriptor], [], max(deadline - time.monotonic(), 0.0))[1]:
                     raise PortGone(f"{self.path}: takes no bytes any more: check the adapter, plug it in again")
@@ -89,7 +89,7 @@ class SerialPort:
         return data
 
     def clear(self) -> None:
-        """Forgets what has come in."""
+        """Discards bytes that were received and not read."""
         try:
             termios.tcflush(self._serial.fileno(), termios.TCIFLUSH)
         except DEAD as error:
@@ -106,7 +106,7 @@ class SerialPort:
 
 
 def _put(descriptor: int, data: bytes) -> int:
-    """How many of these bytes the line takes at once."""
+    """Number of bytes that the line accepts at once."""
     try:
         return os.write(descriptor, data)
     except BlockingIOError:
@@ -114,10 +114,10 @@ def _put(descriptor: int, data: bytes) -> int:
 
 
 def _taken(descriptor: int, count: int) -> bytes:
-    """Bytes of a line that has some. Raises OSError if it has none after all: so a dead line looks."""
+    """Bytes of a readable line. Raises OSError if there are none: that is how a dead line shows."""
     try:
         data = os.read(descriptor, count)
-    except BlockingIOError:  # somebody was quicker
+    except BlockingIOError:  # another reader was faster
         return b""
     if not data:
         raise OSError(errno.EIO, "it is readable and has no bytes")
@@ -125,7 +125,7 @@ def _taken(descriptor: int, count: int) -> bytes:
 
 
 def latency(path: str) -> float | None:
-    """How long [s] the adapter holds bytes back, None if it does not tell (only FTDI chips do)."""
+    """Time [s] for which the adapter holds bytes back; None if unknown (only FTDI chips report it)."""
     timer = Path("/sys/class/tty") / Path(path).resolve().name / "device" / "latency_timer"
     try:
         return int(timer.read_text()) / 1000.0

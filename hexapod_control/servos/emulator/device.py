@@ -1,4 +1,4 @@
-"""What an emulated device is: bytes in, delayed bytes out, around a world of servos; no I/O, no clock, no threads."""
+"""An emulated device: bytes in, delayed bytes out, around a world of servos; no I/O, no clock, no threads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class EmulatedDevice(Protocol):
 
 
 def voice(world: ServoWorld, index: int, reply: bytes) -> bytes:
-    """What is heard when servo `index` replies: nothing if it is not there, garble if two servos share its id."""
+    """Bytes on the line when servo `index` replies: none if it is absent, garble if two servos share its id."""
     count = world.answers(index)
     if count <= 1:
         return reply if count else b""

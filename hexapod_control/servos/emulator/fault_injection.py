@@ -1,4 +1,4 @@
-"""What can go wrong with emulated servos, by name: `NAME`, `NAME=VALUE`, and `@SECONDS` after either for later.
+"""Faults of emulated servos by name: `NAME`, `NAME=VALUE`, and `@SECONDS` after either for later.
 
 For example drop=0.05, echo, unplug=5, slow=20@10.
 """
@@ -18,7 +18,7 @@ HOT_TEMPERATURE = 90.0  # [degC]
 
 @dataclass(frozen=True, slots=True)
 class Emulation:
-    """What the faults happen to."""
+    """The emulation that faults are injected into."""
 
     pty: PseudoTerminal
     world: LagWorld
@@ -29,7 +29,7 @@ class Emulation:
 class FaultKind:
     """One row of the table."""
 
-    value: str  # what the value is, "" if there is none
+    value: str  # meaning of the value; empty if there is none
     help: str
     act: Callable[[Emulation, str], None]  # raises ValueError
 
@@ -136,7 +136,7 @@ KINDS: Mapping[str, FaultKind] = {
 
 
 def parse_fault(text: str) -> FaultCommand:
-    """The parse_fault that a text gives. Raises ValueError."""
+    """Parses a fault. Raises ValueError."""
     what, _, after = text.strip().partition("@")
     name, equals, value = what.partition("=")
     if name not in KINDS:

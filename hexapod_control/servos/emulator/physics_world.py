@@ -17,7 +17,7 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 
 class SimulatedRobot(Protocol):
-    """A simulated robot, as its servos feel it."""
+    """A simulated robot: state and torque of its servos."""
 
     @property
     def joints(self) -> Array:
@@ -57,7 +57,7 @@ class PhysicsWorld:
         self._look()
 
     def _look(self) -> None:
-        """Takes down what the body is like now: a bus asks every servo for everything."""
+        """Samples the state of the body once for all servos."""
         body = self._body()
         self._angles: list[float] = np.ravel(body.joints).tolist()
         self._speeds: list[float] = np.ravel(body.joint_velocity).tolist()
@@ -67,12 +67,12 @@ class PhysicsWorld:
 
     @property
     def references(self) -> Array:
-        """What the servos aim at now (n, 3) [rad]."""
+        """Present references of the servos (n, 3) [rad]."""
         row: Array = self._references.reshape(-1, 3).copy()
         return row
 
     def reference(self, dt: float) -> Array:
-        """What they aim at (n, 3) [rad] `dt` [s] later; a servo without torque goes where it is turned."""
+        """References (n, 3) [rad] `dt` [s] later; those of servos without torque follow the joints."""
         part = np.where(self._left > dt, dt / np.maximum(self._left, 1e-9), 1.0)
         moved = self._references + part * (self._goals - self._references)
         self._left = np.maximum(self._left - dt, 0.0)
@@ -80,7 +80,7 @@ class PhysicsWorld:
         return self.references
 
     def engage(self) -> None:
-        """Tells the body which servos hold: to be called when it is another one."""
+        """Switches the torque of the body's servos; to be called when the body was replaced."""
         self._body().hold(self.torques.reshape(-1, 3))
 
     # --- for the device -----------------------------------------------------------------------------
@@ -96,7 +96,7 @@ class PhysicsWorld:
         self._left[index] = duration
 
     def torque(self, index: int, on: bool) -> None:
-        """Switches the torque; a servo begins where it is."""
+        """Switches the torque; the reference starts at the present position."""
         if on == self.torques[index]:
             return
         self.torques[index] = on
@@ -108,7 +108,7 @@ class PhysicsWorld:
         return bool(self.torques[index])
 
     def answers(self, index: int) -> int:
-        """All are there."""
+        """One: all are present."""
         return 1
 
     def position(self, index: int) -> float:
@@ -130,7 +130,7 @@ class PhysicsWorld:
         return self._joints[index].direction * self._loads[index]
 
     def voltage(self, index: int) -> float:
-        """What it is fed."""
+        """Supply voltage [V]."""
         return self._voltage
 
     def current(self) -> float:
@@ -138,7 +138,7 @@ class PhysicsWorld:
         return float(np.sum(np.where(self.torques, 0.05 + np.abs(self._loads), 0.0)))
 
     def temperature(self, index: int) -> float:
-        """They stay cool."""
+        """Constant [degC]."""
         return 35.0
 
     def fault(self, index: int) -> ServoFault:

@@ -22,14 +22,14 @@ from pathlib import Path
 
 from hexapod_control.servos.emulator.device import EmulatedDevice
 
-MAX_SLEEP = 0.5  # [s] the thread sleeps at most
-READ_BYTES = 4096  # bytes
+MAX_SLEEP_S = 0.5  # of the thread
+READ_BYTES = 4096
 BAUDS = {value for name, value in vars(termios).items() if name[0] == "B" and name[1:].isdigit()}  # of termios
 
 
 @dataclass(slots=True)
 class WireFaults:
-    """What goes wrong on the line; shares are of replies, 0 to 1. Change them at any time."""
+    """Faults of the line; shares of replies are 0 to 1. May be changed at any time."""
 
     drop: float = 0.0  # share that is lost
     flip: float = 0.0  # share with one bit wrong
@@ -51,7 +51,7 @@ class PseudoTerminal:
     ) -> None:
         """`link` is a symbolic link to make, `turnaround` [s] what USB adds to every first reply."""
         self.device, self.baud, self.faults = device, baud, WireFaults()
-        self.listener: Callable[[bytes], None] = lambda data: None  # hears every byte the host sent
+        self.listener: Callable[[bytes], None] = lambda data: None  # called with all bytes that the host sent
         self._link, self._turnaround, self._random = link, turnaround, random.Random(seed)
         self._byte = 10.0 / baud
         self._order = itertools.count()
@@ -67,7 +67,7 @@ class PseudoTerminal:
 
     @property
     def path(self) -> str:
-        """What to open."""
+        """Path for the host to open."""
         return str(self._link) if self._link else self._name
 
     def come_back(self) -> None:
@@ -114,7 +114,7 @@ class PseudoTerminal:
             now = time.monotonic()
             while self._events and self._events[0][0] <= now:
                 heapq.heappop(self._events)[2]()
-            wait = min(MAX_SLEEP, max(0.0, self._events[0][0] - time.monotonic())) if self._events else MAX_SLEEP
+            wait = min(MAX_SLEEP_S, max(0.0, self._events[0][0] - time.monotonic())) if self._events else MAX_SLEEP_S
             ready, _, _ = select.select([self._master, self._wake], [], [], wait)
             if self._wake in ready:
                 return
@@ -148,7 +148,7 @@ class PseudoTerminal:
         self._said_until = begin
 
     def _disturbed(self, reply: bytes) -> list[bytes]:
-        """What becomes of a reply on the way."""
+        """Applies the faults of the line to a reply."""
         faults, chance = self.faults, self._random.random
         if not reply or faults.mute or chance() < faults.drop:
             return []
@@ -175,7 +175,7 @@ class PseudoTerminal:
             self._at(end - (len(reply) - 1 - i) * self._byte, lambda byte=byte: self._say(byte))  # type: ignore[misc]
 
     def _say(self, data: bytes) -> None:
-        with contextlib.suppress(OSError):  # nobody reads: the buffer is full
+        with contextlib.suppress(OSError):  # without a reader the buffer is full
             os.write(self._master, data)
 
     def _same_baud(self) -> bool:

@@ -1,4 +1,4 @@
-"""The servos behind an emulated bus: where they are and what they feel, in raw units, by index (row of joints)."""
+"""State of the servos behind an emulated bus, in raw units, by index in row order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault
 
 
 class ServoWorld(Protocol):
-    """Servos that a device moves and asks. Positions are raw units of `scale`."""
+    """Servos that a device moves and reads. Positions are raw units of `scale`."""
 
     scale: RawScale
     count: int
@@ -33,28 +33,28 @@ class ServoWorld(Protocol):
         """How many servos have this one's id: 0 it is unplugged or without power, 1, or 2."""
 
     def position(self, index: int) -> float:
-        """Where it is [raw]."""
+        """Position [raw]."""
 
     def target(self, index: int) -> float:
         """Its last goal [raw]; where it is if there was none."""
 
     def speed(self, index: int) -> float:
-        """How fast it turns [raw/s]."""
+        """Speed [raw/s]."""
 
     def load(self, index: int) -> float:
         """Share of its full torque, -1 to 1, + towards growing positions."""
 
     def voltage(self, index: int) -> float:
-        """What it is fed [V]."""
+        """Supply voltage [V]."""
 
     def current(self) -> float:
-        """What all servos take together [A]."""
+        """Supply current of all servos [A]."""
 
     def temperature(self, index: int) -> float:
-        """How hot it is [degC]."""
+        """Temperature [degC]."""
 
     def fault(self, index: int) -> ServoFault:
-        """What it reports about itself."""
+        """Faults that it reports."""
 
     def reboot(self, index: int) -> None:
         """Clears latched faults; the torque stays off."""
@@ -150,7 +150,7 @@ class LagWorld:
         return float(np.clip(wanted + self.loads[index], -1.0, 1.0))
 
     def voltage(self, index: int) -> float:
-        """What it is fed."""
+        """Supply voltage [V]."""
         return float(self.voltages[index])
 
     def current(self) -> float:
@@ -158,7 +158,7 @@ class LagWorld:
         return sum(0.05 + abs(self.load(i)) for i in range(self.count) if self.torques[i])
 
     def temperature(self, index: int) -> float:
-        """How hot it is."""
+        """Temperature [degC]."""
         return float(self.temperatures[index])
 
     def fault(self, index: int) -> ServoFault:
@@ -171,7 +171,7 @@ class LagWorld:
             self.faults[index] = ServoFault.NONE
             self.torques[index] = False
 
-    # --- what happens to the servos -----------------------------------------------------------------
+    # --- faults -----------------------------------------------------------------
 
     def latch(self, index: int, fault: ServoFault) -> None:
         """A servo switches itself off until it is rebooted."""
@@ -180,12 +180,12 @@ class LagWorld:
             self.torques[index] = False
 
     def unplug(self, *indices: int) -> None:
-        """These servos are gone: silent and without torque."""
+        """Unplugs servos: silent and without torque."""
         for i in indices:
             self.plugs[i], self.torques[i] = 0, False
 
     def plug(self, *indices: int) -> None:
-        """These servos are there, freshly powered: no torque, no goal, no fault."""
+        """Plugs servos in again: no torque, no goal, no fault."""
         for i in indices:
             self.plugs[i], self.torques[i], self.faults[i] = 1, False, ServoFault.NONE
             self.goals[i] = self.positions[i]

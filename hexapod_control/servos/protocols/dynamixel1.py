@@ -1,7 +1,7 @@
 """Dynamixel protocol 1 (AX-12A, AX-18A). Raw units are steps, 1024 over 300 deg; words are little-endian.
 
 Registers: Robotis e-manual, AX-12A control table. † from memory of it, not verified.
-There is no sync read: every servo is a transaction of its own, so each reads all that it may tell at once.
+There is no sync read: every servo is a transaction of its own, so each reads all quantities at once.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def goal_row(goal: int, speed: int) -> bytes:
 
 
 def decode(error: int, data: bytes) -> ServoReading:
-    """What the eight registers from the position on say."""
+    """The reading in the eight bytes from the position on."""
     position, speed, load = (int.from_bytes(data[at : at + 2], "little") for at in (0, 2, 4))
     return ServoReading(
         position=position,
@@ -87,7 +87,7 @@ def decode(error: int, data: bytes) -> ServoReading:
 
 
 class Dynamixel1:
-    """Registers of AX servos, as framebus wants them."""
+    """The FFDialect of AX servos."""
 
     scale = SCALE
     can_read = ~ServoQuantity.NONE
@@ -104,7 +104,7 @@ class Dynamixel1:
         return BLOCK
 
     def reading(self, error: int, data: bytes) -> ServoReading:
-        """What the block says."""
+        """The reading in the block."""
         return decode(error, data)
 
     def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:

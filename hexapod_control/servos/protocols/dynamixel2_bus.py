@@ -38,7 +38,7 @@ class Dynamixel2Bus:
     can_read = ~ServoQuantity.NONE
 
     def __init__(self, port: Port, ids: Sequence[int], wait: ReplyTiming | None = None, read: str = "sync") -> None:
-        """Talks to these ids over this port; `read` is "sync" or "fast" (recent firmware).
+        """Uses these ids over this port; `read` is "sync" or "fast" (recent firmware).
 
         Raises ValueError for ids no servo can have.
         """
@@ -129,7 +129,7 @@ class Dynamixel2Bus:
         return None, None
 
     def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
-        """Wire time of `count` servos; the position alone is read unless said otherwise."""
+        """Wire time of goals and readings of `count` servos."""
         blocks = [_motion_block(what)[1]] if what & MOTION else []
         blocks += [3] if what & HEALTH else []
         replies = [codec.fast_size(n, count) if self._fast else count * (codec.OVERHEAD + n) for n in blocks]

@@ -45,7 +45,7 @@ FAULT_BITS: FaultBits = {
 
 
 class Dynamixel2Instruction(IntEnum):
-    """What a request asks."""
+    """Instruction of a request."""
 
     PING = 0x01
     READ = 0x02
@@ -182,10 +182,10 @@ def goal_row(goal: int) -> bytes:
 
 
 class Dynamixel2Decoder:
-    """Finds frames in bytes that come split anywhere; one broken frame takes no good one with it."""
+    """Finds frames in a byte stream; a broken frame takes no good one with it."""
 
     def __init__(self, ids: Iterable[int] | None = None, size: int | None = None) -> None:
-        """Believes only statuses of these ids with `size` bytes after the instruction (None: any frame)."""
+        """Accepts only statuses of these ids with `size` bytes after the instruction (None: any frame)."""
         self._ids = frozenset(range(BROADCAST + 1) if ids is None else ids)
         self._size = size
         self._buffer = b""
@@ -213,7 +213,7 @@ class Dynamixel2Decoder:
         return packets
 
     def forget(self) -> None:
-        """Drops a frame that has not come to its end, as servos do after a pause on the line."""
+        """Drops an unfinished frame, as servos do after a pause on the line."""
         self._buffer = b""
 
     def _plausible(self, servo: int, length: int, instruction: int) -> bool:

@@ -18,7 +18,7 @@ from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.protocols.feetech_st import block_length, decode
 
-DEGREES = 300.0  # of 1024 steps †; other models: say so
+DEGREES = 300.0  # of 1024 steps †; set `degrees` for other models
 BAUD = 1_000_000
 MODELS: Mapping[int, str] = {}  # numbers are not documented
 MAX_MOVE_MS = 9999  # [ms] the time register takes †
@@ -58,7 +58,7 @@ def goal_row(goal: int, duration: float) -> bytes:
 
 
 class FeetechSc:
-    """Registers of SC servos, as framebus wants them."""
+    """The FFDialect of SC servos."""
 
     can_read = ~ServoQuantity.NONE
     byteorder: Literal["little", "big"] = "big"
@@ -78,7 +78,7 @@ class FeetechSc:
         return FeetechScRegister.POSITION, block_length(what)
 
     def reading(self, error: int, data: bytes) -> ServoReading:
-        """What the block says."""
+        """The reading in the block."""
         return decode(error, data, "big")
 
     def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:

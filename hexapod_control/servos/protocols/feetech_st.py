@@ -90,13 +90,13 @@ def goal_row(goal: int, speed: int) -> bytes:
 
 
 def block_length(what: ServoQuantity) -> int:
-    """Bytes from the position on that tell all this."""
+    """Length of the block from the position on that holds these quantities."""
     ends = (end for quantity, end in BLOCK_ENDS.items() if what & quantity)
     return max(ends, default=FeetechStRegister.POSITION + 2) - FeetechStRegister.POSITION
 
 
 def decode(error: int, data: bytes, byteorder: Literal["little", "big"] = "little") -> ServoReading:
-    """What registers from the position on say, as many as there are."""
+    """The reading in registers from the position on, as many as there are."""
 
     def number(register: FeetechStRegister, sign: int) -> int | None:
         at = register - FeetechStRegister.POSITION
@@ -118,7 +118,7 @@ def decode(error: int, data: bytes, byteorder: Literal["little", "big"] = "littl
 
 
 class FeetechSt:
-    """Registers of ST servos, as framebus wants them."""
+    """The FFDialect of ST servos."""
 
     scale = SCALE
     can_read = ~ServoQuantity.NONE
@@ -139,7 +139,7 @@ class FeetechSt:
         return FeetechStRegister.POSITION, block_length(what)
 
     def reading(self, error: int, data: bytes) -> ServoReading:
-        """What the block says."""
+        """The reading in the block."""
         return decode(error, data)
 
     def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:

@@ -1,4 +1,4 @@
-"""A bus without a wire: servos that follow their goals with their greatest speed, for demos and tests."""
+"""A bus without a wire: servos that follow their goals at full speed, for demonstrations and tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCALE = RawScale(unit="tick", low=0, high=4095, center=2048, per_rad=4096 / math
 
 
 class LoopbackBus:
-    """Servos that know where they are: no lag, no load, no faults. Without torque they stay where they are."""
+    """Servos without lag, load and faults, which report their positions. Without torque they do not move."""
 
     scale = SCALE
     can_read = ServoQuantity.POSITION | ServoQuantity.SPEED
@@ -46,7 +46,7 @@ class LoopbackBus:
         self._on: set[int] = set()
 
     def identify(self) -> Mapping[int, str]:
-        """All are there."""
+        """All ids."""
         return dict.fromkeys(self.ids, "loopback")
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
@@ -67,7 +67,7 @@ class LoopbackBus:
         (self._on.update if on else self._on.difference_update)(ids)
 
     def relax(self) -> None:
-        """Takes the torque of all."""
+        """Switches the torque of all servos off."""
         self.torque(self.ids, False)
 
     def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
@@ -84,7 +84,7 @@ class LoopbackBus:
         }
 
     def supply(self) -> tuple[float | None, float | None]:
-        """It has none."""
+        """Unknown."""
         return None, None
 
     def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:

@@ -24,11 +24,11 @@ BROADCAST = 0xFE
 LAST_ID = 0xFD
 OVERHEAD = 6  # bytes of a frame without its parameters
 MAX_MOVE_MS = 30000  # [ms] of a move
-MODEL = "LX-16A or kin"  # they do not tell
+MODEL = "LX-16A or kin"  # not reported
 
 
 class Lx16aCommand(IntEnum):
-    """What a frame asks; the parameters behind it."""
+    """Command of a frame; its parameters in the comment."""
 
     MOVE = 1  # position 2, time 2 [ms]
     MOVE_WAIT = 7  # the same, waits for START
@@ -79,10 +79,10 @@ def torque(servo: int, state: int) -> bytes:
 
 
 class Lx16aDecoder:
-    """Finds frames in bytes that come split anywhere; one broken frame takes no good one with it."""
+    """Finds frames in a byte stream; a broken frame takes no good one with it."""
 
     def __init__(self, servo: int | None = None, command: int | None = None, size: int | None = None) -> None:
-        """Believes only frames of this servo and command with `size` bytes of parameters (None: any)."""
+        """Accepts only frames of this servo and command with `size` bytes of parameters (None: any)."""
         self._servo, self._command, self._size = servo, command, size
         self._buffer = b""
         self.bad = 0
@@ -109,7 +109,7 @@ class Lx16aDecoder:
         return packets
 
     def forget(self) -> None:
-        """Drops a frame that has not come to its end, as servos do after a pause on the line."""
+        """Drops an unfinished frame, as servos do after a pause on the line."""
         self._buffer = b""
 
     def _plausible(self, servo: int, length: int, command: int) -> bool:
@@ -129,7 +129,7 @@ class Lx16aBus:
     can_read = ServoQuantity.POSITION | ServoQuantity.VOLTAGE | ServoQuantity.TEMPERATURE
 
     def __init__(self, port: Port, ids: Sequence[int], wait: ReplyTiming | None = None) -> None:
-        """Talks to these ids over this port. Raises ValueError for ids no servo can have."""
+        """Uses these ids over this port. Raises ValueError for ids no servo can have."""
         self.ids = checked_ids(ids, LAST_ID)
         self.exchange = Transaction(port, wait)
         self.counters = self.exchange.counters
@@ -164,12 +164,12 @@ class Lx16aBus:
             self.exchange.send(b"".join(torque(servo, int(on)) for servo in ids), len(ids))
 
     def relax(self) -> None:
-        """Takes the torque of all servos by broadcast."""
+        """Switches the torque of all servos off by broadcast."""
         for _ in range(RELAX_REPEATS):
             self.exchange.send(torque(BROADCAST, 0))
 
     def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
-        """Asks one servo after the other, one transaction per quantity; who misses one is not asked for the rest."""
+        """Reads servo by servo, a transaction per quantity; after a missing reply the servo is skipped."""
         readings: dict[int, ServoReading] = {}
         for servo in ids:
             told: dict[ServoQuantity, int] = {}
@@ -190,11 +190,11 @@ class Lx16aBus:
         return readings
 
     def supply(self) -> tuple[float | None, float | None]:
-        """Nothing: there is no board; the servos tell their voltage themselves."""
+        """Unknown: there is no board; each servo reports its own voltage."""
         return None, None
 
     def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
-        """Wire time of `count` servos; the position alone is read unless said otherwise."""
+        """Wire time of goals and readings of `count` servos."""
         sizes = [size for quantity, (_, size) in ANSWERS.items() if what & quantity]
         second = BITS_PER_BYTE / self.exchange.port.baud
         return BusTiming(

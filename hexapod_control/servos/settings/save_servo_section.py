@@ -1,4 +1,4 @@
-"""The section `servos` of a robot file, written: what a calibration found, beside what else stands there."""
+"""Writes calibrations into the section `servos` of a robot file; its other keys stay."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TIED = ("protocol", "baud", "options", "joints")  # keys that hold for one proto
 
 
 def entry(joint: JointCalibration, scale: RawScale) -> dict[str, float | int]:
-    """What the file says of a joint; what goes without saying is left out."""
+    """Entry of a joint in the file, without default values."""
     units, negative = _number(joint.units_per_rad, 1), _number(joint.units_per_rad_neg, 1)
     optional = {
         "units_per_rad": (units, _number(scale.per_rad, 1)),

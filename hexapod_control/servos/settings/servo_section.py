@@ -50,7 +50,7 @@ class OnLost(Enum):
 
 
 class OnSilence(Enum):
-    """What happens when targets have stopped coming for long."""
+    """What happens when targets have been missing for `silence_time`."""
 
     HOLD = "hold"
     OFF = "off"
@@ -66,7 +66,7 @@ class OnExit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Battery:
-    """Voltages that matter [V]; infinite negative: not watched."""
+    """Voltage thresholds [V]; minus infinity: not monitored."""
 
     warn: float = float("-inf")
     critical: float = float("-inf")
@@ -113,7 +113,7 @@ _CHOICES: Mapping[str, type[Enum]] = {"on_lost": OnLost, "on_silence": OnSilence
 
 
 def section_keys() -> Iterator[tuple[str, str]]:
-    """Every key of the section but the joints', and what its value must be."""
+    """Every key of the section except `joints`, and its allowed values."""
     yield "protocol", f"must be one of {', '.join(PROTOCOLS)}"
     yield "port", "must be the path of a port"
     for row in _NUMBERS:
