@@ -10,7 +10,7 @@ from threading import RLock
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.ros.parameters import ParameterError
-from hexapod_control.servos.emulator.device import EmulatedDevice, Reply
+from hexapod_control.servos.emulator.device import DelayedReply, EmulatedDevice
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.physics_world import PhysicsWorld, SimulatedRobot
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
@@ -24,7 +24,7 @@ class LockedSimulation:
     def __init__(self, device: EmulatedDevice, lock: RLock) -> None:
         self.world, self._device, self._lock = device.world, device, lock
 
-    def receive(self, data: bytes, now: float) -> list[Reply]:
+    def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """As the device."""
         with self._lock:
             return self._device.receive(data, now)

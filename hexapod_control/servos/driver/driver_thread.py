@@ -178,7 +178,8 @@ class Driver:
         Returns why torque-off could not be sent, or nothing.
         """
         self._estop.press()
-        return self._ask(BusRequest(self._torque.stop), first=True)
+        stop = BusRequest(lambda request: self._torque.stop(request, "the emergency stop is latched"))
+        return self._ask(stop, first=True)
 
     def release_estop(self) -> None:
         """Releases the button; the latch stays."""
@@ -201,11 +202,7 @@ class Driver:
 
     def disarm(self) -> str:
         """Switches the torque off. Returns why torque-off could not be sent, or nothing."""
-        return self._ask(BusRequest(self._disarm))
-
-    def _disarm(self, request: BusRequest) -> None:
-        self._torque.off("disarmed")
-        request.finish(self._connection.refusal)
+        return self._ask(BusRequest(lambda request: self._torque.stop(request, "disarmed")))
 
     def hold(self) -> None:
         """Stays where it is until the next targets."""

@@ -84,9 +84,9 @@ class TorqueSwitch:
 
     # --- off ----------------------------------------------------------------------------------------
 
-    def stop(self, request: BusRequest) -> None:
-        """Emergency stop: torque off. The answer says why it could not be sent."""
-        self.off("the emergency stop is latched")
+    def stop(self, request: BusRequest, reason: str) -> None:
+        """Switches the torque off at once. The answer is why torque-off could not be sent, or nothing."""
+        self.off(reason)
         request.finish(self._connection.refusal)
 
     def off(self, reason: str) -> None:

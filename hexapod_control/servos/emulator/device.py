@@ -6,7 +6,7 @@ from typing import Protocol
 
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 
-Reply = tuple[float, bytes]
+DelayedReply = tuple[float, bytes]
 """Delay [s] from the line being free (end of the request or of the reply before) to the first byte, and the bytes."""
 
 
@@ -15,7 +15,7 @@ class EmulatedDevice(Protocol):
 
     world: ServoWorld
 
-    def receive(self, data: bytes, now: float) -> list[Reply]:
+    def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Takes bytes, split anywhere, at a steady time [s]; steps the world to then first. Returns its replies."""
 
 

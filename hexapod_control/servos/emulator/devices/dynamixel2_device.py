@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import FFPacket
-from hexapod_control.servos.emulator.device import Reply, voice
+from hexapod_control.servos.emulator.device import DelayedReply, voice
 from hexapod_control.servos.emulator.devices.ff_device import DELAY_UNIT, PAUSE, error_bits
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import dynamixel2_frames as codec
@@ -40,7 +40,7 @@ class Dynamixel2Device:
                 memory[address : address + len(data)] = data
             memory[Dynamixel2Register.ID] = servo
 
-    def receive(self, data: bytes, now: float) -> list[Reply]:
+    def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Obeys every frame that is complete."""
         self.world.step(now)
         if now - self._heard > PAUSE:
@@ -57,7 +57,7 @@ class Dynamixel2Device:
             else [i for i in everyone if self.memories[i][Dynamixel2Register.ID] == servo]
         )
 
-    def _obey(self, packet: FFPacket) -> list[Reply]:
+    def _obey(self, packet: FFPacket) -> list[DelayedReply]:
         code, data = packet.code, packet.data
         if code == Dynamixel2Instruction.STATUS:
             return []
@@ -110,7 +110,7 @@ class Dynamixel2Device:
             for index in self._named(data[at]) if data[at] != BROADCAST else ():
                 self._write(index, address, data[at + 1 : at + 1 + size])
 
-    def _sync_read(self, data: bytes, instruction: int) -> list[Reply]:
+    def _sync_read(self, data: bytes, instruction: int) -> list[DelayedReply]:
         address, length = int.from_bytes(data[:2], "little"), int.from_bytes(data[2:4], "little")
         named = [self._named(servo) if servo != BROADCAST else [] for servo in data[4:]]
         if address + length > SIZE:
@@ -119,7 +119,7 @@ class Dynamixel2Device:
             return [self._status(i, OK, self._registers(i, address, length)) for group in named for i in group]
         return self._together(named, address, length)
 
-    def _together(self, named: Sequence[Sequence[int]], address: int, length: int) -> list[Reply]:
+    def _together(self, named: Sequence[Sequence[int]], address: int, length: int) -> list[DelayedReply]:
         """One status made by all; it ends where a servo is missing."""
         size = codec.fast_size(length, len(named)) - 7
         status = bytearray(codec.HEADER + bytes((BROADCAST, size & 0xFF, size >> 8, Dynamixel2Instruction.STATUS)))
@@ -176,7 +176,7 @@ class Dynamixel2Device:
     def _error(self, index: int, error: int = OK) -> int:
         return error | (codec.ALERT if self.world.fault(index) is not ServoFault.NONE else 0)
 
-    def _status(self, index: int, error: int, data: bytes = b"") -> Reply:
+    def _status(self, index: int, error: int, data: bytes = b"") -> DelayedReply:
         memory = self.memories[index]
         reply = codec.build(
             memory[Dynamixel2Register.ID], Dynamixel2Instruction.STATUS, bytes((self._error(index, error),)) + data

@@ -9,7 +9,7 @@ from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import FFDecoder, FFInstruction, FFPacket
 from hexapod_control.servos.bus.id_addressing import FaultBits
-from hexapod_control.servos.emulator.device import Reply, voice
+from hexapod_control.servos.emulator.device import DelayedReply, voice
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 
 PAUSE = 0.05  # [s] of silence after which servos drop an unfinished frame
@@ -83,7 +83,7 @@ class FFDevice:
                 memory[address : address + len(data)] = data
             memory[table.id_address] = servo
 
-    def receive(self, data: bytes, now: float) -> list[Reply]:
+    def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Obeys every frame that is complete."""
         self.world.step(now)
         if now - self._heard > PAUSE:
@@ -98,7 +98,7 @@ class FFDevice:
             return [i for i in everyone if self.world.answers(i)]
         return [i for i in everyone if self.memories[i][self._table.id_address] == servo and self.world.answers(i)]
 
-    def _obey(self, packet: FFPacket) -> list[Reply]:
+    def _obey(self, packet: FFPacket) -> list[DelayedReply]:
         data = packet.data
         if packet.code == FFInstruction.SYNC_WRITE:
             self._sync_write(data)
@@ -139,7 +139,7 @@ class FFDevice:
             for index in self._named(data[at]) if data[at] != ff_frames.BROADCAST else ():
                 self._write(index, address, data[at + 1 : at + 1 + size])
 
-    def _sync_read(self, data: bytes) -> list[Reply]:
+    def _sync_read(self, data: bytes) -> list[DelayedReply]:
         if len(data) < 3:
             return []
         reached = [i for servo in data[2:] if servo != ff_frames.BROADCAST for i in self._named(servo)]
@@ -154,7 +154,7 @@ class FFDevice:
         self._table.show(self.world, index, self.memories[index])
         return bytes(self.memories[index][address : address + length])
 
-    def _status(self, index: int, data: bytes = b"") -> Reply:
+    def _status(self, index: int, data: bytes = b"") -> DelayedReply:
         memory = self.memories[index]
         error = error_bits(self.world.fault(index), self._table.fault_bits)
         reply = ff_frames.build(memory[self._table.id_address], error, data[: ff_frames.MAX_LENGTH - 2])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hexapod_control.servos.bus.ff_frames import FFPacket
-from hexapod_control.servos.emulator.device import Reply, voice
+from hexapod_control.servos.emulator.device import DelayedReply, voice
 from hexapod_control.servos.emulator.devices.ff_device import PAUSE
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import lx16a as codec
@@ -24,13 +24,13 @@ class Lx16aDevice:
         self._decoder = codec.Lx16aDecoder()
         self._heard = 0.0
 
-    def receive(self, data: bytes, now: float) -> list[Reply]:
+    def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Obeys every frame that is complete."""
         self.world.step(now)
         if now - self._heard > PAUSE:
             self._decoder.forget()
         self._heard = now
-        replies: list[Reply] = []
+        replies: list[DelayedReply] = []
         for packet in self._decoder.feed(data):
             for index, servo in enumerate(self.ids):
                 if packet.id in (servo, codec.BROADCAST) and self.world.answers(index):

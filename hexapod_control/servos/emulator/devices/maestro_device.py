@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hexapod_control.servos.bus.pulse_board import clamp
-from hexapod_control.servos.emulator.device import Reply
+from hexapod_control.servos.emulator.device import DelayedReply
 from hexapod_control.servos.emulator.devices.pulse_channels import PulseChannels, PulseRamp, in_turn
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import maestro
@@ -47,7 +47,7 @@ class MaestroDevice:
         self._speeds = [0] * (LAST_CHANNEL + 1)  # [us/s], 0 for no limit
         self._timeout, self._heard = timeout, -1.0
 
-    def receive(self, data: bytes, now: float) -> list[Reply]:
+    def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Executes every command that is complete."""
         if self._timeout and self._heard >= 0.0 and now - self._heard > self._timeout:
             self._heard = -1.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hexapod_control.servos.emulator.device import Reply
+from hexapod_control.servos.emulator.device import DelayedReply
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 
 
-def in_turn(replies: Iterable[bytes], delay: float) -> list[Reply]:
+def in_turn(replies: Iterable[bytes], delay: float) -> list[DelayedReply]:
     """Replies of one board one after the other, the first after a delay [s]."""
     said = [reply for reply in replies if reply]
     return [(delay if i == 0 else 0.0, reply) for i, reply in enumerate(said)]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from hexapod_control.servos.bus.pulse_board import SCALE, clamp
-from hexapod_control.servos.emulator.device import Reply
+from hexapod_control.servos.emulator.device import DelayedReply
 from hexapod_control.servos.emulator.devices.pulse_channels import PulseChannels, in_turn
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols.servo2040 import (
@@ -52,7 +52,7 @@ class Servo2040Device:
         self._decoder = Servo2040Decoder()
         self._byte_timeout, self._fuse, self._heard = byte_timeout, fuse, math.inf
 
-    def receive(self, data: bytes, now: float) -> list[Reply]:
+    def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Executes every frame that is complete, and a short one once its time is over."""
         self.world.step(now)
         if self.dialect is Servo2040Dialect.FORK and self.relay and self.world.current() > self._fuse:

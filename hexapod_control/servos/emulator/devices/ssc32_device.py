@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hexapod_control.servos.bus.pulse_board import clamp
-from hexapod_control.servos.emulator.device import Reply
+from hexapod_control.servos.emulator.device import DelayedReply
 from hexapod_control.servos.emulator.devices.pulse_channels import PulseChannels, PulseRamp, in_turn
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols.ssc32 import ESC, LAST_CHANNEL, MAX_MOVE_MS, VOLT
@@ -39,7 +39,7 @@ class Ssc32Device:
         self._battery, self._divider = ord(battery) - ord("A"), divider
         self._read: set[int] = set()  # analog inputs that were read before
 
-    def receive(self, data: bytes, now: float) -> list[Reply]:
+    def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Executes every line that is complete."""
         self.world.step(now)
         replies = [self._execute(command, now) for command in self._decoder.feed(data)]
