@@ -21,9 +21,9 @@ from hexapod_control.core.planner.independent_copy import independent_copy
 from hexapod_control.core.planner.plan_builder import plan_at_rest, plan_of_tick
 from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState
 from hexapod_control.core.planner.planner_view import PlannerView
-from hexapod_control.core.planner.states import Unknown
 from hexapod_control.core.planner.tick_limiter import MIN_TICK_S, TickLimiter
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.planner.unknown_state import Unknown
 from hexapod_control.core.posture.posture_sequences import PostureSequences
 from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs

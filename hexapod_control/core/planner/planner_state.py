@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
@@ -48,7 +48,7 @@ class PlannerContext:
         return self.pace
 
 
-class Reply(NamedTuple):
+class StateReply(NamedTuple):
     """What comes of a request."""
 
     state: PlannerState
@@ -85,7 +85,7 @@ class PlannerState(Protocol):
     def lies_down(self) -> bool:
         """True from an accepted request to lie down until the robot lies; commands do not count meanwhile."""
 
-    def handle(self, request: Request, context: PlannerContext) -> Reply:
+    def handle(self, request: Request, context: PlannerContext) -> StateReply:
         """What a request leads to."""
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
@@ -96,3 +96,24 @@ class PlannerState(Protocol):
 
     def after_rest(self, context: PlannerContext) -> PlannerState:
         """The state after a tick in which nothing moved."""
+
+
+class AtRest:
+    """What the states without a motion have in common."""
+
+    __slots__ = ()
+    walk = None
+    progress = 0.0
+    lies_down = False
+
+    def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
+        """Nothing moves."""
+        return None
+
+    def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> Self:
+        """Stays."""
+        return self
+
+    def after_rest(self, context: PlannerContext) -> Self:
+        """Stays."""
+        return self

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import assert_never
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
-from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.support_detection import detect_support
+from hexapod_control.core.planner.planner_state import PlannerContext
 from hexapod_control.core.planner.requests import (
     BodyPoseRequest,
     FeetMoveRequest,
@@ -29,7 +28,6 @@ from hexapod_control.core.planner.requests import (
 )
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
-from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import direction_inwards
 from hexapod_control.core.walking.walk_controller import WalkController
 
@@ -77,9 +75,10 @@ def pass_on(request: Request, walk: WalkController) -> None:
 
 
 def whole_body_move(
-    request: FeetMoveRequest | JointMoveRequest, robot: Robot, joints: Sequence[LegJoints], attitude: BodyPose
+    request: FeetMoveRequest | JointMoveRequest, context: PlannerContext, attitude: BodyPose
 ) -> FeetMove | JointMove:
-    """The move from the present joint angles [rad]; `attitude` is that of the body, its height apart."""
+    """The move from the present joint angles; `attitude` is that of the body, its height apart."""
+    robot, joints = context.robot, context.joints
     match request:
         case FeetMoveRequest(centres, duration):
             now = detect_support(robot, joints, attitude)

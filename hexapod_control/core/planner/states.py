@@ -4,35 +4,21 @@
        |                    |                                        |
        +--found standing--> Transition          Lying, OnFeet --move--> WholeBodyMove --> OnFeet or Lying
 
-A request that has to wait is kept in `then`: a walking robot comes to rest before it sinks, a robot that rises stands
-up before it lies down again, and a whole-body move is stopped before the robot stands up or lies down.
+A request that has to wait is kept in `then`: a robot comes to rest before it sinks, and a whole-body move before another
+request begins. `Unknown` is in unknown_state.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
-from hexapod_control.core.planner.planner_state import (
-    NO_POSE,
-    PlannerContext,
-    PlannerState,
-    PoseOrigin,
-    Reply,
-)
-from hexapod_control.core.planner.request_handling import (
-    not_at_rest,
-    not_on_feet,
-    pass_on,
-    recover_margin,
-    refusal,
-    whole_body_move,
-)
+from hexapod_control.core.planner import request_handling
+from hexapod_control.core.planner.planner_state import AtRest, PlannerContext, PlannerState, PoseOrigin, StateReply
 from hexapod_control.core.planner.requests import (
     BodyPoseRequest,
     FeetMoveRequest,
@@ -54,68 +40,25 @@ from hexapod_control.core.walking.guided.guided_legs import BallCentre, GroundPo
 from hexapod_control.core.walking.walk_controller import WalkController
 
 
-class AtRest:
-    """What the states without a motion have in common."""
-
-    __slots__ = ()
-    walk = None
-    progress = 0.0
-    lies_down = False
-
-    def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """Nothing moves."""
-        return None
-
-    def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> Self:
-        """Stays."""
-        return self
-
-    def after_rest(self, context: PlannerContext) -> Self:
-        """Stays."""
-        return self
-
-
-class Unknown(AtRest):
-    """The joint angles are not known: before the first measurement, and while the servos do not hold."""
-
-    __slots__ = ()
-    robot_state = RobotState.UNKNOWN
-
-    def handle(self, request: Request, context: PlannerContext) -> Reply:
-        """Only measured joints lead on; a robot that is found standing is taken over on its feet."""
-        match request:
-            case MeasuredJoints(joints):
-                context.place(joints)
-                found = context.sequences.taking_over(joints, context.settings.gait)
-                if found is None:
-                    return Reply(Lying())
-                lowering, walk = found
-                return Reply(Transition(RobotState.RISING, [lowering], walk, origin=PoseOrigin.FOUND))
-            case StandRequest() | SitRequest() | FeetMoveRequest() | JointMoveRequest():
-                return Reply(self, NO_POSE)
-            case _:
-                return Reply(self, refusal(request, self.robot_state))
-
-
 class Lying(AtRest):
     """The robot lies on its belly at rest."""
 
     __slots__ = ()
     robot_state = RobotState.SITTING
 
-    def handle(self, request: Request, context: PlannerContext) -> Reply:
+    def handle(self, request: Request, context: PlannerContext) -> StateReply:
         """Stands up or moves as a whole; measured joints replace the planned ones."""
         match request:
             case StandRequest():
                 moves, walk = context.sequences.getting_up(context.joints, context.settings.gait)
-                return Reply(Transition(RobotState.RISING, moves, walk))
+                return StateReply(Transition(RobotState.RISING, moves, walk))
             case FeetMoveRequest() | JointMoveRequest():
-                return Reply(WholeBodyMove(whole_body_move(request, context.robot, context.joints, NEUTRAL)))
+                return StateReply(WholeBodyMove(request_handling.whole_body_move(request, context, NEUTRAL)))
             case MeasuredJoints(joints):
                 context.place(joints)
-                return Reply(self)
+                return StateReply(self)
             case _:
-                return Reply(self, refusal(request, self.robot_state))
+                return StateReply(self, request_handling.refusal(request, self.robot_state))
 
 
 @dataclass(slots=True)
@@ -140,18 +83,18 @@ class Transition:
         """True while sinking, and while rising if the robot is to lie down at once."""
         return self.robot_state is RobotState.SINKING or self.then is not None
 
-    def handle(self, request: Request, context: PlannerContext) -> Reply:
+    def handle(self, request: Request, context: PlannerContext) -> StateReply:
         """Stops, goes on, or turns round where the body moves over planted feet."""
         match request:
             case StandRequest():
-                return Reply(self._towards_standing(context))
+                return StateReply(self._towards_standing(context))
             case SitRequest():
-                return Reply(self._towards_lying(request, context))
+                return StateReply(self._towards_lying(request, context))
             case HaltRequest():
                 self.then, self.pace_goal = None, 0.0
-                return Reply(self)
-            case _:  # the walk takes gait and settings over when it begins
-                return Reply(self, refusal(request, self.robot_state))
+                return StateReply(self)
+            case _:
+                return StateReply(self, request_handling.refusal(request, self.robot_state))
 
     def _towards_standing(self, context: PlannerContext) -> Transition:
         self.then, self.pace_goal = None, 1.0
@@ -222,7 +165,7 @@ class OnFeet:
             walk.change_gait(context.settings.gait)
         return cls(walk, origin=origin)
 
-    def handle(self, request: Request, context: PlannerContext) -> Reply:
+    def handle(self, request: Request, context: PlannerContext) -> StateReply:
         """Walks, poses and guides feet; while the robot is about to lie down it takes no commands."""
         walk = self.walk
         match request:
@@ -240,21 +183,21 @@ class OnFeet:
                 if self.then is None:
                     self._drive(twist)
             case BodyPoseRequest() | GuidedFootRequest() | GuidedFootOverGroundRequest() if self.then is not None:
-                return Reply(self, not_on_feet(self.robot_state))
+                return StateReply(self, request_handling.not_on_feet(self.robot_state))
             case BodyPoseRequest(pose, duration):
-                return Reply(self, self._go_to_pose(pose, duration, context.joints))
+                return StateReply(self, self._go_to_pose(pose, duration, context.joints))
             case GuidedFootRequest(leg, centre):
-                return Reply(self, walk.guide_foot(leg, BallCentre(*centre), context.joints))
+                return StateReply(self, walk.guide_foot(leg, BallCentre(*centre), context.joints))
             case GuidedFootOverGroundRequest(leg, point):
-                return Reply(self, walk.guide_foot(leg, GroundPoint(*point), context.joints))
+                return StateReply(self, walk.guide_foot(leg, GroundPoint(*point), context.joints))
             case FeetMoveRequest() | JointMoveRequest():
                 if self.then is not None or not walk.state.still:
-                    return Reply(self, not_at_rest(self.robot_state))
-                move = whole_body_move(request, context.robot, context.joints, walk.state.body_pose)
-                return Reply(WholeBodyMove(move, origin=self.origin))
+                    return StateReply(self, request_handling.not_at_rest(self.robot_state))
+                move = request_handling.whole_body_move(request, context, walk.state.body_pose)
+                return StateReply(WholeBodyMove(move, origin=self.origin))
             case _:
-                pass_on(request, walk)
-        return Reply(self)
+                request_handling.pass_on(request, walk)
+        return StateReply(self)
 
     def _drive(self, twist: Twist) -> None:
         if self.origin is PoseOrigin.FOUND:
@@ -263,7 +206,6 @@ class OnFeet:
         self.walk.drive(twist)
 
     def _go_to_pose(self, pose: BodyPose, duration: float, joints: Sequence[LegJoints]) -> str:
-        """Returns why a pose is refused, or that it was clamped."""
         if self.walk.would_tip(pose, joints):
             return "refused: with a leg in the air the robot would tip"
         self.origin = PoseOrigin.REQUESTED
@@ -290,7 +232,7 @@ class OnFeet:
                 walk.settle(NEUTRAL)
             if now.at_home:
                 return Transition(RobotState.SINKING, context.sequences.lying_down(walk), None)
-        recover_margin(walk, plan, dt, context.settings.margin)
+        request_handling.recover_margin(walk, plan, dt, context.settings.margin)
         return self
 
     def after_rest(self, context: PlannerContext) -> PlannerState:
@@ -322,17 +264,17 @@ class WholeBodyMove:
         """True if the robot is to lie down next."""
         return isinstance(self.then, SitRequest)
 
-    def handle(self, request: Request, context: PlannerContext) -> Reply:
+    def handle(self, request: Request, context: PlannerContext) -> StateReply:
         """Comes to rest before anything else."""
         match request:
             case StandRequest() | SitRequest():
                 self.then, self.pace_goal = request, 0.0
-                return Reply(self)
+                return StateReply(self)
             case HaltRequest():
                 self.then, self.pace_goal = None, 0.0
-                return Reply(self)
+                return StateReply(self)
             case _:
-                return Reply(self, refusal(request, self.robot_state))
+                return StateReply(self, request_handling.refusal(request, self.robot_state))
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
         """The move goes on, unless it has been stopped."""

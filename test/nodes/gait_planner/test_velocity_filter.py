@@ -73,3 +73,9 @@ def test_a_jump_of_the_clock_locks_nobody_out(jump):
         now = 1000.0 + 0.05 * tick + (jump if tick >= 5 else 0.0)
         assert command.offer(Twist(0.1, 0.0, 0.0), STILL, now, now, 0.05 * tick).accepted
         assert not command.expired(0.05 * tick + 0.04)
+
+
+def test_after_a_stop_before_any_command_the_first_one_counts():
+    command = VelocityFilter(TIMEOUT)
+    command.block()
+    assert command.offer(Twist(0.1, 0.0, 0.0), STILL, None, 0.0, 0.1).accepted

@@ -1,0 +1,111 @@
+"""A copy of a planner goes on as its original would, and neither changes the other, in every state."""
+
+import numpy as np
+import pytest
+from support.drives import DT, robot, standing
+
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.planner.independent_copy import independent_copy
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.sensing.sensor_inputs import Adaptation
+
+NAME = "phantomx"
+TICKS = 40
+
+
+def run(planner: Planner, ticks: int = TICKS) -> list[np.ndarray]:
+    found = []
+    for tick in range(ticks):
+        planner.sensors.contacts.take([4.0 + 0.001 * tick] * 6)
+        plan = planner.step(DT)
+        if plan.joint_angles is not None:
+            found.append(plan.joint_angles)
+    return found
+
+
+def lying() -> Planner:
+    planner = Planner(robot(NAME))
+    planner.set_measured_joints(planner.view.lying_joints)
+    return planner
+
+
+def rising() -> Planner:
+    planner = lying()
+    planner.stand()
+    run(planner, 10)
+    return planner
+
+
+def walking() -> Planner:
+    planner = standing(NAME)
+    planner.command(Twist(0.05, 0.01, 0.1))
+    run(planner, 60)
+    return planner
+
+
+def guiding() -> Planner:
+    planner = standing(NAME)
+    x, y = planner.view.neutral_footholds()[0]
+    planner.guide_foot_over_ground(robot(NAME).leg_names[0], (x, y, 0.04))
+    run(planner, 30)
+    return planner
+
+
+def on_rough_ground() -> Planner:
+    planner = standing(NAME)
+    planner.sensors.adaptation = Adaptation(touch_down=True, levelling=True)
+    planner.command(Twist(0.05, 0.0, 0.0))
+    run(planner, 60)
+    return planner
+
+
+def sinking() -> Planner:
+    planner = standing(NAME)
+    planner.sit()
+    run(planner, 15)
+    return planner
+
+
+def moving_joints() -> Planner:
+    planner = lying()
+    planner.move_joints(planner.view.lying_joints + 0.1)
+    run(planner, 10)
+    return planner
+
+
+STATES = {
+    "unknown": lambda: Planner(robot(NAME)),
+    "lying": lying,
+    "rising": rising,
+    "walking": walking,
+    "guiding": guiding,
+    "on rough ground": on_rough_ground,
+    "sinking": sinking,
+    "moving joints": moving_joints,
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_copy_goes_on_as_its_original_and_stepping_one_leaves_the_other_alone(state):
+    original, twin = STATES[state](), STATES[state]()
+    copied = original.copy()
+    copied.command(Twist(-0.05, 0.02, 0.0))  # the copy is sent elsewhere ...
+    copied.request_pose(BodyPose(z=0.01))
+    run(copied)
+    assert np.array_equal(run(original), run(twin))  # ... and the original does what it would have done
+    again = original.copy()
+    assert np.array_equal(run(original), run(again))
+
+
+def test_the_age_of_sensor_samples_is_not_shared_with_a_copy():
+    planner = on_rough_ground()
+    copied = planner.copy()
+    for _ in range(20):
+        copied.step(DT)
+    assert copied.sensors.contacts.trouble == "silent" and planner.sensors.contacts.trouble == ""
+
+
+def test_what_cannot_be_copied_is_refused_by_name():
+    with pytest.raises(TypeError, match="generator"):
+        independent_copy([value for value in ([1], (x for x in ()))])

@@ -1,0 +1,66 @@
+"""What the tick limiter does where no share of a tick is possible: the last two fallbacks."""
+
+import math
+
+import pytest
+from support.drives import DT, robot
+
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
+from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason
+from hexapod_control.core.kinematics.whole_body import UnreachableFoot, WholeBodyPose
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.tick_limiter import TickLimiter
+from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
+
+MACHINE = robot("phantomx")
+UNREACHED = UnreachableFoot("left_front", next(iter(UnreachableReason)), 0.01)
+
+
+def pose(joints, unreached=None):
+    contacts = [(leg.foothold[0], leg.foothold[1]) for leg in MACHINE.legs]
+    placement = Placement(NEUTRAL, MACHINE.walk.height)
+    return WholeBodyPose(joints, None, contacts, [True] * len(contacts), placement, unreached)
+
+
+class OutOfReach:
+    """A motion whose feet are never in reach; it retreats at a speed [rad/s], or not at all for NaN."""
+
+    def __init__(self, retreat_speed):
+        self.retreat_speed = retreat_speed
+        self.retreated = 0.0  # [s]
+
+    def advance(self, dt, previous):
+        return pose(list(previous), UNREACHED)
+
+    def retreat(self, dt, previous):
+        if math.isnan(self.retreat_speed):
+            return None
+        self.retreated += dt
+        return pose([(a, b + self.retreat_speed * dt, c) for a, b, c in previous])
+
+
+def start():
+    return [tuple(row) for row in Planner(MACHINE).view.lying_joints.tolist()]
+
+
+@pytest.fixture(autouse=True)
+def copied_like_objects_of_the_package(monkeypatch):
+    monkeypatch.setattr(OutOfReach, "__module__", "hexapod_control.test")
+
+
+def test_without_a_retreat_the_joints_hold_and_the_foot_out_of_reach_is_named():
+    joints, limiter = start(), TickLimiter(MACHINE)
+    _, held = limiter.advance(OutOfReach(math.nan), joints, DT, 1.0)
+    assert held.joints == joints and held.unreached == UNREACHED
+    assert limiter.share == 0.0 and limiter.slowed
+
+
+@pytest.mark.parametrize("times", [0.5, 3.0, 40.0])
+def test_a_retreat_keeps_to_the_joint_speed_limits_and_names_the_foot(times):
+    slowest = min(SPEED_SHARE * leg.femur_joint.no_load_speed for leg in MACHINE.legs)
+    joints, limiter = start(), TickLimiter(MACHINE)
+    motion, found = limiter.advance(OutOfReach(times * slowest), joints, DT, 1.0)
+    speeds = [(after[1] - before[1]) / DT for before, after in zip(joints, found.joints, strict=True)]
+    assert all(0.3 * min(times, 1.0) * slowest <= speed <= slowest * (1.0 + 1e-9) for speed in speeds)
+    assert found.unreached == UNREACHED and found.centres is not None
+    assert 0.0 < motion.retreated <= DT
