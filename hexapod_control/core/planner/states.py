@@ -4,8 +4,7 @@
        |                    |                                        |
        +--found standing--> Transition          Lying, OnFeet --move--> WholeBodyMove --> OnFeet or Lying
 
-A request that has to wait is kept in `then`: a robot comes to rest before it sinks, and a whole-body move before another
-request begins. `Unknown` is in unknown_state.py.
+A request that has to wait is kept in `then`: a robot rests before it sinks. `Unknown` is in unknown_state.py.
 """
 
 from __future__ import annotations
