@@ -7,7 +7,6 @@ twist and swing time then follow with bounded accelerations. Twists are in base_
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Sequence
 
@@ -41,8 +40,9 @@ class SpeedControl:
 
     def copy(self) -> SpeedControl:
         """An independent one in the same state."""
-        other = copy.copy(self)
-        other._limiter = copy.copy(self._limiter)
+        other = SpeedControl.__new__(SpeedControl)
+        other.__dict__.update(self.__dict__)
+        other._limiter = self._limiter.copy()
         return other
 
     def change_settings(self, settings: WalkSettings) -> None:
