@@ -6,7 +6,7 @@ Contact points (x, y) [m] are in base_footprint, heights z [m] above its plane, 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
@@ -21,10 +21,6 @@ class Stance:
     """The foot stands: it rides with the ground."""
 
     planted: ClassVar[bool] = True
-
-    def copy(self) -> Stance:
-        """It has no state of its own."""
-        return self
 
 
 STANCE = Stance()
@@ -45,10 +41,6 @@ class Swing:
 
     planted: ClassVar[bool] = False
 
-    def copy(self) -> Swing:
-        """An independent swing in the same state."""
-        return Swing(self.progress, self.stance, self.lift, self.base, self.timing, self.aim, self.pace, self.lag)
-
 
 @dataclass(slots=True)
 class Dropping:
@@ -64,10 +56,6 @@ class Dropping:
     elapsed: float = 0.0  # [s]
 
     planted: ClassVar[bool] = False
-
-    def copy(self) -> Dropping:
-        """An independent drop in the same state."""
-        return replace(self)
 
 
 @dataclass(slots=True)
@@ -89,10 +77,6 @@ class Guided:
     def lands(self) -> bool:
         """True if the path ends on the ground."""
         return self.path[-1][2] <= 0.0
-
-    def copy(self) -> Guided:
-        """An independent guided foot in the same state."""
-        return replace(self)
 
 
 FootState = Stance | Swing | Dropping | Guided
@@ -125,10 +109,6 @@ class Foot:
         if isinstance(self.state, Guided):
             return self.at, stopping_point(self.at, self.state.velocity)
         return (self.at,)
-
-    def copy(self) -> Foot:
-        """An independent foot in the same state."""
-        return Foot(self.x, self.y, self.z, self.state.copy(), self.velocity)
 
 
 def displaced(at: Vector, velocity: Vector, time: float) -> Vector:

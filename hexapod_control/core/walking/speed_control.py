@@ -38,13 +38,6 @@ class SpeedControl:
         self.twist = ZERO  # executed
         self.swing_time = capabilities.robot.walk.swing_time  # [s]
 
-    def copy(self) -> SpeedControl:
-        """An independent one in the same state."""
-        other = SpeedControl.__new__(SpeedControl)
-        other.__dict__.update(self.__dict__)
-        other._limiter = self._limiter.copy()
-        return other
-
     def change_settings(self, settings: WalkSettings) -> None:
         """Takes on limits, tempo and speed share."""
         self._limits, self._swing_time_scale = settings.limits, settings.tempo

@@ -57,16 +57,6 @@ class WalkController:
         self.state = WalkState(capabilities.stances, self._motion, self._body, self._speed, self._recovery)
         self.change_settings(WalkSettings(gait))
 
-    def copy(self) -> WalkController:
-        """An independent walk in the same state."""
-        other = WalkController.__new__(WalkController)
-        other._capabilities = self._capabilities
-        other._motion, other._body, other._speed = self._motion.copy(), self._body.copy(), self._speed.copy()
-        other._gaits, other._recovery = self._gaits.copy(), self._recovery.copy()
-        parts = (other._motion, other._body, other._speed, other._recovery)
-        other.state = WalkState(self._capabilities.stances, *parts)
-        return other
-
     # --- what the robot is asked to do ---------------------------------------------------------------
 
     def drive(self, command: Twist) -> None:

@@ -30,12 +30,6 @@ class SpeedLimiter:
         self._limit: tuple[object, SpeedLimit] | None = None
         self._most: tuple[SpeedConditions, Twist] | None = None
 
-    def copy(self) -> SpeedLimiter:
-        """An independent limiter with the same lookups."""
-        other = SpeedLimiter.__new__(SpeedLimiter)
-        other.__dict__.update(self.__dict__)
-        return other
-
     def limit(
         self, command: Twist, under: SpeedConditions, coming: Sequence[Gait], limits: TwistLimits, tempo: float
     ) -> SpeedLimit:

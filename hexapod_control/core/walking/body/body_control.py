@@ -29,14 +29,6 @@ class BodyControl:
         self.temporary = False  # does the body take another pose than the one requested
         self.levelling: BodyLevelling | None = None  # None: the body is parallel to the ground
 
-    def copy(self) -> BodyControl:
-        """An independent body in the same state."""
-        other = BodyControl.__new__(BodyControl)
-        other.__dict__.update(self.__dict__)
-        other._pose = self._pose.copy()
-        other.levelling = self.levelling.copy() if self.levelling else None
-        return other
-
     @property
     def pose(self) -> BodyPose:
         """The present pose, without the tilt."""

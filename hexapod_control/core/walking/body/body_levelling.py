@@ -39,12 +39,6 @@ class BodyLevelling:
         self._rates = LEVEL  # [rad/s]
         self.region_share = 1.0  # share of the stance regions the tilt leaves
 
-    def copy(self) -> BodyLevelling:
-        """An independent one in the same state."""
-        other = BodyLevelling.__new__(BodyLevelling)
-        other.__dict__.update(self.__dict__)
-        return other
-
     @property
     def over(self) -> bool:
         """True if nothing is measured and nothing left of the tilt."""

@@ -39,12 +39,6 @@ class BodyPoseControl:
         self.region_share = 1.0  # share of the stance regions left for walking
         self.walkable = True  # is the present pose one to walk in
 
-    def copy(self) -> BodyPoseControl:
-        """An independent pose in the same state."""
-        other = BodyPoseControl.__new__(BodyPoseControl)
-        other.__dict__.update(self.__dict__)
-        return other
-
     @property
     def still(self) -> bool:
         """True while the pose does not change."""

@@ -79,12 +79,6 @@ class MarginRecovery:
         self.requested_lean: Point = (0.0, 0.0)  # [m] that the body was asked for
         self._since_gait_change = 0.0  # [s]
 
-    def copy(self) -> MarginRecovery:
-        """An independent one in the same state."""
-        other = MarginRecovery.__new__(MarginRecovery)
-        other.__dict__.update(self.__dict__)
-        return other
-
     def set_least_margin(self, margin: float) -> None:
         """Sets the margin [m] that is wanted from now on; 0 takes no measures."""
         self.measures = replace(self.measures, least=margin)

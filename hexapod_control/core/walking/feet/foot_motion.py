@@ -36,13 +36,6 @@ class FootMotion:
         self.resting = True  # is the commanded motion zero: feet at home need not step
         self.terrain: TerrainAdaptation | None = None  # None: flat ground
 
-    def copy(self) -> FootMotion:
-        """Independent feet in the same state."""
-        other = FootMotion([foot.copy() for foot in self.feet], self.clock.copy(), self.lift_height)
-        other.running, other.resting = self.running, self.resting
-        other.terrain = self.terrain.copy() if self.terrain else None
-        return other
-
     @property
     def all_planted(self) -> bool:
         """True if every foot stands."""

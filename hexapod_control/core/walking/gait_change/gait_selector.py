@@ -63,12 +63,6 @@ class GaitSelector:
         self._waited = 0.0  # [s] for a plan that fits
         self._until_retry = 0.0  # [s]
 
-    def copy(self) -> GaitSelector:
-        """An independent selector in the same state."""
-        other = GaitSelector.__new__(GaitSelector)
-        other.__dict__.update(self.__dict__)
-        return other
-
     def request(self, gait: Gait, motion: FootMotion) -> None:
         """Changes to a gait as soon as possible."""
         self._requested, self._on_detour, self._waited, self._until_retry = gait, False, 0.0, 0.0

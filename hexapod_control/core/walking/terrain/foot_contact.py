@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 TERRAIN_TOLERANCE = 0.003  # [m] a contact this near to the expected ground is the expected ground
 EARLIEST_TOUCH_DOWN = 0.5  # progress of a swing from which a contact may end it: before, it is the lift-off or an edge
@@ -20,7 +20,3 @@ class FootContact:
     touched: bool = True  # has the foot had contact since it is planted
     without_contact: float = 0.0  # [s] for which a planted foot has had no contact
     search_begun: bool = False  # did the search begin in this tick: the foot has moved already
-
-    def copy(self) -> FootContact:
-        """An independent one in the same state."""
-        return replace(self)

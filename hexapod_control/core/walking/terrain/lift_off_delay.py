@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.walking.terrain.foot_contact import EARLIEST_TOUCH_DOWN
@@ -17,10 +17,6 @@ class LiftOffDelay:
 
     waiting: bool = False
     waited: float = 0.0  # [s]
-
-    def copy(self) -> LiftOffDelay:
-        """An independent one in the same state."""
-        return replace(self)
 
     def clear(self) -> None:
         """Nothing waits any more."""

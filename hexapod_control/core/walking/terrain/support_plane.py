@@ -8,7 +8,7 @@ every foot above it by the opposite amount. Height and slope are those over base
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hexapod_control.core.kinematics.plane_fit import fit_plane
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
@@ -24,10 +24,6 @@ class SupportPlane:
     """How fast the plane moves."""
 
     rates: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [1/s, 1/s, m/s] of the heights over x, over y, and of all
-
-    def copy(self) -> SupportPlane:
-        """An independent one in the same state."""
-        return replace(self)
 
     def follow(self, standing: Sequence[Foot], feet: Sequence[Foot], dt: float) -> None:
         """Moves the plane towards the feet that stand for `dt` [s], which shows in the heights of all feet."""

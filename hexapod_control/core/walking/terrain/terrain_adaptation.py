@@ -55,14 +55,6 @@ class TerrainAdaptation:
         self._plane = SupportPlane()
         self._faded = 1.0  # share of the fade that is over
 
-    def copy(self) -> TerrainAdaptation:
-        """An independent adaptation in the same state."""
-        other = TerrainAdaptation.__new__(TerrainAdaptation)
-        other.__dict__.update(self.__dict__)
-        other.feet = [contact.copy() for contact in self.feet]
-        other._lift_off_delay, other._plane = self._lift_off_delay.copy(), self._plane.copy()
-        return other
-
     @property
     def waiting(self) -> bool:
         """True while a lift-off waits for feet to touch."""
