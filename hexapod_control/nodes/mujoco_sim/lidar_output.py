@@ -1,13 +1,13 @@
-"""The lidar of mujoco_sim: `scan`, its frame on /tf_static, and how often the robot has run into something.
+"""The lidar of mujoco_sim: `scan`, its frame on /tf_static, and a count of collisions.
 
-The last is the truth, for whoever tries out navigation: `simulator/collisions` counts touches of walls and obstacles.
+`simulator/collisions` counts contacts with walls and obstacles: ground truth for tests of navigation.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from builtin_interfaces.msg import Time
 from sensor_msgs.msg import LaserScan
 from std_msgs.msg import UInt32
 
@@ -22,7 +22,7 @@ from hexapod_control.sim.lidar import Lidar
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import LidarSettings
 
-EARLY = 0.5e-3  # [s] by which a scan may come before its time: half of a step
+SCHEDULE_TOLERANCE_S = 0.5e-3  # by which a scan may be early: half a step
 
 
 class LidarOutput:
@@ -45,16 +45,16 @@ class LidarOutput:
 
     @property
     def collisions(self) -> int:
-        """Touches so far."""
+        """Number of collisions so far."""
         return self._collisions.count
 
-    def look(self, simulation: Simulation, stamp: Any) -> None:
+    def publish(self, simulation: Simulation, stamp: Time) -> None:
         """Publishes what is due; call it after every step of the world."""
         before = self._collisions.count
         self._collisions.look(simulation)
         if self._collisions.count != before:
             self._count.publish(UInt32(data=self._collisions.count))
-        if 0.0 <= simulation.time - self._last < self._period - EARLY:
+        if 0.0 <= simulation.time - self._last < self._period - SCHEDULE_TOLERANCE_S:
             return
         self._last = simulation.time
         if self._scan.get_subscription_count():

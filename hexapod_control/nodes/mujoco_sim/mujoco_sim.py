@@ -1,7 +1,7 @@
-"""Node mujoco_sim: the robot in physics, in the place of servo_driver. Same topics, and the truth beside them.
+"""Node mujoco_sim: the robot in physics, in place of servo_driver, with the same topics and ground truth.
 
-With `publish_clock` the world makes the time: /clock and all stamps are simulated time. With `bus` it has a wire
-instead of joint_targets and joint_states: a servo_driver at its other end has these.
+With `publish_clock` it publishes /clock, and all stamps are simulated time. With `bus` it emulates a servo bus instead
+of joint_targets and joint_states: the servo_driver at the other end has these.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from builtin_interfaces.msg import Time
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 
@@ -31,7 +32,7 @@ from hexapod_control.servos.driver.setpoints.target_follower import TargetFollow
 from hexapod_control.sim.rendering.state_recording import StateRecording
 from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
 
-TARGETS_TIMEOUT_S = 0.25  # [s] without targets: nobody moves the robot any more
+TARGETS_TIMEOUT_S = 0.25  # without targets, after which no controller moves the robot any more
 
 
 class MujocoSim(GuardedNode):
@@ -44,21 +45,21 @@ class MujocoSim(GuardedNode):
         lidar = parameters.declare(self, LidarSettings)
         self.world = world = RunningWorld(load(settings.robot), settings, world_settings)
         self._record = StateRecording(settings.record, settings.record_rate) if settings.record else None
-        self._ticks = self._told_ticks = 0
-        self._told_at = time.monotonic()
+        self._ticks = self._reported_ticks = 0
+        self._reported_at = time.monotonic()
         self._output = SimulationOutput(self, world.robot, settings.tf_frame_prefix, servos=world.bus is None)
         self._lidar = LidarOutput(self, world.robot, settings.tf_frame_prefix, lidar)
         if isinstance(world.driver, TargetFollower):
-            self._take_orders(world.driver)
-        self._clock_publisher = self.create_publisher(ClockMessage, "/clock", EVENTS) if world.makes_time else None
+            self._accept_targets(world.driver)
+        self._clock_publisher = self.create_publisher(ClockMessage, "/clock", EVENTS) if world.publishes_clock else None
         self._world_services = WorldServices(self, world, lambda: self._publish(everything=True))
         self.create_timer(world.period / settings.sim_speed_factor, self._tick, clock=self.steady)
         self._window = None if settings.headless else ViewerWindow(self, world.simulation)
 
-    def _take_orders(self, driver: TargetFollower) -> None:
-        """Without a bus: joint_targets, and the torque's services."""
+    def _accept_targets(self, driver: TargetFollower) -> None:
+        """Without a bus: joint_targets and the torque services."""
         world = self.world
-        self._orders, self._layout = driver, JointLayout(world.robot)
+        self._driver, self._layout = driver, JointLayout(world.robot)
         self.create_subscription(JointState, "joint_targets", self._take_targets, COMMAND)
         self._torque = TorqueServices(self, world.torque)
 
@@ -69,18 +70,18 @@ class MujocoSim(GuardedNode):
                 world.bus.open()
             if world.paused:
                 return
-            for _ in world.go_on():
+            for _ in world.advance():
                 self._publish()
-            sentence = world.driver.watch(world.steady)
-        if sentence:
-            self.report("silence", ReportLevel.WARNING, sentence)
+            warning = world.driver.watch(world.steady)
+        if warning:
+            self.report("silence", ReportLevel.WARNING, warning)
 
-    def _take_targets(self, message: Any) -> None:
+    def _take_targets(self, message: JointState) -> None:
         joints, velocities = self._layout.joints(message), self._layout.velocities(message)
-        self.world.followed(messages.nanoseconds(message.header.stamp) / messages.NANOSECONDS)
-        sentence = self._orders.take(joints, velocities, self.world.steady)
-        if sentence:
-            self.report("targets", ReportLevel.WARNING, sentence)
+        self.world.note_targets(messages.nanoseconds(message.header.stamp) / messages.NANOSECONDS)
+        warning = self._driver.take(joints, velocities, self.world.steady)
+        if warning:
+            self.report("targets", ReportLevel.WARNING, warning)
 
     def _change_world(self, settings: WorldSettings) -> None:
         with self.world.lock:
@@ -88,15 +89,15 @@ class MujocoSim(GuardedNode):
         if self._window:
             self._window.open(self.world.simulation)
 
-    # --- what goes out --------------------------------------------------------------------------------
+    # --- output --------------------------------------------------------------------------------
 
-    def _stamp(self) -> Any:
+    def _stamp(self) -> Time:
         if self._clock_publisher:
             return messages.time(round(self.world.time * messages.NANOSECONDS))
         return self.get_clock().now().to_msg()
 
     def _publish(self, *, everything: bool = False) -> None:
-        """After a step of the world; joints and feet after every other one."""
+        """Publishes after a step of the world; joints and feet after every second one."""
         self._ticks += 1
         stamp, simulation = self._stamp(), self.world.simulation
         if self._clock_publisher:
@@ -105,15 +106,15 @@ class MujocoSim(GuardedNode):
         self._output.imu(reading, stamp)
         if everything or self._ticks % 2 == 0:
             self._output.state(reading, stamp)
-        self._lidar.look(simulation, stamp)
+        self._lidar.publish(simulation, stamp)
         if self._record:
             self._record.take(simulation, stamp.sec + 1e-9 * stamp.nanosec)
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
         world, now = self.world, time.monotonic()
-        rate = (self._ticks - self._told_ticks) / max(1e-3, now - self._told_at)
-        self._told_ticks, self._told_at = self._ticks, now
+        rate = (self._ticks - self._reported_ticks) / max(1e-3, now - self._reported_at)
+        self._reported_ticks, self._reported_at = self._ticks, now
         return {
             "feedback": "measured",
             "loop [Hz]": f"{rate:.1f}",
@@ -128,7 +129,7 @@ class MujocoSim(GuardedNode):
         }
 
     def every_second(self) -> None:
-        """Keeps in /diagnostics what is not as it should be."""
+        """Keeps reporting that the torque is off."""
         if self.world.torque.latched:
             self.report(
                 "torque", ReportLevel.ERROR, "emergency stop: call estop with false, then reset_fault, then arm"
@@ -139,15 +140,15 @@ class MujocoSim(GuardedNode):
     # --- the end --------------------------------------------------------------------------------------
 
     def safe_stop(self, callback: str) -> None:
-        """Holds the joints where they are."""
+        """Holds the present joint angles."""
         self.world.driver.hold()
 
     def stopped(self) -> bool:
-        """True when no targets come any more: nobody walks in this world."""
-        return time.monotonic() - self.world.heard > TARGETS_TIMEOUT_S
+        """True when no targets arrive any more."""
+        return time.monotonic() - self.world.last_targets_at > TARGETS_TIMEOUT_S
 
     def publish_final_state(self) -> None:
-        """Writes the record and closes the window."""
+        """Closes window and bus and writes the record."""
         if self._window:
             self._window.close()
         if self.world.bus:
@@ -159,7 +160,7 @@ class MujocoSim(GuardedNode):
                 self.report("record", ReportLevel.ERROR, f"the record was not written: {error}")
 
     def destroy_node(self) -> None:
-        """Takes the wire away first."""
+        """Closes the bus first."""
         if self.world.bus:
             self.world.bus.close()
         super().destroy_node()

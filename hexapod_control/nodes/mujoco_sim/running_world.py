@@ -1,7 +1,7 @@
-"""The world of mujoco_sim: a robot in physics, what drives its servos, and the passing of its time.
+"""The world of mujoco_sim: a robot in physics, the driver of its servos, and its time.
 
-The world runs in real time (times a factor) and takes targets at the instant they come. If it makes the time, it goes
-in steps of equal length instead. A world that falls behind is not hurried: what is too much behind is dropped.
+The world runs in real time (times a factor) and uses targets as soon as they arrive. If it publishes /clock, it runs in
+steps of equal length instead. A world that is too slow does not catch up: what exceeds MAX_CATCH_UP_S is dropped.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from hexapod_control.sim.start_poses import sitting
 from hexapod_control.sim.world_settings import WorldSettings
 
 CATCH_UP_S = 0.02  # of motion that one step may make up for: targets come at 50 Hz, steps are shorter
-SWITCH = 0.001  # [s] after which the thread of the bus gets its turn
+SWITCH_INTERVAL_S = 0.001  # of Python threads, so that the thread of the bus replies in time
 
 
 class RunningWorld:
-    """One simulated robot. Who calls has the lock, as the thread of the bus lets time pass, too."""
+    """One simulated robot. Callers hold `lock`, as the thread of the bus steps the world, too."""
 
     def __init__(self, robot_file: RobotFile, settings: SimulatorSettings, world: WorldSettings) -> None:
-        """Puts the robot sitting at the origin. Raises ParameterError or RobotFileError for a bus that cannot be."""
+        """Puts the robot sitting at the origin. Raises ParameterError or RobotFileError for an invalid bus."""
         self.robot = robot_file.robot
-        self.makes_time = settings.publish_clock
+        self.publishes_clock = settings.publish_clock
         self.period = 1.0 / settings.rate  # [s] of simulated time
-        # What happens between two targets is the driver's: here the physics is stepped more often than targets come.
-        # Servos on a bus aim at something else at every instant.
+        # The driver interpolates between targets; the physics runs faster than targets arrive. Servos on a bus move
+        # their setpoints continuously.
         self._between = "linear" if settings.bus else "hold"
         self._urdf = urdf(robot_file)
         self.simulation = Simulation(self.robot, self._urdf, self._as_stepped(world))
@@ -48,15 +48,15 @@ class RunningWorld:
         self.simulation.reset(self._start)
         self.lock = threading.RLock()
         self.paused = False
-        self.heard = self._paused_at = time.monotonic()  # [s] steady time of the last targets
+        self.last_targets_at = self._paused_at = time.monotonic()  # [s] steady time of the last targets
         self._clock_offset = 0.0  # [s] of the published time at the last reset of the world
-        self._pace, self._lead = RealTimePacer(settings.sim_speed_factor, self.heard), ControllerLead()
+        self._pace, self._lead = RealTimePacer(settings.sim_speed_factor, self.last_targets_at), ControllerLead()
         self.bus: SimulatedBus | None = None
         follower = TargetFollower(self.robot, self._start, Interpolation(world.between_targets), CATCH_UP_S)
         self.torque = SimulatedTorque(follower, lambda: self.simulation)
         self.driver: TargetFollower | SimulatedBus = follower
         if settings.bus:
-            sys.setswitchinterval(SWITCH)
+            sys.setswitchinterval(SWITCH_INTERVAL_S)
             wire = (settings.bus, settings.bus_port)
             self.driver = self.bus = SimulatedBus(robot_file, wire, self.lock, lambda: self.simulation, self._at_bytes)
 
@@ -72,66 +72,66 @@ class RunningWorld:
 
     @property
     def time(self) -> float:
-        """Time of the published clock [s]."""
+        """Published time [s]."""
         return self._clock_offset + self.simulation.time
 
     @property
     def steady(self) -> float:
-        """The time [s] in which the driver's watchdog counts."""
-        return self.time if self.makes_time else time.monotonic()
+        """Time [s] of the driver's watchdog."""
+        return self.time if self.publishes_clock else time.monotonic()
 
     @property
     def dropped(self) -> int:
-        """Times that the world has fallen behind."""
+        """How often the world was too slow."""
         return self._pace.dropped
 
-    def go_on(self) -> Iterator[None]:
-        """Lets pass what is due; stops after every step that is to be told."""
-        if not self.makes_time:
+    def advance(self) -> Iterator[None]:
+        """Runs the steps that are due; yields after every step that is to be published."""
+        if not self.publishes_clock:
             self.catch_up()
             yield
             return
         self._pace.owe(time.monotonic())
         while not self.paused and self._pace.take(self.period):
-            if self._lead.too_far(self.time, time.monotonic()):
+            if self._lead.must_wait(self.time, time.monotonic()):
                 self._pace.restart(time.monotonic())
                 return
             self.step(self.period)
             yield
 
     def catch_up(self) -> None:
-        """Lets a world that does not make the time come to the present."""
-        if not self.paused and not self.makes_time:
+        """Brings a world that does not publish /clock to the present."""
+        if not self.paused and not self.publishes_clock:
             self._pace.owe(time.monotonic())
             self.step(self._pace.take_all())
 
     def step(self, seconds: float) -> None:
-        """Lets so much time [s] pass."""
+        """Runs the world for a time [s]."""
         self.simulation.step(self.driver.step(seconds), seconds)
 
-    def followed(self, stamp: float) -> None:
-        """Targets of a time [s] of the published clock have come."""
-        self.heard = time.monotonic()
-        self._lead.heard(stamp, self.heard)
+    def note_targets(self, stamp: float) -> None:
+        """Notes that targets with a published time [s] were received."""
+        self.last_targets_at = time.monotonic()
+        self._lead.note_targets(stamp, self.last_targets_at)
         self.catch_up()
 
     def _at_bytes(self, now: float) -> None:
-        self.heard = now
+        self.last_targets_at = now
         self.catch_up()
 
-    # --- what is done to it ---------------------------------------------------------------------------
+    # --- pause, reset, changes ---------------------------------------------------------------------------
 
     def pause(self) -> None:
-        """Lets no more time pass."""
+        """Stops the time."""
         self.catch_up()
         self.paused, self._paused_at = True, time.monotonic()
 
     def resume(self) -> None:
-        """Goes on from here: the time that passed meanwhile never was."""
+        """Goes on from here; the time of the pause is discarded."""
         if not self.paused:
             return
         now = time.monotonic()
-        if not self.makes_time:
+        if not self.publishes_clock:
             self.driver.extend_watchdog(now - self._paused_at)
         self._pace.restart(now)
         if np.abs(self.driver.target - self.driver.command).max() > 0.1:
@@ -139,7 +139,7 @@ class RunningWorld:
         self.paused = False
 
     def reset(self) -> None:
-        """Puts the robot to the origin; the published time goes on."""
+        """Puts the robot at the origin; the published time goes on."""
         self._clock_offset = self.time
         self.simulation.reset(self._at_origin)
         self.driver.start(self._start)
@@ -151,7 +151,7 @@ class RunningWorld:
         return self.simulation.joints if self.bus else self._start
 
     def change(self, settings: WorldSettings) -> None:
-        """Load and friction under the robot as it stands, another ground anew."""
+        """Changes load and friction in place; another ground resets the world."""
         simulation = self.simulation.changed(self._urdf, self._as_stepped(settings))
         if simulation.ground == self.simulation.ground:
             simulation.take_over(self.simulation)

@@ -1,4 +1,4 @@
-"""The wire of a simulated robot: its servos behind a pty, for a servo_driver at the other end."""
+"""The servo bus of a simulated robot: emulated servos behind a pseudo terminal, for a servo_driver at the other end."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settin
 
 
 class LockedSimulation:
-    """A device that has the physics to itself while it answers."""
+    """An emulated device that locks the physics while it replies."""
 
     def __init__(self, device: EmulatedDevice, lock: RLock) -> None:
         self.world, self._device, self._lock = device.world, device, lock
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
-        """As the device."""
+        """The replies of the device."""
         with self._lock:
             return self._device.receive(data, now)
 
@@ -33,7 +33,7 @@ class LockedSimulation:
 class SimulatedBus:
     """An emulated bus whose servos are the joints of the simulation; without a bus a TargetFollower takes its place.
 
-    The servos' torque, targets and watchdogs are the business of who has the other end of the wire.
+    Torque, targets and watchdogs are controlled by the driver at the other end of the bus.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class SimulatedBus:
         protocol, link = bus
         if protocol == LOOPBACK or not link:
             raise ParameterError(
-                f"bus is {protocol!r}, bus_port is {link!r}: a protocol with a wire, and a link, please"
+                f"bus is {protocol!r}, bus_port is {link!r}: set bus to a wired protocol and bus_port to its link"
             )
         settings = servo_settings(robot_file, protocol, link)
         self.world = PhysicsWorld(settings.joints, PROTOCOLS[protocol].scale, body, advance)
@@ -61,40 +61,40 @@ class SimulatedBus:
         self.name = f"{protocol} at {settings.baud} baud on {link}"
 
     def open(self) -> None:
-        """Makes the terminal: not before this process has time for it."""
+        """Creates the terminal; call it when this process is ready to reply."""
         if self._pty is None:
             self._pty = PseudoTerminal(self._device, self._baud, link=self._link)
 
     @property
     def armed(self) -> bool:
-        """Whether any servo holds."""
+        """Whether any servo has torque."""
         return bool(self.world.torques.any())
 
     @property
     def command(self) -> Array:
-        """What the servos aim at (n, 3) [rad]."""
+        """Setpoints of the servos (n, 3) [rad]."""
         return self.world.references
 
     target = command
 
     def step(self, dt: float) -> Array:
-        """What they aim at (n, 3) [rad] `dt` [s] later."""
+        """Setpoints of the servos (n, 3) [rad] `dt` [s] later."""
         return self.world.reference(dt)
 
     def watch(self, now: float) -> str:
-        """Nothing: who drives watches."""
+        """No watchdog: the driver at the other end has its own."""
         return ""
 
     def extend_watchdog(self, seconds: float) -> None:
-        """Nothing is counted."""
+        """No watchdog to extend."""
 
     def start(self, measured: Array) -> None:
-        """The world was put somewhere else: the servos know nothing of it."""
+        """Nothing to do: the servos keep their goals."""
 
     def hold(self) -> None:
-        """They hold by themselves."""
+        """Nothing to do: the servos hold by themselves."""
 
     def close(self) -> None:
-        """Takes the terminal away."""
+        """Removes the terminal."""
         if self._pty:
             self._pty.close()

@@ -1,9 +1,8 @@
-"""What one can do to the world of mujoco_sim: pause it, step it, reset it, push the robot."""
+"""Services of mujoco_sim: pause, step and reset the world, push the robot."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import Wrench
@@ -14,21 +13,21 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import COMMAND
 
-PUSH = 0.2  # [s] that a push lasts
-STRONGEST = 500.0  # [N] along each axis
+PUSH_DURATION_S = 0.2
+MAX_PUSH = 500.0  # [N] along each axis
 
 
 class WorldServices:
-    """Offers the services on a node; `tell` publishes everything."""
+    """Offers the services on a node; `publish` publishes all topics of the world."""
 
-    def __init__(self, node: GuardedNode, world: RunningWorld, tell: Callable[[], None]) -> None:
-        self._world, self._tell = world, tell
+    def __init__(self, node: GuardedNode, world: RunningWorld, publish: Callable[[], None]) -> None:
+        self._world, self._publish = world, publish
         node.create_service(SetBool, "~/set_pause", self._set_pause)
         node.create_service(Trigger, "~/reset_world", self._reset_world)
         node.create_service(Trigger, "~/step_simulation", self._step_simulation)
         node.create_subscription(Wrench, "~/push", self._push, COMMAND)
 
-    def _set_pause(self, request: Any, response: Any) -> Any:
+    def _set_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         with self._world.lock:
             if request.data:
                 self._world.pause()
@@ -37,26 +36,26 @@ class WorldServices:
         response.success, response.message = True, "paused" if request.data else "running"
         return response
 
-    def _step_simulation(self, request: Any, response: Any) -> Any:
+    def _step_simulation(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         with self._world.lock:
             response.success = self._world.paused
             if self._world.paused:
                 self._world.step(self._world.period)
-                self._tell()
+                self._publish()
                 response.message = f"simulated time is {self._world.time:.3f} s"
             else:
                 response.message = "the simulation runs: call set_pause with true first"
         return response
 
-    def _reset_world(self, request: Any, response: Any) -> Any:
+    def _reset_world(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         with self._world.lock:
             self._world.reset()
-        pose = "is, as its servos hold it," if self._world.bus else "sits"
+        pose = "keeps its joint angles" if self._world.bus else "sits"
         response.success, response.message = True, f"the robot {pose} at the origin"
         return response
 
-    def _push(self, message: Any) -> None:
-        """A push of PUSH seconds on the body, at its centre of mass, in the world's frame."""
+    def _push(self, message: Wrench) -> None:
+        """Pushes the body at its centre of mass for PUSH_DURATION_S, in the world frame."""
         force = np.array(messages.force(message))
         with self._world.lock:
-            self._world.simulation.push(np.clip(force, -STRONGEST, STRONGEST), PUSH)
+            self._world.simulation.push(np.clip(force, -MAX_PUSH, MAX_PUSH), PUSH_DURATION_S)

@@ -2,7 +2,13 @@
 
 import pytest
 
-from hexapod_control.nodes.mujoco_sim.time_pacing import CATCH_UP, LEAD, WAIT, ControllerLead, RealTimePacer
+from hexapod_control.nodes.mujoco_sim.time_pacing import (
+    MAX_CATCH_UP_S,
+    MAX_LEAD_PERIODS,
+    MAX_WAIT_S,
+    ControllerLead,
+    RealTimePacer,
+)
 
 
 def test_time_is_due_at_the_factor_and_what_was_taken_is_not_due_again():
@@ -18,7 +24,7 @@ def test_time_is_due_at_the_factor_and_what_was_taken_is_not_due_again():
 def test_a_world_that_has_fallen_behind_is_not_hurried_and_counts_it():
     pace = RealTimePacer(1.0, now=0.0)
     pace.owe(5.0)
-    assert pace.take_all() == CATCH_UP
+    assert pace.take_all() == MAX_CATCH_UP_S
     assert pace.dropped == 1
     pace.restart(9.0)
     pace.owe(9.01)
@@ -29,17 +35,17 @@ def test_a_world_that_has_fallen_behind_is_not_hurried_and_counts_it():
 def test_the_world_waits_for_targets_that_lag_by_more_than_the_controller_can_make_up(period):
     lead = ControllerLead()
     for count in range(5):
-        lead.heard(count * period, now=count * period)
+        lead.note_targets(count * period, now=count * period)
     last = 4 * period
-    assert not lead.too_far(last + 0.9 * LEAD * period, now=last)
-    assert lead.too_far(last + LEAD * period + 0.01, now=last + 0.1)
-    lead.heard(last + period, now=last + 0.1)
-    assert not lead.too_far(last + LEAD * period + 0.01, now=last + 0.1)
+    assert not lead.must_wait(last + 0.9 * MAX_LEAD_PERIODS * period, now=last)
+    assert lead.must_wait(last + MAX_LEAD_PERIODS * period + 0.01, now=last + 0.1)
+    lead.note_targets(last + period, now=last + 0.1)
+    assert not lead.must_wait(last + MAX_LEAD_PERIODS * period + 0.01, now=last + 0.1)
 
 
 def test_it_does_not_wait_for_a_controller_that_is_not_there_or_gone():
     lead = ControllerLead()
-    assert not lead.too_far(100.0, now=0.0)
-    lead.heard(100.0, now=50.0)
-    assert lead.too_far(100.1, now=50.0 + 0.9 * WAIT)
-    assert not lead.too_far(100.1, now=50.0 + WAIT + 0.01)
+    assert not lead.must_wait(100.0, now=0.0)
+    lead.note_targets(100.0, now=50.0)
+    assert lead.must_wait(100.1, now=50.0 + 0.9 * MAX_WAIT_S)
+    assert not lead.must_wait(100.1, now=50.0 + MAX_WAIT_S + 0.01)
