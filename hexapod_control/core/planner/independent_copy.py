@@ -59,7 +59,7 @@ def _copier(kind: type) -> Copier | None:
     if issubclass(kind, tuple):
         return _copy_tuple
     if kind is list:
-        return lambda value, memo: _remember(value, [_copy(part, memo) for part in value], memo)
+        return _copy_list
     if kind is set:
         return lambda value, memo: _remember(value, {_copy(part, memo) for part in value}, memo)
     if kind is dict:
@@ -69,6 +69,13 @@ def _copier(kind: type) -> Copier | None:
     if kind.__module__.startswith(__name__.partition(".")[0]):
         return _object_copier(kind)
     raise TypeError(f"an object of {kind.__module__}.{kind.__qualname__} cannot be copied")
+
+
+def _copy_list(value: list[Any], memo: Memo) -> list[Any]:
+    return cast(
+        list[Any],
+        _remember(value, [part if type(part) in _shared else _copy(part, memo) for part in value], memo),
+    )
 
 
 def _copy_tuple(value: tuple[Any, ...], memo: Memo) -> tuple[Any, ...]:
@@ -95,6 +102,8 @@ def _object_copier(kind: type) -> Copier:
     slots = tuple(name for base in kind.__mro__ for name in getattr(base, "__slots__", ()) if name != "__weakref__")
     values_of = attrgetter(*slots) if len(slots) > 1 else lambda value: tuple(getattr(value, name) for name in slots)
 
+    has_dictionary = kind.__dictoffset__ != 0
+
     def copy_object(value: Any, memo: Memo) -> Any:
         known = memo.get(id(value))
         if known is not None:
@@ -102,9 +111,9 @@ def _object_copier(kind: type) -> Copier:
         copied = _remember(value, object.__new__(kind), memo)
         for name, part in zip(slots, values_of(value), strict=True):
             setattr(copied, name, part if type(part) in _shared else _copy(part, memo))
-        if hasattr(value, "__dict__"):
+        if has_dictionary:
             copied.__dict__.update(
-                (name, part if type(part) in _shared else _copy(part, memo)) for name, part in vars(value).items()
+                {name: part if type(part) in _shared else _copy(part, memo) for name, part in vars(value).items()}
             )
         return copied
 
