@@ -17,14 +17,14 @@ from rosbags.typesys import Stores, get_typestore
 
 from hexapod_control.bags.ring_buffer import RecordedMessage
 
-LATEST: Literal[9] = 9  # version of the format that Jazzy writes
-EVER = QosTime(9223372036, 854775807)
-SPARE = 8 * 1024 * 1024  # [B] left free on the disk
+FORMAT_VERSION: Literal[9] = 9  # version of the format that Jazzy writes
+UNLIMITED = QosTime(9223372036, 854775807)
+SPARE_BYTES = 8 * 1024 * 1024  # left free on the disk
 TYPES = get_typestore(Stores.ROS2_JAZZY)
 
 
 class BagError(RuntimeError):
-    """A bag that cannot be written or read; one sentence with a cure."""
+    """A bag that cannot be written or read; one sentence with the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def known(kind: str) -> bool:
 
 
 def place(folder: Path, size: int, name: str) -> Path:
-    """A new path in a folder, made if need be, with room for so much [B]. Raises BagError."""
+    """A new path in a folder, created if missing, with room for `size` bytes. Raises BagError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         free = shutil.disk_usage(folder).free
@@ -51,7 +51,7 @@ def place(folder: Path, size: int, name: str) -> Path:
         raise BagError(f"{folder}: no bag can be written there: {error.strerror}; choose another --out") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise BagError(f"{folder}: no bag can be written there: it is read-only; choose another --out")
-    if free < size + SPARE:
+    if free < size + SPARE_BYTES:
         raise BagError(
             f"{folder}: no bag can be written there: it may take {size / 1e6:.0f} MB and {free / 1e6:.0f} MB are free; "
             "make room, or choose another --out"
@@ -74,7 +74,7 @@ def write(path: Path, channels: Sequence[BagChannel], messages: Sequence[Recorde
 
 
 def _write(path: Path, channels: Sequence[BagChannel], messages: Sequence[RecordedMessage], offset: int) -> int:
-    writer = Writer(path, version=LATEST, storage_plugin=StoragePlugin.MCAP)
+    writer = Writer(path, version=FORMAT_VERSION, storage_plugin=StoragePlugin.MCAP)
     writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
     with writer:
         connections = {
@@ -97,10 +97,10 @@ def _quality(channel: BagChannel) -> Qos:
         1 if channel.latched else 10,
         QosReliability.RELIABLE if channel.reliable else QosReliability.BEST_EFFORT,
         QosDurability.TRANSIENT_LOCAL if channel.latched else QosDurability.VOLATILE,
-        EVER,
-        EVER,
+        UNLIMITED,
+        UNLIMITED,
         QosLiveliness.AUTOMATIC,
-        EVER,
+        UNLIMITED,
         False,
     )
 

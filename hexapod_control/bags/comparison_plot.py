@@ -9,7 +9,7 @@ import matplotlib
 import numpy as np
 
 from hexapod_control.bags.recorded_run import held
-from hexapod_control.bags.run_comparison import HOLD, RunComparison
+from hexapod_control.bags.run_comparison import COMMAND_TIMEOUT_S, RunComparison
 
 matplotlib.use("Agg")  # no screen
 
@@ -48,7 +48,7 @@ def _velocities(rows: list[Any], found: RunComparison) -> None:
         for run, colour in zip((found.one, found.other), COLOURS, strict=True):
             times = run.velocity[:, 0]
             axes.plot(times, run.velocity[:, 1 + axis], color=colour, linewidth=0.8)
-            axes.plot(times, held(run.command, times, HOLD)[:, axis], color=colour, linestyle="--")
+            axes.plot(times, held(run.command, times, COMMAND_TIMEOUT_S)[:, axis], color=colour, linestyle="--")
         axes.set(ylabel=NAMES[axis])
     rows[0].set(title="achieved by odom, commanded dashed")
     rows[-1].set(xlabel="time [s]")

@@ -1,4 +1,4 @@
-"""What a bag says of a drive, as arrays; times [s] count from the first command."""
+"""The drive in a bag as arrays; times [s] count from the first command."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _pose(message: Any) -> list[float]:
 
 
 def _from_zero(path: Samples) -> Samples:
-    """The path seen from its pose at time 0."""
+    """The path relative to its pose at time 0."""
     if not len(path):
         return path
     path[:, 3] = np.unwrap(path[:, 3])

@@ -6,12 +6,12 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-MOST_BYTES = 256 * 1024 * 1024
-OVERHEAD = 200  # [B] a message takes beside its bytes
+MAX_BYTES = 256 * 1024 * 1024
+OVERHEAD_BYTES = 200  # of a message beside its data
 
 
 class RecordedMessage(NamedTuple):
-    """One message as it came."""
+    """One message as received."""
 
     at: int  # [ns] of the steady clock
     topic: str
@@ -19,32 +19,32 @@ class RecordedMessage(NamedTuple):
 
 
 class RingBuffer:
-    """Messages of the last seconds; older ones leave, except the last one of each topic that is latched."""
+    """Messages of the last seconds; older ones are dropped, except the last one of each latched topic."""
 
-    def __init__(self, seconds: float, most_bytes: int = MOST_BYTES) -> None:
-        """Keeps at most so long [s] and so much [B]."""
+    def __init__(self, seconds: float, most_bytes: int = MAX_BYTES) -> None:
+        """Keeps messages of at most `seconds` [s] and `most_bytes` in total."""
         self._window = round(seconds * 1e9)
         self._most = most_bytes
         self._messages: deque[RecordedMessage] = deque()
-        self._left: dict[str, RecordedMessage] = {}  # the last that left, of each latched topic
+        self._left: dict[str, RecordedMessage] = {}  # last dropped message of each latched topic
         self._latched: set[str] = set()
         self.size = 0  # [B]
 
     def latch(self, topic: str) -> None:
-        """Says that the last message of a topic holds until the next one."""
+        """Marks a topic as latched: its last message is kept."""
         self._latched.add(topic)
 
     def add(self, message: RecordedMessage) -> None:
-        """Appends a message, which is the newest."""
+        """Appends the newest message."""
         self._messages.append(message)
-        self.size += len(message.data) + OVERHEAD
+        self.size += len(message.data) + OVERHEAD_BYTES
         self.expire(message.at)
 
     def expire(self, now: int) -> None:
-        """Lets go of what is too old at a time [ns], or too much."""
+        """Drops messages that are too old at a time [ns], or too many."""
         while self._messages and (now - self._messages[0].at > self._window or self.size > self._most):
             old = self._messages.popleft()
-            self.size -= len(old.data) + OVERHEAD
+            self.size -= len(old.data) + OVERHEAD_BYTES
             if old.topic in self._latched:
                 self._left[old.topic] = old
 
@@ -57,7 +57,7 @@ class RingBuffer:
         return 1e-9 * (self._messages[-1].at - self._messages[0].at) if self._messages else 0.0
 
     def snapshot(self) -> Sequence[RecordedMessage]:
-        """All messages, oldest first; what was latched before stands at the beginning."""
+        """All messages, oldest first; earlier latched messages come at the beginning."""
         if not self._messages:
             return [*self._left.values()]
         begin = self._messages[0].at

@@ -10,17 +10,17 @@ import numpy as np
 
 from hexapod_control.bags.recorded_run import RecordedRun, Samples, at, held
 
-STEP = 0.02  # [s] between two times that are compared
-HOLD = 0.5  # [s] for which a command counts: the planner's timeout
-RAMP = 0.9  # [s] after a change of the command that are left out
-MIN_SPEED = 1e-3  # [m/s, rad/s] of a command that counts
+STEP_S = 0.02  # between two compared times
+COMMAND_TIMEOUT_S = 0.5  # a command holds as long as in the planner
+RAMP_S = 0.9  # left out after a change of the command
+MIN_SPEED = 1e-3  # [m/s, rad/s] below which a command counts as zero
 AXES = ("vx m/s", "vy m/s", "wz rad/s")
 NONE = "-"
 
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """Two runs and what they have in common."""
+    """Two runs and their differences."""
 
     one: RecordedRun
     other: RecordedRun
@@ -38,13 +38,13 @@ class RunComparison:
     def _rows(self) -> Iterator[tuple[str, str, str, str]]:
         pair = (self.one, self.other)
         yield _row("bag s", [run.seconds for run in pair], 1)
-        yield _row("way by odom m", [_way(run.odometry) for run in pair], 3)
+        yield _row("distance by odom m", [_distance(run.odometry) for run in pair], 3)
         for axis, name, scale in ((1, "end x m", 1.0), (2, "end y m", 1.0), (3, "end yaw deg", math.degrees(1.0))):
             yield _row(name, [scale * _end(run.odometry, axis) for run in pair], 3)
         yield _row("odom off truth at end m", [_off(run) for run in pair], 4)
         means = [driven(run) for run in pair]
         for axis, name in enumerate(AXES):
-            if any(abs(told[axis]) >= MIN_SPEED for told, _ in means):
+            if any(abs(commanded[axis]) >= MIN_SPEED for commanded, _ in means):
                 yield _row(f"commanded {name}", [told[axis] for told, _ in means], 3)
                 yield _row(f"achieved {name}", [done[axis] for _, done in means], 3)
                 yield _row(f"ratio {name[:2]}", [_ratio(done[axis], told[axis]) for told, done in means], 3)
@@ -66,9 +66,9 @@ class RunComparison:
 
 
 def compared(one: RecordedRun, other: RecordedRun) -> RunComparison:
-    """Holds two runs side by side, over the time that both have."""
+    """Compares two runs over the time that both cover."""
     ends = [[table[-1, 0] for table in (run.odometry, run.joints) if len(table)] for run in (one, other)]
-    times = np.arange(0.0, max(0.0, min(max(end) for end in ends)), STEP)
+    times = np.arange(0.0, max(0.0, min(max(end) for end in ends)), STEP_S)
     both = bool(len(one.odometry) and len(other.odometry) and len(times))
     apart = at(other.odometry, times) - at(one.odometry, times) if both else np.zeros((0, 3))
     names = tuple(name for name in one.joint_names if name in other.joint_names)
@@ -80,17 +80,17 @@ def compared(one: RecordedRun, other: RecordedRun) -> RunComparison:
 
 
 def driven(run: RecordedRun) -> tuple[Samples, Samples]:
-    """Means (3,) of command and velocity while there was a command and its ramp was over."""
+    """Means (3,) of command and velocity during commands, without their acceleration."""
     if not len(run.velocity):
         return np.zeros(3), np.zeros(3)
     times = run.velocity[:, 0]
-    told = held(run.command, times, HOLD)
-    changed = np.r_[-math.inf, times[1:][np.abs(np.diff(told, axis=0)).max(axis=1) > MIN_SPEED]]
+    commanded = held(run.command, times, COMMAND_TIMEOUT_S)
+    changed = np.r_[-math.inf, times[1:][np.abs(np.diff(commanded, axis=0)).max(axis=1) > MIN_SPEED]]
     since = times - changed[np.searchsorted(changed, times, side="right") - 1]
-    steady = (np.abs(told).max(axis=1) >= MIN_SPEED) & (since >= RAMP)
+    steady = (np.abs(commanded).max(axis=1) >= MIN_SPEED) & (since >= RAMP_S)
     if not steady.any():
         return np.zeros(3), np.zeros(3)
-    return told[steady].mean(axis=0), run.velocity[steady, 1:].mean(axis=0)
+    return commanded[steady].mean(axis=0), run.velocity[steady, 1:].mean(axis=0)
 
 
 def _row(name: str, values: list[float], digits: int) -> tuple[str, str, str, str]:
@@ -99,7 +99,7 @@ def _row(name: str, values: list[float], digits: int) -> tuple[str, str, str, st
     return name, cells[0], cells[1], f"{difference:+.{digits}f}" if math.isfinite(difference) else NONE
 
 
-def _way(path: Samples) -> float:
+def _distance(path: Samples) -> float:
     path = path[path[:, 0] >= 0.0]
     return float(np.hypot(*np.diff(path[:, 1:3], axis=0).T).sum()) if len(path) else math.nan
 

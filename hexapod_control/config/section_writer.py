@@ -1,4 +1,4 @@
-"""One section written into a robot file: all other lines stay as they are, within it comments and order do."""
+"""Writes one section into a robot file; all other lines and the comments in the section are kept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hexapod_control.config.robots.robot_keys import OPTIONAL_SECTIONS
 
 
 def own_file(name_or_path: str | Path) -> Path:
-    """The file to write to. Raises RobotFileError for a robot that comes with the package, or a missing file."""
+    """The file to write to. Raises RobotFileError for a shipped robot or a missing file."""
     text, path = str(name_or_path), resolve(name_or_path)
     if "/" not in text and not text.endswith((".yaml", ".yml")):
         copy = f"cp {path} ./my_{text}.yaml"
@@ -34,9 +34,9 @@ def own_file(name_or_path: str | Path) -> Path:
 
 
 def save_section(path: Path, name: str, data: Mapping[str, Any]) -> Path:
-    """Writes the section `name` (servos or odometry_scale) of a robot file; returns the dated copy of what it was.
+    """Writes the section `name` (servos or odometry_scale) of a robot file. Returns the dated backup.
 
-    The new file is complete before it takes the place of the old one. Raises RobotFileError, and OSError if the disk
+    The new file is complete before it replaces the old one. Raises RobotFileError, and OSError if the disk
     is full: the old file is then still there.
     """
     if name not in OPTIONAL_SECTIONS:
@@ -66,7 +66,7 @@ def save_section(path: Path, name: str, data: Mapping[str, Any]) -> Path:
 
 
 def _backup(path: Path) -> Path:
-    """A copy beside the file, named after the time."""
+    """A backup beside the file, named by the time."""
     stem = f"{path.name}.{time.strftime('%Y-%m-%d_%H-%M-%S')}"
     copy = next(c for c in (path.with_name(f"{stem}{n}.bak") for n in ("", *range(2, 1000))) if not c.exists())
     shutil.copy2(path, copy)
@@ -74,7 +74,7 @@ def _backup(path: Path) -> Path:
 
 
 def with_section(text: str, name: str, data: Mapping[str, Any]) -> str:
-    """The text of a YAML file with a section replaced, or put at its end."""
+    """The text of a YAML file with a section replaced, or appended."""
     end = "\r\n" if "\r\n" in text else "\n"
     yaml = YAML(typ="rt", pure=True)
     yaml.preserve_quotes = True
@@ -104,7 +104,7 @@ def with_section(text: str, name: str, data: Mapping[str, Any]) -> str:
 
 
 def _trimmed(lines: list[str]) -> list[str]:
-    """Without the empty lines and comments at the end that belong to what follows."""
+    """Without the empty lines and comments at the end, which belong to the next section."""
     count = len(lines)
     while count and (not lines[count - 1].strip() or lines[count - 1].startswith("#")):
         count -= 1
@@ -112,7 +112,7 @@ def _trimmed(lines: list[str]) -> list[str]:
 
 
 def _updated(old: CommentedMap, data: Mapping[str, Any]) -> CommentedMap:
-    """The old section with the values of the new one: what has not changed keeps its spelling and comments."""
+    """The old section with new values; unchanged values keep their spelling and comments."""
     for key in [key for key in old if str(key) not in data]:
         del old[key]
     for key, value in data.items():
@@ -124,7 +124,7 @@ def _updated(old: CommentedMap, data: Mapping[str, Any]) -> CommentedMap:
 
 
 def _nested(value: Any, depth: int) -> Any:
-    """Plain data as ruamel's; the innermost mappings and lists stand in one line."""
+    """Plain data as ruamel types; the innermost mappings and lists are written in one line."""
     if isinstance(value, Mapping):
         found = CommentedMap({key: _nested(item, depth + 1) for key, item in value.items()})
         if depth and not any(isinstance(item, Mapping | list | tuple) for item in value.values()):

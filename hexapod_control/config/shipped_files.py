@@ -1,4 +1,4 @@
-"""Where the files that come with the package are: config/, urdf/, launch/ of a checkout or of an installation."""
+"""Finds the files shipped with the package: config/, urdf/, launch/ of a checkout or of an installation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MARK = Path("urdf", "hexapod.urdf.xacro")  # a folder that has this file is a s
 
 
 def _folders() -> list[Path]:
-    """Folders that may hold the package's files, best first: a checkout, the ament prefixes, Python's prefix."""
+    """Folders that may hold the shipped files, in order: a checkout, the ament prefixes, the prefix of Python."""
     checkout = Path(__file__).resolve().parents[2]
     prefixes = [Path(p) for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
     return [checkout, *(prefix / "share" / PACKAGE for prefix in [*prefixes, Path(sys.prefix)])]
@@ -50,7 +50,7 @@ def named(folder: str, name_or_path: str | Path, fault: type[FileError]) -> Path
     if "/" in text or text.endswith((".yaml", ".yml")):
         try:
             return Path(text).expanduser().absolute()
-        except RuntimeError as error:  # ~ of somebody unknown
+        except RuntimeError as error:  # ~user without such a user
             raise fault(Path(text), None, "", f"cannot be found: {error}") from None
     names = known(folder)
     if text not in names:

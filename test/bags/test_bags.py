@@ -14,7 +14,7 @@ from rosbags.rosbag2 import Reader
 
 from hexapod_control.bags import bag_file
 from hexapod_control.bags.recorded_run import load_run
-from hexapod_control.bags.ring_buffer import OVERHEAD, RecordedMessage, RingBuffer
+from hexapod_control.bags.ring_buffer import OVERHEAD_BYTES, RecordedMessage, RingBuffer
 from hexapod_control.bags.run_comparison import compared, driven
 from hexapod_control.cli.main import main
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
@@ -42,7 +42,7 @@ def test_the_ring_keeps_the_last_seconds():
     kept = ring.snapshot()
     assert [message.at for message in kept] == [k * SECOND // 10 for k in range(79, 100)]
     assert ring.seconds == pytest.approx(2.0)
-    assert ring.size == len(kept) * (1 + OVERHEAD)
+    assert ring.size == len(kept) * (1 + OVERHEAD_BYTES)
 
 
 def test_the_ring_is_bounded_in_size_too():

@@ -1,4 +1,4 @@
-"""The scripted drive: what is commanded, and what came of it by ground truth."""
+"""The scripted drive: commanded against achieved velocities by ground truth."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from hexapod_control.core.kinematics.se2 import Twist, log, wrap
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.capabilities import Capabilities
 
-SETTLE = 0.9  # [s] at the beginning of a segment that are not measured: the ramp; at least one cycle of the gait
-SHORT, CYCLES = 3.3, 3.2  # [s] and cycles of the gait that a segment takes unless told otherwise
-GOOD, BAD = 0.05, 0.1  # distance of a ratio from 1: up to the first it is good, beyond the second it is bad
-SHARE = 0.95  # of what the robot can do that the drive uses, where it cannot do all of it
+SETTLING_TIME_S = 0.9  # not measured at the start of a segment: the acceleration; at least one cycle
+MIN_SEGMENT_S, MIN_SEGMENT_CYCLES = 3.3, 3.2  # default length of a segment
+GOOD_DEVIATION, BAD_DEVIATION = (
+    0.05,
+    0.1,
+)  # of a ratio from 1: good up to the first, bad beyond the second
+SPEED_SHARE = 0.95  # of the maximum speed, for a robot that cannot reach the script
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ SCRIPT = (
 
 
 def script_for(robot: Robot, gait: Gait) -> tuple[DriveSegment, ...]:
-    """The drive, slower as a whole for a robot and gait that cannot do all of it."""
+    """The script, scaled down as a whole for a robot and gait that cannot reach it."""
     capabilities = Capabilities.of(robot)
     factor = 1.0
     for segment in SCRIPT:
@@ -45,9 +48,9 @@ def script_for(robot: Robot, gait: Gait) -> tuple[DriveSegment, ...]:
         factor = min(factor, *(a / b for a, b in zip(most, segment.twist, strict=True) if b))
     if factor == 1.0:
         return SCRIPT
-    # Rounded down, so that the table shows the very command.
+    # Rounded down, so that the table shows exactly the command.
     return tuple(
-        DriveSegment(s.name, Twist(*(math.floor(v * SHARE * factor * 1000.0) / 1000.0 for v in s.twist)))
+        DriveSegment(s.name, Twist(*(math.floor(v * SPEED_SHARE * factor * 1000.0) / 1000.0 for v in s.twist)))
         for s in SCRIPT
     )
 
@@ -60,8 +63,12 @@ class DriveResult(NamedTuple):
 
     @property
     def ratios(self) -> tuple[float, ...]:
-        """Achieved over commanded along the axes that were commanded."""
-        return tuple(done / told for done, told in zip(self.achieved, self.segment.twist, strict=True) if told)
+        """Achieved over commanded velocity along the commanded axes."""
+        return tuple(
+            achieved / commanded
+            for achieved, commanded in zip(self.achieved, self.segment.twist, strict=True)
+            if commanded
+        )
 
     @property
     def worst(self) -> float:
@@ -79,12 +86,12 @@ class DriveSpan(NamedTuple):
 
 def usual_seconds(cycle: float) -> float:
     """Length [s] of a segment for a gait with this cycle [s]."""
-    return max(SHORT, CYCLES * cycle)
+    return max(MIN_SEGMENT_S, MIN_SEGMENT_CYCLES * cycle)
 
 
 def achieved(truth: TrajectoryLog, span: DriveSpan, cycle: float) -> Twist:
-    """Mean twist over the last whole gait cycles [s] of a span, its ramp left out."""
-    settle = max(SETTLE, cycle)
+    """Mean twist over the last whole gait cycles [s] of a span, without its acceleration."""
+    settle = max(SETTLING_TIME_S, cycle)
     cycles = max(1, math.floor((span.end - span.start - settle) / cycle + 1e-6))
     cycle = min(cycle, (span.end - span.start) / cycles)
     marks = [truth.at(span.end - k * cycle) for k in range(cycles, -1, -1)]
@@ -97,7 +104,13 @@ def table(results: Sequence[DriveResult]) -> list[str]:
     head = ("segment", "commanded vx vy wz", "achieved vx vy wz", "ratio", "")
     rows = [head]
     for result in results:
-        mark = "" if result.worst <= GOOD else "outside 0.95-1.05" if result.worst <= BAD else "OUTSIDE 0.9-1.1"
+        mark = (
+            ""
+            if result.worst <= GOOD_DEVIATION
+            else "outside 0.95-1.05"
+            if result.worst <= BAD_DEVIATION
+            else "OUTSIDE 0.9-1.1"
+        )
         ratios = " / ".join(f"{ratio:.3f}" for ratio in result.ratios)
         rows.append((result.segment.name, _spell(result.segment.twist), _spell(result.achieved), ratios, mark))
     widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
@@ -113,13 +126,13 @@ def odometry_lines(truth: TrajectoryLog, odometry: TrajectoryLog, start: float, 
     samples = truth.between(start, end)
     if len(samples) < 2 or len(odometry) < 2:
         return ["odometry: no samples"]
-    way = sum(math.dist(a.pose[:2], b.pose[:2]) for a, b in pairwise(samples))
+    distance = sum(math.dist(a.pose[:2], b.pose[:2]) for a, b in pairwise(samples))
     moved = truth.at(start).inverse() @ truth.at(end)
-    told = odometry.at(start).inverse() @ odometry.at(end)
-    error = math.dist(moved[:2], told[:2])
-    turn = math.degrees(abs(wrap(moved.yaw - told.yaw)))
+    estimated = odometry.at(start).inverse() @ odometry.at(end)
+    error = math.dist(moved[:2], estimated[:2])
+    turn = math.degrees(abs(wrap(moved.yaw - estimated.yaw)))
     heights = [sample.height for sample in samples]
-    share = f" = {100.0 * error / way:.2f} % of {way:.2f} m" if way > 0.0 else ""
+    share = f" = {100.0 * error / distance:.2f} % of {distance:.2f} m" if distance > 0.0 else ""
     return [
         f"odometry error  {1000.0 * error:.1f} mm{share}, heading {turn:.2f} deg",
         f"body height     {1000.0 * sum(heights) / len(heights):.1f} mm, from "

@@ -139,7 +139,7 @@ class SimulationRun:
             return 0
         print(*scripted_drive.table(results), sep="\n")
         print(*scripted_drive.odometry_lines(truth, session.robot.odometry, *session.moving), sep="\n", flush=True)
-        bad = [result.segment.name for result in results if result.worst > scripted_drive.BAD]
+        bad = [result.segment.name for result in results if result.worst > scripted_drive.BAD_DEVIATION]
         if self._interactive or self._world.world != "flat" or not bad:
             return 0
         _report(f"outside 0.9-1.1 of the command: {', '.join(bad)}; is this machine too busy for real time?")

@@ -1,4 +1,4 @@
-"""What of the robot a step takes for itself: two steps at the same time must not want the same."""
+"""Resources of the robot that a step uses: simultaneous steps must not share one."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ CHANNELS: Mapping[type[MotionStep], Callable[[Any], frozenset[str]]] = {
 
 
 def channels(step: MotionStep) -> frozenset[str]:
-    """What a step takes; a posture takes everything."""
+    """Resources that a step uses; a posture uses all."""
     taken = CHANNELS.get(type(step))
     return taken(step) if taken else WHOLE
 
 
 def clash(steps: Sequence[MotionStep]) -> tuple[MotionStep, str] | None:
-    """The first step that wants what another one before it has, and the words for it; None if they go together."""
+    """The first step that shares a resource with one before it, and the message; None if there is none."""
     before: list[MotionStep] = []
     for step in steps:
         for other in before:
@@ -50,7 +50,7 @@ def clash(steps: Sequence[MotionStep]) -> tuple[MotionStep, str] | None:
 
 
 def _common(one: frozenset[str], other: frozenset[str]) -> str:
-    """What both take. A leg by hand needs the others to stand, so nothing walks meanwhile."""
+    """A resource that both use. A guided leg needs the other legs in stance, so the robot cannot walk meanwhile."""
     for first, second in ((one, other), (other, one)):
         hands = sorted(name for name in first if name.startswith(HAND))
         if hands and FEET in second:

@@ -1,4 +1,4 @@
-"""Values of a robot file that are each in bounds but impossible together."""
+"""Checks values of a robot file that are within bounds but inconsistent with each other."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, ba
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Leg, Robot
 
-_SAME_PLACE = 0.001  # [m] hips nearer than this are one hip
-_ANY_ANGLE = {"lower": -math.pi, "upper": math.pi}  # [rad]
+_SAME_HIP_M = 0.001  # hips nearer than this coincide
+_ANY_ANGLE_RAD = {"lower": -math.pi, "upper": math.pi}
 
 
 def check(robot: Robot, whole: CheckedValues, legs: Sequence[CheckedValues]) -> None:
-    """Raise RobotFileError for the first impossible thing; `whole` and `legs` know the lines."""
+    """Raises RobotFileError for the first inconsistency; `whole` and `legs` know the lines."""
     _check_walk(robot, whole)
     _check_hips(robot, legs)
     for leg, values in zip(robot.legs, legs, strict=True):
@@ -47,7 +47,7 @@ def _check_walk(robot: Robot, whole: CheckedValues) -> None:
 def _check_hips(robot: Robot, legs: Sequence[CheckedValues]) -> None:
     for i, leg in enumerate(robot.legs):
         for other in robot.legs[:i]:
-            if math.dist(leg.hip, other.hip) < _SAME_PLACE:
+            if math.dist(leg.hip, other.hip) < _SAME_HIP_M:
                 hip = "[" + ", ".join(f"{c:g}" for c in leg.hip) + "]"
                 other_hip = f"must differ from legs.{other.name}.hip"
                 raise legs[i].entries["hip"].error(f"is {hip}", other_hip, "two legs cannot be mounted in one place")
@@ -62,7 +62,7 @@ def _check_tibia(robot: Robot, leg: Leg, values: CheckedValues) -> None:
 
 
 def _check_neutral(robot: Robot, leg: Leg, values: CheckedValues) -> None:
-    """The neutral foothold must be reached, knee up, at the height of the walk."""
+    """The neutral foothold must be reachable, knee up, at the height of the walk."""
     x, y = leg.foothold
     ball = (x, y, robot.foot_radius - robot.walk.height)
     solution = leg_inverse(leg, base_to_hip(leg, ball), (0.0, 0.0, 0.0))
@@ -78,7 +78,9 @@ def _check_neutral(robot: Robot, leg: Leg, values: CheckedValues) -> None:
 
 def _limit(robot: Robot, leg: Leg, values: CheckedValues) -> tuple[str, str]:
     """Bound and hint for a neutral stance outside the joint limits: which joint, and how far."""
-    free = replace(leg, **{f"{name}_joint": replace(getattr(leg, f"{name}_joint"), **_ANY_ANGLE) for name in JOINTS})
+    free = replace(
+        leg, **{f"{name}_joint": replace(getattr(leg, f"{name}_joint"), **_ANY_ANGLE_RAD) for name in JOINTS}
+    )
     x, y = leg.foothold
     angles = leg_inverse(free, base_to_hip(leg, (x, y, robot.foot_radius - robot.walk.height)), (0.0, 0.0, 0.0)).joints
     for name, angle, joint in zip(JOINTS, angles, leg.joints, strict=True):

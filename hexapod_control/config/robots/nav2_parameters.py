@@ -1,7 +1,7 @@
-"""What Nav2 must know of a robot, filled into a parameter file of Nav2: limits, footprint, distances that follow.
+"""Limits and footprint of a robot, filled into a parameter file of Nav2.
 
-Limits are a share of what the gait can do, and what the planner takes to get there and back to rest, measured on it.
-Along two axes at once the robot does less than along each; the planner then scales the whole twist.
+Velocity limits are a share of the maxima of the gait; accelerations are measured on the walk controller from rest to
+the limit and back. Along two axes at once the robot is slower than along each; the planner then scales the twist.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE
 
-SHARE = 0.9  # of the greatest speeds: the rest is for the corrections of a controller along the other axes
-TICK = 0.02  # [s] of the walk that is measured
+SPEED_SHARE = 0.9  # of the maximum speeds; the rest is for corrections along the other axes
+TICK_S = 0.02  # of the measured walk
 MAX_ACCELERATION_TIME_S = 30.0  # [s] in which a robot gets to its speed
 CORNERS = 8  # of the polygon round one stance region
-EXTRA = 0.001  # [m] by which regions are taken larger: coordinates are rounded
-CLEARANCE = 0.2  # [m] by which costs reach beyond the footprint
-POINT = 0.025  # [m] between two points of a path: half a cell of the global costmap
-MOST_POINTS = 20  # Nav2's own offset, for robots with a horizon of more than a metre
+ROUNDING_M = 0.001  # by which regions are enlarged, because coordinates are rounded
+CLEARANCE_M = 0.2  # of the inflation beyond the footprint
+PATH_STEP_M = 0.025  # between two points of a path: half a cell of the global costmap
+MAX_OFFSET_POINTS = 20  # Nav2's own offset, for robots with a horizon of more than a metre
 
 
 class Nav2FileError(ValueError):
@@ -43,7 +43,7 @@ class Nav2FileError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Nav2Robot:
-    """A robot as Nav2 sees it."""
+    """Limits and footprint of a robot for Nav2."""
 
     velocity: Twist  # [m/s, m/s, rad/s] greatest along each axis, the same both ways
     acceleration: Twist  # [per s] from rest to that
@@ -57,12 +57,12 @@ class Nav2Robot:
 
 
 def describe(robot: Robot, gait: str = "") -> Nav2Robot:
-    """The robot in a gait, else in that of its file. Raises ValueError if it cannot walk or has no such gait."""
+    """The robot in a gait (default: that of its file). Raises ValueError if it cannot walk or has no such gait."""
     capabilities = Capabilities.of(robot)
     name = gait or robot.walk.gait
     if name not in capabilities.gaits:
         raise ValueError(f"unknown gait {name!r}; known: {', '.join(capabilities.gaits)}")
-    top = Twist(*(_floor(SHARE * v) for v in _walk(capabilities, capabilities.gaits[name]).maxima()))
+    top = Twist(*(_floor(SPEED_SHARE * v) for v in _walk(capabilities, capabilities.gaits[name]).maxima()))
     axes = (Twist(top.vx, 0.0, 0.0), Twist(0.0, top.vy, 0.0), Twist(0.0, 0.0, top.wz))
     up, down = zip(
         *(_rates(_walk(capabilities, capabilities.gaits[name]), capabilities, goal) for goal in axes), strict=True
@@ -77,7 +77,7 @@ def _walk(capabilities: Capabilities, gait: Gait) -> WalkController:
 
 
 def _rates(walk: WalkController, capabilities: Capabilities, goal: Twist) -> tuple[float, float]:
-    """Mean acceleration to most of `goal`, a speed along one axis, and deceleration [per s] back to rest."""
+    """Mean acceleration [per s] to most of `goal`, a speed along one axis, and deceleration back to rest."""
     row: Sequence[LegJoints] | None = joints_at_offset(
         capabilities.robot, capabilities.stances.at(capabilities.robot.walk.height).footholds, 0.0
     )
@@ -87,11 +87,11 @@ def _rates(walk: WalkController, capabilities: Capabilities, goal: Twist) -> tup
         walk.drive(wanted)
         now = start = max(map(abs, walk.state.twist))
         end, ticks = max(map(abs, wanted)), 0
-        while abs(now - end) > (1.0 - SHARE) * max(map(abs, goal)) and ticks * TICK < MAX_ACCELERATION_TIME_S:
-            row = walk.advance(TICK, row).joints
+        while abs(now - end) > (1.0 - SPEED_SHARE) * max(map(abs, goal)) and ticks * TICK_S < MAX_ACCELERATION_TIME_S:
+            row = walk.advance(TICK_S, row).joints
             now = max(map(abs, walk.state.twist))
             ticks += 1
-        found.append(_floor(abs(now - start) / (max(1, ticks) * TICK)))
+        found.append(_floor(abs(now - start) / (max(1, ticks) * TICK_S)))
     return found[0], found[1]
 
 
@@ -106,13 +106,13 @@ def footprint(capabilities: Capabilities) -> tuple[Point, ...]:
     stance = capabilities.stances.at(robot.walk.height)
     points = []
     for leg, (x, y), region in zip(robot.legs, stance.footholds, stance.radii, strict=True):
-        reach = FLIGHT_REACH_SHARE * region + max(robot.foot_radius, leg.tibia.radius) + EXTRA
+        reach = FLIGHT_REACH_SHARE * region + max(robot.foot_radius, leg.tibia.radius) + ROUNDING_M
         points += _round((x, y), reach)
     joints = joints_at_offset(robot, stance.footholds, 0.0)
     assert joints is not None
     for leg, row in zip(robot.legs, joints, strict=True):
         x, y, _ = hip_to_base(leg, leg_forward(leg, row)[0])
-        points += _round((x, y), leg.femur.radius + EXTRA)
+        points += _round((x, y), leg.femur.radius + ROUNDING_M)
     (length, width, _), (x, y, _) = robot.body.size, robot.body.center
     points += [(x + a * length / 2, y + b * width / 2) for a in (-1, 1) for b in (-1, 1)]
     return tuple(convex_hull([(round(x, 3), round(y, 3)) for x, y in points]))
@@ -126,7 +126,7 @@ def _round(center: Point, radius: float) -> list[Point]:
 
 
 def values(robot: Nav2Robot, horizon: float) -> dict[str, object]:
-    """What is filled in, by dotted key; `horizon` [s] is that of the controller."""
+    """Values to fill in, by dotted key; `horizon` [s] of the controller."""
     (vx, vy, wz), (ax, ay, az), (bx, by, bz) = robot.velocity, robot.acceleration, robot.deceleration
     ahead = round(vx * horizon, 2)  # [m]
     polygon = "[" + ", ".join(f"[{x:g}, {y:g}]" for x, y in robot.footprint) + "]"
@@ -135,7 +135,7 @@ def values(robot: Nav2Robot, horizon: float) -> dict[str, object]:
     path |= {"vx_std": round(0.4 * vx, 3), "vy_std": round(0.4 * vy, 3), "wz_std": round(0.4 * wz, 3)}
     critics = {
         "GoalCritic.threshold_to_consider": ahead,
-        "PathAlignCritic.offset_from_furthest": min(MOST_POINTS, max(1, int(ahead / POINT / 2))),
+        "PathAlignCritic.offset_from_furthest": min(MAX_OFFSET_POINTS, max(1, int(ahead / PATH_STEP_M / 2))),
         "PathFollowCritic.threshold_to_consider": ahead,
     }
     smoother = {
@@ -147,7 +147,7 @@ def values(robot: Nav2Robot, horizon: float) -> dict[str, object]:
     spin = {"max_rotational_vel": wz, "min_rotational_vel": round(0.2 * wz, 3), "rotational_acc_lim": min(az, bz)}
     costmap = {
         "footprint": polygon,
-        "inflation_layer.inflation_radius": round(robot.radius + CLEARANCE, 2),
+        "inflation_layer.inflation_radius": round(robot.radius + CLEARANCE_M, 2),
     }
     return {
         **_under("controller_server.ros__parameters.FollowPath", {**path, "prune_distance": round(1.2 * ahead, 2)}),
@@ -164,7 +164,7 @@ def _under(prefix: str, entries: Mapping[str, object]) -> dict[str, object]:
 
 
 def fill(text: str, robot: Nav2Robot) -> str:
-    """A parameter file of Nav2 with the robot's values in it; all else, comments too, stays. Raises Nav2FileError."""
+    """A parameter file of Nav2 with the values of the robot; comments and all else are kept. Raises Nav2FileError."""
     yaml = YAML(typ="rt", pure=True)
     yaml.preserve_quotes = True
     yaml.width = 108
@@ -191,7 +191,7 @@ def fill(text: str, robot: Nav2Robot) -> str:
 
 
 def _place(document: object, name: str) -> tuple[CommentedMap, str]:
-    """The section in which a dotted key stands, and the key."""
+    """The section of a dotted key, and the last part of the key."""
     *sections, key = name.split(".")
     found = document
     for section in (*sections, key):

@@ -1,4 +1,4 @@
-"""What follows from a command, whatever the robot is doing: found out by trying it on the player and the planner."""
+"""The table of docs/reference.md: effect of each command in each state, found by trying it on player and planner."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.robot import Robot
 
-TICK = 0.04  # [s]
-HALFWAY = 0.9  # [s] into a posture or a motion
-MAX_TRANSITION_S = 20.0  # [s] a transition may take
-CALM = 1.2  # [s] without a change: that was the last state
+TICK_S = 0.04
+HALFWAY_S = 0.9  # into a posture or a motion
+MAX_TRANSITION_S = 20.0  # for a transition
+CALM_S = 1.2  # without a change, after which the last state is final
 FORWARD = Twist(0.04, 0.0, 0.0)  # [m/s]
 LEANING = BodyPose(pitch=0.05)
-LIFT = 0.03  # [m]
+LIFT_M = 0.03
 
 
 def _run(player: MotionPlayer, seconds: float) -> None:
-    for _ in range(round(seconds / TICK)):
-        player.step(TICK)
+    for _ in range(round(seconds / TICK_S)):
+        player.step(TICK_S)
 
 
 def _stand_up(player: MotionPlayer) -> None:
     player.planner.set_measured_joints(player.planner.view.lying_joints)
     player.planner.stand()
-    for _ in range(round(MAX_TRANSITION_S / TICK)):
-        if player.step(TICK).state is RobotState.STANDING:
+    for _ in range(round(MAX_TRANSITION_S / TICK_S)):
+        if player.step(TICK_S).state is RobotState.STANDING:
             return
 
 
 def _lie(player: MotionPlayer) -> None:
     player.planner.set_measured_joints(player.planner.view.lying_joints)
-    _run(player, TICK)
+    _run(player, TICK_S)
 
 
 def _rising(player: MotionPlayer) -> None:
     _lie(player)
     player.planner.stand()
-    _run(player, HALFWAY)
+    _run(player, HALFWAY_S)
 
 
 def _standing_then(command: Callable[[MotionPlayer], str], seconds: float) -> Callable[[MotionPlayer], None]:
@@ -63,21 +63,21 @@ def _play(*steps: MotionStep) -> Callable[[MotionPlayer], str]:
 
 
 def _posture(begin: Callable[[Planner], str]) -> Callable[[MotionPlayer], str]:
-    """A posture ends a motion first, as the node does it."""
+    """A posture request ends a motion first, as in the node."""
 
     def command(player: MotionPlayer) -> str:
         player.cancel()
-        for _ in range(round(MAX_TRANSITION_S / TICK)):
+        for _ in range(round(MAX_TRANSITION_S / TICK_S)):
             if not player.planner.view.whole_body_move_active:
                 break
-            player.step(TICK)
+            player.step(TICK_S)
         return begin(player.planner)
 
     return command
 
 
-def _wish(begin: Callable[[MotionPlayer], str]) -> Callable[[MotionPlayer], str]:
-    """A wish ends a motion too, and counts only if it is possible in that moment."""
+def _request(begin: Callable[[MotionPlayer], str]) -> Callable[[MotionPlayer], str]:
+    """A request ends a motion and is accepted only if it is possible now."""
 
     def command(player: MotionPlayer) -> str:
         player.cancel()
@@ -100,7 +100,7 @@ def _halt(player: MotionPlayer) -> str:
 
 def _lift(player: MotionPlayer) -> str:
     x, y = player.planner.view.neutral_footholds()[0]
-    return player.planner.guide_foot_over_ground(player.planner.robot.leg_names[0], (x, y, LIFT))
+    return player.planner.guide_foot_over_ground(player.planner.robot.leg_names[0], (x, y, LIFT_M))
 
 
 SITUATIONS: Mapping[str, Callable[[MotionPlayer], None]] = {
@@ -108,27 +108,27 @@ SITUATIONS: Mapping[str, Callable[[MotionPlayer], None]] = {
     "sitting": _lie,
     "rising": _rising,
     "standing": _stand_up,
-    "walking": _standing_then(_twist, HALFWAY),
-    "moving (a leg by hand)": _standing_then(_lift, HALFWAY),
-    "moving (a motion)": _standing_then(_play(FeetStep({"all": (0.0, 0.0, 0.01)}, 3.0)), HALFWAY),
-    "sinking": _standing_then(_posture(Planner.sit), HALFWAY),
+    "walking": _standing_then(_twist, HALFWAY_S),
+    "moving (a leg by hand)": _standing_then(_lift, HALFWAY_S),
+    "moving (a motion)": _standing_then(_play(FeetStep({"all": (0.0, 0.0, 0.01)}, 3.0)), HALFWAY_S),
+    "sinking": _standing_then(_posture(Planner.sit), HALFWAY_S),
 }
 COMMANDS: Mapping[str, Callable[[MotionPlayer], str]] = {
     "`stand`": _posture(Planner.stand),
     "`sit`": _posture(Planner.sit),
     "`stop`": _halt,
     "`cmd_vel`": _twist,
-    "`body_pose`": _wish(lambda player: player.planner.request_pose(LEANING)),
-    "`foot_command`": _wish(_lift),
+    "`body_pose`": _request(lambda player: player.planner.request_pose(LEANING)),
+    "`foot_command`": _request(_lift),
     "`motion`": _play(PoseStep(pitch=0.05, duration=1.0)),
 }
 
 
-REPEATED = ("`cmd_vel`",)  # by whoever drives, all the time
+REPEATED = ("`cmd_vel`",)  # published periodically by the source that drives
 
 
 def transitions(robot: Robot) -> Iterator[tuple[str, str, str]]:
-    """Rows of what the robot does, what it is told, and the states (gait_state) that follow."""
+    """Yields (state, command, states of gait_state that follow)."""
     planner = Planner(robot)
     for situation, prepare in SITUATIONS.items():
         player = MotionPlayer(planner.copy())
@@ -144,18 +144,18 @@ def transitions(robot: Robot) -> Iterator[tuple[str, str, str]]:
 def _outcome(
     player: MotionPlayer, give: Callable[[MotionPlayer], str], again: Callable[[MotionPlayer], str] | None
 ) -> str:
-    """States after a command, or why it is refused; `again` is given in every tick."""
+    """States after a command, or the reason of the refusal; `again` is repeated in every tick."""
     before = player.planner.state
     refusal = give(player)
     seen, calm = [before], 0.0
-    for _ in range(round(MAX_TRANSITION_S / TICK)):
-        player.step(TICK)
+    for _ in range(round(MAX_TRANSITION_S / TICK_S)):
+        player.step(TICK_S)
         if again:
             again(player)
-        calm = calm + TICK if player.planner.state is seen[-1] else 0.0
+        calm = calm + TICK_S if player.planner.state is seen[-1] else 0.0
         if calm == 0.0:
             seen.append(player.planner.state)
-        if calm >= CALM and not player.name and player.planner.view.progress in (0.0, 1.0):
+        if calm >= CALM_S and not player.name and player.planner.view.progress in (0.0, 1.0):
             break
     refusal = refusal or player.refusal
     went = " → ".join(state.value for state in seen[1:])

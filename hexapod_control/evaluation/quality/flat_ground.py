@@ -31,22 +31,22 @@ TWISTS = (
     Twist(0.1, 0.0, 0.4),
 )
 OTHER_SERVOS = ("ax12", "xl430", "mg996r")
-NONE = float("inf")
-MOST_DRIFT = 0.02  # of the way
-MOST_HEADING_DRIFT = math.radians(2.0)  # [rad/m]
+UNLIMITED = float("inf")
+MAX_DRIFT_SHARE = 0.02  # of the distance
+MAX_HEADING_DRIFT_RAD_M = math.radians(2.0)
 
 
 @dataclass(frozen=True, slots=True)
 class WalkLimits:
-    """What a walk must keep; infinite where nothing is asked."""
+    """Limits of a walk; infinite where there is none."""
 
     least_ratio: float
     most_ratio: float
-    slip: float = NONE  # [m/m] mean of the feet
-    worst_slip: float = NONE  # [m/m]
-    tilt: float = NONE  # [deg] RMS of roll and of pitch
-    height_variation: float = NONE  # [m]
-    ripple: float = NONE  # [m/s]
+    slip: float = UNLIMITED  # [m/m] mean of the feet
+    worst_slip: float = UNLIMITED  # [m/m]
+    tilt: float = UNLIMITED  # [deg] RMS of roll and of pitch
+    height_variation: float = UNLIMITED  # [m]
+    ripple: float = UNLIMITED  # [m/s]
     saturation: float = 0.10
 
     def broken_by(self, quality: WalkQuality) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class WalkLimits:
 
 
 TRIPOD = WalkLimits(0.98, 1.02, 0.005, 0.008, 0.1, 0.0015, 0.01)
-SLOW_GAIT = WalkLimits(0.98, NONE, 0.006)
+SLOW_GAIT = WalkLimits(0.98, UNLIMITED, 0.006)
 OTHER_SERVO = WalkLimits(0.97, 1.03, tilt=0.15, ripple=0.015)
 
 
@@ -96,7 +96,7 @@ CASES = (
 
 
 def measure(robot: Robot, urdf_text: str, case: WalkCase) -> WalkQuality:
-    """Walk one case on flat ground. Raises WalkError."""
+    """Walks one case on flat ground. Raises WalkError."""
     robot = fitted(robot, case.servo) if case.servo else robot
     return walk(Simulation(robot, urdf_text, WorldSettings(servo_model=case.servo)), case.course)
 
@@ -104,7 +104,7 @@ def measure(robot: Robot, urdf_text: str, case: WalkCase) -> WalkQuality:
 def rows(
     robot_file: RobotFile, cases: Sequence[WalkCase] = CASES
 ) -> Iterator[tuple[WalkCase, WalkQuality | WalkError]]:
-    """Every case with its figures, or with why there are none."""
+    """Every case with its figures, or with the error."""
     text = urdf(robot_file)
     for case in cases:
         try:
@@ -141,13 +141,13 @@ def line(case: WalkCase, found: WalkQuality | WalkError) -> str:
 
 
 def legend() -> str:
-    """The limits in words."""
+    """The limits as text."""
     groups = (("tripod", TRIPOD), ("other gaits", SLOW_GAIT), ("other servos", OTHER_SERVO))
     return "\n".join(f"limits, {name}: {_spelled(limits)}" for name, limits in groups)
 
 
 def _spelled(limits: WalkLimits) -> str:
-    top = f" - {limits.most_ratio:g}" if limits.most_ratio < NONE else " or more"
+    top = f" - {limits.most_ratio:g}" if limits.most_ratio < UNLIMITED else " or more"
     parts = [f"ratio {limits.least_ratio:g}{top}"]
     for name, value, scale in (
         ("slip", limits.slip, 1.0),
@@ -157,7 +157,7 @@ def _spelled(limits: WalkLimits) -> str:
         ("ripple", limits.ripple, 1e3),
         ("saturation", limits.saturation, 100.0),
     ):
-        if value < NONE:
+        if value < UNLIMITED:
             parts.append(f"{name} <= {value * scale:g}")
     return ", ".join((*parts, "no contact but feet on the ground, no target out of reach"))
 
@@ -174,19 +174,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     kept = True
-    print(f"{robot_file.robot.name}: core in lock step with the physics, flat, friction 0.8, 50 Hz\n{HEAD}")
+    print(f"{robot_file.robot.name}: planner in lock step with the physics, flat, friction 0.8, 50 Hz\n{HEAD}")
     for case, found in rows(robot_file):
         kept = kept and isinstance(found, WalkQuality) and not case.limits.broken_by(found)
         print(line(case, found), flush=True)
     print(legend())
     found_drift = measure_drift(robot_file.robot, urdf(robot_file))
-    kept = kept and found_drift.share <= MOST_DRIFT and found_drift.heading_per_metre <= MOST_HEADING_DRIFT
+    kept = kept and found_drift.share <= MAX_DRIFT_SHARE and found_drift.heading_per_metre <= MAX_HEADING_DRIFT_RAD_M
     seconds = sum(time for _, time in MIXED)
     print(
         f"odometry of legs alone over {seconds:g} s with turns, {found_drift.distance:.2f} m: position error"
-        f" {100 * found_drift.share:.2f} % of the way (limit {100 * MOST_DRIFT:g} %),"
+        f" {100 * found_drift.share:.2f} % of the distance (limit {100 * MAX_DRIFT_SHARE:g} %),"
         f" heading {math.degrees(found_drift.heading_per_metre):.2f} deg/m"
-        f" (limit {math.degrees(MOST_HEADING_DRIFT):g})"
+        f" (limit {math.degrees(MAX_HEADING_DRIFT_RAD_M):g})"
     )
     return 0 if kept else 1
 

@@ -1,8 +1,8 @@
-"""Changes of the gait in physics, against their limits: `python -m hexapod_control.evaluation.quality.gait_changes`.
+"""Gait changes in physics: figures of quality against their limits.
 
-The core in lock step with the physics. A robot that walks steadily is told another gait, at phases spread over its
-cycle, and back again. Speeds are means over the longer of the two cycles: of the body's way over the ground, and of its
-turning, taken as the speed of a foot on the neutral stance's circle.
+`python -m hexapod_control.evaluation.quality.gait_changes` runs planner and physics in lock step. A robot that walks
+steadily changes its gait and back, at phases spread over the cycle. Speeds are means over the longer of the two cycles:
+of the body over the ground, and of its rotation as the speed of a foot on the circle of the neutral stance.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from dataclasses import dataclass
 from hexapod_control.config.robots.robot_file import RobotFileError, load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Pose, Twist, log
-from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD, Lockstep
+from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Lockstep
 from hexapod_control.evaluation.quality.odometry_drift import standing
 from hexapod_control.evaluation.quality.walk_quality import planar_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
-SHARE = 0.8  # of the highest speed that both gaits allow
-STEADY = 2  # cycles walked before a change
-WITHIN = 2.5  # [s] in which the new gait is reached
-OFF = 0.10  # of the commanded speed
-OFF_LEAST = 0.006  # [m/s] or this, whichever is more
+SPEED_SHARE = 0.8  # of the highest speed that both gaits allow
+STEADY_CYCLES = 2  # walked before a change
+MAX_CHANGE_S = 2.5  # until the new gait is reached
+MAX_ERROR_SHARE = 0.10  # of the commanded speed
+MIN_ALLOWED_ERROR_M_S = 0.006  # or this, whichever is more
 DIRECTIONS = {
     "forwards": Twist(1.0, 0.0, 0.0),
     "strafing": Twist(0.0, 1.0, 0.0),
@@ -50,19 +50,19 @@ class GaitChanges:
     @property
     def kept(self) -> bool:
         """True if all limits are kept."""
-        return self.time <= WITHIN and self.off <= self.allowed and self.margin > 0.0 and self.unreachable == 0
+        return self.time <= MAX_CHANGE_S and self.off <= self.allowed and self.margin > 0.0 and self.unreachable == 0
 
 
 def changes(lockstep: Lockstep, pair: tuple[str, str], direction: Twist, phases: int, seed: int = 0) -> GaitChanges:
     """Changes from one gait to another, and back, at random phases, by a robot that stands or walks."""
     planner = lockstep.planner
     planner.change_gait(pair[0])
-    command = planner.capabilities.fastest(direction, pair).scaled(SHARE)
+    command = planner.capabilities.fastest(direction, pair).scaled(SPEED_SHARE)
     cycle = max(planner.capabilities.gaits[name].cycle for name in pair) * planner.robot.walk.swing_time
     radius = max(math.hypot(x, y) for x, y in planner.view.neutral_footholds())
     size = max(math.hypot(command.vx, command.vy), radius * abs(command.wz))
-    found = GaitChanges(allowed=max(OFF * size, OFF_LEAST))
-    walk = _SteadyWalk(lockstep, command, found, round(cycle / CONTROL_PERIOD), radius)
+    found = GaitChanges(allowed=max(MAX_ERROR_SHARE * size, MIN_ALLOWED_ERROR_M_S))
+    walk = _SteadyWalk(lockstep, command, found, round(cycle / CONTROL_PERIOD_S), radius)
     rng = random.Random(seed)
     for _ in range(phases):
         for name in reversed(pair):
@@ -79,10 +79,10 @@ class _SteadyWalk:
         self._cycle, self._radius = cycle, radius  # [ticks], [m]
         self._poses: list[Pose] = []
         lockstep.reach(command)
-        self.steadily(STEADY * cycle * CONTROL_PERIOD)
+        self.steadily(STEADY_CYCLES * cycle * CONTROL_PERIOD_S)
 
     def steadily(self, seconds: float) -> None:
-        for _ in range(round(seconds / CONTROL_PERIOD)):
+        for _ in range(round(seconds / CONTROL_PERIOD_S)):
             self._tick()
 
     def change(self, name: str) -> None:
@@ -91,10 +91,10 @@ class _SteadyWalk:
         planner.change_gait(name)
         found.count += 1
         taken = math.inf
-        for tick in range(round(WITHIN / CONTROL_PERIOD) + STEADY * self._cycle):
+        for tick in range(round(MAX_CHANGE_S / CONTROL_PERIOD_S) + STEADY_CYCLES * self._cycle):
             self._tick()
             if planner.view.active_gait == name:
-                taken = min(taken, tick * CONTROL_PERIOD)
+                taken = min(taken, tick * CONTROL_PERIOD_S)
         found.time = max(found.time, taken)
 
     def _tick(self) -> None:
@@ -104,7 +104,7 @@ class _SteadyWalk:
         found.unreachable = lockstep.unreachable
         self._poses.append(planar_pose(lockstep.simulation))
         if len(self._poses) > self._cycle:
-            self._see(log(self._poses.pop(0).inverse() @ self._poses[-1], self._cycle * CONTROL_PERIOD))
+            self._see(log(self._poses.pop(0).inverse() @ self._poses[-1], self._cycle * CONTROL_PERIOD_S))
 
     def _see(self, mean: Twist) -> None:
         off = self._command
@@ -135,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RobotFileError as error:
         print(error, file=sys.stderr)
         return 2
-    print(f"{robot_file.robot.name}: at {SHARE:.0%} of the highest speed both gaits allow\n{HEAD}")
+    print(f"{robot_file.robot.name}: at {SPEED_SHARE:.0%} of the highest speed both gaits allow\n{HEAD}")
     good = True
     for old, new, direction, seen in table(standing(robot_file.robot, urdf(robot_file), WorldSettings()), args.phases):
         good = good and seen.kept

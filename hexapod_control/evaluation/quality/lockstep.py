@@ -1,6 +1,6 @@
-"""The core and the physics in lock step: no ROS, no clock, the same figures every time.
+"""Planner and physics in lock step: no ROS, no clock, the same figures in every run.
 
-One tick is what the nodes do together: plan, inverse kinematics, then the physics for one control period.
+A tick does what the nodes do together: plan, inverse kinematics, then physics for one control period.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from hexapod_control.evaluation.quality.walk_quality import QualityRecorder, Wal
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting
 
-CONTROL_PERIOD = 0.02  # [s]
-SETTLE = 2  # cycles at the full twist before the measurement
-PATIENCE = 20.0  # [s] for standing up, and for a change of the gait
-FULL = 0.999  # share of the commanded twist that counts as reached
+CONTROL_PERIOD_S = 0.02
+SETTLING_CYCLES = 2  # cycles at the full twist before the measurement
+TIMEOUT_S = 20.0  # for standing up, and for reaching a twist
+FULL_SHARE = 0.999  # share of the commanded twist that counts as reached
 
 
 class WalkError(RuntimeError):
-    """The robot did not do what the measurement needs."""
+    """The robot did not reach a state that the measurement requires."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +62,15 @@ class Lockstep:
         return plan
 
     def plan(self) -> TickPlan:
-        """What there is to do in this tick."""
-        return self.planner.step(CONTROL_PERIOD)
+        """The plan of this tick."""
+        return self.planner.step(CONTROL_PERIOD_S)
 
     def follow(self, targets: NDArray[np.float64], observe: Callable[[Simulation], None] | None) -> None:
-        """One control period in which the servos have these targets (n, 3) [rad]."""
-        self.simulation.step(targets, CONTROL_PERIOD, observe)
+        """Simulates one control period with joint targets (n, 3) [rad]."""
+        self.simulation.step(targets, CONTROL_PERIOD_S, observe)
 
     def stand(self) -> None:
-        """From wherever the joints are to standing. Raises WalkError if that takes too long."""
+        """Stands up from the present joint angles. Raises WalkError if that takes too long."""
         self.planner.set_measured_joints(self.simulation.joints)
         refusal = self.planner.stand()
         if refusal:
@@ -82,15 +82,15 @@ class Lockstep:
         self.planner.command(twist)
         goal = np.array(twist)
         self._until(
-            lambda plan: np.abs(np.array(plan.twist) - goal).max() <= (1.0 - FULL) * np.abs(goal).max(),
+            lambda plan: np.abs(np.array(plan.twist) - goal).max() <= (1.0 - FULL_SHARE) * np.abs(goal).max(),
             f"reach the twist {tuple(twist)}",
         )
 
     def _until(self, reached: Callable[[TickPlan], bool], what: str) -> None:
-        for _ in range(round(PATIENCE / CONTROL_PERIOD)):
+        for _ in range(round(TIMEOUT_S / CONTROL_PERIOD_S)):
             if reached(self.tick()):
                 return
-        raise WalkError(f"the robot did not {what} within {PATIENCE:g} s, it is {self.planner.state.value}")
+        raise WalkError(f"the robot did not {what} within {TIMEOUT_S:g} s, it is {self.planner.state.value}")
 
 
 def walk(
@@ -105,9 +105,9 @@ def walk(
     run.stand()
     run.reach(course.twist)
     recorder: QualityRecorder | None = None
-    cycles = -SETTLE - 1
+    cycles = -SETTLING_CYCLES - 1
     standing = True
-    for _ in range(round(PATIENCE * (course.cycles + SETTLE) / CONTROL_PERIOD)):
+    for _ in range(round(TIMEOUT_S * (course.cycles + SETTLING_CYCLES) / CONTROL_PERIOD_S)):
         plan = run.tick(recorder.sample if recorder else None)
         lifted = standing and not plan.planted[0]
         standing = plan.planted[0]
@@ -120,4 +120,4 @@ def walk(
             recorder = QualityRecorder(simulation)
         elif recorder and cycles == course.cycles:
             return recorder.finish(course.twist, run.unreachable)
-    raise WalkError(f"the first foot did not lift {course.cycles + SETTLE} times")
+    raise WalkError(f"the first foot did not lift {course.cycles + SETTLING_CYCLES} times")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, wrap
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.odometry import Odometry
-from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD, Lockstep, WalkError
+from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Lockstep, WalkError
 from hexapod_control.evaluation.quality.odometry_drift import standing
 from hexapod_control.evaluation.quality.walk_quality import planar_pose
 from hexapod_control.sim.world_settings import WorldSettings
@@ -79,15 +79,15 @@ def _rotation(course: _CalibrationCourse) -> float:
 def _drive(lockstep: Lockstep, twist: Twist, goal: float, size: Callable[[_CalibrationCourse], float]) -> MeasuredScale:
     odometry = Odometry(lockstep.simulation.robot)
     estimate, truth = _CalibrationCourse(odometry.pose), _CalibrationCourse(planar_pose(lockstep.simulation))
-    most = round((SLOWDOWN * goal / max(map(abs, twist)) + REST_TIME_S) / CONTROL_PERIOD)
+    most = round((SLOWDOWN * goal / max(map(abs, twist)) + REST_TIME_S) / CONTROL_PERIOD_S)
     resting = 0
     for _ in range(most):
         resting += size(estimate) >= goal or resting > 0
-        if resting * CONTROL_PERIOD >= REST_TIME_S:
+        if resting * CONTROL_PERIOD_S >= REST_TIME_S:
             return MeasuredScale(size(estimate), size(truth))
         lockstep.planner.command(ZERO if resting else twist)
         loads = lockstep.tick().support.tolist()
-        odometry.update(lockstep.simulation.joints, loads, CONTROL_PERIOD)
+        odometry.update(lockstep.simulation.joints, loads, CONTROL_PERIOD_S)
         estimate.add(odometry.pose)
         truth.add(planar_pose(lockstep.simulation))
     raise WalkError(f"the robot did not reach {goal:g} by odometry with the twist {tuple(twist)}")

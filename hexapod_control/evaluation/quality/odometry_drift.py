@@ -4,7 +4,7 @@
 grounds, and how well the covariance describes the errors over windows of ten seconds (normalised error squared per
 degree of freedom, 1 is ideal).
 
-planned   measured joints, the feet that stand are those of the plan: servos that do not tell their load
+planned   measured joints, planned stance feet: servos that do not report their load
 legs      measured joints and contact
 legs_imu  measured joints and contact, heading of an IMU with its errors
 """
@@ -31,7 +31,7 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.odometry import Odometry
 from hexapod_control.core.statics.static_stability import GRAVITY
-from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD, Lockstep
+from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Lockstep
 from hexapod_control.evaluation.quality.walk_quality import planar_pose
 from hexapod_control.sim.imu_noise import ImuNoise
 from hexapod_control.sim.simulation import Simulation
@@ -39,11 +39,11 @@ from hexapod_control.sim.start_poses import sitting
 from hexapod_control.sim.world_settings import WorldSettings
 
 DriveScript = tuple[tuple[Twist, float], ...]
-"""Twists and how long [s] each is driven."""
+"""Twists and the duration [s] of each."""
 
 MODES = ("planned", "legs", "legs_imu")
-LOADED = 0.02  # of the weight: as the node takes it
-WINDOW = 10.0  # [s] of the normalised error
+LOADED_SHARE = 0.02  # of the weight on a foot that counts as stance, as in the node
+WINDOW_S = 10.0  # of the normalised error
 MIXED: DriveScript = (
     (Twist(0.1, 0.0, 0.0), 10.0),
     (Twist(0.1, 0.0, 0.4), 10.0),
@@ -74,9 +74,9 @@ GROUNDS = {
 class OdometryDrift:
     """Odometry against ground truth over a drive."""
 
-    distance: float  # [m] of the true path; a turn counts with the way of the feet
-    position: float  # [m] greatest error on the way
-    heading: float  # [rad] greatest error on the way
+    distance: float  # [m] of the true path; a rotation counts as the path of the feet
+    position: float  # [m] greatest error along the path
+    heading: float  # [rad] greatest error along the path
     windows: tuple[float, ...]  # normalised error squared per degree of freedom of every window
 
     @property
@@ -102,28 +102,28 @@ def random_drive(seed: int, seconds: float = 60.0) -> DriveScript:
 
 
 class WatchedDrive:
-    """Odometry of one mode, compared with the truth from its start."""
+    """Odometry of one mode, fed by the simulated sensors."""
 
     def __init__(self, robot: Robot, mode: str, seed: int) -> None:
         """`seed` is that of the IMU's errors."""
         self._robot, self._mode = robot, mode
-        self._least = LOADED * robot.mass * GRAVITY
+        self._least = LOADED_SHARE * robot.mass * GRAVITY
         self._noise = ImuNoise(seed)
         self.odometry = Odometry(robot)
         self._heading: float | None = None
 
     def update(self, simulation: Simulation, planned: Sequence[float]) -> None:
-        """Takes what the sensors say after a tick."""
-        self._noise.step(CONTROL_PERIOD)
+        """Updates the odometry from the sensors after a tick."""
+        self._noise.step(CONTROL_PERIOD_S)
         heading = planar_pose(simulation).yaw + self._noise.heading
         turn = None if self._heading is None or self._mode != "legs_imu" else wrap(heading - self._heading)
         self._heading = heading
         loads = [force if force > self._least else 0.0 for force in simulation.foot_forces.tolist()]
-        self.odometry.update(simulation.joints, planned if self._mode == "planned" else loads, CONTROL_PERIOD, turn)
+        self.odometry.update(simulation.joints, planned if self._mode == "planned" else loads, CONTROL_PERIOD_S, turn)
 
 
 class _PathComparison:
-    """One mode along one drive."""
+    """Odometry of one mode against ground truth along one drive."""
 
     def __init__(self, robot: Robot, mode: str, seed: int, start: Pose) -> None:
         self._whole, self._window = WatchedDrive(robot, mode, seed), WatchedDrive(robot, mode, seed)
@@ -144,7 +144,7 @@ class _PathComparison:
         self._position = max(self._position, math.hypot(*error[:2]))
         self._heading = max(self._heading, abs(error[2]))
         self._ticks += 1
-        if self._ticks % round(WINDOW / CONTROL_PERIOD) == 0:
+        if self._ticks % round(WINDOW_S / CONTROL_PERIOD_S) == 0:
             window = self._window.odometry
             error = _error(window.pose, self._origin.inverse() @ now)
             self._windows.append(float(error @ np.linalg.solve(window.covariance, error)) / len(error))
@@ -152,12 +152,12 @@ class _PathComparison:
             self._origin = now
 
     def result(self) -> OdometryDrift:
-        """What came of it."""
+        """The drift so far."""
         return OdometryDrift(self._distance, self._position, self._heading, tuple(self._windows))
 
 
 def standing(robot: Robot, text: str, world: WorldSettings) -> Lockstep:
-    """A robot that has stood up in a world; `text` is its URDF."""
+    """A lock step whose robot stands in a world; `text` is its URDF."""
     simulation = Simulation(robot, text, world)
     simulation.reset(sitting(robot))
     lockstep = Lockstep(simulation, Planner(robot))
@@ -168,7 +168,7 @@ def standing(robot: Robot, text: str, world: WorldSettings) -> Lockstep:
 def drift(
     lockstep: Lockstep, drive: DriveScript, modes: Sequence[str] = MODES, seed: int = 0
 ) -> dict[str, OdometryDrift]:
-    """Drives a standing robot and compares the odometry of every mode with the truth."""
+    """Drives a standing robot and compares the odometry of every mode with ground truth."""
     simulation = lockstep.simulation
     compared = {mode: _PathComparison(simulation.robot, mode, seed, planar_pose(simulation)) for mode in modes}
     for planned in _planned(lockstep, drive):
@@ -179,13 +179,13 @@ def drift(
 
 def _planned(lockstep: Lockstep, drive: DriveScript) -> Iterator[list[float]]:
     for twist, seconds in drive:
-        for _ in range(round(seconds / CONTROL_PERIOD)):
+        for _ in range(round(seconds / CONTROL_PERIOD_S)):
             lockstep.planner.command(twist)
             yield lockstep.tick().support.tolist()
 
 
-def _error(told: Pose, true: Pose) -> np.ndarray:
-    return np.array((told.x - true.x, told.y - true.y, wrap(told.yaw - true.yaw)))
+def _error(estimate: Pose, truth: Pose) -> np.ndarray:
+    return np.array((estimate.x - truth.x, estimate.y - truth.y, wrap(estimate.yaw - truth.yaw)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,13 +206,13 @@ def _loaded(name: str) -> tuple[Robot, str]:
 
 
 def run(job: DriftJob) -> dict[str, OdometryDrift]:
-    """The drift of every mode on a drive; blocks are different ones for every seed."""
+    """The drift of every mode on a drive; each seed has other blocks."""
     robot, text = _loaded(job.robot)
     return drift(standing(robot, text, replace(GROUNDS[job.ground], seed=job.seed)), job.drive, MODES, job.seed)
 
 
 def jobs(robot: str, seeds: int) -> list[DriftJob]:
-    """Named drives and so many random ones, on every ground."""
+    """Named drives and `seeds` random ones, on every ground."""
     drives = [*DRIVES.items(), *((f"random {seed}", random_drive(seed)) for seed in range(seeds))]
     return [
         DriftJob(robot, ground, name, drive, number)
@@ -230,7 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=20, help="random drives per ground (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="drives at a time (default: one per CPU)")
     options = parser.parse_args(arguments)
-    print(f"{'ground':13s} {'drive':13s} {'mode':9s} {'way m':>6s} {'error %':>8s} {'deg/m':>6s} {'NEES/dof':>9s}")
+    print(f"{'ground':13s} {'drive':13s} {'mode':9s} {'dist m':>6s} {'error %':>8s} {'deg/m':>6s} {'NEES/dof':>9s}")
     listed = jobs(options.robot, options.seeds)
     with ProcessPoolExecutor(options.jobs) as pool:
         found = zip(listed, pool.map(run, listed), strict=True)
@@ -250,7 +250,7 @@ def _print(ground: str, seeds: int, rows: Sequence[tuple[str, dict[str, Odometry
 
 
 def _line(ground: str, name: str, mode: str, drifts: Sequence[OdometryDrift]) -> str:
-    """The worst drift of several drives, and the mean of all their windows."""
+    """The greatest drift of several drives, and the mean over all their windows."""
     windows = np.mean([square for one in drifts for square in one.windows])
     return (
         f"{ground:13s} {name:13s} {mode:9s} {np.mean([one.distance for one in drifts]):6.2f}"

@@ -31,7 +31,7 @@ from hexapod_control.core.steering.path_following import (
     PursuitSettings,
     Waypoint,
 )
-from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD, Lockstep
+from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Lockstep
 from hexapod_control.evaluation.quality.odometry_drift import WatchedDrive, standing
 from hexapod_control.evaluation.quality.walk_quality import planar_pose
 from hexapod_control.sim.collision_counter import CollisionCounter
@@ -40,31 +40,31 @@ from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.terrain import GROUP
 from hexapod_control.sim.world_settings import WorldSettings
 
-COMMAND = 3  # ticks from one command to the next
-ROOM = 0.1  # [m] that goals are farther from obstacles than the robot's radius
-NEAR, TURNED = 0.1, math.radians(10.0)  # [m], [rad] of the truth from a goal that is reached
-MAX_PATROL_S = 1200.0  # [s]
+COMMAND_TICKS = 3  # between two commands
+GOAL_CLEARANCE_M = 0.1  # of a goal from obstacles, beyond the radius of the robot
+MAX_DISTANCE_M, MAX_HEADING_RAD = 0.1, math.radians(10.0)  # by ground truth, for a goal that counts as reached
+MAX_PATROL_S = 1200.0
 
 
 @dataclass(frozen=True, slots=True)
 class PatrolArrival:
-    """A goal and where the robot was when it took it as reached."""
+    """A goal and the pose of the robot when it reported the goal as reached."""
 
     goal: Waypoint
     time: float  # [s]
-    position: float  # [m] from the goal, by ground truth
+    position: float  # [m] distance from the goal by ground truth
     heading: float  # [rad]
     drift: float  # [m] of the odometry
 
     @property
     def good(self) -> bool:
-        """True if the robot was there indeed."""
-        return self.position <= NEAR and self.heading <= TURNED
+        """True if the robot was at the goal by ground truth."""
+        return self.position <= MAX_DISTANCE_M and self.heading <= MAX_HEADING_RAD
 
 
 @dataclass(frozen=True, slots=True)
 class Patrol:
-    """What came of a patrol."""
+    """Result of a patrol."""
 
     arrivals: tuple[PatrolArrival, ...]
     order: PursuitCommand  # the last one
@@ -73,7 +73,7 @@ class Patrol:
 
 
 def distance_to_obstacles(simulation: Simulation, x: float, y: float) -> float:
-    """Distance [m] from a place of the world to the nearest wall, box or pillar, by rays; 0 inside of one."""
+    """Distance [m] from a point of the world to the nearest wall, box or pillar, by rays; 0 inside one."""
     height, hit = 0.2, np.zeros(1, dtype=np.int32)
     groups = np.arange(6) == GROUP
     least = math.inf
@@ -87,7 +87,7 @@ def distance_to_obstacles(simulation: Simulation, x: float, y: float) -> float:
 
 
 def random_goals(simulation: Simulation, radius: float, count: int, seed: int) -> tuple[Waypoint, ...]:
-    """Places in the room with space for the robot; headings and ways to face on the way are random, too."""
+    """Random goals with space for the robot, with random headings."""
     rng = np.random.default_rng(seed)
     half = simulation.world.settings.room_size / 2.0
     goals: list[Waypoint] = []
@@ -95,30 +95,30 @@ def random_goals(simulation: Simulation, radius: float, count: int, seed: int) -
         x, y = rng.uniform(-half, half, 2).tolist()
         yaw = float(rng.uniform(-math.pi, math.pi))
         heading = PursuitHeading.ALIGNED if rng.random() < 0.5 else PursuitHeading.FREE
-        if distance_to_obstacles(simulation, x, y) >= radius + ROOM:
+        if distance_to_obstacles(simulation, x, y) >= radius + GOAL_CLEARANCE_M:
             goals.append(Waypoint(x, y, yaw, heading))
     return tuple(goals)
 
 
 class PatrolSensors:
-    """Odometry and lidar of a robot in lock step. Its odometry begins where the world does."""
+    """Odometry and lidar of a robot in lock step. The odometry starts at the true pose."""
 
     def __init__(self, lockstep: Lockstep, seed: int) -> None:
         simulation = lockstep.simulation
         self.odometry = WatchedDrive(simulation.robot, "legs_imu", seed)
         self.odometry.odometry.pose = planar_pose(simulation)
         self._lidar = Lidar(simulation.robot, seed=seed)
-        self._every = round(1.0 / (self._lidar.settings.scan_rate * CONTROL_PERIOD))  # ticks
+        self._every = round(1.0 / (self._lidar.settings.scan_rate * CONTROL_PERIOD_S))  # ticks
         self._ticks = 0
         self.obstacles: Array = np.zeros((0, 2))  # [m] in odom, as of the last scan
 
     @property
     def pose(self) -> Pose:
-        """In odom."""
+        """Pose of the robot in odom."""
         return self.odometry.odometry.pose
 
     def update(self, lockstep: Lockstep, planned: Sequence[float]) -> None:
-        """After every tick."""
+        """Updates odometry and obstacles after a tick."""
         self.odometry.update(lockstep.simulation, planned)
         self._ticks += 1
         if self._ticks % self._every:
@@ -133,19 +133,21 @@ def patrol(
     seed: int = 0,
     watch: Callable[[Pose, Pose, Array], None] | None = None,
 ) -> Patrol:
-    """Lets a standing robot follow its waypoints; `watch` sees odometry, truth and obstacles with every command."""
+    """Walks a standing robot along waypoints; `watch` gets odometry, truth and obstacles with every command."""
     senses, collisions = PatrolSensors(lockstep, seed), CollisionCounter()
     arrivals: list[PatrolArrival] = []
     start = lockstep.simulation.time
     order, ticks = PursuitCommand(ZERO, PursuitPhase.HELD, 0, math.inf), 0
-    while order.phase not in (PursuitPhase.DONE, PursuitPhase.STUCK) and ticks * CONTROL_PERIOD < MAX_PATROL_S:
+    while order.phase not in (PursuitPhase.DONE, PursuitPhase.STUCK) and ticks * CONTROL_PERIOD_S < MAX_PATROL_S:
         plan = lockstep.tick(collisions.look)
         senses.update(lockstep, plan.support.tolist())
         ticks += 1
-        if ticks % COMMAND:
+        if ticks % COMMAND_TICKS:
             continue
         truth, time = planar_pose(lockstep.simulation), lockstep.simulation.time - start
-        order = pursuit.step(senses.pose, lockstep.planner.view.maxima(), senses.obstacles, COMMAND * CONTROL_PERIOD)
+        order = pursuit.step(
+            senses.pose, lockstep.planner.view.maxima(), senses.obstacles, COMMAND_TICKS * CONTROL_PERIOD_S
+        )
         lockstep.planner.command(order.twist)
         for goal in pursuit.waypoints[len(arrivals) : order.reached]:
             arrivals.append(_arrival(goal, time, senses.pose, truth))
@@ -154,13 +156,13 @@ def patrol(
     return Patrol(tuple(arrivals), order, collisions.count, lockstep.simulation.time - start)
 
 
-def _arrival(goal: Waypoint, time: float, told: Pose, truth: Pose) -> PatrolArrival:
+def _arrival(goal: Waypoint, time: float, estimate: Pose, truth: Pose) -> PatrolArrival:
     off = 0.0 if goal.yaw is None else abs(wrap(goal.yaw - truth.yaw))
-    return PatrolArrival(goal, time, math.dist((goal.x, goal.y), truth[:2]), off, math.dist(told[:2], truth[:2]))
+    return PatrolArrival(goal, time, math.dist((goal.x, goal.y), truth[:2]), off, math.dist(estimate[:2], truth[:2]))
 
 
 def prepared(robot: Robot, text: str, count: int, seed: int) -> tuple[Lockstep, Pursuit]:
-    """A robot that stands in the obstacle world of a seed, and its goals there; `text` is its URDF."""
+    """A lock step whose robot stands in the obstacle world of a seed, and its goals; `text` is the URDF."""
     lockstep = standing(robot, text, WorldSettings(world="obstacles", seed=seed))
     radius = describe(robot).radius
     goals = random_goals(lockstep.simulation, radius, count, seed)
@@ -168,7 +170,7 @@ def prepared(robot: Robot, text: str, count: int, seed: int) -> tuple[Lockstep, 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the table; 1 if a goal was missed or something was hit."""
+    """Prints the table. Returns 1 if a goal was missed or an obstacle was hit."""
     parser = argparse.ArgumentParser(prog="python -m hexapod_control.evaluation.quality.patrols", description=__doc__)
     parser.add_argument("--robot", default="phantomx", help="name or robot file (default: %(default)s)")
     parser.add_argument("--goals", type=int, default=10, help="goals of a patrol (default: %(default)s)")

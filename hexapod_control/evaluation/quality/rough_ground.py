@@ -21,7 +21,7 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.sensor_inputs import Adaptation
-from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD
+from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S
 from hexapod_control.evaluation.quality.sensing_lockstep import SensingLockstep, ServoSensingLockstep, tilt
 from hexapod_control.evaluation.quality.walk_quality import planar_pose
 from hexapod_control.sim.simulation import Simulation
@@ -29,11 +29,11 @@ from hexapod_control.sim.start_poses import sitting
 from hexapod_control.sim.terrain import EXTENT, FLAT
 from hexapod_control.sim.world_settings import WorldSettings
 
-SPEED = 0.06  # [m/s] commanded
-SWING = 0.6  # [s]
-END = EXTENT - 0.7  # [m] where the field is left
-TIME = 45.0  # [s] the walk may take
-FALLEN = math.radians(35.0)  # [rad] of tilt
+SPEED_M_S = 0.06  # commanded
+SWING_TIME_S = 0.6
+FIELD_END_M = EXTENT - 0.7  # where the field of blocks ends
+MAX_TIME_S = 45.0  # for one walk
+FALL_TILT_RAD = math.radians(35.0)
 BLIND = Adaptation()
 FEET = Adaptation(touch_down=True)
 LEVEL = Adaptation(levelling=True)
@@ -42,46 +42,50 @@ BOTH = Adaptation(touch_down=True, levelling=True)
 
 @dataclass(frozen=True, slots=True)
 class RoughGround:
-    """A ground and what is asked of the walk on it."""
+    """A ground and the limit of the walk on it."""
 
     name: str
     world: WorldSettings
     adaptation: Adaptation
-    least_ratio: float  # of the way, over the commanded one, mean of the seeds; 0: only printed
-    lift: float  # [m] of the steps
+    least_ratio: float  # of the distance over the commanded one, mean of the seeds; 0: only printed
+    lift: float  # [m] of the swings
     seeds: tuple[int, ...] = (1, 2, 3)
-    drive: type[SensingLockstep] = SensingLockstep  # how the feet feel
+    drive: type[SensingLockstep] = SensingLockstep  # how contact is sensed
 
 
 def _blocks(height: float, between_targets: str = "hold") -> WorldSettings:
     return WorldSettings(world="blocks", block_height=height, between_targets=between_targets)
 
 
-LOW, HIGH = 0.037, 0.046  # [m]
-MANY = (1, 2, 3, 4, 5, 6)
+LOW_LIFT_M, HIGH_LIFT_M = 0.037, 0.046
+SIX_SEEDS = (1, 2, 3, 4, 5, 6)
 SLOPE = WorldSettings(world="slope", slope_deg=15.0)
 GROUNDS = (
-    RoughGround("blocks 2 cm, blind", _blocks(0.02), BLIND, 0.0, LOW),
-    RoughGround("blocks 2 cm, feet feel", _blocks(0.02), FEET, 0.97, LOW, MANY),
-    # Servos that tell their load go evenly from target to target, all but the X series with its usual profile.
-    RoughGround("blocks 2 cm, servos feel", _blocks(0.02, "linear"), FEET, 0.97, LOW, MANY, ServoSensingLockstep),
-    RoughGround("blocks 2 cm, both", _blocks(0.02), BOTH, 0.0, LOW),
-    RoughGround("blocks 3 cm, blind", _blocks(0.03), BLIND, 0.0, HIGH),
-    RoughGround("blocks 3 cm, feet feel", _blocks(0.03), FEET, 0.92, HIGH, MANY),
-    RoughGround("blocks 3 cm, servos feel", _blocks(0.03, "linear"), FEET, 0.92, HIGH, MANY, ServoSensingLockstep),
-    RoughGround("blocks 3 cm, both", _blocks(0.03), BOTH, 0.0, HIGH),
-    RoughGround("slope 15 deg, blind", SLOPE, BLIND, 0.0, LOW, (1,)),
-    RoughGround("slope 15 deg, level", SLOPE, LEVEL, 0.97, LOW, (1,)),
-    RoughGround("slope 15 deg, both", SLOPE, BOTH, 0.0, LOW, (1,)),
+    RoughGround("blocks 2 cm, blind", _blocks(0.02), BLIND, 0.0, LOW_LIFT_M),
+    RoughGround("blocks 2 cm, feet feel", _blocks(0.02), FEET, 0.97, LOW_LIFT_M, SIX_SEEDS),
+    # Servos that report their load move linearly between targets, except the X series with its default profile.
+    RoughGround(
+        "blocks 2 cm, servos feel", _blocks(0.02, "linear"), FEET, 0.97, LOW_LIFT_M, SIX_SEEDS, ServoSensingLockstep
+    ),
+    RoughGround("blocks 2 cm, both", _blocks(0.02), BOTH, 0.0, LOW_LIFT_M),
+    RoughGround("blocks 3 cm, blind", _blocks(0.03), BLIND, 0.0, HIGH_LIFT_M),
+    RoughGround("blocks 3 cm, feet feel", _blocks(0.03), FEET, 0.92, HIGH_LIFT_M, SIX_SEEDS),
+    RoughGround(
+        "blocks 3 cm, servos feel", _blocks(0.03, "linear"), FEET, 0.92, HIGH_LIFT_M, SIX_SEEDS, ServoSensingLockstep
+    ),
+    RoughGround("blocks 3 cm, both", _blocks(0.03), BOTH, 0.0, HIGH_LIFT_M),
+    RoughGround("slope 15 deg, blind", SLOPE, BLIND, 0.0, LOW_LIFT_M, (1,)),
+    RoughGround("slope 15 deg, level", SLOPE, LEVEL, 0.97, LOW_LIFT_M, (1,)),
+    RoughGround("slope 15 deg, both", SLOPE, BOTH, 0.0, LOW_LIFT_M, (1,)),
 )
 
 
 @dataclass(slots=True)
 class RoughWalk:
-    """How a walk went."""
+    """Figures of one walk."""
 
-    ratio: float = 0.0  # way over the commanded one
-    executed: float = 0.0  # likewise of the executed twist
+    ratio: float = 0.0  # distance over the commanded one
+    executed: float = 0.0  # the same of the executed twist
     tilts: list[float] = field(default_factory=list)  # [rad] of the body
     fell: bool = False
 
@@ -92,8 +96,8 @@ class RoughWalk:
 
 
 def stepping(robot: Robot, lift: float) -> Robot:
-    """The robot with steps so high [m], and as slow as in these figures."""
-    return replace(robot, walk=replace(robot.walk, lift_height=lift, swing_time=SWING))
+    """The robot with a lift height [m] and the swing time of these figures."""
+    return replace(robot, walk=replace(robot.walk, lift_height=lift, swing_time=SWING_TIME_S))
 
 
 def started(robot: Robot, text: str, ground: RoughGround, seed: int = 1) -> SensingLockstep:
@@ -105,30 +109,30 @@ def started(robot: Robot, text: str, ground: RoughGround, seed: int = 1) -> Sens
     return run
 
 
-def walk(run: SensingLockstep, speed: float = SPEED, end: float = END) -> RoughWalk:
+def walk(run: SensingLockstep, speed: float = SPEED_M_S, end: float = FIELD_END_M) -> RoughWalk:
     """Walks a standing robot straight on until x = `end` [m] or the time is over, and measures."""
     simulation, found = run.simulation, RoughWalk()
     settings = simulation.world.settings
     sloped = settings.world == "slope"
     rise = math.cos(math.radians(settings.slope_deg)) if sloped else 1.0
     begin = FLAT + (0.35 if sloped else 0.1)  # on a slope: all feet
-    way = executed = 0.0
+    distance = executed = 0.0
     last = None
-    for _ in range(round(TIME / CONTROL_PERIOD)):
+    for _ in range(round(MAX_TIME_S / CONTROL_PERIOD_S)):
         run.planner.command(Twist(speed, 0.0, 0.0))
         plan = run.tick()
         here = planar_pose(simulation)
         if last is not None:
-            way += (last.inverse() @ here).x / rise
-            executed += plan.twist.vx * CONTROL_PERIOD
+            distance += (last.inverse() @ here).x / rise
+            executed += plan.twist.vx * CONTROL_PERIOD_S
             found.tilts.append(math.hypot(*tilt(simulation)))
-            found.fell = found.fell or found.tilts[-1] > FALLEN
+            found.fell = found.fell or found.tilts[-1] > FALL_TILT_RAD
         if last is not None or here.x > begin:
             last = here
         if here.x > end or found.fell:
             break
-    told = max(1, len(found.tilts)) * CONTROL_PERIOD * speed
-    found.ratio, found.executed = way / told, executed / told
+    commanded = max(1, len(found.tilts)) * CONTROL_PERIOD_S * speed
+    found.ratio, found.executed = distance / commanded, executed / commanded
     return found
 
 
@@ -143,12 +147,12 @@ def line(ground: RoughGround, seed: int, found: RoughWalk) -> str:
 
 
 def kept(ground: RoughGround, found: Sequence[RoughWalk]) -> bool:
-    """True if the walks of all seeds are as good as is asked for."""
-    return not ground.least_ratio or (not any(way.fell for way in found) and _mean(found) >= ground.least_ratio)
+    """True if the walks of all seeds keep the limit."""
+    return not ground.least_ratio or (not any(walk.fell for walk in found) and _mean(found) >= ground.least_ratio)
 
 
 def _mean(found: Sequence[RoughWalk]) -> float:
-    return sum(way.ratio for way in found) / len(found)
+    return sum(walk.ratio for walk in found) / len(found)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -163,9 +167,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     text, good = urdf(robot_file), True
-    print(
-        f"{robot_file.robot.name}: {SPEED:g} m/s, steps {1e3 * LOW:g} or {1e3 * HIGH:g} mm high in {SWING:g} s\n{HEAD}"
-    )
+    lifts = f"{1e3 * LOW_LIFT_M:g} or {1e3 * HIGH_LIFT_M:g} mm high"
+    print(f"{robot_file.robot.name}: {SPEED_M_S:g} m/s, steps {lifts} in {SWING_TIME_S:g} s\n{HEAD}")
     for ground in GROUNDS:
         robot = stepping(robot_file.robot, ground.lift)
         found = []

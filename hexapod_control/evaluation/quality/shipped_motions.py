@@ -1,7 +1,8 @@
-"""Every shipped motion in physics, against its limits: `python -m hexapod_control.evaluation.quality.shipped_motions`.
+"""Every shipped motion in physics: figures of quality against their limits.
 
-The player in lock step with the physics, from lying on the ground to standing or lying again, so every run prints the
-same. The rows `stand_up` and `sit_down` are what comes before and after a motion that starts and ends on its feet.
+`python -m hexapod_control.evaluation.quality.shipped_motions` runs motion player and physics in lock step, from lying
+to standing or lying, so that every run prints the same figures. The rows `stand_up` and `sit_down` precede and follow a
+motion that starts and ends standing.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from hexapod_control.core.motions.motion_steps import Choreography, MotionError,
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot
-from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD, Lockstep
+from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Lockstep
 from hexapod_control.evaluation.quality.walk_quality import QualityRecorder
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting
@@ -34,9 +35,9 @@ from hexapod_control.sim.world_settings import WorldSettings
 
 BELLY = frozenset({"world", "base_link"})
 LYING = (RobotState.SITTING, RobotState.RISING, RobotState.SINKING)
-RESTING = 0.5  # [s] watched after the end
-MAX_TIME_RATIO = 1.5  # times as long as rehearsed may a motion take
-FELL = 45.0  # [deg]
+REST_TIME_S = 0.5  # observed after the end
+MAX_TIME_RATIO = 1.5  # of the rehearsed duration
+FALL_TILT_DEG = 45.0
 POSTURES = (
     Choreography("stand_up", "Stands up from the belly.", (StandStep(),), "sitting"),
     Choreography("sit_down", "Sits down on the belly.", (SitStep(),)),
@@ -44,31 +45,31 @@ POSTURES = (
 
 
 class MotionRun(Lockstep):
-    """A player that drives a simulated robot tick by tick."""
+    """A motion player that drives a simulated robot tick by tick."""
 
     def __init__(self, simulation: Simulation) -> None:
         self.player = MotionPlayer(Planner(simulation.robot))
         super().__init__(simulation, self.player.planner)
 
     def plan(self) -> TickPlan:
-        """What there is to do in this tick."""
-        return self.player.step(CONTROL_PERIOD)
+        """The plan of this tick."""
+        return self.player.step(CONTROL_PERIOD_S)
 
 
 @dataclass(frozen=True, slots=True)
 class MotionLimits:
-    """What every motion must keep."""
+    """Limits of a motion."""
 
     tilt: float = 3.0  # [deg] of the body off what was commanded
     saturation: float = 0.10  # share of the time in which a servo gives its stall torque
-    effort: float = math.inf  # share of the stall torque that no servo passes for more than 1 % of the time
+    effort: float = math.inf  # share of the stall torque that no servo exceeds for more than 1 % of the time
     slip: float = 0.02  # [m/m]
-    slid: float = 0.004  # [m] that a foot may slide however short its way is
+    slid: float = 0.004  # [m] that a foot may slide however short its path is
 
 
 @dataclass(frozen=True, slots=True)
 class MotionFigures:
-    """Figures of one motion; of the servo and of the foot that is worst."""
+    """Figures of one motion, for the worst servo and the worst foot."""
 
     rehearsed: float  # [s]
     time: float  # [s]
@@ -76,17 +77,17 @@ class MotionFigures:
     tilt: float  # [deg] greatest
     tilt_error: float  # [deg] greatest difference from the commanded attitude
     saturation: float  # share of the time at stall torque
-    effort: float  # share of the stall torque that is passed for 1 % of the time
-    slip: float  # [m/m] slid under load, over the mean way of the feet relative to the body
+    effort: float  # share of the stall torque that is exceeded for 1 % of the time
+    slip: float  # [m/m] slid under load, over the mean path of the feet relative to the body
     slid: float  # [m]
-    contacts: tuple[tuple[str, str], ...]  # but feet on the ground, and the belly while the robot lies
+    contacts: tuple[tuple[str, str], ...]  # other than feet on the ground, and the belly while the robot lies
     unreachable: int  # ticks with a target out of reach
 
     def broken(self, limits: MotionLimits) -> tuple[str, ...]:
         """Names of the figures that are beyond their limit."""
         verdicts = {
             "end": not self.refusal and self.time <= MAX_TIME_RATIO * self.rehearsed,
-            "fall": self.tilt < FELL,
+            "fall": self.tilt < FALL_TILT_DEG,
             "tilt": self.tilt_error <= limits.tilt,
             "saturation": self.saturation <= limits.saturation,
             "effort": self.effort <= limits.effort,
@@ -101,12 +102,12 @@ MOTION, POSTURE = MotionLimits(), MotionLimits(effort=0.8)
 
 
 def limits(motion: Choreography) -> MotionLimits:
-    """What this motion must keep."""
+    """The limits of a motion."""
     return POSTURE if motion in POSTURES else MOTION
 
 
 class _MotionObserver:
-    """What is seen after every step of the physics."""
+    """Collects figures after every physics step."""
 
     def __init__(self, run: MotionRun) -> None:
         self.recorder = QualityRecorder(run.simulation)
@@ -165,9 +166,9 @@ def perform(
     watch: Callable[[MotionRun], None] | None = None,
     settings: WorldSettings | None = None,
 ) -> MotionFigures:
-    """Plays one pass of a motion on flat ground; `watch` is called before every tick of it and after the last.
+    """Plays one pass of a motion on flat ground; `watch` is called before every tick.
 
-    Raises MotionError for a motion that its rehearsal finds impossible.
+    Raises MotionError for a motion that fails its rehearsal.
     """
     piece = MotionRehearsal(robot, motion).finish()
     simulation = Simulation(robot, urdf_text, settings or WorldSettings())
@@ -185,7 +186,7 @@ def perform(
             watch(run)
         observer.tick()
     time = simulation.time - begin
-    for _ in range(round(RESTING / CONTROL_PERIOD)):
+    for _ in range(round(REST_TIME_S / CONTROL_PERIOD_S)):
         if watch:
             watch(run)
         observer.tick()
@@ -193,7 +194,7 @@ def perform(
 
 
 def motions(robot: Robot) -> tuple[Choreography, ...]:
-    """What is measured: standing up, sitting down, and one pass of each motion that comes with the package."""
+    """The measured motions: standing up, sitting down, and one pass of each shipped motion."""
     shipped = (load_motion(name, robot) for name in known_motions())
     return (*POSTURES, *(replace(motion, loops=1) for motion in shipped))
 

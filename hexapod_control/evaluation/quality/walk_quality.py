@@ -1,8 +1,8 @@
-"""How well a walk goes, measured in the physics at every step of it.
+"""Figures of quality of a walk, measured at every physics step.
 
-achieved  the constant twist that makes the true planar displacement of one cycle of the walk, mean over the cycles
-slip      way of the material point of the foot at its contact, along the ground, while it carries load;
-          over the mean way of all feet relative to the body (in its horizontal plane, swing included)
+achieved  the constant twist with the true planar displacement of one gait cycle, mean over the cycles
+slip      path of the material point of the foot at its contact, along the ground, while it carries load;
+          over the mean path of all feet relative to the body (in its horizontal plane, swing included)
 ripple    standard deviation of the body's horizontal velocity in its own frame
 """
 
@@ -42,8 +42,10 @@ class WalkQuality:
 
     @property
     def ratios(self) -> tuple[float, ...]:
-        """Achieved over commanded, for every commanded axis."""
-        return tuple(done / told for done, told in zip(self.achieved, self.commanded, strict=True) if told)
+        """Achieved over commanded velocity, for every commanded axis."""
+        return tuple(
+            achieved / commanded for achieved, commanded in zip(self.achieved, self.commanded, strict=True) if commanded
+        )
 
     @property
     def ratio(self) -> float:
@@ -120,7 +122,7 @@ class QualityRecorder:
         self._contact += standing
 
     def finish(self, commanded: Twist, unreachable: int = 0) -> WalkQuality:
-        """The figures of everything between the first and the last mark."""
+        """The figures between the first and the last mark."""
         body = np.array(self._body)
         count = len(body)
         path = float(self._path.mean())
@@ -152,7 +154,7 @@ class QualityRecorder:
 
 
 def planar_pose(simulation: Simulation) -> Pose:
-    """True pose of base_link seen from above."""
+    """True planar pose of base_link."""
     x, y = simulation.data.qpos[:2]
     w, i, j, k = simulation.data.qpos[3:7]
     yaw = quaternion_angles(i, j, k, w)[2]

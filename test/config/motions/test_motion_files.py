@@ -226,7 +226,7 @@ IMPOSSIBLE = {
     "a body too far off": (("wait: {duration: 1}", "pose: {x: 0.2}"), r":5: pose: out of reach.* \(1.0\d s after"),
     "three legs of one side in the air": (
         tuple(f"leg: {{name: left_{leg}, z: 0.05}}" for leg in ("front", "middle", "rear")),
-        r":6: leg: left_rear: the other feet on the ground would not hold the robot",
+        r":6: leg: left_rear: the other feet on the ground would not support the robot",
     ),
     "joints too fast": (
         ("wait: {duration: 0.5}", "feet: {offsets: {all: [0.03, 0, 0]}, duration: 0.05}"),

@@ -22,7 +22,7 @@ def found():
     patch = pytest.MonkeyPatch()
     names = {key.split()[0] for key in LIMITS}
     patch.setattr(bus_load, "PROTOCOLS", {name: row for name, row in PROTOCOLS.items() if name in names})
-    patch.setattr(bus_load, "SPAN", 0.3)
+    patch.setattr(bus_load, "MEASURED_TIME_S", 0.3)
     before = os.sched_getscheduler(0)
     yield bus_load.wires(load(resolve("phantomx")), "phantomx", lambda text: None)
     assert os.sched_getscheduler(0) == before
@@ -38,7 +38,7 @@ def test_a_loop_is_held_against_what_its_bytes_take(found, line):
     assert entry["quickest_ms"] <= entry["median_ms"] <= entry["slowest_ms"]
     assert entry["quickest_ms"] > entry["limit_ms"]  # no servo is faster than its wire
     assert 0.0 < entry["cpu_ms"] < entry["slowest_ms"]
-    assert entry["kept"] is (entry["median_ms"] <= bus_load.WANTED * entry["limit_ms"])
+    assert entry["kept"] is (entry["median_ms"] <= bus_load.MAX_RATIO * entry["limit_ms"])
 
 
 def test_a_user_without_the_right_to_real_time_goes_on_without(monkeypatch):

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.physics
 SOAK = bool(os.environ.get("HEXAPOD_SOAK"))
 SEEDS = range(20 if SOAK else 2)
 LIMITS = {"flat": (0.01, 1.0), "blocks 1 cm": (0.03, 2.0), "friction 0.5": (0.03, 2.0)}  # of the way, [deg/m]
-LEGS_ALONE = flat_ground.MOST_DRIFT, math.degrees(flat_ground.MOST_HEADING_DRIFT)
+LEGS_ALONE = flat_ground.MAX_DRIFT_SHARE, math.degrees(flat_ground.MAX_HEADING_DRIFT_RAD_M)
 SLICE = [("flat", "mixed"), ("blocks 1 cm", "figure eight"), ("friction 0.5", "square")]
 CASES = [(ground, drive) for ground in GROUNDS for drive in DRIVES] if SOAK else SLICE
 

@@ -9,7 +9,7 @@ from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.evaluation.quality import flat_ground, gait_changes
-from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD, Course, WalkError, walk
+from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Course, WalkError, walk
 from hexapod_control.evaluation.quality.odometry_drift import standing
 from hexapod_control.evaluation.quality.walk_quality import planar_pose
 from hexapod_control.sim.simulation import Simulation
@@ -76,7 +76,7 @@ def test_changing_the_gait_while_walking_keeps_the_speed_and_the_body_level(phan
     """One-cycle means of the body's speed within 0.0015 m/s of the steady walks', tilt below 0.3 deg."""
     lockstep = standing(*phantomx, WorldSettings())
     command, ticks = Twist(0.027, 0.0, 0.0), 300
-    cycle = round(max(gait.cycle for gait in lockstep.planner.capabilities.gaits.values()) * 0.45 / CONTROL_PERIOD)
+    cycle = round(max(gait.cycle for gait in lockstep.planner.capabilities.gaits.values()) * 0.45 / CONTROL_PERIOD_S)
     places, tilts = [], []
     for gait in ("tripod", "wave", "ripple", "tetrapod", "tripod"):
         assert lockstep.planner.change_gait(gait) == ""
@@ -89,6 +89,6 @@ def test_changing_the_gait_while_walking_keeps_the_speed_and_the_body_level(phan
             tilts.append(math.degrees(2.0 * math.hypot(x, y)))
         assert lockstep.planner.view.active_gait == gait
     walked = places[ticks:]
-    speeds = [math.dist(walked[i], walked[i + cycle]) / (cycle * CONTROL_PERIOD) for i in range(len(walked) - cycle)]
+    speeds = [math.dist(walked[i], walked[i + cycle]) / (cycle * CONTROL_PERIOD_S) for i in range(len(walked) - cycle)]
     assert min(speeds) >= 0.0255 and max(speeds) <= 0.0285
     assert max(tilts[ticks:]) < 0.3 and lockstep.unreachable == 0

@@ -25,7 +25,7 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.odometry import Odometry
 from hexapod_control.evaluation.performance.bus import bus_replay
-from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD
+from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S
 from hexapod_control.evaluation.quality.walk_quality import planar_pose
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
@@ -204,7 +204,7 @@ def test_odometry_holds_however_many_servos_are_read_in_a_cycle(protocol):
     odometry, begin = Odometry(FILE.robot), planar_pose(simulation)
     planted = (True,) * 6
     for _ in range(500):
-        odometry.update(run.driver.snapshot.joints, [float(down) for down in planted], CONTROL_PERIOD)
+        odometry.update(run.driver.snapshot.joints, [float(down) for down in planted], CONTROL_PERIOD_S)
         planted = run.tick().planted
     way = begin.inverse() @ planar_pose(simulation)
     assert way.x > 0.5

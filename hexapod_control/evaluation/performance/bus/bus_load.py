@@ -1,8 +1,8 @@
-"""The loop of the driver over every servo bus: write 18 goals, read 18 positions, against emulated servos.
+"""The driver loop over every servo bus: write 18 goals, read 18 positions, with emulated servos.
 
-The servos are a process of their own, their bytes as slow as on a wire. The limit is what these bytes and the
-turnarounds of the line take, nothing else. Both processes have real-time priority where this user may have it: an
-emulated servo that waits for a processor would be slower than a real one.
+The servos run in their own process, with the timing of a real wire. The limit is the time of the bytes and of the
+turnarounds alone. Both processes have real-time priority where the user is allowed to: an emulated servo that waits for
+a processor would be slower than a real one.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
-SPAN = 2.0  # [s] that a protocol is measured
+MEASURED_TIME_S = 2.0  # per protocol
 MIN_LOOPS = 10  # loops
-READY = 20.0  # [s] until the servos answer
-REPLY_MARGIN_S = 0.05  # [s] a reply may be, on a busy machine
-REAL_TIME = 10  # priority, of 1 to 99
-WANTED = 1.15  # times the limit, for the median
-FASTER = {"dynamixel2": 1_000_000}  # bauds beside the usual one
+READY_S = 20.0  # until the emulated servos end
+REPLY_MARGIN_S = 0.05  # a reply may be late on a busy machine
+REAL_TIME_PRIORITY = 10  # priority, of 1 to 99
+MAX_RATIO = 1.15  # of the median over the limit
+FASTER_BAUDS = {"dynamixel2": 1_000_000}  # beside the default baud
 
 
 def measure(file: RobotFile, robot: str, progress: Callable[[str], None]) -> dict[str, object]:
@@ -68,20 +68,20 @@ def wires(file: RobotFile, robot: str, progress: Callable[[str], None]) -> dict[
     """Loops over every bus."""
     found: dict[str, object] = {}
     for name, row in PROTOCOLS.items():
-        for baud in (row.baud, FASTER.get(name)) if name != LOOPBACK else ():
+        for baud in (row.baud, FASTER_BAUDS.get(name)) if name != LOOPBACK else ():
             if baud is None:
                 continue
             try:
-                with real_time() as priority:  # which the servos inherit
+                with real_time() as priority:  # inherited by the servos
                     entry = _measured(file, robot, name, baud) | {"real_time": priority}
             except BusError as error:  # a codec that is not installed
                 entry = {"skipped": str(error)}
             found[f"{name} {baud}"] = entry
-            progress(f"bus: {name:10s} {baud:8d} baud: {_told(entry)}")
+            progress(f"bus: {name:10s} {baud:8d} baud: {_summary(entry)}")
     return found
 
 
-def _told(entry: dict[str, Any]) -> str:
+def _summary(entry: dict[str, Any]) -> str:
     if "skipped" in entry:
         return str(entry["skipped"])
     return (
@@ -107,7 +107,7 @@ def _measured(file: RobotFile, robot: str, name: str, baud: int) -> dict[str, An
 
 
 def loops(bus: Bus, settings: ServoSettings) -> dict[str, Any]:
-    """Figures of some seconds of loops."""
+    """Figures of the loops over the measured time."""
     timing = bus.timing(len(settings.ids))
     limit = timing.write + timing.read + timing.turnarounds * TURNAROUND
     goals = {joint.id: round(joint.center) for joint in settings.joints}
@@ -115,13 +115,13 @@ def loops(bus: Bus, settings: ServoSettings) -> dict[str, Any]:
     bus.torque(settings.ids, True)
     spans: list[float] = []
     begin, cpu, lost = time.monotonic(), time.thread_time(), bus.counters.timeouts
-    while len(spans) < MIN_LOOPS or time.monotonic() < begin + SPAN:
+    while len(spans) < MIN_LOOPS or time.monotonic() < begin + MEASURED_TIME_S:
         start = time.monotonic()
         bus.write_goals(goals, 0.02)
         if bus.can_read & ServoQuantity.POSITION:
             bus.read(settings.ids, ServoQuantity.POSITION)
         elif timing.turnarounds and settings.protocol == "servo2040":
-            bus.supply()  # all that this board tells
+            bus.supply()  # the only reading of this board
         else:
             bus.read(settings.ids, ServoQuantity.POSITION)
         spans.append(time.monotonic() - start)
@@ -134,7 +134,7 @@ def loops(bus: Bus, settings: ServoSettings) -> dict[str, Any]:
         "quickest_ms": round(1000.0 * sorted(spans)[len(spans) // 20], 3),  # a twentieth of all is quicker
         "slowest_ms": round(1000.0 * sorted(spans)[-1 - len(spans) // 20], 3),  # a twentieth of all is slower
         "ratio": round(median / limit, 3),
-        "kept": median <= WANTED * limit,
+        "kept": median <= MAX_RATIO * limit,
         "cpu_ms": round(1000.0 * used, 3),
         "turnarounds": timing.turnarounds,
         "loops": len(spans),
@@ -144,10 +144,10 @@ def loops(bus: Bus, settings: ServoSettings) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def real_time() -> Iterator[bool]:
-    """Real-time priority for what is done and started here, and whether this user may have it."""
+    """Real-time priority for this block and its child processes; yields whether the user is allowed to."""
     before, usual = os.sched_getscheduler(0), os.sched_getparam(0)
     try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REAL_TIME))
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REAL_TIME_PRIORITY))
     except PermissionError:
         yield False
         return
@@ -159,7 +159,7 @@ def real_time() -> Iterator[bool]:
 
 @contextlib.contextmanager
 def emulated(robot: str, protocol: str, link: str, baud: int) -> Iterator[None]:
-    """The servos of a robot behind a link, in a process of their own. Raises BusError, PortGone if they do not come."""
+    """Emulates the servos of a robot behind a link, in another process. Raises BusError or PortGone."""
     words = ["--robot", robot, "--protocol", protocol, "--link", link, "--baud", str(baud)]
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "hexapod_control.cli.main", "emulate", *words],
@@ -171,14 +171,14 @@ def emulated(robot: str, protocol: str, link: str, baud: int) -> Iterator[None]:
     try:
         assert process.stdout is not None and process.stderr is not None
         if not process.stdout.readline():
-            raise BusError(process.stderr.read().strip() or "the emulated servos did not come")
+            raise BusError(process.stderr.read().strip() or "the emulated servos did not start")
         if not Path(link).exists():
             raise PortGone(f"{link}: the emulated servos made no link")
         yield
     finally:
         process.terminate()
         try:
-            process.communicate(timeout=READY)
+            process.communicate(timeout=READY_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()

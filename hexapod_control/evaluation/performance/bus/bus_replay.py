@@ -1,6 +1,6 @@
 """The walk in physics behind real bytes, in lock step: planner, kinematics, driver, codec, emulated servos, MuJoCo.
 
-Time passes by the bytes on the wire and from tick to tick, not by a clock: every run gives the same figures.
+Time advances by the bytes on the wire and by ticks, not by a clock, so that every run gives the same figures.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.evaluation.quality.flat_ground import SLOW_GAIT, TWISTS, WalkCase, WalkLimits
 from hexapod_control.evaluation.quality.flat_ground import TRIPOD as USUAL
-from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD, Course, Lockstep, WalkError, walk
+from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Course, Lockstep, WalkError, walk
 from hexapod_control.evaluation.quality.walk_quality import WalkQuality
 from hexapod_control.servos.driver.driver_thread import Driver
 from hexapod_control.servos.emulator.device import EmulatedDevice
@@ -26,11 +26,11 @@ from hexapod_control.servos.settings.servo_section import ServoSettings, servo_s
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
 
-TURNAROUND = 0.001  # [s] of the USB line before a reply
+TURNAROUND_S = 0.001  # of the USB line before a reply
 
 
 def _twice(limits: WalkLimits) -> WalkLimits:
-    """Twice the margins."""
+    """Limits with twice the margins."""
     return WalkLimits(
         least_ratio=1.0 - 2.0 * (1.0 - limits.least_ratio),
         most_ratio=1.0 + 2.0 * (limits.most_ratio - 1.0),
@@ -51,38 +51,38 @@ CASES = (
 
 
 class ReplayTime:
-    """What everybody takes for the time [s]."""
+    """The simulated time [s], shared by driver, wire and devices."""
 
     def __init__(self) -> None:
         self.now = 0.0
 
     def __call__(self) -> float:
-        """Now."""
+        """The current time [s]."""
         return self.now
 
 
 class ReplayWire:
-    """A port whose bytes take the time that they take at its baud."""
+    """A port that advances the time by the duration of its bytes at a baud."""
 
     def __init__(self, baud: int, device: EmulatedDevice, time: ReplayTime) -> None:
         self.baud, self._device, self._time = baud, device, time
-        self._heard = b""
+        self._received = b""
 
     def write(self, data: bytes) -> None:
-        """The device has it when its last byte is through."""
+        """Passes bytes to the device once the last one is sent."""
         self._time.now += 10.0 * len(data) / self.baud
         for k, (delay, reply) in enumerate(self._device.receive(data, self._time.now)):
-            self._time.now += delay + (0.0 if k else TURNAROUND) + 10.0 * len(reply) / self.baud
-            self._heard += reply
+            self._time.now += delay + (0.0 if k else TURNAROUND_S) + 10.0 * len(reply) / self.baud
+            self._received += reply
 
     def read(self, count: int, deadline: float) -> bytes:
-        """What has come."""
-        data, self._heard = self._heard[:count], self._heard[count:]
+        """Received bytes, at most `count`."""
+        data, self._received = self._received[:count], self._received[count:]
         return data
 
     def clear(self) -> None:
-        """Forgets it."""
-        self._heard = b""
+        """Discards received bytes."""
+        self._received = b""
 
     def close(self) -> None:
         """Nothing to close."""
@@ -92,7 +92,7 @@ class BusLockstep(Lockstep):
     """A planner that drives a simulated robot over a servo bus."""
 
     def __init__(self, settings: ServoSettings, simulation: Simulation, planner: Planner) -> None:
-        """Connects and arms where the robot is."""
+        """Connects and arms at the present joint angles."""
         super().__init__(simulation, planner)
         self._time = ReplayTime()
         self._physics = 0.0  # [s] time of the physics
@@ -115,13 +115,13 @@ class BusLockstep(Lockstep):
         self.simulation.step(self._world.reference(dt), dt, self._observe)
 
     def follow(self, targets: NDArray[np.float64], observe: Callable[[Simulation], None] | None) -> None:
-        """One cycle of the driver, and what is left of the period."""
+        """One cycle of the driver and the rest of the control period."""
         self._observe = observe
         self.driver.take(targets, None, self._time.now)
         self.driver.cycle()
-        self._due += CONTROL_PERIOD
+        self._due += CONTROL_PERIOD_S
         while self._physics < self._due - 1e-9:
-            self._advance(min(self._due, self._physics + CONTROL_PERIOD / 8))
+            self._advance(min(self._due, self._physics + CONTROL_PERIOD_S / 8))
         self._time.now = max(self._time.now, self._due)
 
 
@@ -133,7 +133,7 @@ def measure(file: RobotFile, protocol: str, case: WalkCase) -> WalkQuality:
 
 
 def rows(file: RobotFile, protocol: str = "feetech_st") -> Iterator[tuple[WalkCase, WalkQuality | WalkError]]:
-    """Every case with its figures, or with why there are none."""
+    """Every case with its figures, or with the error."""
     for case in CASES:
         try:
             yield case, measure(file, protocol, case)

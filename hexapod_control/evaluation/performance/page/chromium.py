@@ -28,7 +28,7 @@ FLAGS = (
     "--disable-dev-shm-usage",
     "--remote-debugging-pipe",
 )
-PATIENCE = 15.0  # [s] for an answer of the browser
+RESPONSE_TIMEOUT_S = 15.0  # for a response of the browser
 NUMBERS = {"Tab": 9, "Enter": 13, "ArrowLeft": 37, "ArrowUp": 38}  # of keys without a letter
 Place = tuple[float, float]  # [px]
 
@@ -94,7 +94,7 @@ class Browser:
         if session:
             message["sessionId"] = session
         os.write(self._commands, json.dumps(message).encode() + b"\0")
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + RESPONSE_TIMEOUT_S
         while True:
             answer = self._read(deadline, method)
             if answer.get("id") == self._count:

@@ -1,4 +1,4 @@
-"""Figures of the page of a running robot: frames, the way of a drag, what spectators cost, what a deaf one does."""
+"""Figures of the page of a running robot: frame rate, drag latency, cost of spectators, effect of a stalled one."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from urllib.parse import unquote, urlsplit
 
 import aiohttp
 
+from hexapod_control.evaluation.performance.graph.process_group import cpu_seconds
 from hexapod_control.evaluation.performance.page.chromium import Browser, BrowserPage
 from hexapod_control.web.page_files import STATIC, pages
 from hexapod_control.web.protocol import VERSION
 
-WINDOW = 5.0  # [s] of every figure
+WINDOW_S = 5.0  # per figure
 SPECTATORS = 5
 DRAGS = 40
-LOADED = 20.0  # [s] for the page to be drawn
-PATIENCE = 1.0  # [s] for a drag to come back
-TICKS = os.sysconf("SC_CLK_TCK")  # [1/s] in which the kernel counts
+LOAD_TIMEOUT_S = 20.0  # for the page to be drawn
+DRAG_TIMEOUT_S = 1.0  # for a drag to come back as cmd_vel
 DRAG = """(async () => {
   const canvas = document.querySelector("#view-top"), box = canvas.getBoundingClientRect();
   const event = (name, y, buttons) => canvas.dispatchEvent(new PointerEvent(name, {bubbles: true, pointerId: 1, buttons,
@@ -50,9 +50,9 @@ DRAG = """(async () => {
 
 
 def measure(url: str, pid: int, progress: Callable[[str], None]) -> dict[str, object]:
-    """Figures of the page at `url` (with its token), served by process `pid`, while nobody else looks.
+    """Figures of the page at `url` (with its token), served by process `pid`, without other spectators.
 
-    The robot stands; it takes a few steps. Raises NoBrowserError or TimeoutError.
+    The robot stands and takes a few steps. Raises NoBrowserError or TimeoutError.
     """
     progress("the server with five spectators")
     spectators = asyncio.run(_spectators(url, pid))
@@ -62,7 +62,7 @@ def measure(url: str, pid: int, progress: Callable[[str], None]) -> dict[str, ob
         try:
             page = _open(browser, url)
             frames = _frames(page)
-            drags = [float(page.js(DRAG % (1000 * PATIENCE))) for _ in range(DRAGS)]
+            drags = [float(page.js(DRAG % (1000 * DRAG_TIMEOUT_S))) for _ in range(DRAGS)]
         finally:
             browser.close()
     return {
@@ -79,7 +79,7 @@ def measure(url: str, pid: int, progress: Callable[[str], None]) -> dict[str, ob
 
 def _open(browser: Browser, url: str) -> BrowserPage:
     page = browser.page(url, 1280, 800)
-    deadline = time.monotonic() + LOADED
+    deadline = time.monotonic() + LOAD_TIMEOUT_S
     while not page.js("(globalThis.hexapod?.projections.frames ?? 0) > 30"):
         if time.monotonic() > deadline:
             raise TimeoutError(f"the page draws nothing: {page.complaints}")
@@ -91,7 +91,7 @@ def _frames(page: BrowserPage) -> float:
     """Frames of the four views per second, while states come."""
     count = "[hexapod.projections.frames, performance.now()]"
     before = page.js(count)
-    time.sleep(WINDOW)
+    time.sleep(WINDOW_S)
     after = page.js(count)
     return float(1000.0 * (after[0] - before[0]) / (after[1] - before[1]))
 
@@ -100,7 +100,7 @@ def _frames(page: BrowserPage) -> float:
 
 
 async def _spectators(url: str, pid: int) -> dict[str, object]:
-    """What five spectators cost, and what they get beside one that does not read."""
+    """Cost of five spectators, and their state rate beside a client that does not read."""
     parts = urlsplit(url)
     hello = json.dumps({"v": VERSION, "n": 1, "t": "hello", "token": unquote(parts.fragment)})
     async with aiohttp.ClientSession() as session:
@@ -110,26 +110,26 @@ async def _spectators(url: str, pid: int) -> dict[str, object]:
         await asyncio.sleep(1.0)
         counts[:] = [0] * SPECTATORS
         with_them = await _share(pid)
-        rate = min(counts) / WINDOW
-        deaf = _deaf(parts.netloc, hello)
+        rate = min(counts) / WINDOW_S
+        stalled = _stalled(parts.netloc, hello)
         counts[:] = [0] * SPECTATORS
-        await asyncio.sleep(WINDOW)
-        beside = min(counts) / WINDOW
-        deaf.close()
+        await asyncio.sleep(WINDOW_S)
+        beside = min(counts) / WINDOW_S
+        stalled.close()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
     return {
-        "server_cpu_percent": {"nobody": round(100.0 * alone, 2), "five": round(100.0 * with_them, 2)},
-        "states_per_s": {"five": round(rate, 1), "beside a deaf one": round(beside, 1)},
+        "server_cpu_percent": {"none": round(100.0 * alone, 2), "five": round(100.0 * with_them, 2)},
+        "states_per_s": {"five": round(rate, 1), "beside a stalled one": round(beside, 1)},
     }
 
 
 async def _share(pid: int) -> float:
-    """Share of a core that a process uses."""
-    before, start = _cpu_seconds(pid), time.monotonic()
-    await asyncio.sleep(WINDOW)
-    return (_cpu_seconds(pid) - before) / (time.monotonic() - start)
+    """CPU share of one core used by a process."""
+    before, start = cpu_seconds(pid), time.monotonic()
+    await asyncio.sleep(WINDOW_S)
+    return (cpu_seconds(pid) - before) / (time.monotonic() - start)
 
 
 async def _spectator(session: aiohttp.ClientSession, host: str, hello: str, counts: list[int], row: int) -> None:
@@ -139,8 +139,8 @@ async def _spectator(session: aiohttp.ClientSession, host: str, hello: str, coun
             counts[row] += '"t":"state"' in str(message.data)[:60]
 
 
-def _deaf(host: str, hello: str) -> Any:
-    """A connection that says hello and never reads."""
+def _stalled(host: str, hello: str) -> Any:
+    """A connection that sends hello and never reads."""
     name, _, port = host.rpartition(":")
     raw = socket.socket()
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -153,8 +153,3 @@ def _deaf(host: str, hello: str) -> Any:
     raw.recv(1024)
     raw.sendall(bytes([0x81, 0x80 | len(hello)]) + bytes(4) + hello.encode())
     return raw
-
-
-def _cpu_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
