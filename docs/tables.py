@@ -35,7 +35,14 @@ from hexapod_control.servos.settings import servo_section
 
 REFERENCE = Path(__file__).with_name("reference.md")
 VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {  # parameters with which a node has all of its topics
-    "gait_planner": ({"publish_limited_velocity": True, "enable_stamped_cmd_vel": False},),
+    "gait_planner": (
+        {
+            "publish_limited_velocity": True,
+            "enable_stamped_cmd_vel": False,
+            "adaptive_touch_down": True,
+            "imu_levelling": True,
+        },
+    ),
     "odometry": ({"mode": "legs_imu"}, {"mode": "commanded"}),
     "mujoco_sim": ({"publish_clock": True},),
     "web": ({"port": 0},),
