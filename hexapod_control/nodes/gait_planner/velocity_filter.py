@@ -38,7 +38,7 @@ class VelocityFilter:
         self._until = -math.inf  # [s] steady time
         self._heard = -math.inf  # [s] steady time of the last usable message
         self._newest: float | None = None  # [s] stamp
-        self._blocked = False
+        self.blocked = False  # after a stop, until a zero or a silence
 
     def offer(self, twist: Twist, beside: Vector, stamp: float | None, now: float, steady: float) -> CommandVerdict:
         """Takes a message or refuses it.
@@ -62,10 +62,10 @@ class VelocityFilter:
             self._newest = stamp
         silent = steady - self._heard > self.timeout
         self._heard = steady
-        if self._blocked and not twist.is_zero and not silent:
+        if self.blocked and not twist.is_zero and not silent:
             text = f"ignored after a stop: send a zero command, or nothing for {self.timeout:g} s, to go on"
             return CommandVerdict(False, "stopped", text)
-        self._blocked = False
+        self.blocked = False
         largest = max(map(abs, twist))
         self.twist = twist.scaled(LARGEST / largest) if largest > LARGEST else twist
         self._until = steady + self.timeout - max(age, 0.0)
@@ -96,4 +96,4 @@ class VelocityFilter:
     def block(self) -> None:
         """After a stop: a command other than zero counts again only after a zero or a silence."""
         self.twist = ZERO
-        self._blocked = True
+        self.blocked = True

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from support.drives import ROBOTS, robot, standing
+from support.drives import ROBOTS, robot
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
@@ -31,7 +31,7 @@ def stance_in(machine, pose, lifts=None):
     """Joints with the feet on the neutral footholds, some of them lifted [m], and the body in a pose."""
     placement = Placement(pose, machine.walk.height)
     contacts = [leg.foothold for leg in machine.legs]
-    row, count = standing(machine.name)._row, len(contacts)
+    row, count = joints_at_offset(machine, contacts, 0.0), len(contacts)
     for _ in range(4):  # the rolling shift settles
         found = whole_body_pose(machine, placement, contacts, lifts or [0.0] * count, [True] * count, row)
         row = found.joints

@@ -1,5 +1,7 @@
 """Motions over DDS: rehearsed between the ticks, played, replaced, cancelled, taken over."""
 
+import time
+
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
@@ -16,6 +18,7 @@ from support.real_time.ros_bench import Stream, assert_sound, twist
 
 from hexapod_control.config.motions.motion_library import known_motions
 from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import LATCHED
@@ -180,7 +183,7 @@ def test_a_velocity_that_runs_out_does_not_disturb_a_motion(bench, tmp_path):
     bench.until(lambda: not velocity.input.twist.is_zero)
     motions.play(motions.write("lift", steps))
     motions.until("lift wait", 8.0)
-    velocity.input._until = 0.0  # now
+    velocity.input.offer(Twist(0.05, 0.0, 0.0), (0.0, 0.0, 0.0), None, 0.0, time.monotonic() - 11.0)  # too long ago
     bench.until(lambda: motions.node.last_report("cmd_vel timeout"))
     rows = bench.listen(MultiDOFJointState, "foot_targets")
     bench.until(lambda: len(rows) > 75)
