@@ -52,3 +52,22 @@ def test_every_file_and_folder_that_a_page_names_exists(page):
 def test_every_file_that_a_drawing_names_exists(drawing):
     texts = " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", drawing.read_text(encoding="utf-8")))
     assert not missing(set(re.findall(r"[\w/]+\.(?:py|js)\b", texts)))
+
+
+def recipe_steps():
+    """The numbered steps of CONTRIBUTING.md, each with its continuation lines."""
+    recipes = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Recipes")[2]
+    return re.findall(r"^\d+\. .*(?:\n   .*)*", recipes, re.M)
+
+
+@pytest.mark.parametrize("step", recipe_steps(), ids=lambda step: step[:40])
+def test_the_tables_and_functions_that_a_recipe_names_occur_in_its_files(step):
+    found = spans(step)
+    files = [base / name for name in found if SOURCE_FILE.fullmatch(name) for base in BASES if (base / name).is_file()]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    names = {
+        name
+        for name in found
+        if re.fullmatch(r"_?[A-Z][A-Z_]+|[a-z][a-z_.]+", name) and not SOURCE_FILE.fullmatch(name)
+    }
+    assert not files or not sorted(name for name in names if name not in text)
