@@ -230,7 +230,7 @@ def services() -> str:
 def _default(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return "what the robot can do" if value != value else str(value)  # not a number
+    return "what the robot can do" if value != value else str(value)  # NaN
 
 
 def _parameter(row: parameters.Parameter) -> tuple[str, ...]:
