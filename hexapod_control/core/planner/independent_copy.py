@@ -13,8 +13,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from enum import Enum
-from operator import attrgetter
-from typing import Any, TypeVar, cast
+from operator import is_
+from typing import Any, TypeVar, cast, get_type_hints
 
 import numpy as np
 
@@ -22,12 +22,11 @@ from hexapod_control.core.workspace.stance_regions import StanceRegionTable
 
 Copied = TypeVar("Copied")
 # Any: a copier takes and returns objects of the class it was made for, which is known at run time only.
-Memo = dict[int, Any]
+Memo = dict[int, Any]  # id of an original: its copy
 Copier = Callable[[Any, Memo], Any]
 
 # StanceRegionTable: a table that never changes after its construction.
 _shared: set[type] = {type(None), bool, int, float, complex, str, bytes, frozenset, type, StanceRegionTable}
-_copiers: dict[type, Copier] = {}
 
 
 def independent_copy(original: Copied) -> Copied:
@@ -35,86 +34,106 @@ def independent_copy(original: Copied) -> Copied:
 
     Raises TypeError for an object that cannot be copied, such as a generator or an open file.
     """
-    return cast(Copied, _copy(original, {}))
+    return cast(Copied, _copiers[type(original)](original, {}))
 
 
-def _copy(value: Any, memo: Memo) -> Any:
-    kind = type(value)
-    if kind in _shared:
-        return value
-    copier = _copiers.get(kind)
-    if copier is None:
-        copier = _copier(kind)
-        if copier is None:
+class _Copiers(dict[type, Copier]):
+    """The copier of each class, made when the class is first met."""
+
+    def __missing__(self, kind: type) -> Copier:
+        self[kind] = copier = _copier(kind)
+        if copier is _share:
             _shared.add(kind)
-            return value
-        _copiers[kind] = copier
-    return copier(value, memo)
+        return copier
 
 
-def _copier(kind: type) -> Copier | None:
-    """How objects of a class are copied; None: they are shared."""
-    if issubclass(kind, Enum | np.generic) or (dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen):  # type: ignore[attr-defined]
-        return None
+_copiers = _Copiers()
+
+
+def _copier(kind: type) -> Copier:
+    """How objects of a class are copied."""
+    if kind in _shared or issubclass(kind, Enum | np.generic) or _is_frozen(kind) or _cannot_change(kind):
+        return _share
     if issubclass(kind, tuple):
         return _copy_tuple
     if kind is list:
         return _copy_list
     if kind is set:
-        return lambda value, memo: _remember(value, {_copy(part, memo) for part in value}, memo)
+        return _once(lambda value, memo: {_copiers[type(part)](part, memo) for part in value})
     if kind is dict:
-        return lambda value, memo: _remember(value, {key: _copy(part, memo) for key, part in value.items()}, memo)
+        return _once(lambda value, memo: {key: _copiers[type(part)](part, memo) for key, part in value.items()})
     if issubclass(kind, np.ndarray):
-        return lambda value, memo: _remember(value, value.copy(), memo) if value.flags.writeable else value
+        return _once(lambda value, memo: value.copy() if value.flags.writeable else value)
     if kind.__module__.startswith(__name__.partition(".")[0]):
         return _object_copier(kind)
     raise TypeError(f"an object of {kind.__module__}.{kind.__qualname__} cannot be copied")
 
 
+def _is_frozen(kind: type) -> bool:
+    return dataclasses.is_dataclass(kind) and bool(kind.__dataclass_params__.frozen)  # type: ignore[attr-defined]
+
+
+def _cannot_change(kind: type) -> bool:
+    """Whether all fields of a named tuple are of classes that are shared."""
+    hints = get_type_hints(kind)
+    fields = [hints[name] for name in getattr(kind, "_fields", ())]
+    return bool(fields) and all(isinstance(field, type) and _copiers[field] is _share for field in fields)
+
+
+def _share(value: Any, memo: Memo) -> Any:
+    return value
+
+
+def _once(copy: Copier) -> Copier:
+    """The same copier, except that an object that occurs twice occurs twice in the copy, too."""
+
+    def copy_once(value: Any, memo: Memo) -> Any:
+        if id(value) not in memo:
+            memo[id(value)] = copy(value, memo)
+        return memo[id(value)]
+
+    return copy_once
+
+
+@_once
 def _copy_list(value: list[Any], memo: Memo) -> list[Any]:
-    return cast(
-        list[Any],
-        _remember(value, [part if type(part) in _shared else _copy(part, memo) for part in value], memo),
-    )
+    if _shared.issuperset(map(type, value)):
+        return value.copy()
+    return [_copiers[type(part)](part, memo) for part in value]
 
 
 def _copy_tuple(value: tuple[Any, ...], memo: Memo) -> tuple[Any, ...]:
-    for part in value:
-        if type(part) not in _shared:
-            break
-    else:
+    if _shared.issuperset(map(type, value)):
         return value
-    parts = [_copy(part, memo) for part in value]
-    if all(new is old for new, old in zip(parts, value, strict=True)):
+    parts = [_copiers[type(part)](part, memo) for part in value]
+    if all(map(is_, parts, value)):
         return value
     make = getattr(type(value), "_make", tuple)  # named tuples take their fields one by one
     return cast(tuple[Any, ...], make(parts))
 
 
-def _remember(original: Any, copied: Any, memo: Memo) -> Any:
-    """Keeps a copy for the next occurrence of its original, and the original itself: its id must stay in use."""
-    memo[id(original)] = copied, original
-    return copied
-
-
 def _object_copier(kind: type) -> Copier:
-    """Copies an object attribute by attribute, whether it keeps them in slots or in a dictionary."""
-    slots = tuple(name for base in kind.__mro__ for name in getattr(base, "__slots__", ()) if name != "__weakref__")
-    values_of = attrgetter(*slots) if len(slots) > 1 else lambda value: tuple(getattr(value, name) for name in slots)
+    """Copies an object attribute by attribute, whether it keeps them in slots or in a dictionary.
 
-    has_dictionary = kind.__dictoffset__ != 0
-
-    def copy_object(value: Any, memo: Memo) -> Any:
-        known = memo.get(id(value))
-        if known is not None:
-            return known[0]
-        copied = _remember(value, object.__new__(kind), memo)
-        for name, part in zip(slots, values_of(value), strict=True):
-            setattr(copied, name, part if type(part) in _shared else _copy(part, memo))
-        if has_dictionary:
-            copied.__dict__.update(
-                {name: part if type(part) in _shared else _copy(part, memo) for name, part in vars(value).items()}
-            )
-        return copied
-
-    return copy_object
+    Written out for the slots of the class, as dataclasses write their methods: a tick of a walk copies the walk, and a
+    loop over the names of the slots costs more than all the rest.
+    """
+    slots = [name for base in kind.__mro__ for name in getattr(base, "__slots__", ()) if name != "__weakref__"]
+    lines = [
+        "def copy_object(value, memo):",
+        "    if id(value) in memo:",
+        "        return memo[id(value)]",
+        "    memo[id(value)] = copied = new(kind)",
+    ]
+    for name in slots:
+        lines.append(f"    part = value.{name}")
+        lines.append(f"    copied.{name} = part if type(part) in shared else copiers[type(part)](part, memo)")
+    if kind.__dictoffset__:
+        lines.append("    copied.__dict__ = attributes = value.__dict__.copy()")
+        lines.append("    for name, part in value.__dict__.items():")
+        lines.append("        if type(part) not in shared:")
+        lines.append("            attributes[name] = copiers[type(part)](part, memo)")
+    lines.append("    return copied")
+    names = {"new": object.__new__, "kind": kind, "shared": _shared, "copiers": _copiers}
+    exec("\n".join(lines), names)
+    return cast(Copier, names["copy_object"])

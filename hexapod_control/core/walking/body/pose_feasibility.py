@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.whole_body import joints_in_pose
-from hexapod_control.core.robot import Point
+from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint
 from hexapod_control.core.walking.foot import Foot, Guided
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -28,13 +29,19 @@ HOMEWARD = (0.0, 0.35, 0.7)  # shares of the path at which a foot outside of its
 RESOLUTION = 1 / 64  # to which a pose out of reach is clamped
 
 
+@dataclass(frozen=True)
 class PoseFeasibility:
     """Looks up what one robot can do; it has no state of its own."""
 
-    def __init__(self, capabilities: Capabilities) -> None:
-        self._robot = capabilities.robot
-        self._stances = capabilities.stances
-        self._gaits = tuple(capabilities.gaits.values())
+    capabilities: Capabilities
+
+    @property
+    def _robot(self) -> Robot:
+        return self.capabilities.robot
+
+    @property
+    def _stances(self) -> StanceRegionTable:
+        return self.capabilities.stances
 
     def stance_at(self, pose: BodyPose) -> StanceRegions:
         """Neutral footholds and stance regions at the height of a pose."""
@@ -82,7 +89,7 @@ class PoseFeasibility:
         if not joints:
             return -math.inf
         center = center_of_mass_in_footprint(self._robot, joints, pose)
-        return stride_margin(self._gaits, stance, center, share)
+        return stride_margin(tuple(self.capabilities.gaits.values()), stance, center, share)
 
     def within_regions(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
         """True if all feet stand inside this share of their regions."""
