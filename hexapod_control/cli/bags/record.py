@@ -62,16 +62,16 @@ def _record(args: argparse.Namespace) -> int:
         def keyed() -> RecorderNode:
             node = make()
 
-            def look() -> None:
+            def read_keys() -> None:
                 try:
                     if set(terminal.read()) & set(SAVE_KEYS):
-                        node.save("asked for by key")
+                        node.save("requested by key")
                     ring = node.ring
                     terminal.status(f"{ring.seconds:4.0f} s, {ring.size / 1e6:.0f} MB   s: save   Ctrl-C: save and end")
                 except TerminalClosed:
                     timer.cancel()
 
-            timer = node.create_timer(KEY_PERIOD_S, look, clock=node.steady)
+            timer = node.create_timer(KEY_PERIOD_S, read_keys, clock=node.steady)
             return node
 
         code = node_process.run(keyed, args=[])

@@ -83,18 +83,18 @@ def _play(args: argparse.Namespace) -> int:
             Supervisor(specs, lambda line: print(line, flush=True)) if specs else nullcontext(),
             BagPlayer(bag, args.namespace, yes[args.commands], yes[args.clock]) as player,
         ):
-            player.meet()
-            for topic in player.left_out:
+            player.spin()
+            for topic in player.skipped:
                 print(f"hexapod: {topic} is not played: its package is not installed", file=sys.stderr)
             if specs:
-                wait_until(lambda: player.seen() or stop.is_set(), PAGE_START_S, player.meet)
+                wait_until(lambda: player.has_subscribers() or stop.is_set(), PAGE_START_S, player.spin)
             while not stop.is_set():
                 count = player.play(args.speed, stop.is_set)
                 print(f"{args.bag}: {count} messages, {bag.seconds:.1f} s", flush=True)
                 if not args.loop:
                     break
             while specs and not stop.is_set():
-                player.meet(0.1)
+                player.spin(0.1)
     return 0
 
 

@@ -1,1 +1,1 @@
-"""The recorder of bags and the player that publishes them again."""
+"""Recorder of bags, and player that publishes them again."""

@@ -1,7 +1,7 @@
-"""Node recorder: keeps the newest messages of all topics of a robot and writes a bag when asked, or on a fault.
+"""Node recorder: buffers the newest messages of all topics of a robot and writes a bag on request or on a fault.
 
-It listens only: what goes wrong here (disk full, folder read-only) is said in a sentence and does not reach the robot.
-The bag is written by a thread from a copy, so that nothing is missed meanwhile.
+It only subscribes: its own failures (disk full, folder read-only) are reported and do not affect the robot.
+A thread writes the bag from a copy of the buffer, so that no message is lost meanwhile.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
+from rclpy.subscription import Subscription
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -28,116 +29,123 @@ from hexapod_control.ros.message_types import message_class
 from hexapod_control.ros.qos import recording
 
 GLOBAL = ("/tf", "/tf_static", "/diagnostics", "/clock", "/rosout")  # of all robots
-LEFT_OUT = ("/parameter_events",)
-LOOK = 0.25  # [s] between two looks for new topics
-POLL = 0.1  # [s]
-AFTERMATH = 2.0  # [s] a bag of a fault goes on after it
-MOST_FAULTS = 10  # bags written by themselves in one run
-LINGER = 0.3  # [s] after it was asked to end
-LAST = 60.0  # [s] the last bag may take
-DEPTH = 50
+SKIPPED_TOPICS = ("/parameter_events",)
+DISCOVERY_PERIOD_S = 0.25  # between two searches for new topics
+POLL_PERIOD_S = 0.1
+AFTER_FAULT_S = 2.0  # that the bag of a fault continues after it
+MAX_FAULT_BAGS = 10  # in one run
+LAST_MESSAGES_S = 0.3  # that recording continues after the request to end
+MAX_LAST_BAG_S = 60.0  # that writing the last bag may take
+QUEUE_DEPTH = 50  # messages
 
 
 @dataclass(frozen=True, slots=True)
 class RecorderSettings:
-    """What is kept, and where it is written."""
+    """Bounds of the buffer, and the folder of the bags."""
 
-    seconds: float = 60.0
+    seconds: float = 60.0  # [s]
     out: Path = Path()
     most_bytes: int = 256 * 1024 * 1024
 
 
 class RecorderNode(GuardedNode):
-    """The ring of one robot: of the node's namespace, or of everything if it has none."""
+    """Records the topics in the node's namespace, or all topics if it has none.
 
-    def __init__(self, settings: RecorderSettings, told: Callable[[str], None], **options: Any) -> None:
-        """`told` gets the path of each bag that was written, or the sentence why it was not."""
+    Subscribes to topics as they appear; writes a last bag when it is asked to end.
+    """
+
+    def __init__(self, settings: RecorderSettings, announce: Callable[[str], None], **options: Any) -> None:
+        """`announce` is called with the path of each bag that was written, or the reason why it was not.
+
+        `options` are those of rclpy's Node; `Any`: rclpy has no type for them.
+        """
         super().__init__("recorder", **options)
         self.settings = settings
         self.ring = RingBuffer(settings.seconds, settings.most_bytes)
-        self.failed_last = False  # was the last bag not written
-        self._told = told
+        self.failed_last = False  # the last bag was not written
+        self._announce = announce
         self._space = self.get_namespace().rstrip("/") + "/"
         self._channels: dict[str, BagChannel] = {}
-        self._subscriptions_of: dict[str, Any] = {}
+        self._subscriptions_of: dict[str, Subscription] = {}
         self._state = ""
         self._in_error: set[str] = set()
-        self._due: tuple[float, str] | None = None  # [s] steady time of the next bag of a fault, and why
+        self._due: tuple[float, str] | None = None  # [s] steady time of the next bag of a fault, reason
         self._quiet_until = 0.0  # [s] steady time
         self._faults = 0
-        self._leave = 0.0  # [s] steady time
+        self._end = 0.0  # [s] steady time
         self._writing: threading.Thread | None = None
         self._result: tuple[bool, str] | None = None
         self.create_service(Trigger, "~/save", self._serve)
-        self.create_timer(LOOK, self._look, clock=self.steady)
-        self.create_timer(POLL, self._watch, clock=self.steady)
-        self._look()
+        self.create_timer(DISCOVERY_PERIOD_S, self._discover, clock=self.steady)
+        self.create_timer(POLL_PERIOD_S, self._poll, clock=self.steady)
+        self._discover()
 
-    # --- listening ----------------------------------------------------------------------------------------
+    # --- subscriptions ------------------------------------------------------------------------------------
 
-    def _look(self) -> None:
-        """Subscribes to new topics, and anew to those whose publishers have come or have another quality."""
+    def _discover(self) -> None:
+        """Subscribes to new topics, and again to those whose publishers have changed their QoS."""
         for topic, kinds in self.get_topic_names_and_types():
             if not self._wanted(topic):
                 continue
-            reliable, latched = self._quality(topic)
+            reliable, latched = self._offered_qos(topic)
             channel = BagChannel(topic, kinds[0], reliable, latched)
             if self._channels.get(topic) != channel and self._usable(topic, kinds):
-                self._listen(channel)
+                self._subscribe(channel)
 
     def _wanted(self, topic: str) -> bool:
         hidden = any(part.startswith("_") for part in topic.split("/"))
-        return not hidden and topic not in LEFT_OUT and (topic in GLOBAL or topic.startswith(self._space))
+        return not hidden and topic not in SKIPPED_TOPICS and (topic in GLOBAL or topic.startswith(self._space))
 
     def _usable(self, topic: str, kinds: list[str]) -> bool:
         if len(kinds) == 1 and bag_file.known(kinds[0]) and message_class(kinds[0]) is not None:
             return True
         if f"unknown {topic}" not in self.sent_reports:
-            why = "has several types" if len(kinds) > 1 else f"its type {kinds[0]} is not known here"
+            why = "has several types" if len(kinds) > 1 else f"its type {kinds[0]} is not installed"
             self.report(f"unknown {topic}", ReportLevel.WARNING, f"{topic} is not recorded: {why}")
         return False
 
-    def _quality(self, topic: str) -> tuple[bool, bool]:
-        """(reliable, latched): what all publishers of a topic offer; best effort fits those that are to come."""
+    def _offered_qos(self, topic: str) -> tuple[bool, bool]:
+        """(reliable, latched) as all publishers of a topic offer it; without any: best effort, which matches all."""
         offered = [info.qos_profile for info in self.get_publishers_info_by_topic(topic)]
         reliable = bool(offered) and all(o.reliability == ReliabilityPolicy.RELIABLE for o in offered)
         latched = bool(offered) and all(o.durability == DurabilityPolicy.TRANSIENT_LOCAL for o in offered)
         before = self._channels.get(topic)
-        if before and not offered:  # they have gone
+        if before and not offered:  # the publishers have gone
             return before.reliable, before.latched
         return reliable, latched
 
-    def _listen(self, channel: BagChannel) -> None:
+    def _subscribe(self, channel: BagChannel) -> None:
         topic = channel.topic
         old = self._subscriptions_of.pop(topic, None)
         if old is not None:
             self.destroy_subscription(old)
         if channel.latched:
             self.ring.latch(topic)
-        quality = recording(DEPTH, reliable=channel.reliable, latched=channel.latched)
-        look = self._looks().get(topic)
+        profile = recording(QUEUE_DEPTH, reliable=channel.reliable, latched=channel.latched)
+        watch = self._fault_watches().get(topic)
 
         def take(data: bytes) -> None:
             self.ring.add(RecordedMessage(time.monotonic_ns(), topic, data))
-            if look is not None:
-                look(data)
+            if watch is not None:
+                watch(data)
 
         self._channels[topic] = channel
         kind = message_class(channel.kind)
-        self._subscriptions_of[topic] = self.create_subscription(kind, topic, take, quality, raw=True)
+        self._subscriptions_of[topic] = self.create_subscription(kind, topic, take, profile, raw=True)
 
     # --- faults -------------------------------------------------------------------------------------------
 
-    def _looks(self) -> Mapping[str, Callable[[bytes], None]]:
-        return {f"{self._space}gait_state": self._look_at_state, "/diagnostics": self._look_at_diagnostics}
+    def _fault_watches(self) -> Mapping[str, Callable[[bytes], None]]:
+        """Callbacks for the topics that report faults; they take the serialised message."""
+        return {f"{self._space}gait_state": self._watch_state, "/diagnostics": self._watch_diagnostics}
 
-    def _look_at_state(self, data: bytes) -> None:
+    def _watch_state(self, data: bytes) -> None:
         state = deserialize_message(data, String).data
         if state == "fault" and self._state != "fault":
             self._fault("gait_state is fault")
         self._state = state
 
-    def _look_at_diagnostics(self, data: bytes) -> None:
+    def _watch_diagnostics(self, data: bytes) -> None:
         for status in deserialize_message(data, DiagnosticArray).status:
             if status.name == self.get_fully_qualified_name() or not status.name.startswith(self._space):
                 continue
@@ -147,43 +155,42 @@ class RecorderNode(GuardedNode):
                 self._in_error.add(status.name)
                 self._fault(f"{status.name}: {status.message}")
 
-    def _fault(self, why: str) -> None:
-        """Plans a bag that goes on a little after the fault; one for all faults of the same time."""
+    def _fault(self, reason: str) -> None:
+        """Schedules a bag that continues for a while after the fault; faults close together share one bag."""
         now = time.monotonic()
         if self._due is not None or now < self._quiet_until:
             return
         self._quiet_until = now + self.settings.seconds
         self._faults += 1
-        if self._faults <= MOST_FAULTS:
-            self._due = now + AFTERMATH, why
-        elif self._faults == MOST_FAULTS + 1:
-            self.report(
-                "enough", ReportLevel.WARNING, f"{MOST_FAULTS} faults have been recorded, no more bags by themselves"
-            )
+        if self._faults <= MAX_FAULT_BAGS:
+            self._due = now + AFTER_FAULT_S, reason
+        elif self._faults == MAX_FAULT_BAGS + 1:
+            text = f"{MAX_FAULT_BAGS} faults have been recorded: further ones are not; save on request, or restart"
+            self.report("fault limit", ReportLevel.WARNING, text)
 
     # --- saving -------------------------------------------------------------------------------------------
 
-    def save(self, why: str) -> tuple[bool, str]:
-        """Begins to write what is in the ring. Returns whether it does, and a sentence."""
+    def save(self, reason: str) -> tuple[bool, str]:
+        """Starts to write the buffer to a bag. Returns whether it has started, and a message for the user."""
         if self._writing is not None:
-            return False, "a bag is being written: ask again when it is done"
+            return False, "a bag is being written: save again when it is complete"
         self.ring.expire(time.monotonic_ns())
         messages = self.ring.snapshot()
         if not messages:
-            return self._finish(False, f"nothing has been heard below {self._space} yet, so there is nothing to write")
+            return self._finish(False, f"no message has arrived below {self._space} yet: nothing to write")
         name = time.strftime("hexapod_%Y-%m-%d_%H-%M-%S")
         try:
             path = bag_file.place(self.settings.out.expanduser().absolute(), self.ring.size, name)
         except BagError as error:
             return self._finish(False, str(error))
         channels, offset = tuple(self._channels.values()), time.time_ns() - time.monotonic_ns()
-        text = f"{path}: {self.ring.seconds:.0f} s with {len(messages)} messages ({why})"
+        text = f"{path}: {self.ring.seconds:.0f} s with {len(messages)} messages ({reason})"
 
         def work() -> None:
             try:
                 bag_file.write(path, channels, messages, offset)
                 self._result = True, text
-            except Exception as error:  # whatever it is, it ends in a sentence
+            except Exception as error:  # a thread has no caller: every failure becomes a message
                 self._result = False, str(error)
 
         self._writing = threading.Thread(target=work, daemon=True)
@@ -196,21 +203,21 @@ class RecorderNode(GuardedNode):
             self.report("saved", ReportLevel.OK, f"written: {text}", every=0.0)
         else:
             self.report("not saved", ReportLevel.ERROR, text, every=0.0)
-        self._told(text)
+        self._announce(text)
         return good, text
 
-    def _serve(self, request: Any, response: Any) -> Any:
-        response.success, response.message = self.save("asked for by the service")
+    def _serve(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success, response.message = self.save("requested by the service")
         return response
 
-    def _watch(self) -> None:
+    def _poll(self) -> None:
         if self._result is not None and self._writing is not None:
             self._writing.join()
             result, self._writing, self._result = self._result, None, None
             self._finish(*result)
         if self._due is not None and time.monotonic() >= self._due[0] and self._writing is None:
-            why, self._due = self._due[1], None
-            self.save(why)
+            reason, self._due = self._due[1], None
+            self.save(reason)
 
     @property
     def channels(self) -> Mapping[str, BagChannel]:
@@ -227,30 +234,30 @@ class RecorderNode(GuardedNode):
         """True while a bag of a fault is due but not yet written."""
         return self._due is not None
 
-    # --- life ---------------------------------------------------------------------------------------------
+    # --- life cycle -----------------------------------------------------------------------------------------
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
         return {"seconds": round(self.ring.seconds, 1), "topics": len(self._channels), "bytes": self.ring.size}
 
     def request_stop(self) -> None:
-        """What has arrived by now is still taken in."""
-        self._leave = time.monotonic() + LINGER
+        """Records for a moment longer, to receive messages that are under way."""
+        self._end = time.monotonic() + LAST_MESSAGES_S
 
     def stopped(self) -> bool:
-        """True when that is done."""
-        return time.monotonic() >= self._leave
+        """True once that moment has passed."""
+        return time.monotonic() >= self._end
 
     def publish_final_state(self) -> None:
-        """The last bag."""
-        self._await()
+        """Writes the last bag."""
+        self._finish_writing()
         self._due = None
         self.save("end of the recording")
-        self._await()
+        self._finish_writing()
 
-    def _await(self) -> None:
+    def _finish_writing(self) -> None:
         if self._writing is not None:
-            self._writing.join(LAST)
+            self._writing.join(MAX_LAST_BAG_S)
             if self._result is None:
-                self._result = False, f"the bag is not complete after {LAST:g} s: is the disk that slow?"
-            self._watch()
+                self._result = False, f"the bag is not complete after {MAX_LAST_BAG_S:g} s: is the disk too slow?"
+            self._poll()

@@ -1,4 +1,4 @@
-"""`hexapod record` and `replay` on real DDS: what a robot says goes into a bag and comes out of it again."""
+"""`hexapod record` and `replay` on real DDS: messages of a robot are written to a bag and published again from it."""
 
 import os
 import pty
@@ -34,13 +34,15 @@ class Recording:
     """A recorder in namespace /r, and a publisher of joint_states and gait_state there."""
 
     def __init__(self, bench, out, **settings):
-        self.bench, self.out, self.told = bench, out, []
+        self.bench, self.out, self.announced = bench, out, []
         self.state = bench.probe.create_publisher(String, "/r/gait_state", LATCHED)
         self.joints = bench.probe.create_publisher(JointState, "/r/joint_states", COMMAND)
         self.diagnostics = bench.probe.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self.elsewhere = bench.probe.create_publisher(String, "/other/gait_state", COMMAND)
-        self.node = bench.add(RecorderNode(RecorderSettings(out=out, **settings), self.told.append, namespace="/r"))
-        bench.until(lambda: self.knows("/r/gait_state"), what="the quality of gait_state")
+        self.node = bench.add(
+            RecorderNode(RecorderSettings(out=out, **settings), self.announced.append, namespace="/r")
+        )
+        bench.until(lambda: self.knows("/r/gait_state"), what="the QoS of gait_state")
         mine = (self.state, self.joints, self.diagnostics)
         bench.until(lambda: all(p.get_subscription_count() for p in mine), what="the recorder's subscriptions")
 
@@ -48,7 +50,7 @@ class Recording:
         """Whether the recorder has found out that a topic is latched."""
         return topic in self.node.channels and self.node.channels[topic].latched
 
-    def say(self, name, level):
+    def report(self, name, level):
         status = DiagnosticStatus(name=name, level=bytes([level]), message="servo 3 is hot")
         self.diagnostics.publish(DiagnosticArray(status=[status]))
 
@@ -59,18 +61,18 @@ class Recording:
             self.bench.until(lambda before=before: len(self.node.ring) > before)
 
     def written(self, count=1):
-        """The bags, after so many have been told of."""
-        self.bench.until(lambda: len(self.told) >= count, LIMIT, "a bag")
+        """The bags, once `count` of them have been announced."""
+        self.bench.until(lambda: len(self.announced) >= count, LIMIT, "a bag")
         return sorted(self.out.iterdir())
 
 
-def test_what_is_in_the_ring_is_written_when_the_service_is_called(bench, tmp_path):
+def test_the_service_writes_the_buffer(bench, tmp_path):
     recording = Recording(bench, tmp_path)
     recording.state.publish(String(data="walking"))
     recording.elsewhere.publish(String(data="not ours"))
     recording.walk()
     answer = bench.call(Trigger, "/r/recorder/save")
-    assert answer.success and "asked for by the service" in answer.message
+    assert answer.success and "requested by the service" in answer.message
     (path,) = recording.written()
     with bag_file.opened(path) as bag:
         topics = {channel.topic: channel for channel in bag.channels}
@@ -82,7 +84,7 @@ def test_what_is_in_the_ring_is_written_when_the_service_is_called(bench, tmp_pa
         assert abs(1e-9 * bag.start - time.time()) < 60.0
 
 
-def test_what_was_latched_before_the_recorder_came_is_in_the_bag(bench, tmp_path):
+def test_latched_messages_from_before_the_recorder_started_are_in_the_bag(bench, tmp_path):
     late = bench.probe.create_publisher(String, "/r/gaits", LATCHED)
     late.publish(String(data="tripod, wave"))
     recording = Recording(bench, tmp_path)
@@ -94,7 +96,7 @@ def test_what_was_latched_before_the_recorder_came_is_in_the_bag(bench, tmp_path
         assert [message.data for _, message in bag.messages("/r/gaits")] == ["tripod, wave"]
 
 
-def test_commands_are_heard_whoever_comes_later_to_send_them(bench, tmp_path):
+def test_commands_of_a_publisher_that_starts_later_are_recorded(bench, tmp_path):
     bench.probe.create_subscription(Twist, "/r/cmd_vel", lambda message: None, COMMAND)
     recording = Recording(bench, tmp_path)
     bench.until(lambda: "/r/cmd_vel" in recording.node.channels)
@@ -110,12 +112,12 @@ def fault_in_state(recording):
 
 
 def fault_in_diagnostics(recording):
-    recording.say("/r/servo_driver", 2)
+    recording.report("/r/servo_driver", 2)
 
 
 @pytest.mark.parametrize("fault", [fault_in_state, fault_in_diagnostics])
-def test_a_fault_is_written_by_itself_once_with_what_follows(bench, tmp_path, monkeypatch, fault):
-    monkeypatch.setattr(recorder, "AFTERMATH", 0.3)
+def test_a_fault_is_recorded_once_with_the_messages_that_follow(bench, tmp_path, monkeypatch, fault):
+    monkeypatch.setattr(recorder, "AFTER_FAULT_S", 0.3)
     recording = Recording(bench, tmp_path)
     recording.walk()
     fault(recording)
@@ -127,26 +129,26 @@ def test_a_fault_is_written_by_itself_once_with_what_follows(bench, tmp_path, mo
     fault_in_state(recording)
     fault_in_diagnostics(recording)
     bench.until(lambda: len(recording.node.nodes_in_error) == 1)
-    assert not recording.node.fault_pending and len(recording.told) == 1
+    assert not recording.node.fault_pending and len(recording.announced) == 1
 
 
-def test_errors_of_another_robot_and_its_own_are_no_faults(bench, tmp_path):
+def test_errors_of_another_robot_and_of_the_recorder_are_no_faults(bench, tmp_path):
     recording = Recording(bench, tmp_path)
     for name in ("/other/servo_driver", "/r/recorder"):
-        recording.say(name, 2)
-    recording.say("/r/odometry", 0)
+        recording.report(name, 2)
+    recording.report("/r/odometry", 0)
     bench.until(lambda: sum(m.topic == "/diagnostics" for m in recording.node.ring.snapshot()) >= 3)
     assert not recording.node.fault_pending
 
 
-def test_a_folder_that_cannot_be_written_to_is_one_sentence_and_the_recording_goes_on(bench, tmp_path):
+def test_a_read_only_folder_is_reported_in_one_line_and_recording_continues(bench, tmp_path):
     recording = Recording(bench, tmp_path)
     recording.node.settings = RecorderSettings(out=bag_file.Path("/proc/bags"))
     recording.walk()
     answer = bench.call(Trigger, "/r/recorder/save")
     assert not answer.success
     assert re.fullmatch(r"/proc/bags: no bag can be written there: [^\n]*; choose another --out", answer.message)
-    assert recording.told == [answer.message]
+    assert recording.announced == [answer.message]
     recording.walk()
     recording.node.settings = RecorderSettings(out=tmp_path)
     assert bench.call(Trigger, "/r/recorder/save").success
@@ -155,10 +157,10 @@ def test_a_folder_that_cannot_be_written_to_is_one_sentence_and_the_recording_go
         assert len(list(bag.raw({"/r/joint_states"}))) == 10
 
 
-def test_nothing_heard_is_nothing_written(bench, tmp_path):
-    node = bench.add(RecorderNode(RecorderSettings(out=tmp_path), lambda text: None, namespace="/nobody"))
+def test_an_empty_buffer_is_not_written(bench, tmp_path):
+    node = bench.add(RecorderNode(RecorderSettings(out=tmp_path), lambda text: None, namespace="/silent"))
     good, text = node.save("test")
-    assert not good and "nothing has been heard below /nobody/ yet" in text
+    assert not good and "no message has arrived below /silent/ yet" in text
     assert not list(tmp_path.iterdir())
 
 
@@ -167,7 +169,7 @@ def test_nothing_heard_is_nothing_written(bench, tmp_path):
 
 @pytest.fixture
 def bag(tmp_path):
-    """A short bag of a robot in /r, written without ROS's help."""
+    """A short bag of a robot in /r, written without ROS."""
     kinds = {"joint_states": "sensor_msgs/msg/JointState", "cmd_vel": "geometry_msgs/msg/Twist"}
     channels = [bag_file.BagChannel(f"/r/{topic}", kind) for topic, kind in kinds.items()]
     channels.append(bag_file.BagChannel("/r/gait_state", "std_msgs/msg/String", True, True))
@@ -182,35 +184,35 @@ def bag(tmp_path):
 
 
 def test_a_bag_is_published_again_in_another_namespace_without_the_commands(bench, bag):
-    heard = bench.listen(JointState, "/show/joint_states", 50)
+    received = bench.listen(JointState, "/show/joint_states", 50)
     with BagPlayer(bag, "show", "", "") as player:
-        bench.until(player.seen)
-        player.guard()
+        bench.until(player.has_subscribers)
+        player.check_no_robot()
         begin = time.monotonic()
         count = player.play(2.0, lambda: bool(bench.executor.spin_once(timeout_sec=0.0)))
         assert time.monotonic() - begin > 0.9 * 0.98 / 2.0
         assert count == 51  # without cmd_vel
         state = bench.listen(String, "/show/gait_state", LATCHED)  # comes late
-        bench.until(lambda: state and len(heard) == 50)
-    assert [message.position[0] for message in heard] == [float(k) for k in range(50)]
+        bench.until(lambda: state and len(received) == 50)
+    assert [message.position[0] for message in received] == [float(k) for k in range(50)]
     assert state[0].data == "walking"
 
 
 def refuses(player):
     try:
-        player.guard()
+        player.check_no_robot()
     except BagError:
         return True
     return False
 
 
-def test_a_bag_is_not_played_into_a_robot_that_runs(bench, bag):
+def test_a_bag_is_not_played_into_a_running_robot(bench, bag):
     node = bench.add(rclpy.create_node("gait_planner", namespace="/r"))
     with BagPlayer(bag, None, "", "") as player, BagPlayer(bag, "show", "", "") as other:
-        bench.until(lambda: refuses(player), what="the gait_planner to be seen")
-        with pytest.raises(BagError, match="gait_planner runs in /r: a bag is not played into a robot"):
+        bench.until(lambda: refuses(player), what="the discovery of gait_planner")
+        with pytest.raises(BagError, match="gait_planner runs in /r: a bag is not played into a running robot"):
             player.play(1.0, lambda: False)
-        other.guard()
+        other.check_no_robot()
     bench.remove(node)
 
 
@@ -238,8 +240,8 @@ def ended(process, out):
     return out.read_text(), process.returncode
 
 
-def speak(bench):
-    """Says something that a recorder, once it is up, has heard."""
+def publish_once(bench):
+    """Publishes a message that the recorder, once it runs, has received."""
     joints = bench.probe.create_publisher(JointState, "/r/joint_states", COMMAND)
     client = bench.probe.create_client(Trigger, "/r/recorder/save")
     bench.until(lambda: joints.get_subscription_count() and client.service_is_ready(), LIMIT, "the recorder")
@@ -252,13 +254,13 @@ def test_ctrl_c_and_the_key_write_bags(bench, tmp_path):
     master, slave = pty.openpty()
     process = begin(out := tmp_path / "out.txt", "record", "--namespace", "r", "--out", str(tmp_path), keys=slave)
     try:
-        speak(bench)
+        publish_once(bench)
         bench.probe.create_timer(0.5, lambda: os.write(master, b"s"))
-        bench.until(lambda: "asked for by key" in out.read_text(), LIMIT, "a bag by key")
+        bench.until(lambda: "requested by key" in out.read_text(), LIMIT, "a bag by key")
         process.send_signal(signal.SIGINT)
         out, code = ended(process, out)
         assert code == 0, out
-        assert "asked for by key" in out and "end of the recording" in out
+        assert "requested by key" in out and "end of the recording" in out
         assert "Traceback" not in out
     finally:
         process.kill()
@@ -267,9 +269,9 @@ def test_ctrl_c_and_the_key_write_bags(bench, tmp_path):
 
 
 @pytest.mark.process
-def test_a_recording_that_cannot_be_written_at_the_end_is_a_failure_in_words(bench, tmp_path):
+def test_a_last_bag_that_cannot_be_written_is_reported_and_ends_with_code_one(bench, tmp_path):
     process = begin(out := tmp_path / "out.txt", "record", "--namespace", "r", "--out", "/proc/bags")
-    speak(bench)
+    publish_once(bench)
     process.send_signal(signal.SIGINT)
     out, code = ended(process, out)
     assert code == 1 and "no bag can be written there" in out and "Traceback" not in out
@@ -277,13 +279,13 @@ def test_a_recording_that_cannot_be_written_at_the_end_is_a_failure_in_words(ben
 
 @pytest.mark.process
 def test_replay_shows_the_bag_on_the_page(bench, bag, tmp_path):
-    heard = bench.listen(JointState, "/r/joint_states", 50)
+    received = bench.listen(JointState, "/r/joint_states", 50)
     process = begin(out := tmp_path / "out.txt", "replay", str(bag.path), "--page", "--speed", "2", "--loop")
     try:
         bench.until(lambda: re.search(r"the page: http\S+\n", out.read_text()), LIMIT, "the page")
         address = re.search(r"http://[\d.]+:\d+/", out.read_text())[0]
         assert urllib.request.urlopen(address, timeout=LIMIT).status == 200
-        bench.until(lambda: any(message.position[0] == 49.0 for message in heard), LIMIT, "the last message")
+        bench.until(lambda: any(message.position[0] == 49.0 for message in received), LIMIT, "the last message")
         bench.until(lambda: "51 messages, 1.0 s" in out.read_text(), LIMIT, "the end of the bag")
         process.send_signal(signal.SIGINT)
         out, code = ended(process, out)
@@ -293,7 +295,7 @@ def test_replay_shows_the_bag_on_the_page(bench, bag, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["record", "--seconds", "0"], "--seconds: must be a number in [1, 3600] s, is '0'; see hexapod record --help"),
         (
@@ -307,14 +309,14 @@ def test_replay_shows_the_bag_on_the_page(bench, bag, tmp_path):
         (["replay", "/no/such/bag"], "/no/such/bag: there is no such bag"),
     ],
 )
-def test_bad_input_ends_with_two_and_one_line(capsys, words, told):
+def test_bad_input_ends_with_code_two_and_one_line(capsys, words, message):
     from hexapod_control.cli.main import main
 
     assert main(words) == 2
-    assert capsys.readouterr().err == f"hexapod: {told}\n"
+    assert capsys.readouterr().err == f"hexapod: {message}\n"
 
 
-def test_without_the_extra_the_cure_is_told(monkeypatch, capsys):
+def test_without_the_extra_the_message_names_the_command_that_installs_it(monkeypatch, capsys):
     from hexapod_control.cli.main import main
 
     monkeypatch.setitem(sys.modules, "rosbags", None)
