@@ -246,8 +246,8 @@ def broken(*args):
     [
         (lambda n: n.planner, "step", "tick"),
         (lambda n: n.planner, "command", "on_cmd_vel"),
-        (lambda n: n.planner, "pose", "on_body_pose"),
-        (lambda n: n.planner, "gait", "on_gait"),
+        (lambda n: n.planner, "request_pose", "on_body_pose"),
+        (lambda n: n.planner, "change_gait", "on_gait"),
         (lambda n: n.velocity.input, "expired", "watch"),
         (lambda n: n.velocity, "check_publishers", "housekeeping"),
         (lambda n: n.planner, "stand", "on_stand"),

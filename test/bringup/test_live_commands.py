@@ -52,7 +52,7 @@ def test_a_foot_command_that_would_tip_the_robot_is_refused_as_a_whole(bench):
     topic = bench.publisher(MultiDOFJointState, "foot_command")
     topic.publish(foot_command(**raised("left_front", "left_middle", "left_rear")))
     bench.until(lambda: node.last_report("foot"))
-    assert "would not hold the robot" in node.last_report("foot")
+    assert "would not support the robot" in node.last_report("foot")
     topic.publish(foot_command(left_front=(1.0, 0.0, 0.0)))
     bench.until(lambda: "out of reach" in node.last_report("foot"))
     assert not node.planner.view.walk.guiding

@@ -176,7 +176,7 @@ def test_another_process_receives_what_was_sent(node):
     node.create_subscription(TFMessage, "tf", received.append, 10)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
-    folders = [str(TEST), str(TEST / "ros")]
+    folders = [str(TEST), str(TEST / "ros" / "tf2_shim")]
     talker = subprocess.Popen([sys.executable, "-c", TALKER, *folders], start_new_session=True)
     try:
         deadline = time.monotonic() + 30.0
