@@ -5,8 +5,8 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from pathlib import Path
 from itertools import pairwise
+from pathlib import Path
 
 import aiohttp
 import pytest

@@ -186,7 +186,7 @@ class WaitStep(MotionStep):
 
 @dataclass(frozen=True, slots=True)
 class LegStep(MotionStep):
-    """Guides one foot to a point relative to its neutral foothold while the others support the robot; z 0 sets it down."""
+    """Guides one foot to a point relative to its neutral foothold while the others stand; z 0 sets it down."""
 
     name: str = text("", "of the leg", names="legs")
     x: float = quantity(0.0, "m", -0.5, 0.5, "forward", length=True)
