@@ -12,7 +12,7 @@ from hexapod_control.bringup import node_graph
 
 
 def description(name: str) -> LaunchDescription:
-    """The launch description of a graph with all its arguments; a node that dies ends all."""
+    """The launch description of a graph with all its arguments; a node that dies ends the launch."""
     arguments = node_graph.arguments(name)
 
     def start(context: LaunchContext) -> list[Node]:
@@ -29,7 +29,7 @@ def _node(spec: node_graph.NodeSpec) -> Node:
         package=spec.package,
         executable=spec.executable,
         name=spec.executable,
-        namespace=spec.namespace.lstrip("/"),  # relative: pushed namespaces of an including file stay in front
+        namespace=spec.namespace.lstrip("/"),  # relative, so that a namespace pushed by an including file comes first
         parameters=[*([parameters] if parameters else []), *([spec.params_file] if spec.params_file else [])],
         remappings=list(spec.remaps.items()),
         arguments=list(spec.arguments),
@@ -39,6 +39,6 @@ def _node(spec: node_graph.NodeSpec) -> Node:
 
 
 def _ended(context: LaunchContext, executable: str) -> None:
-    """A node that ends by itself ends the launch, with exit code 1 and its name as the reason."""
+    """Ends the launch with exit code 1 and the name of the node that has died."""
     if not context.is_shutdown:
         raise RuntimeError(f"{executable} died: the robot holds, all other nodes are stopped")

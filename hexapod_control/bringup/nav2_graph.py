@@ -1,8 +1,8 @@
 """The processes of Nav2 for one robot: what launch/nav2.launch.py starts, with which parameters and remaps.
 
 Velocity: controller_server and behavior_server -> cmd_vel_nav -> velocity_smoother -> cmd_vel_smoothed ->
-collision_monitor -> cmd_vel. Topics are relative, so a namespace moves them all; /tf is one for all robots, whose
-frames differ by a prefix. The frame `map` of a saved map is common to all robots; one that is being made is not.
+collision_monitor -> cmd_vel. Topics are relative, so a namespace applies to all of them; /tf is common to all robots,
+whose frames differ by a prefix. The frame `map` of a saved map is common to all robots; that of a new map is not.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any  # values of YAML files and ROS parameters have no common type
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
@@ -52,7 +52,7 @@ class NavigationProcess:
 
 @dataclass(frozen=True, slots=True)
 class NavigationGraph:
-    """What is started: processes in one namespace, and the parameter file that all of them read."""
+    """The processes to start in one namespace, and the parameter file that all of them read."""
 
     processes: tuple[NavigationProcess, ...]
     parameters: Mapping[str, Mapping[str, Any]]  # by full node name: {"ros__parameters": {...}}
@@ -82,16 +82,20 @@ def arguments() -> tuple[Argument, ...]:
     """The arguments of nav2.launch.py."""
     own = (
         Argument("map", TEXT, "saved map, a .yaml of map_saver_cli"),
-        Argument("slam", TRUTH, "make the map while walking, with SLAM Toolbox, instead of a saved one", "false"),
+        Argument(
+            "slam", TRUTH, "build the map while walking, with SLAM Toolbox, instead of using a saved one", "false"
+        ),
         Argument("ekf", TRUTH, "odometry of robot_localization; start the robot with enable_odom_tf:=false", "false"),
-        Argument("params_file", TEXT, "own Nav2 parameters, not filled in; empty: config/nav2.yaml for this robot"),
+        Argument(
+            "params_file", TEXT, "Nav2 parameters, used unchanged; empty: config/nav2.yaml filled in for this robot"
+        ),
     )
     shared = ("robot", "gait", "namespace", "tf_frame_prefix", "use_sim_time", "enable_stamped_cmd_vel", "cmd_vel")
     return (*(ARGUMENTS[name] for name in shared), *own)
 
 
 def plan(given: Mapping[str, object] | None = None) -> NavigationGraph:
-    """What to start for these arguments, texts or values. Raises GraphError, RobotFileError."""
+    """The graph for these arguments, as texts or values. Raises GraphError, RobotFileError."""
     known = {argument.name: argument for argument in arguments()}
     unknown = [name for name in given or {} if name not in known]
     if unknown:
@@ -128,7 +132,7 @@ def _map(values: Mapping[str, ParameterValue]) -> str:
     """Absolute path of the saved map; empty with SLAM."""
     name = str(values.get("map", ""))
     if bool(name) == bool(values["slam"]):
-        raise GraphError("map, slam: give one of the two, map:=FILE.yaml for a saved map or slam:=true to make one")
+        raise GraphError("map, slam: give one of the two, map:=FILE.yaml for a saved map or slam:=true to build one")
     path = Path(name).expanduser().absolute()
     if name and not path.is_file():
         raise GraphError(f"map: there is no {path}; save one with ros2 run nav2_map_server map_saver_cli -f NAME")
@@ -136,7 +140,7 @@ def _map(values: Mapping[str, ParameterValue]) -> str:
 
 
 def _document(values: Mapping[str, ParameterValue]) -> dict[tuple[str, ...], dict[str, Any]]:
-    """Parameters by the path of the node's name: the Nav2 file, then for nodes that it leaves out the other files."""
+    """Parameters by the path of the node name: those of the Nav2 file, then of the other files for nodes not in it."""
     own = str(values.get("params_file", ""))
     source = Path(own).expanduser() if own else share("config", "nav2.yaml")
     try:
@@ -177,7 +181,7 @@ def _nodes(document: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[
 
 
 def _complete(document: dict[tuple[str, ...], dict[str, Any]], values: Mapping[str, ParameterValue]) -> None:
-    """Adds what the launch arguments say where the files say nothing."""
+    """Adds the values of the launch arguments that the files do not set."""
     for name in STAMPED:
         section = document.setdefault((name,), {})
         section.setdefault("enable_stamped_cmd_vel", values["enable_stamped_cmd_vel"])
@@ -192,7 +196,7 @@ def _complete(document: dict[tuple[str, ...], dict[str, Any]], values: Mapping[s
 def _adapt(
     document: dict[tuple[str, ...], dict[str, Any]], values: Mapping[str, ParameterValue], namespace: str
 ) -> None:
-    """Puts prefix and namespace where a relative name would not do: frames, and topics of the costmaps' sources."""
+    """Adds prefix and namespace to names that cannot be relative: frames, and topics of the costmaps' sources."""
     prefix = str(values.get("tf_frame_prefix", ""))
     for path, section in document.items():
         for owner, key in _leaves(section):

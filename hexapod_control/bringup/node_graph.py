@@ -1,7 +1,7 @@
-"""The table of nodes: what runs, with which parameters and remaps. Launch files and `hexapod sim` read it here.
+"""The table of nodes: which processes run, with which parameters and remaps, for launch files and `hexapod sim`.
 
-A graph is a tuple of rows, an argument is a word of a launch file's `name:=value`. An argument whose default is
-empty is passed on only if somebody gives it a value: defaults stand once, where the node declares them.
+A graph is a tuple of rows; an argument is the `name:=value` of a launch file. An argument with an empty default is
+passed on only if the user gives a value: the default is defined once, where the node declares the parameter.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ ParameterValue = str | float | int | bool
 
 
 class GraphError(ValueError):
-    """An argument that no graph has, or a value that it cannot take."""
+    """An unknown argument, or a value that the argument does not accept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of a launch file: `default` as typed by a user, empty = what the node's parameter defaults to."""
+    """An argument of a launch file; `default` as a user types it, empty for the default of the node's parameter."""
 
     name: str
     kind: str
@@ -56,7 +56,7 @@ class NodeSpec:
     package: str = PACKAGE
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
     remaps: Mapping[str, str] = field(default_factory=dict)
-    arguments: tuple[str, ...] = ()  # words of the command line before --ros-args
+    arguments: tuple[str, ...] = ()  # of the command line, before --ros-args
     namespace: str = ""
     params_file: str = ""  # absolute
     needs: tuple[str, ...] = ()  # executables that must outlive this one
@@ -64,15 +64,15 @@ class NodeSpec:
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """One row of the table; both mappings lead to names of arguments."""
+    """One row of the table; `parameters` and `remaps` map to names of arguments."""
 
     executable: str
     package: str = PACKAGE
     parameters: Mapping[str, str] = field(default_factory=dict)
     remaps: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
-    wanted: str = ""  # argument that says whether it is started; empty: always
-    fixed: Mapping[str, ParameterValue] = field(default_factory=dict)  # parameters that nobody is asked about
+    enabled_by: str = ""  # argument that starts the node; empty: always started
+    fixed: Mapping[str, ParameterValue] = field(default_factory=dict)  # parameters without an argument
 
 
 def _same(*names: str) -> dict[str, str]:
@@ -85,7 +85,7 @@ ARGUMENTS = {
         Argument("robot", TEXT, "name of a robot that comes with the package, or a robot file", "phantomx"),
         Argument("namespace", TEXT, "namespace of all nodes and topics"),
         Argument("use_sim_time", TRUTH, "run on the time of /clock", "false"),
-        Argument("params_file", TEXT, "ROS parameter file for all nodes; what it says wins over the other arguments"),
+        Argument("params_file", TEXT, "ROS parameter file for all nodes; it overrides the other arguments"),
         Argument("gait", TEXT, "gait to start with; empty: the robot file's"),
         Argument("cmd_vel", TEXT, "topic of the velocity command", "cmd_vel"),
         Argument(
@@ -95,29 +95,29 @@ ARGUMENTS = {
             str(stamped_by_default()).lower(),
         ),
         Argument("stand_on_start", TRUTH, "stand up as soon as the pose is known"),
-        Argument("sit_on_exit", TRUTH, "asked to end, the robot sits down before its torque goes", "true"),
-        Argument("adaptive_touch_down", TRUTH, "feet come down until they touch the ground"),
+        Argument("sit_on_exit", TRUTH, "the robot sits down before its torque is switched off at the end", "true"),
+        Argument("adaptive_touch_down", TRUTH, "feet move down until they touch the ground"),
         Argument("imu_levelling", TRUTH, "keep the body level by the IMU"),
         Argument("enable_odom_tf", TRUTH, "odometry broadcasts odom -> base_footprint (false with robot_localization)"),
         Argument("odometry_mode", TEXT, "commanded, legs or legs_imu; empty: legs"),
-        Argument("tf_frame_prefix", TEXT, "put before every frame id, for several robots in one tf tree"),
+        Argument("tf_frame_prefix", TEXT, "prefix of every frame id, for several robots in one tf tree"),
         Argument("world", TEXT, "ground of the simulation: flat, slope, blocks, bumps, obstacles"),
         Argument("seed", INTEGER, "seed of the simulated ground"),
         Argument("slope_deg", NUMBER, "angle of the simulated slope [deg], + is uphill"),
-        Argument("block_height", NUMBER, "simulated blocks are up to this much higher or lower [m]"),
-        Argument("bump_height", NUMBER, "simulated bumps are up to this much higher or lower [m]"),
+        Argument("block_height", NUMBER, "greatest height of a simulated block above or below the start [m]"),
+        Argument("bump_height", NUMBER, "greatest height of a simulated bump above or below the start [m]"),
         Argument("friction", NUMBER, "coefficient of friction of the simulated ground"),
         Argument("payload", NUMBER, "load on the simulated body [kg]"),
         Argument("servo_model", TEXT, "servo of the simulated joints; empty: the robot file's"),
         Argument("bus", TEXT, "servo bus between planner and simulation, a protocol; empty: none"),
         Argument("servo_protocol", TEXT, "servo bus; empty: the robot file's"),
         Argument("servo_port", TEXT, "serial port of the servos; empty: the robot file's"),
-        Argument("arm_on_start", TRUTH, "hold the joints from the start, where the servos can tell where they are"),
-        Argument("wait_for_port", TRUTH, "start without the servos' port, and hold the joints when it comes"),
+        Argument("arm_on_start", TRUTH, "hold the joints from the start, if the servos report their positions"),
+        Argument("wait_for_port", TRUTH, "start before the servo port exists, and hold the joints once it does"),
         Argument("web", TRUTH, "start the page for the browser"),
         Argument("web_lan", TRUTH, "open the page to the network, with invitations by QR code"),
         Argument("web_bind", TEXT, "address on which the page is served"),
-        Argument("web_port", INTEGER, "port of the page, 0 takes a free one"),
+        Argument("web_port", INTEGER, "port of the page; 0: a free one"),
         Argument("device_id", INTEGER, "number of the gamepad, if there are several"),
         Argument("device_name", TEXT, "name of the gamepad, or a part of it"),
         Argument("fixed_frame", TEXT, "fixed frame of RViz, without the prefix", "odom"),
@@ -142,7 +142,7 @@ _WEB = NodeRow(
     },
     remaps=_same("cmd_vel"),
     needs=("gait_planner",),
-    wanted="web",
+    enabled_by="web",
 )
 _TELEOP = NodeRow("teleop", parameters=_same("use_sim_time", "enable_stamped_cmd_vel"), remaps=_same("cmd_vel"))
 _ODOMETRY = {**_same("robot", "use_sim_time", "enable_odom_tf", "tf_frame_prefix"), "mode": "odometry_mode"}
@@ -151,12 +151,12 @@ _SIMULATOR = {**_GROUND, **_same("robot", "payload", "servo_model", "bus", "tf_f
 _PUBLISHER = {"robot_description": "robot", "frame_prefix": "tf_frame_prefix", "use_sim_time": "use_sim_time"}
 
 
-# Behind an emulated bus the simulator has the truth, the driver has joints, feet and torque.
+# With an emulated bus the simulator publishes ground truth, the driver joints, foot contacts and torque.
 _SIMULATED_SERVOS = NodeRow(
     "servo_driver",
     parameters={**_same("robot"), **{"protocol": "bus", "port": "servo_port"}},
     needs=("mujoco_sim",),
-    wanted="bus",
+    enabled_by="bus",
     fixed={"wait_for_port": True, "assume_lying": True, "reply_margin": 0.2},
 )
 _SERVOS = {
@@ -172,7 +172,7 @@ def _walking(*hardware: NodeRow, planner: NodeRow = _PLANNER) -> tuple[NodeRow, 
 
 
 GRAPHS: Mapping[str, tuple[NodeRow, ...]] = {
-    # The simulator makes the time, so its own timers run on the machine's clock.
+    # The simulator publishes the time, so its own timers run on the system clock.
     "sim": _walking(
         NodeRow("mujoco_sim", parameters={**_SIMULATOR, "publish_clock": "use_sim_time", "bus_port": "servo_port"}),
         _SIMULATED_SERVOS,
@@ -185,14 +185,14 @@ GRAPHS: Mapping[str, tuple[NodeRow, ...]] = {
         NodeRow("rviz2", "rviz2", _same("use_sim_time")),
     ),
 }
-WITH_PAGE = ("sim",)  # graphs that have the page unless told otherwise
+WITH_PAGE = ("sim",)  # graphs that start the page by default
 
 
 def arguments(graph: str) -> tuple[Argument, ...]:
     """The arguments of a graph, in the order of ARGUMENTS."""
     rows = GRAPHS[graph]
     used = {"namespace", "params_file"} | {
-        name for row in rows for name in (*row.parameters.values(), *row.remaps.values(), row.wanted) if name
+        name for row in rows for name in (*row.parameters.values(), *row.remaps.values(), row.enabled_by) if name
     }
     if graph == "display":
         used |= {"fixed_frame", "tf_frame_prefix"}
@@ -200,7 +200,7 @@ def arguments(graph: str) -> tuple[Argument, ...]:
 
 
 def specs(graph: str, given: Mapping[str, object] | None = None) -> tuple[NodeSpec, ...]:
-    """The processes of a graph for these arguments, texts or values. Raises GraphError or RobotFileError."""
+    """The processes of a graph for these arguments, as texts or values. Raises GraphError or RobotFileError."""
     texts = {name: str(value) for name, value in (given or {}).items() if value is not None}
     known = {argument.name: argument for argument in arguments(graph)}
     for name in texts:
@@ -210,12 +210,12 @@ def specs(graph: str, given: Mapping[str, object] | None = None) -> tuple[NodeSp
     values = {name: known[name].value(text) for name, text in texts.items() if text}
     if "bus" in values:
         values.setdefault("servo_port", str(Path(tempfile.gettempdir(), f"hexapod_bus_{os.getpid()}")))
-    rows = (row for row in GRAPHS[graph] if not row.wanted or values.get(row.wanted, _by_default(row, graph)))
+    rows = (row for row in GRAPHS[graph] if not row.enabled_by or values.get(row.enabled_by, _by_default(row, graph)))
     return tuple(_spec(row, values) for row in rows)
 
 
 def _by_default(row: NodeRow, graph: str) -> bool:
-    return row.wanted == "web" and graph in WITH_PAGE
+    return row.enabled_by == "web" and graph in WITH_PAGE
 
 
 def _spec(row: NodeRow, values: Mapping[str, ParameterValue]) -> NodeSpec:
@@ -244,7 +244,7 @@ def _parameter(name: str, value: ParameterValue) -> ParameterValue:
 
 
 def _robot(text: str) -> str:
-    """A robot's file as absolute path, for nodes that run elsewhere; a name stays a name."""
+    """The path of a robot file made absolute, for nodes with another working folder; a name stays a name."""
     return _absolute(text) if "/" in text or text.endswith((".yaml", ".yml")) else text
 
 
@@ -260,8 +260,8 @@ def _rviz_arguments(values: Mapping[str, ParameterValue]) -> tuple[str, ...]:
 
 
 def command_line(spec: NodeSpec) -> list[str]:
-    """The words that start one of this package's nodes with the Python that runs now, whatever the working folder."""
-    words = [
+    """The command line that starts one of this package's nodes with the running Python, from any working folder."""
+    line = [
         sys.executable,
         "-P",
         "-m",
@@ -270,8 +270,8 @@ def command_line(spec: NodeSpec) -> list[str]:
         "--ros-args",
     ]
     for name, value in spec.parameters.items():
-        words += ["-p", f"{name}:={json.dumps(value)}"]  # JSON is YAML: a text stays a text
+        line += ["-p", f"{name}:={json.dumps(value)}"]  # JSON is YAML, so that a text stays a text
     for source, target in spec.remaps.items():
-        words += ["-r", f"{source}:={target}"]
-    words += ["--params-file", spec.params_file] if spec.params_file else []
-    return [*words, "-r", f"__ns:={spec.namespace}"] if spec.namespace else words
+        line += ["-r", f"{source}:={target}"]
+    line += ["--params-file", spec.params_file] if spec.params_file else []
+    return [*line, "-r", f"__ns:={spec.namespace}"] if spec.namespace else line

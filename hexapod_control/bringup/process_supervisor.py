@@ -1,4 +1,4 @@
-"""One process per node: started together, watched, and stopped in an order in which the robot ends on its feet."""
+"""Starts one process per node, watches them, and stops them in an order that leaves the robot standing."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from types import FrameType, TracebackType
 
 from hexapod_control.bringup.node_graph import NodeSpec, command_line
 
-GRACE = 8.0  # [s] for a node to stop by itself: the gait planner first puts the feet down
-TERMINATE = 1.0  # [s] after SIGTERM, before SIGKILL
-POLL = 0.02  # [s]
+STOP_TIMEOUT_S = 8.0  # after SIGINT: the gait planner first puts the feet down
+TERMINATE_TIMEOUT_S = 1.0  # after SIGTERM, before SIGKILL
+POLL_PERIOD_S = 0.02
 PR_SET_PDEATHSIG = 1
 _PRCTL = getattr(ctypes.CDLL(None), "prctl", None)
 
 
-class NodeDied(RuntimeError):  # noqa: N818 - it is an event, told to the user
-    """A node that ended without being asked to."""
+class NodeDied(RuntimeError):  # noqa: N818 - an event that is reported to the user
+    """A node ended without a request."""
 
     def __init__(self, executable: str, code: int) -> None:
         self.executable = executable
@@ -38,52 +38,52 @@ class NodeDied(RuntimeError):  # noqa: N818 - it is an event, told to the user
 
 
 class StopSignal:
-    """Whether the program was asked to end.
+    """Whether the program was asked to end; safe to set from a signal handler.
 
-    A threading.Event has a lock: a handler that sets it while the main thread is about to wait for it never returns.
+    A threading.Event is not: its lock deadlocks if the handler runs while the main thread is about to wait.
     """
 
     def __init__(self) -> None:
-        self._asked = False
+        self._requested = False
 
     def set(self) -> None:
-        """Asks; also from a signal handler."""
-        self._asked = True
+        """Requests the end; also from a signal handler."""
+        self._requested = True
 
     def clear(self) -> None:
-        """Takes it back."""
-        self._asked = False
+        """Withdraws the request."""
+        self._requested = False
 
     def is_set(self) -> bool:
-        """True once it was asked."""
-        return self._asked
+        """True once the end was requested."""
+        return self._requested
 
     def wait(self, seconds: float) -> bool:
-        """Waits at most so long [s]; True once it was asked."""
+        """Waits at most `seconds` [s] for the request; True if it came."""
         deadline = time.monotonic() + seconds
-        while not self._asked and (left := deadline - time.monotonic()) > 0.0:
-            time.sleep(min(left, POLL))
-        return self._asked
+        while not self._requested and (left := deadline - time.monotonic()) > 0.0:
+            time.sleep(min(left, POLL_PERIOD_S))
+        return self._requested
 
 
 @contextmanager
 def stop_requests() -> Iterator[StopSignal]:
-    """What SIGINT, SIGTERM and SIGHUP set instead of ending the program; for the main thread."""
-    asked = StopSignal()
+    """A stop signal that SIGINT, SIGTERM and SIGHUP set instead of ending the program; for the main thread."""
+    stop = StopSignal()
 
-    def ask(number: int, frame: FrameType | None) -> None:
-        asked.set()
+    def request(number: int, frame: FrameType | None) -> None:
+        stop.set()
 
-    previous = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    previous = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
-        yield asked
+        yield stop
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
 
 
 def end_with_parent(parent: int) -> None:
-    """In the child: SIGTERM when its parent, a process id, is gone, however it went."""
+    """In a child process: SIGTERM once the parent process (its id) has ended for any reason."""
     if _PRCTL is not None:
         _PRCTL(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:
@@ -95,10 +95,10 @@ def _to_stderr(line: str) -> None:
 
 
 class Supervisor:
-    """Context manager: the nodes run inside of it.
+    """Context manager that starts the nodes on entry and stops them on exit.
 
-    `output` takes every line of every node, with the node's name before it, from other threads. Start it in the
-    main thread: the nodes end when the thread that started them does.
+    `output` is called from other threads with every line of every node, prefixed by the node's name. Enter it in the
+    main thread: the nodes end with the thread that started them.
     """
 
     def __init__(
@@ -106,12 +106,12 @@ class Supervisor:
         specs: Sequence[NodeSpec],
         output: Callable[[str], None] = _to_stderr,
         command: Callable[[NodeSpec], list[str]] = command_line,
-        grace: float = GRACE,
+        stop_timeout: float = STOP_TIMEOUT_S,
     ) -> None:
         self._specs = tuple(specs)
         self._output = output
         self._command = command
-        self._grace = grace
+        self._stop_timeout = stop_timeout
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self._readers: list[threading.Thread] = []
 
@@ -143,7 +143,7 @@ class Supervisor:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            start_new_session=True,  # Ctrl-C of the terminal reaches the supervisor only
+            start_new_session=True,  # Ctrl-C in the terminal reaches only the supervisor
             preexec_fn=lambda: end_with_parent(parent),
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )
@@ -160,14 +160,14 @@ class Supervisor:
         return {name: process.pid for name, process in self._processes.items()}
 
     def check(self) -> None:
-        """Raises NodeDied for a node that has ended: the one that others need, if several have."""
+        """Raises NodeDied for a node that has ended; if several have, for the one that others depend on."""
         for name, process in self._processes.items():
             code = process.poll()
             if code is not None:
                 raise NodeDied(name, code)
 
     def stop(self) -> None:
-        """Stops all nodes, each one after those that need it; those that hang are killed. May be called again."""
+        """Stops all nodes, each after those that depend on it, and kills those that hang. Idempotent."""
         running = {spec.executable: spec for spec in self._specs if spec.executable in self._processes}
         while running:
             needed = {need for spec in running.values() for need in spec.needs}
@@ -179,23 +179,27 @@ class Supervisor:
             reader.join(timeout=1.0)
 
     def _end(self, processes: Sequence[subprocess.Popen[str]]) -> None:
-        for number, seconds in ((signal.SIGINT, self._grace), (signal.SIGTERM, TERMINATE), (signal.SIGKILL, TERMINATE)):
+        for number, seconds in (
+            (signal.SIGINT, self._stop_timeout),
+            (signal.SIGTERM, TERMINATE_TIMEOUT_S),
+            (signal.SIGKILL, TERMINATE_TIMEOUT_S),
+        ):
             for process in processes:
                 if process.poll() is None:
                     os.killpg(process.pid, number)
             deadline = time.monotonic() + seconds
             while any(process.poll() is None for process in processes) and time.monotonic() < deadline:
-                time.sleep(POLL)
+                time.sleep(POLL_PERIOD_S)
             if all(process.poll() is not None for process in processes):
                 return
 
 
 def run(specs: Sequence[NodeSpec], command: Callable[[NodeSpec], list[str]] = command_line) -> int:
     """Runs the nodes until SIGINT or SIGTERM (0) or until one dies (1, named on stderr)."""
-    with stop_requests() as asked:
+    with stop_requests() as stop:
         try:
             with Supervisor(specs, command=command) as supervisor:
-                while not asked.wait(POLL):
+                while not stop.wait(POLL_PERIOD_S):
                     supervisor.check()
         except NodeDied as death:
             print(f"hexapod: {death}", file=sys.stderr)

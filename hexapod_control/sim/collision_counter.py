@@ -1,4 +1,4 @@
-"""How often a robot has run into the walls, boxes and pillars of its world: truth, of which the robot knows nothing."""
+"""Counts collisions with walls, boxes and pillars of the world; ground truth that no node of the robot uses."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from hexapod_control.sim.simulation import Simulation
 
 
 class CollisionCounter:
-    """Counts touches; call `look` after every step. A part that stays in touch with an obstacle counts once."""
+    """Counts contacts; call `update` after every step. A contact that lasts counts once."""
 
     def __init__(self) -> None:
         self.count = 0
         self._touching: frozenset[tuple[int, int]] = frozenset()
 
-    def look(self, simulation: Simulation) -> None:
-        """Takes the contacts of now."""
+    def update(self, simulation: Simulation) -> None:
+        """Counts the contacts that are new since the last call."""
         world, geoms = simulation.world, simulation.data.contact.geom.reshape(-1, 2)
         met = geoms[world.geom_obstacle[geoms].any(axis=1)]
         touching = frozenset((min(pair), max(pair)) for pair in simulation.model.geom_bodyid[met].tolist())

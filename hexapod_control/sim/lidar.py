@@ -1,7 +1,7 @@
-"""A planar lidar on the body: rays from one point, in base_link's plane, all round.
+"""A planar lidar on the body: rays from one point, parallel to the x-y plane of base_link, over 360 degrees.
 
-Frame lidar_link: over the middle of the body, axes parallel to base_link's, higher than any knee can get; it sways
-with the body. The first ray points backwards (-pi), the others follow counter-clockwise.
+Frame lidar_link: above the centre of the body, above the highest position of any knee, axes parallel to base_link;
+it tilts with the body. The first ray points backwards (-pi), the others follow counter-clockwise.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from hexapod_control.core.steering.obstacle_avoidance import Scan
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import LidarSettings
 
-CLEAR = 0.02  # [m] over the knees
-SEEN = np.array([0, 1, 1, 1, 0, 0], dtype=np.uint8)  # groups: pictures, ground, collision shapes
-_NORMALS = (None,) if "normal:" in str(mujoco.mj_multiRay.__doc__) else ()  # an argument of newer versions
+KNEE_CLEARANCE_M = 0.02  # above the highest position of a knee
+VISIBLE_GROUPS = np.array([0, 1, 1, 1, 0, 0], dtype=np.uint8)  # geom groups: visual shapes, ground, collision shapes
+_NORMALS = (None,) if "normal:" in str(mujoco.mj_multiRay.__doc__) else ()  # an argument of newer versions of MuJoCo
 
 
 def lidar_position(robot: Robot) -> Vector:
-    """Place of lidar_link [m] in base_link."""
+    """Position of lidar_link [m] in base_link."""
     body = robot.body
     knees = (
         leg.hip[2] + leg.femur_vertical + leg.femur.length + max(leg.femur.radius, leg.tibia.radius)
         for leg in robot.legs
     )
-    height = max(body.center[2] + body.size[2] / 2.0, *knees) + CLEAR
+    height = max(body.center[2] + body.size[2] / 2.0, *knees) + KNEE_CLEARANCE_M
     return body.center[0], body.center[1], height
 
 
 class Lidar:
-    """One lidar; the same seed gives the same noise."""
+    """One lidar, whose noise is reproducible by the seed."""
 
     def __init__(self, robot: Robot, settings: LidarSettings | None = None, seed: int = 0) -> None:
         self.settings = settings or LidarSettings()
@@ -51,13 +51,13 @@ class Lidar:
         return angles
 
     def scan(self, simulation: Simulation) -> Scan:
-        """The scan of now."""
+        """The present scan."""
         settings = self.settings
         ranges = self.ranges(simulation)
         return Scan(ranges, -math.pi, self.increment, settings.scan_range_min, settings.scan_range_max)
 
     def ranges(self, simulation: Simulation) -> Array:
-        """Ranges (k,) [m] now; inf where nothing is, -inf where something is too near (REP 117)."""
+        """Present ranges (k,) [m]; inf without an echo, -inf for an object that is too near (REP 117)."""
         data, base, settings = simulation.data, simulation.world.base, self.settings
         rotation = data.xmat[base].reshape(3, 3)
         origin = data.xpos[base] + rotation @ np.array(self.position)
@@ -65,7 +65,18 @@ class Lidar:
         distances, hit = np.full(count, -1.0), np.zeros(count, dtype=np.int32)
         rays = (self._rays @ rotation.T).ravel()
         mujoco.mj_multiRay(
-            simulation.model, data, origin, rays, SEEN, 1, base, hit, distances, *_NORMALS, count, mujoco.mjMAXVAL
+            simulation.model,
+            data,
+            origin,
+            rays,
+            VISIBLE_GROUPS,
+            1,
+            base,
+            hit,
+            distances,
+            *_NORMALS,
+            count,
+            mujoco.mjMAXVAL,
         )
         ranges = np.where(distances < 0.0, math.inf, distances)
         ranges += self._rng.normal(0.0, settings.scan_noise, count) if settings.scan_noise else 0.0

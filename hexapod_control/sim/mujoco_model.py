@@ -1,7 +1,7 @@
 """A MuJoCo model of one robot on one ground, built from the robot's URDF.
 
 World frame: z up, the origin on the ground under the start pose. Bodies, joints and geoms keep the names of
-the URDF's links and joints. Rows follow the legs of the robot, columns are coxa, femur, tibia.
+the URDF's links and joints. Arrays (n, 3) have one row per leg of the robot, columns coxa, femur, tibia.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hexapod_control.core.names import JOINTS, foot_name, joint_name
 from hexapod_control.core.robot import Joint, Leg, Robot
 from hexapod_control.sim.scenery import add_scene
 from hexapod_control.sim.servo_models import ServoModel, servo_model
-from hexapod_control.sim.terrain import OBSTACLE, TERRAINS
+from hexapod_control.sim.terrain import OBSTACLE_PREFIX, TERRAINS
 from hexapod_control.sim.world_settings import WorldSettings
 
 BASE = "base_link"
@@ -27,7 +27,7 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class MujocoModel:
-    """A compiled model and where the robot's parts are in its arrays."""
+    """A compiled model and the indices of the robot's parts in its arrays."""
 
     robot: Robot
     settings: WorldSettings
@@ -38,15 +38,15 @@ class MujocoModel:
     base: int  # body
     feet: Indices  # (n,) bodies
     foot_sites: Indices  # (n,) sites in the centre of the balls
-    geom_leg: Indices  # per geom: row of its leg, -1 for the ground and the body
-    geom_foot: Indices  # per geom: row of its foot, -1 for everything else
+    geom_leg: Indices  # per geom: index of its leg, -1 for the ground and the body
+    geom_foot: Indices  # per geom: index of its foot, -1 for everything else
     geom_ground: NDArray[np.bool_]  # per geom
     geom_obstacle: NDArray[np.bool_]  # per geom: walls, boxes and pillars of the world
     stall_torque: NDArray[np.float64]  # (n, 3) [N m]
 
     @property
-    def told(self) -> dict[str, object]:
-        """What is told of the world."""
+    def status(self) -> dict[str, object]:
+        """Settings of the world that /diagnostics shows."""
         settings = self.settings
         return {
             "world": settings.world,
@@ -56,7 +56,7 @@ class MujocoModel:
 
 
 def build(robot: Robot, urdf: str, settings: WorldSettings, start_joints: NDArray[np.float64]) -> MujocoModel:
-    """Compile the world; `start_joints` (n, 3) [rad] is the pose in which touching links are no collision.
+    """Compile the world; contacts between links at `start_joints` (n, 3) [rad] do not count as collisions.
 
     Raises ValueError, naming the link, if the URDF lacks a link or joint of the robot.
     """
@@ -73,7 +73,7 @@ def build(robot: Robot, urdf: str, settings: WorldSettings, start_joints: NDArra
     _add_payload(root, robot, settings.payload)
     _set_groups(spec)
     for geom in spec.geoms:
-        geom.density = 0.0  # a link without <inertial> weighs nothing; MuJoCo would take water
+        geom.density = 0.0  # a link without <inertial> has no mass; MuJoCo would assume the density of water
     TERRAINS[settings.world](spec, settings)
     for geom in spec.geoms:
         geom.friction[0] = settings.friction
@@ -84,21 +84,21 @@ def build(robot: Robot, urdf: str, settings: WorldSettings, start_joints: NDArra
 
 
 def servo_of(joint: Joint, settings: WorldSettings) -> ServoModel:
-    """The servo of a joint: the one of the settings, else the robot file's."""
+    """The servo of a joint: that of the settings, otherwise that of the robot file."""
     if settings.servo_model:
         return servo_model(settings.servo_model)
     return ServoModel(joint.no_load_speed, joint.stall_torque, joint.stiffness, "robot file")
 
 
 def _parse(urdf: str) -> mujoco.MjSpec:
-    """The URDF with its visual shapes, which MuJoCo drops unless told so inside the text, and all its links."""
+    """Parses the URDF with all links and with its visual shapes, which MuJoCo keeps only if the text says so."""
     tree = ElementTree.fromstring(urdf)
     extension = tree.find("mujoco")
     if extension is None:
         extension = ElementTree.SubElement(tree, "mujoco")
         ElementTree.SubElement(extension, "compiler", discardvisual="false")
     for shape in (*tree.iter("visual"), *tree.iter("collision")):
-        shape.attrib.pop("name", None)  # MuJoCo wants them unique, URDF does not
+        shape.attrib.pop("name", None)  # must be unique in MuJoCo, not in URDF
     spec = mujoco.MjSpec.from_string(ElementTree.tostring(tree, encoding="unicode"))
     spec.compiler.fusestatic = False
     return spec
@@ -137,7 +137,7 @@ def _add_servo(spec: mujoco.MjSpec, name: str, servo: ServoModel) -> None:
 
 
 def _leading(old: float | NDArray[np.float64], value: float) -> float | list[float]:
-    """A coefficient as this MuJoCo wants it: from 4.0 on the first of a polynomial's, before that a number."""
+    """A coefficient in the form of this MuJoCo: the first one of a polynomial from 4.0 on, a number before that."""
     return value if isinstance(old, float) else [value, *([0.0] * (len(old) - 1))]
 
 
@@ -174,10 +174,10 @@ def _add_payload(root: mujoco.MjsBody, robot: Robot, mass: float) -> None:
 
 
 def _set_groups(spec: mujoco.MjSpec) -> None:
-    """Pictures of links in group 1, collision shapes in group 3, which is drawn only if there are no pictures."""
-    pictures = [geom for geom in spec.geoms if geom.contype == 0 and geom.conaffinity == 0]
+    """Puts visual shapes into group 1 and collision shapes into group 3; without visual shapes all into group 1."""
+    visual = [geom for geom in spec.geoms if geom.contype == 0 and geom.conaffinity == 0]
     for geom in spec.geoms:
-        geom.group = 1 if geom in pictures or geom.name == "payload" or not pictures else 3
+        geom.group = 1 if geom in visual or geom.name == "payload" or not visual else 3
 
 
 def _without_start_contacts(spec: mujoco.MjSpec, robot: Robot, start_joints: NDArray[np.float64]) -> mujoco.MjModel:
@@ -205,7 +205,7 @@ def _index(robot: Robot, settings: WorldSettings, model: mujoco.MjModel) -> Mujo
         for part in (*JOINTS, "foot"):
             body_leg[model.body(f"{leg.name}_{part}").id] = row
         body_foot[model.body(feet[row]).id] = row
-    obstacle = np.array([model.geom(geom).name.startswith(OBSTACLE) for geom in range(model.ngeom)])
+    obstacle = np.array([model.geom(geom).name.startswith(OBSTACLE_PREFIX) for geom in range(model.ngeom)])
     actuator = np.array([[model.actuator(name).id for name in row] for row in names])
     return MujocoModel(
         robot=robot,

@@ -1,4 +1,4 @@
-"""What a simulated world looks like; nothing here takes part in the physics."""
+"""Appearance of the simulated world: sky, light and materials, without effect on the physics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _texture(spec: mujoco.MjSpec, name: str, first: list[float], second: list[fl
 
 
 def add_scene(spec: mujoco.MjSpec, base: mujoco.MjsBody) -> None:
-    """Sky, a light that goes with the robot, and the materials of the ground."""
+    """Sky, a light that follows the robot, and the materials of the ground."""
     spec.add_texture(
         name="sky",
         type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
@@ -36,13 +36,13 @@ def add_scene(spec: mujoco.MjSpec, base: mujoco.MjsBody) -> None:
     base.add_light(
         mode=mujoco.mjtCamLight.mjCAMLIGHT_TRACKCOM,
         pos=[0.55, 0.15, 1.6],
-        dir=[-0.34, -0.09, -1.0],  # from the camera's side: the shadow map's noisy corner is then out of sight
+        dir=[-0.34, -0.09, -1.0],  # from the camera: hides the noisy corner of the shadow map
         type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
         diffuse=[0.6, 0.6, 0.6],
         specular=[0.15, 0.15, 0.15],
         castshadow=True,
     )
-    spec.stat.extent = 1.0  # the unit of the next three
+    spec.stat.extent = 1.0  # scales znear, zfar and shadowclip
     visual = spec.visual
     visual.global_.offwidth, visual.global_.offheight = 1920, 1080
     visual.headlight.ambient = [0.42, 0.42, 0.42]

@@ -1,10 +1,10 @@
-"""Servos as the physics sees them: a position loop of finite stiffness, torque and speed.
+"""Servo models of the simulation: a position loop of finite stiffness, torque and speed.
 
 The model is a spring `stiffness * (target - angle)` clipped at the stall torque, braked by a viscous
 torque that equals the stall torque at no-load speed: the straight torque-speed line of a DC motor.
-Every stiffness stands with its derivation; none is tuned. No maker publishes rotor inertia and dry friction: where
-nobody identified them they follow from a mechanical time constant of 20 ms (small cored DC motors have 10 to
-30 ms) and two hundredths of the stall torque.
+Every stiffness is derived from a data sheet or an identification, none is tuned. No maker publishes rotor inertia and
+dry friction: where no identification exists they follow from a mechanical time constant of 20 ms (small cored DC
+motors have 10 to 30 ms) and from two hundredths of the stall torque.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from hexapod_control.core.robot import Joint, Leg, Robot
 from hexapod_control.core.sensing.foot_force_estimator import FRICTION_SHARE, MOTOR_TIME_CONSTANT_S
 
 RPM = math.tau / 60.0
-TICK = math.tau / 4096.0  # [rad] position unit of a 12 bit servo
+POSITION_UNIT_RAD = math.tau / 4096.0  # position unit of a 12 bit servo
 
 
 @dataclass(frozen=True, slots=True)
 class ServoModel:
-    """One servo at the output shaft, at the supply voltage its source names."""
+    """One servo at its output shaft, at the supply voltage given in `source`."""
 
     no_load_speed: float  # [rad/s]
     stall_torque: float  # [N m]
     stiffness: float  # [N m/rad]
     source: str
-    identified_inertia: float | None = None  # [kg m2] rotor seen through the gear
+    identified_inertia: float | None = None  # [kg m2] rotor inertia reflected through the gear
     identified_friction: float | None = None  # [N m] dry friction
 
     @property
@@ -37,7 +37,7 @@ class ServoModel:
 
     @property
     def armature(self) -> float:
-        """Rotor inertia seen through the gear [kg m2]."""
+        """Rotor inertia reflected through the gear [kg m2]."""
         return MOTOR_TIME_CONSTANT_S * self.damping if self.identified_inertia is None else self.identified_inertia
 
     @property
@@ -48,7 +48,7 @@ class ServoModel:
 
 def _proportional(stall: float, gain: float) -> float:
     """Stiffness [N m/rad] of a Dynamixel X: PWM = gain / 128 per tick of error, 885 is full torque."""
-    return stall * gain / 128.0 / 885.0 / TICK
+    return stall * gain / 128.0 / 885.0 / POSITION_UNIT_RAD
 
 
 def _compliance(stall: float, slope: float) -> float:
@@ -112,7 +112,7 @@ def servo_model(name: str) -> ServoModel:
 
 
 def fitted(robot: Robot, name: str) -> Robot:
-    """The robot with this servo at every joint, so that its planner knows what it can ask for."""
+    """The robot with this servo at every joint: speed, torque and stiffness that the planner counts on."""
     servo = servo_model(name)
 
     def joint(old: Joint) -> Joint:

@@ -1,7 +1,7 @@
-"""One robot in physics: targets in, readings out, in lock step with the caller.
+"""One robot in MuJoCo: joint targets in, readings out, in lock step with the caller.
 
 Frames: the world's z is up; poses and velocities of the base are ground truth. Quaternions are (x, y, z, w).
-Rows follow the legs of the robot, columns are coxa, femur, tibia.
+Arrays (n, 3) have one row per leg of the robot, columns coxa, femur, tibia.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from hexapod_control.sim.mujoco_model import MujocoModel, build
 from hexapod_control.sim.start_poses import lowest_point, standing
 from hexapod_control.sim.world_settings import WorldSettings
 
-LOADED = 0.02  # [N] a foot with more normal force than this is in contact
+MIN_CONTACT_FORCE_N = 0.02  # a foot with more normal force than this is in contact
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationReading:
-    """What sensors and an all-knowing observer see at one instant; arrays are read-only copies."""
+    """Sensor readings and ground truth at one instant; arrays are read-only copies."""
 
     time: float  # [s] since reset
     joints: Array  # (n, 3) [rad]
@@ -41,10 +41,10 @@ class SimulationReading:
 
 
 class Simulation:
-    """A robot in its world. `step` is the only thing that lets time pass."""
+    """A robot in its world. Time passes only in `step`."""
 
     def __init__(self, robot: Robot, urdf: str, settings: WorldSettings) -> None:
-        """Build the world and put the robot into it, standing.
+        """Build the world with the robot standing in it.
 
         `urdf` is the text of the robot's URDF. Raises ValueError if it does not fit the robot.
         """
@@ -52,7 +52,7 @@ class Simulation:
         self.model = self.world.model
         self.data = mujoco.MjData(self.model)
         self._gain = self.model.actuator_gainprm.copy(), self.model.actuator_biasprm.copy()
-        self.owed = 0.0  # [s] shorter than a time step of the physics, left over from the last step
+        self.unspent = 0.0  # [s] rest of the last call of `step`, shorter than a time step of the physics
         self._push_until = 0.0
         self.reset(standing(robot))
 
@@ -79,18 +79,18 @@ class Simulation:
         if height is None:
             mujoco.mj_kinematics(self.model, data)
             data.qpos[2] = -lowest_point(self.model, data)
-        self.owed = self._push_until = 0.0
+        self.unspent = self._push_until = 0.0
         mujoco.mj_forward(self.model, data)
 
     def step(self, targets: Array, dt: float, observe: Callable[[Simulation], None] | None = None) -> None:
         """Let `dt` [s] pass with these joint targets (n, 3) [rad]; `observe` is called after every physics step.
 
-        Time that is no whole number of physics steps is kept for the next call.
+        The rest that is shorter than a physics step is kept for the next call.
         """
         data, ctrl = self.data, self.world.actuator
-        self.owed += dt
-        steps = math.floor(self.owed / self.model.opt.timestep + 1e-6)
-        self.owed -= steps * self.model.opt.timestep
+        self.unspent += dt
+        steps = math.floor(self.unspent / self.model.opt.timestep + 1e-6)
+        self.unspent -= steps * self.model.opt.timestep
         start = data.ctrl[ctrl].copy()
         linear = self.world.settings.between_targets == "linear"
         data.ctrl[ctrl] = targets
@@ -122,7 +122,7 @@ class Simulation:
 
     @property
     def ground(self) -> WorldSettings:
-        """The settings but for those that leave the ground as it is."""
+        """The settings that shape the ground; those that do not affect it are fixed, so that two can be compared."""
         return replace(self.world.settings, friction=1.0, payload=0.0)
 
     def take_over(self, other: Simulation) -> None:
@@ -130,20 +130,20 @@ class Simulation:
         for name in ("qpos", "qvel", "act", "ctrl", "qacc_warmstart"):
             getattr(self.data, name)[:] = getattr(other.data, name)
         self.data.time = other.data.time
-        self.owed = other.owed
+        self.unspent = other.unspent
         mujoco.mj_forward(self.model, self.data)
 
     def release(self) -> None:
-        """Cut the torque of all servos; they still brake like a turned motor."""
+        """Torque off for all servos; back-EMF still brakes them."""
         self.model.actuator_gainprm[:] = 0.0
         self.model.actuator_biasprm[:] = 0.0
 
     def engage(self) -> None:
-        """Give the servos their torque back; they go for their last target."""
+        """Restore the torque of all servos; they move to their last targets."""
         self.model.actuator_gainprm[:], self.model.actuator_biasprm[:] = self._gain
 
     def hold(self, on: NDArray[np.bool_]) -> None:
-        """Give some servos (n, 3) their torque and cut that of the others."""
+        """Torque on for the chosen servos (n, 3), off for all others."""
         chosen = self.world.actuator[on]
         self.release()
         self.model.actuator_gainprm[chosen] = self._gain[0][chosen]
@@ -175,7 +175,7 @@ class Simulation:
         return [self.model.body(body).name for body in self.world.feet]
 
     def reading(self) -> SimulationReading:
-        """Everything that can be measured now."""
+        """All present readings."""
         data, world = self.data, self.world
         torque = data.actuator_force[world.actuator]
         rotation = data.xmat[world.base].reshape(3, 3)
@@ -193,8 +193,8 @@ class Simulation:
             velocity=_copy(data.qvel[:3] @ rotation),
         )
 
-    def strange_contacts(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of bodies in contact now, all but feet on the ground; the ground is called `world`."""
+    def unwanted_contacts(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of bodies in contact, except feet on the ground; the ground is called `world`."""
         geoms = self.data.contact.geom
         world = self.world
         usual = (world.geom_foot[geoms] >= 0).any(axis=1) & world.geom_ground[geoms].any(axis=1)
@@ -202,7 +202,7 @@ class Simulation:
         return tuple((self.model.body(a).name, self.model.body(b).name) for a, b in bodies)
 
     def ground_height(self, x: float, y: float) -> float:
-        """Height of the ground [m] at a place (x, y) [m] of the world."""
+        """Height of the ground [m] at (x, y) [m] in the world."""
         groups = np.array([0, 0, 1, 0, 0, 0], dtype=np.uint8)
         hit = np.zeros(1, dtype=np.int32)
         origin = np.array([x + 1.1e-6, y + 1.7e-6, 10.0])  # beside the edges of a height field, which rays can miss

@@ -1,4 +1,4 @@
-"""Poses in which a simulated robot is put into the world: joints (n, 3) [rad]."""
+"""Start poses of a simulated robot as joint angles (n, 3) [rad]."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import inverse
 from hexapod_control.core.robot import Robot
 
-CLEARANCE = 0.002  # [m] between a sitting robot's feet and the ground
+FOOT_CLEARANCE_M = 0.002  # between a sitting robot's feet and the ground
 
 
 def standing(robot: Robot) -> Array:
-    """Joints of the neutral stance: every ball on its foothold, base_link at the walking height."""
+    """Joint angles of the neutral stance: every foot on its foothold, base_link at the walking height."""
     return _joints(robot, -robot.walk.height)
 
 
 def sitting(robot: Robot) -> Array:
-    """Joints with the belly on the ground and the feet just above it, over their neutral footholds.
+    """Joint angles with the belly on the ground and the feet just above it, over their neutral footholds.
 
-    Where a foot cannot be there, its leg takes the nearest joints.
+    A leg that cannot reach its foothold takes the nearest joint angles within its limits.
     """
-    return _joints(robot, robot.body.center[2] - robot.body.size[2] / 2.0 + CLEARANCE)
+    return _joints(robot, robot.body.center[2] - robot.body.size[2] / 2.0 + FOOT_CLEARANCE_M)
 
 
 def _joints(robot: Robot, ground: float) -> Array:
@@ -34,7 +34,7 @@ def _joints(robot: Robot, ground: float) -> Array:
 
 
 def lowest_point(model: mujoco.MjModel, data: mujoco.MjData) -> float:
-    """Height [m] of the lowest point of everything that moves and collides, in the world."""
+    """Height [m] of the lowest point of all moving collision shapes, in the world."""
     return min(
         float(data.geom_xpos[geom, 2]) - _half_height(model, data, geom)
         for geom in range(model.ngeom)

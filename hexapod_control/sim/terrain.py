@@ -1,7 +1,7 @@
 """Ground of the simulated world, added to a MuJoCo specification.
 
 The world's z is up and z = 0 is the flat area around the origin where the robot starts. Ground geoms are
-static, named `ground...` and in group 2, so that rays can find them alone; so are obstacles, named `obstacle...`.
+static, named `ground...` and in group 2, so that rays can be limited to them; so are obstacles, named `obstacle...`.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import numpy as np
 
 from hexapod_control.sim.world_settings import WorldSettings
 
-GROUP = 2
-BLOCK = 0.15  # [m] side of a block
-FLAT = 2.5 * BLOCK  # [m] half side of the flat start area
-EXTENT = 3.0  # [m] half side of the rough field
-CELL = 0.05  # [m] grid of the height field
-DEEP = 0.3  # [m] thickness of boxes under the surface
-OBSTACLE = "obstacle"  # first part of the names
-WALL = 0.1  # [m] thickness
-HIGH = 0.5  # [m] of walls and obstacles
-SIDES = (0.08, 0.2)  # [m] half sides and radii of obstacles
-TRIES = 200  # places per obstacle
+GROUND_GROUP = 2
+BLOCK_SIDE_M = 0.15
+START_HALF_SIDE_M = 2.5 * BLOCK_SIDE_M  # of the flat start area
+FIELD_HALF_SIDE_M = 3.0  # of the rough field
+CELL_M = 0.05  # of the height field
+GROUND_THICKNESS_M = 0.3  # of the boxes below the surface
+OBSTACLE_PREFIX = "obstacle"  # of the names of obstacles
+WALL_THICKNESS_M = 0.1
+OBSTACLE_HEIGHT_M = 0.5  # of walls and obstacles
+OBSTACLE_SIZES_M = (0.08, 0.2)  # least and greatest half side or radius
+MAX_TRIES = 200  # positions tried per obstacle
 
 
 def _plane(spec: mujoco.MjSpec, height: float) -> None:
@@ -34,7 +34,7 @@ def _plane(spec: mujoco.MjSpec, height: float) -> None:
         type=mujoco.mjtGeom.mjGEOM_PLANE,
         size=[0.0, 0.0, 0.05],
         pos=[0.0, 0.0, height],
-        group=GROUP,
+        group=GROUND_GROUP,
         material="ground",
     )
 
@@ -44,9 +44,9 @@ def _box(spec: mujoco.MjSpec, name: str, center: tuple[float, float], half: tupl
     spec.worldbody.add_geom(
         name=f"ground_{name}",
         type=mujoco.mjtGeom.mjGEOM_BOX,
-        size=[half[0], half[1], DEEP / 2.0],
-        pos=[center[0], center[1], top - DEEP / 2.0],
-        group=GROUP,
+        size=[half[0], half[1], GROUND_THICKNESS_M / 2.0],
+        pos=[center[0], center[1], top - GROUND_THICKNESS_M / 2.0],
+        group=GROUND_GROUP,
         material="block",
         rgba=[0.62 * shade, 0.66 * shade, 0.70 * shade, 1.0],
     )
@@ -58,27 +58,27 @@ def flat(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
 
 
 def slope(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
-    """Flat up to x = FLAT [m], then a ramp that climbs along +x (falls, if the angle is negative)."""
+    """Flat up to x = START_HALF_SIDE_M, then a ramp that climbs along +x (falls, if the angle is negative)."""
     angle = math.radians(settings.slope_deg)
     length, half = 8.0, 4.0
     drop = min(0.0, length * math.sin(angle))
     if drop < 0.0:
         _plane(spec, drop - 0.01)
-        _box(spec, "start", (FLAT - half, 0.0), (half, half), 0.0)
+        _box(spec, "start", (START_HALF_SIDE_M - half, 0.0), (half, half), 0.0)
     else:
         _plane(spec, 0.0)
     along, normal = (math.cos(angle), math.sin(angle)), (-math.sin(angle), math.cos(angle))
     spec.worldbody.add_geom(
         name="ground_ramp",
         type=mujoco.mjtGeom.mjGEOM_BOX,
-        size=[length / 2.0, half, DEEP / 2.0],
+        size=[length / 2.0, half, GROUND_THICKNESS_M / 2.0],
         pos=[
-            FLAT + along[0] * length / 2.0 - normal[0] * DEEP / 2.0,
+            START_HALF_SIDE_M + along[0] * length / 2.0 - normal[0] * GROUND_THICKNESS_M / 2.0,
             0.0,
-            along[1] * length / 2.0 - normal[1] * DEEP / 2.0,
+            along[1] * length / 2.0 - normal[1] * GROUND_THICKNESS_M / 2.0,
         ],
         quat=[math.cos(angle / 2.0), 0.0, -math.sin(angle / 2.0), 0.0],
-        group=GROUP,
+        group=GROUND_GROUP,
         material="ramp",
     )
 
@@ -87,20 +87,20 @@ def blocks(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
     """Square blocks whose tops are uniformly random in +-block_height [m]."""
     heights = np.random.default_rng(settings.seed)
     _plane(spec, -2.0 * settings.block_height - 0.01)
-    _box(spec, "start", (0.0, 0.0), (FLAT, FLAT), 0.0)
-    count = round(EXTENT / BLOCK)
-    half = BLOCK / 2.0
+    _box(spec, "start", (0.0, 0.0), (START_HALF_SIDE_M, START_HALF_SIDE_M), 0.0)
+    count = round(FIELD_HALF_SIDE_M / BLOCK_SIDE_M)
+    half = BLOCK_SIDE_M / 2.0
     for row in range(-count, count + 1):
         for column in range(-count, count + 1):
             top = float(heights.uniform(-settings.block_height, settings.block_height))
-            if max(abs(row), abs(column)) * BLOCK > FLAT:
-                _box(spec, f"{row}_{column}", (row * BLOCK, column * BLOCK), (half, half), top)
+            if max(abs(row), abs(column)) * BLOCK_SIDE_M > START_HALF_SIDE_M:
+                _box(spec, f"{row}_{column}", (row * BLOCK_SIDE_M, column * BLOCK_SIDE_M), (half, half), top)
 
 
 def bumps(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
     """A smooth height field in +-bump_height [m]: seeded waves of 0.25 to 1 m, none in the start area."""
-    count = 2 * round(EXTENT / CELL) + 1
-    axis = np.linspace(-EXTENT, EXTENT, count)
+    count = 2 * round(FIELD_HALF_SIDE_M / CELL_M) + 1
+    axis = np.linspace(-FIELD_HALF_SIDE_M, FIELD_HALF_SIDE_M, count)
     x, y = np.meshgrid(axis, axis)
     random = np.random.default_rng(settings.seed)
     surface = np.zeros_like(x)
@@ -108,12 +108,12 @@ def bumps(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
         heading, length, phase = random.uniform([0.0, 0.25, 0.0], [math.tau, 1.0, math.tau])
         surface += np.sin(math.tau / length * (x * math.cos(heading) + y * math.sin(heading)) + phase)
     edge = np.maximum(np.abs(x), np.abs(y))
-    fade = np.clip((edge - FLAT) / 0.3, 0.0, 1.0)
+    fade = np.clip((edge - START_HALF_SIDE_M) / 0.3, 0.0, 1.0)
     surface *= fade * fade * (3.0 - 2.0 * fade) / np.max(np.abs(surface))
     lowest, span = float(surface.min()), float(np.ptp(surface))  # MuJoCo maps the data to 0 ... 1
     spec.add_hfield(
         name="bumps",
-        size=[EXTENT, EXTENT, max(span * settings.bump_height, 1e-6), DEEP],
+        size=[FIELD_HALF_SIDE_M, FIELD_HALF_SIDE_M, max(span * settings.bump_height, 1e-6), GROUND_THICKNESS_M],
         nrow=count,
         ncol=count,
         userdata=((surface - lowest) / span).ravel().tolist(),
@@ -124,19 +124,21 @@ def bumps(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
         type=mujoco.mjtGeom.mjGEOM_HFIELD,
         hfieldname="bumps",
         pos=[0.0, 0.0, lowest * settings.bump_height],
-        group=GROUP,
+        group=GROUND_GROUP,
         material="block",
     )
 
 
 def obstacles(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
-    """A square room round the origin with boxes and pillars in it, none of them in the start area."""
+    """A square room around the origin with boxes and pillars outside the start area."""
     _plane(spec, 0.0)
     half = settings.room_size / 2.0
     for number, (x, y) in enumerate(((1, 0), (0, 1), (-1, 0), (0, -1))):
-        length = half + WALL
-        shape = (WALL / 2 if x else length, WALL / 2 if y else length)
-        _obstacle(spec, f"wall_{number}", (x * (half + WALL / 2), y * (half + WALL / 2)), shape, 0.0)
+        length = half + WALL_THICKNESS_M
+        shape = (WALL_THICKNESS_M / 2 if x else length, WALL_THICKNESS_M / 2 if y else length)
+        _obstacle(
+            spec, f"wall_{number}", (x * (half + WALL_THICKNESS_M / 2), y * (half + WALL_THICKNESS_M / 2)), shape, 0.0
+        )
     for number, item in enumerate(layout(settings)):
         _obstacle(spec, str(number), (item.x, item.y), item.size, item.yaw)
 
@@ -152,18 +154,18 @@ class Obstacle:
 
     @property
     def radius(self) -> float:
-        """Of the circle [m] round it."""
+        """Of the circumscribed circle [m]."""
         return math.hypot(*self.size)
 
 
 def layout(settings: WorldSettings) -> list[Obstacle]:
-    """The obstacles of a seed: gaps between them, to the walls and round the start are at least obstacle_gap [m]."""
+    """The obstacles of a seed: gaps between them, to the walls and around the start are at least obstacle_gap [m]."""
     rng = np.random.default_rng(settings.seed)
     half, gap = settings.room_size / 2.0, settings.obstacle_gap
     found: list[Obstacle] = []
-    for _ in range(TRIES * settings.obstacle_count):
+    for _ in range(MAX_TRIES * settings.obstacle_count):
         x, y = rng.uniform(-half, half, 2).tolist()
-        size = rng.uniform(*SIDES, int(rng.integers(1, 3))).tolist()  # one number is a cylinder, two are a box
+        size = rng.uniform(*OBSTACLE_SIZES_M, int(rng.integers(1, 3))).tolist()  # one size: a cylinder, two: a box
         item = Obstacle(x, y, float(rng.uniform(0.0, math.pi)), tuple(size))
         inside = max(abs(x), abs(y)) + item.radius + gap <= half
         free = math.hypot(x, y) - item.radius >= gap
@@ -178,12 +180,12 @@ def layout(settings: WorldSettings) -> list[Obstacle]:
 def _obstacle(spec: mujoco.MjSpec, name: str, center: tuple[float, float], half: tuple[float, ...], yaw: float) -> None:
     round_ = len(half) == 1
     spec.worldbody.add_geom(
-        name=f"{OBSTACLE}_{name}",
+        name=f"{OBSTACLE_PREFIX}_{name}",
         type=mujoco.mjtGeom.mjGEOM_CYLINDER if round_ else mujoco.mjtGeom.mjGEOM_BOX,
-        size=[half[0], HIGH / 2, 0.0] if round_ else [*half, HIGH / 2],
-        pos=[*center, HIGH / 2],
+        size=[half[0], OBSTACLE_HEIGHT_M / 2, 0.0] if round_ else [*half, OBSTACLE_HEIGHT_M / 2],
+        pos=[*center, OBSTACLE_HEIGHT_M / 2],
         quat=[math.cos(yaw / 2.0), 0.0, 0.0, math.sin(yaw / 2.0)],
-        group=GROUP,
+        group=GROUND_GROUP,
         material="block",
         rgba=[0.62, 0.55, 0.47, 1.0],
     )

@@ -1,4 +1,4 @@
-"""Settings of the simulated world: what the robot file does not say."""
+"""Settings of the simulated world and its lidar."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from hexapod_control.sim.servo_models import servo_model
 
 WORLDS = ("flat", "slope", "blocks", "bumps", "obstacles")
 BETWEEN_TARGETS = ("hold", "linear")
-LIVE = {"live": True}  # may be changed while the world runs
+LIVE = {"live": True}  # can be changed while the simulation runs
 
 
+# `Any`: as `dataclasses.field`, whose result is assigned to fields of every type.
 def _number(default: float, unit: str, lower: float, upper: float, description: str, **more: Any) -> Any:
     metadata = {"unit": unit, "lower": lower, "upper": upper, "description": description, **more}
     return field(default=default, metadata=metadata)
@@ -24,22 +25,22 @@ def _text(default: str, description: str, **more: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class WorldSettings:
-    """The ground, the load and the servos of one run; unit, bounds and description stand in the metadata."""
+    """Ground, payload and servos of one run; unit, bounds and description are in the metadata of the fields."""
 
     world: str = _text("flat", f"ground: {', '.join(WORLDS)}", **LIVE)
     seed: int = _number(0, "", 0, 2**31 - 1, "seed of blocks, bumps and obstacles", **LIVE)
     slope_deg: float = _number(10.0, "deg", -40.0, 40.0, "angle of the slope, + is uphill along x", **LIVE)
-    block_height: float = _number(
-        0.02, "m", 0.0, 0.1, "blocks are up to so much higher or lower than the start", **LIVE
-    )
-    bump_height: float = _number(0.02, "m", 0.0, 0.2, "bumps are up to so much higher or lower than the start", **LIVE)
-    obstacle_count: int = _number(8, "", 0, 100, "obstacles, as far as there is room for so many", **LIVE)
-    obstacle_gap: float = _number(0.9, "m", 0.1, 5.0, "least way between obstacles, and to the walls", **LIVE)
-    room_size: float = _number(5.0, "m", 2.0, 50.0, "side of the square room round the obstacles", **LIVE)
+    block_height: float = _number(0.02, "m", 0.0, 0.1, "greatest height of a block above or below the start", **LIVE)
+    bump_height: float = _number(0.02, "m", 0.0, 0.2, "greatest height of a bump above or below the start", **LIVE)
+    obstacle_count: int = _number(8, "", 0, 100, "number of obstacles; fewer if there is no room", **LIVE)
+    obstacle_gap: float = _number(0.9, "m", 0.1, 5.0, "least distance between obstacles, and to the walls", **LIVE)
+    room_size: float = _number(5.0, "m", 2.0, 50.0, "side of the square room around the obstacles", **LIVE)
     friction: float = _number(0.8, "", 0.01, 5.0, "coefficient of sliding friction of every contact", **LIVE)
     payload: float = _number(0.0, "kg", 0.0, 20.0, "load fixed to the top of the body", **LIVE)
-    servo_model: str = _text("", "servo of every joint, a row of servo_models; empty: as the robot file says")
-    between_targets: str = _text("hold", f"what a servo does until the next target: {', '.join(BETWEEN_TARGETS)}")
+    servo_model: str = _text("", "servo of every joint, a name in servo_models.py; empty: that of the robot file")
+    between_targets: str = _text(
+        "hold", f"course of the target until the next one arrives: {', '.join(BETWEEN_TARGETS)}"
+    )
     timestep: float = _number(0.002, "s", 1e-4, 0.005, "step of the physics")
 
     def __post_init__(self) -> None:
@@ -55,10 +56,10 @@ class WorldSettings:
 
 @dataclass(frozen=True, slots=True)
 class LidarSettings:
-    """The planar lidar on the simulated body; unit, bounds and description stand in the metadata."""
+    """The planar lidar on the simulated body; unit, bounds and description are in the metadata of the fields."""
 
-    scan_rate: float = _number(10.0, "Hz", 0.5, 50.0, "scans per simulated second, while somebody listens")
-    scan_rays: int = _number(360, "", 8, 3600, "rays of a scan, all round")
+    scan_rate: float = _number(10.0, "Hz", 0.5, 50.0, "scans per simulated second, while there is a subscriber")
+    scan_rays: int = _number(360, "", 8, 3600, "rays of a scan, over 360 degrees")
     scan_noise: float = _number(0.01, "m", 0.0, 0.5, "standard deviation of a range")
     scan_range_min: float = _number(0.1, "m", 0.01, 1.0, "shortest range; what is nearer is -inf")
     scan_range_max: float = _number(6.0, "m", 1.0, 100.0, "longest range; what is farther is inf")

@@ -148,7 +148,7 @@ def test_a_node_that_hangs_is_killed():
     with Supervisor(
         [NodeSpec("stubborn")],
         command=lambda spec: [sys.executable, "-c", STUBBORN],
-        grace=0.2,
+        stop_timeout=0.2,
         output=lambda line: None,
     ) as supervisor:
         [pid] = supervisor.pids.values()

@@ -12,7 +12,7 @@ from hexapod_control.evaluation.quality.patrols import distance_to_obstacles, pa
 from hexapod_control.sim.collision_counter import CollisionCounter
 from hexapod_control.sim.lidar import Lidar, lidar_position
 from hexapod_control.sim.simulation import Simulation
-from hexapod_control.sim.terrain import HIGH, layout
+from hexapod_control.sim.terrain import OBSTACLE_HEIGHT_M, layout
 from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
 
 pytestmark = pytest.mark.physics
@@ -96,7 +96,7 @@ def test_it_looks_over_the_legs_of_a_standing_robot_and_below_the_tops_of_the_wa
     robot_file = load(name)
     simulation = Simulation(robot_file.robot, urdf(robot_file), WorldSettings())
     assert np.isposinf(Lidar(robot_file.robot).ranges(simulation)).all()
-    assert lidar_position(robot_file.robot)[2] + robot_file.robot.walk.height < HIGH
+    assert lidar_position(robot_file.robot)[2] + robot_file.robot.walk.height < OBSTACLE_HEIGHT_M
 
 
 def test_the_same_seed_is_the_same_room_and_there_is_space_to_pass_and_to_start():
@@ -115,18 +115,18 @@ def test_the_same_seed_is_the_same_room_and_there_is_space_to_pass_and_to_start(
 
 def test_collisions_with_obstacles_are_counted_once_each_and_feet_on_the_ground_are_none(phantomx):
     simulation, collisions = placed(phantomx, 0.0, 0.0, 0.0), CollisionCounter()
-    collisions.look(simulation)
+    collisions.update(simulation)
     assert collisions.count == 0
     item = layout(WORLD)[0]
     simulation.data.qpos[:2] = item.x, item.y
     mujoco.mj_forward(simulation.model, simulation.data)
     for _ in range(3):
-        collisions.look(simulation)
+        collisions.update(simulation)
     assert collisions.count >= 1
     met = collisions.count
     simulation.data.qpos[:2] = 0.0
     mujoco.mj_forward(simulation.model, simulation.data)
-    collisions.look(simulation)
+    collisions.update(simulation)
     assert collisions.count == met
 
 
@@ -135,7 +135,7 @@ def test_a_robot_in_the_air_touches_nothing(phantomx):
     simulation.data.qpos[2] = 5.0
     mujoco.mj_forward(simulation.model, simulation.data)
     assert not len(simulation.data.contact.geom)
-    collisions.look(simulation)
+    collisions.update(simulation)
     assert collisions.count == 0
 
 

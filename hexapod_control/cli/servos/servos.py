@@ -144,7 +144,7 @@ def _move(args: argparse.Namespace, bus: Bus, found: ServoSettings, file: RobotF
     bus.identify()
     hands = bus_access.manual(bus, found, file, args.pace)
     if not hands.reads:
-        print("these servos cannot tell where they are: the robot is taken to lie on its belly", file=sys.stderr)
+        print("these servos report no positions: the robot is assumed to lie on its belly", file=sys.stderr)
     try:
         hands.go({joint.id: min(max(joint.raw(math.radians(args.degrees)), joint.low), joint.high)})
         hands.settle()

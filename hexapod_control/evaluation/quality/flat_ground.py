@@ -60,7 +60,7 @@ class WalkLimits:
             "height": quality.height_variation <= self.height_variation,
             "ripple": quality.ripple <= self.ripple,
             "saturation": quality.saturation <= self.saturation,
-            "contact": not quality.strange_contacts,
+            "contact": not quality.unwanted_contacts,
             "reach": quality.unreachable == 0,
         }
         return tuple(name for name, kept in verdicts.items() if not kept)
@@ -77,7 +77,7 @@ class WalkCase:
 
     course: Course
     limits: WalkLimits
-    servo: str = ""  # a row of servo_models; empty: the robot file's
+    servo: str = ""  # name in servo_models.py; empty: the robot file's
 
     @property
     def name(self) -> str:
@@ -135,7 +135,7 @@ def line(case: WalkCase, found: WalkQuality | WalkError) -> str:
     return (
         f"{case.name:36s} {ratios:>13s} {found.slip:6.4f} {found.worst_slip:6.4f} {found.roll:5.3f} {found.pitch:5.3f}"
         f" {1e3 * found.height_variation:6.2f} {1e3 * found.ripple:6.2f} {found.peak_joint_speed:5.2f}"
-        f" {100.0 * found.saturation:5.2f} {sum(found.duty) / len(found.duty):5.3f} {len(found.strange_contacts):5d}"
+        f" {100.0 * found.saturation:5.2f} {sum(found.duty) / len(found.duty):5.3f} {len(found.unwanted_contacts):5d}"
         f"  {'kept' if not broken else 'BROKEN: ' + ', '.join(broken)}"
     )
 

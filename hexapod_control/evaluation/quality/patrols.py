@@ -37,7 +37,7 @@ from hexapod_control.evaluation.quality.walk_quality import planar_pose
 from hexapod_control.sim.collision_counter import CollisionCounter
 from hexapod_control.sim.lidar import Lidar
 from hexapod_control.sim.simulation import Simulation
-from hexapod_control.sim.terrain import GROUP
+from hexapod_control.sim.terrain import GROUND_GROUP
 from hexapod_control.sim.world_settings import WorldSettings
 
 COMMAND_TICKS = 3  # between two commands
@@ -75,7 +75,7 @@ class Patrol:
 def distance_to_obstacles(simulation: Simulation, x: float, y: float) -> float:
     """Distance [m] from a point of the world to the nearest wall, box or pillar, by rays; 0 inside one."""
     height, hit = 0.2, np.zeros(1, dtype=np.int32)
-    groups = np.arange(6) == GROUP
+    groups = np.arange(6) == GROUND_GROUP
     least = math.inf
     for angle in np.linspace(0.0, math.tau, 180, endpoint=False):
         ray = np.array([math.cos(angle), math.sin(angle), 0.0])
@@ -139,7 +139,7 @@ def patrol(
     start = lockstep.simulation.time
     order, ticks = PursuitCommand(ZERO, PursuitPhase.HELD, 0, math.inf), 0
     while order.phase not in (PursuitPhase.DONE, PursuitPhase.STUCK) and ticks * CONTROL_PERIOD_S < MAX_PATROL_S:
-        plan = lockstep.tick(collisions.look)
+        plan = lockstep.tick(collisions.update)
         senses.update(lockstep, plan.support.tolist())
         ticks += 1
         if ticks % COMMAND_TICKS:

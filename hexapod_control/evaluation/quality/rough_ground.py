@@ -26,12 +26,12 @@ from hexapod_control.evaluation.quality.sensing_lockstep import SensingLockstep,
 from hexapod_control.evaluation.quality.walk_quality import planar_pose
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting
-from hexapod_control.sim.terrain import EXTENT, FLAT
+from hexapod_control.sim.terrain import FIELD_HALF_SIDE_M, START_HALF_SIDE_M
 from hexapod_control.sim.world_settings import WorldSettings
 
 SPEED_M_S = 0.06  # commanded
 SWING_TIME_S = 0.6
-FIELD_END_M = EXTENT - 0.7  # where the field of blocks ends
+FIELD_END_M = FIELD_HALF_SIDE_M - 0.7  # where the field of blocks ends
 MAX_TIME_S = 45.0  # for one walk
 FALL_TILT_RAD = math.radians(35.0)
 BLIND = Adaptation()
@@ -115,7 +115,7 @@ def walk(run: SensingLockstep, speed: float = SPEED_M_S, end: float = FIELD_END_
     settings = simulation.world.settings
     sloped = settings.world == "slope"
     rise = math.cos(math.radians(settings.slope_deg)) if sloped else 1.0
-    begin = FLAT + (0.35 if sloped else 0.1)  # on a slope: all feet
+    begin = START_HALF_SIDE_M + (0.35 if sloped else 0.1)  # on a slope: all feet
     distance = executed = 0.0
     last = None
     for _ in range(round(MAX_TIME_S / CONTROL_PERIOD_S)):

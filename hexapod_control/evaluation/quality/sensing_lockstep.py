@@ -16,7 +16,7 @@ from hexapod_control.core.planner.tick_plan import TickPlan
 from hexapod_control.core.sensing.foot_force_estimator import FootForceEstimator
 from hexapod_control.core.sensing.sensor_inputs import Adaptation
 from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Lockstep
-from hexapod_control.sim.imu_noise import RATE, ImuNoise
+from hexapod_control.sim.imu_noise import RATE_NOISE_RAD_S, ImuNoise
 from hexapod_control.sim.simulation import Simulation, SimulationReading
 
 TILT_NOISE_RAD = math.radians(0.1)  # [rad] of roll and pitch
@@ -48,7 +48,7 @@ class SensingLockstep(Lockstep):
             senses.contacts.take(forces.tolist())
         turning, acceleration = self._noise.step(CONTROL_PERIOD_S)
         roll, pitch = tilt(self.simulation)
-        wrong_roll, wrong_pitch, _ = turning / RATE * TILT_NOISE_RAD
+        wrong_roll, wrong_pitch, _ = turning / RATE_NOISE_RAD_S * TILT_NOISE_RAD
         rest = (*(reading.angular_velocity + turning), *(reading.acceleration + acceleration))
         senses.tilt.take((roll + wrong_roll, pitch + wrong_pitch, *rest))
 

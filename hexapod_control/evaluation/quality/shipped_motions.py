@@ -130,7 +130,7 @@ class _MotionObserver:
         if planner.view.walk is not None and self._plan is not None:
             self.tilt_error = max(self.tilt_error, _angle(up, self._plan.pose.rotation()[2]))
         lies = planner.state in LYING or planner.view.whole_body_move_active
-        for pair in simulation.strange_contacts():
+        for pair in simulation.unwanted_contacts():
             if not (lies and set(pair) == BELLY):
                 self.contacts[pair] = None
 

@@ -17,7 +17,7 @@ import numpy as np
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import quaternion_angles
 from hexapod_control.core.kinematics.se2 import Pose, Twist, log
-from hexapod_control.sim.simulation import LOADED, Simulation
+from hexapod_control.sim.simulation import MIN_CONTACT_FORCE_N, Simulation
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class WalkQuality:
     saturation: float  # share of time and joints at stall torque
     torque: float  # [N m] RMS of all joints
     duty: tuple[float, ...]  # per foot, share of time in contact
-    strange_contacts: dict[tuple[str, str], int]  # pair of bodies -> physics steps; not feet on the ground
+    unwanted_contacts: dict[tuple[str, str], int]  # pair of bodies -> physics steps; not feet on the ground
     unreachable: int  # ticks with a target out of reach
 
     @property
@@ -68,7 +68,7 @@ class QualityRecorder:
         self._speed = 0.0
         self._saturated = 0.0
         self._square_torque = 0.0
-        self._strange: Counter[tuple[str, str]] = Counter()
+        self._unwanted: Counter[tuple[str, str]] = Counter()
 
     def mark(self, simulation: Simulation) -> None:
         """End a cycle here and begin the next."""
@@ -105,9 +105,9 @@ class QualityRecorder:
         feet = world.geom_foot[contact.geom].max(axis=1)
         usual = (feet >= 0) & world.geom_ground[contact.geom].any(axis=1)
         if not usual.all():
-            self._strange.update(set(simulation.strange_contacts()))
+            self._unwanted.update(set(simulation.unwanted_contacts()))
         force = np.where(contact.efc_address >= 0, data.efc_force[contact.efc_address], 0.0)
-        loaded = usual & (force > LOADED)
+        loaded = usual & (force > MIN_CONTACT_FORCE_N)
         feet, force = feet[loaded], force[loaded]
         body = world.feet[feet]
         arm = contact.pos[loaded] - data.subtree_com[model.body_rootid[body]]
@@ -141,7 +141,7 @@ class QualityRecorder:
             saturation=self._saturated / count,
             torque=math.sqrt(self._square_torque / count),
             duty=tuple((self._contact / count).tolist()),
-            strange_contacts=dict(self._strange),
+            unwanted_contacts=dict(self._unwanted),
             unreachable=unreachable,
         )
 

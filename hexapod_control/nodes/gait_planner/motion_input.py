@@ -77,7 +77,7 @@ class MotionInput:
 
     def _service(self, name: str) -> Callable[[Trigger.Request, Trigger.Response], Trigger.Response]:
         def on_service(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-            return answer(response, self.play(name), f"{name} is rehearsed first, motion_state tells when it is done")
+            return answer(response, self.play(name), f"{name} is rehearsed first, motion_state reports when it is done")
 
         return on_service
 

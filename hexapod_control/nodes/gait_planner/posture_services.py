@@ -21,14 +21,14 @@ class PostureServices:
 
     def on_stand(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Stands up, or puts down the feet that are in the air."""
-        return answer(response, self._commands.stand(), "standing up, gait_state tells when it is done")
+        return answer(response, self._commands.stand(), "standing up, gait_state reports when it is done")
 
     def on_sit(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Lies down; velocity commands count again after a zero or a pause."""
         refusal = self._commands.sit()
         if not refusal:
             self._block()
-        return answer(response, refusal, "sitting down, gait_state tells when it is done")
+        return answer(response, refusal, "sitting down, gait_state reports when it is done")
 
 
 def answer(response: Trigger.Response, refusal: str, accepted: str) -> Trigger.Response:

@@ -51,7 +51,7 @@ class PlannerSettings(RobotSettings):
         0.01, "m", 0.0, 0.2, "static margin below which a walk slows, leans or changes its gait; 0: never", **LIVE
     )
     adaptive_touch_down: bool = choice(
-        False, "feet come down until they touch, as foot_states tells, and keep the height at which they did", **LIVE
+        False, "feet move down until foot_states reports contact, and keep the height at which they touched", **LIVE
     )
     imu_levelling: bool = choice(False, "keep the body level by imu/data, as far as the legs reach", **LIVE)
     tf_frame_prefix: str = choice("", "put before the frame ids of foot_markers")

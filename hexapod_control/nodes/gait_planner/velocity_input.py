@@ -127,10 +127,10 @@ class VelocityInput:
             if info.topic_type != self._type:
                 other = "false" if self._stamped else "true"
                 cure = f"start gait_planner with enable_stamped_cmd_vel:={other}, or change the sender"
-                text = f"{name} publishes {info.topic_type} on {TOPIC}, not {self._type}: it cannot be heard; {cure}"
+                text = f"{name} publishes {info.topic_type} on {TOPIC}, not {self._type}: it is not received; {cure}"
                 self._node.report(f"type of {name}", ReportLevel.ERROR, text)
             elif info.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT:
-                text = f"{name} publishes {TOPIC} with best-effort QoS: it cannot be heard; make the publisher reliable"
+                text = f"{name} publishes {TOPIC} with best-effort QoS: it is not received; make the publisher reliable"
                 self._node.report(f"QoS of {name}", ReportLevel.WARNING, text)
             else:
                 received.add(name)

@@ -51,7 +51,7 @@ class LidarOutput:
     def publish(self, simulation: Simulation, stamp: Time) -> None:
         """Publishes what is due; call it after every step of the world."""
         before = self._collisions.count
-        self._collisions.look(simulation)
+        self._collisions.update(simulation)
         if self._collisions.count != before:
             self._count.publish(UInt32(data=self._collisions.count))
         if 0.0 <= simulation.time - self._last < self._period - SCHEDULE_TOLERANCE_S:

@@ -121,7 +121,7 @@ class MujocoSim(GuardedNode):
             "overruns": world.dropped,
             "simulated time [s]": f"{world.time:.1f}",
             "paused": world.paused,
-            **world.simulation.world.told,
+            **world.simulation.world.status,
             "collisions": self._lidar.collisions,
             **({"bus": world.bus.name} if world.bus else {}),
             "torque": world.armed,

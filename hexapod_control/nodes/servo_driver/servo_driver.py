@@ -95,7 +95,7 @@ class ServoDriver(GuardedNode):
 
     def _arm_on_start(self) -> None:
         if not self.driver.snapshot.measured and not self._assume_lying:
-            text = "these servos cannot tell where they are: put the robot on its belly, feet beside it, then call arm"
+            text = "these servos report no positions: put the robot on its belly, feet beside it, then call arm"
             self.report("start", ReportLevel.WARNING, text)
             return
         refusal = self.driver.arm()

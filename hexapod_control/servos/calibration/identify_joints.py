@@ -25,7 +25,7 @@ def wiggle(work: CalibrationState, ids: Sequence[int]) -> None:
     """Asks for every servo which joint it turns and in which direction. Raises BusError if a joint has no servo."""
     work.say(INTRODUCTION)
     if not work.hands.reads:
-        work.say("These servos cannot tell where they are: at the first one all go to the middle, leg by leg.")
+        work.say("These servos report no positions: with the first one all move to the middle, leg by leg.")
     taken: dict[int, int] = {}  # servo -> row
 
     def one(servo: int) -> None:

@@ -1,7 +1,6 @@
-"""A film of a run: an animated GIF, or a PNG sheet of stills, drawn without a display.
+"""A film of a run: an animated GIF, or a PNG sheet of stills, rendered without a display.
 
-The camera looks at the robot from the front left, above, and follows it; planted feet are blue, feet in
-the air orange.
+The camera follows the robot and looks at it from above, front left; planted feet are blue, feet in the air orange.
 """
 
 from __future__ import annotations
@@ -14,31 +13,31 @@ from PIL import Image, ImageDraw, ImageFont
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.sim.rendering.offscreen_camera import FOOT_DOWN, FOOT_UP, NoGraphics, OffscreenCamera
-from hexapod_control.sim.simulation import LOADED, Simulation
+from hexapod_control.sim.simulation import MIN_CONTACT_FORCE_N, Simulation
 
 __all__ = ["Film", "NoGraphics"]
 
 SUFFIXES = (".gif", ".png")
-STILLS = 6  # pictures of a PNG
-COLUMNS = 3
-GAP = 4  # [px] between pictures
-COLOURS = 48
-FOLLOW = 0.25  # [s] time constant with which the camera follows
-AZIMUTH, ELEVATION = 150.0, -27.0  # [deg]
-FONT_SIZE = 13  # [px]
-INK = (28, 32, 38)
-PAPER = (255, 255, 255)
+MAX_STILLS = 6  # on a PNG sheet
+SHEET_COLUMNS = 3
+GAP_PX = 4  # between pictures
+PALETTE_SIZE = 48
+CAMERA_TIME_CONSTANT_S = 0.25  # of the camera that follows the robot
+AZIMUTH_DEG, ELEVATION_DEG = 150.0, -27.0
+FONT_SIZE_PX = 13
+TEXT_COLOUR = (28, 32, 38)
+BACKGROUND_COLOUR = (255, 255, 255)
 
 
 class Film:
-    """Frames of one simulation, written to a file by `close`."""
+    """Collects frames of one simulation; `close` writes the file."""
 
     def __init__(
         self, simulation: Simulation, path: Path | str, fps: float = 10.0, size: tuple[int, int] = (480, 300)
     ) -> None:
         """`fps` frames per second of simulated time, `size` in pixels.
 
-        Raises ValueError for a file type that is neither GIF nor PNG, NoGraphics if nothing can be drawn.
+        Raises ValueError for a file type that is neither GIF nor PNG, NoGraphics if nothing can be rendered.
         """
         self.path = Path(path)
         if self.path.suffix.lower() not in SUFFIXES:
@@ -46,13 +45,13 @@ class Film:
         self.period = 1.0 / fps
         self._simulation = simulation
         self._camera = OffscreenCamera(simulation.model, *size)
-        self._feet = _pictures_of_feet(simulation)
-        self._font = ImageFont.load_default(FONT_SIZE)
+        self._feet = _foot_geoms(simulation)
+        self._font = ImageFont.load_default(FONT_SIZE_PX)
         self._palette: Image.Image | None = None
         self._frames: list[Image.Image] = []
         self._stride, self._count = 1, 0
         self._last = -math.inf
-        self._aim()
+        self._set_up_view()
 
     @property
     def due(self) -> bool:
@@ -60,20 +59,20 @@ class Film:
         return self._simulation.time >= self._last + self.period - 1e-9
 
     def frame(self, caption: str = "") -> None:
-        """Take a picture of the present; `caption` stands in its lower left corner, after the time."""
-        self._follow()
+        """Add a frame of the present state; the time and `caption` are written in its lower left corner."""
+        self._follow_robot()
         self._last = self._simulation.time
-        if self._still_skipped():
+        if self._is_skipped():
             return
         _colour_feet(self._simulation, self._feet)
         picture = Image.fromarray(self._camera.shoot(self._simulation.data))
         self._write(picture, f"{self._simulation.time:5.1f} s   {caption}")
         self._frames.append(picture if self._is_sheet else self._reduced(picture))
-        if self._is_sheet and len(self._frames) >= 2 * STILLS:
+        if self._is_sheet and len(self._frames) >= 2 * MAX_STILLS:
             self._frames, self._stride = self._frames[::2], 2 * self._stride
 
     def close(self) -> None:
-        """Write the file; without any frame there is none."""
+        """Write the file, unless there are no frames."""
         self._camera.close()
         if not self._frames:
             return
@@ -95,7 +94,7 @@ class Film:
     def _is_sheet(self) -> bool:
         return self.path.suffix.lower() == ".png"
 
-    def _still_skipped(self) -> bool:
+    def _is_skipped(self) -> bool:
         """A sheet keeps only every 2^k-th frame, so that any length of run fits into memory."""
         self._count += 1
         return self._is_sheet and (self._count - 1) % self._stride != 0
@@ -104,34 +103,34 @@ class Film:
         x, y, z = self._simulation.data.qpos[:3]
         return np.array([x, y, 0.45 * z])
 
-    def _aim(self) -> None:
+    def _set_up_view(self) -> None:
         robot = self._simulation.robot
         reach = max(math.hypot(*leg.foothold) for leg in robot.legs)
         view = self._camera.view
-        view.azimuth, view.elevation, view.distance = AZIMUTH, ELEVATION, 2.8 * reach
+        view.azimuth, view.elevation, view.distance = AZIMUTH_DEG, ELEVATION_DEG, 2.8 * reach
         view.lookat[:] = self._target()
 
-    def _follow(self) -> None:
+    def _follow_robot(self) -> None:
         passed = min(self._simulation.time - self._last, 10.0)
         view = self._camera.view
-        view.lookat[:] += (self._target() - view.lookat) * -math.expm1(-passed / FOLLOW)
+        view.lookat[:] += (self._target() - view.lookat) * -math.expm1(-passed / CAMERA_TIME_CONSTANT_S)
 
     def _write(self, picture: Image.Image, text: str) -> None:
         draw = ImageDraw.Draw(picture)
-        height = FONT_SIZE + 10
+        height = FONT_SIZE_PX + 10
         top = picture.height - height
-        draw.rectangle((0, top, draw.textlength(text, font=self._font) + 16, picture.height), fill=PAPER)
-        draw.text((8, top + height / 2), text, fill=INK, font=self._font, anchor="lm")
+        draw.rectangle((0, top, draw.textlength(text, font=self._font) + 16, picture.height), fill=BACKGROUND_COLOUR)
+        draw.text((8, top + height / 2), text, fill=TEXT_COLOUR, font=self._font, anchor="lm")
 
     def _reduced(self, picture: Image.Image) -> Image.Image:
         """One palette for the whole film, made from its first frame and the colours of the feet."""
         if self._palette is None:
-            self._palette = _swatched(picture).quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
+            self._palette = _swatched(picture).quantize(PALETTE_SIZE, method=Image.Quantize.FASTOCTREE)
         return picture.quantize(palette=self._palette, dither=Image.Dither.NONE)
 
 
 def _swatched(picture: Image.Image) -> Image.Image:
-    """The picture with the colours of the feet, in light and shade, added below."""
+    """The picture with the colours of the feet in light and in shade added below."""
     wide = Image.new("RGB", (picture.width, picture.height + 40))
     wide.paste(picture)
     draw = ImageDraw.Draw(wide)
@@ -144,8 +143,8 @@ def _swatched(picture: Image.Image) -> Image.Image:
     return wide
 
 
-def _pictures_of_feet(simulation: Simulation) -> list[list[int]]:
-    """Per foot the geoms that are drawn."""
+def _foot_geoms(simulation: Simulation) -> list[list[int]]:
+    """The drawn geoms of each foot."""
     model = simulation.model
     return [[g for g in range(model.ngeom) if model.geom_bodyid[g] == body] for body in simulation.world.feet]
 
@@ -153,16 +152,18 @@ def _pictures_of_feet(simulation: Simulation) -> list[list[int]]:
 def _colour_feet(simulation: Simulation, feet: list[list[int]]) -> None:
     for geoms, force in zip(feet, simulation.foot_forces, strict=True):
         simulation.model.geom_matid[geoms] = -1
-        simulation.model.geom_rgba[geoms] = FOOT_DOWN if force > LOADED else FOOT_UP
+        simulation.model.geom_rgba[geoms] = FOOT_DOWN if force > MIN_CONTACT_FORCE_N else FOOT_UP
 
 
 def _sheet(frames: list[Image.Image]) -> Image.Image:
-    """At most STILLS pictures, evenly chosen, in rows."""
-    chosen = [frames[i] for i in np.linspace(0, len(frames) - 1, min(STILLS, len(frames))).round().astype(int)]
-    columns = min(COLUMNS, len(chosen))
+    """At most MAX_STILLS pictures, evenly distributed over the run, in rows."""
+    chosen = [frames[i] for i in np.linspace(0, len(frames) - 1, min(MAX_STILLS, len(frames))).round().astype(int)]
+    columns = min(SHEET_COLUMNS, len(chosen))
     width, height = chosen[0].size
     rows = math.ceil(len(chosen) / columns)
-    sheet = Image.new("RGB", (columns * (width + GAP) - GAP, rows * (height + GAP) - GAP), PAPER)
+    sheet = Image.new(
+        "RGB", (columns * (width + GAP_PX) - GAP_PX, rows * (height + GAP_PX) - GAP_PX), BACKGROUND_COLOUR
+    )
     for index, frame in enumerate(chosen):
-        sheet.paste(frame, ((index % columns) * (width + GAP), (index // columns) * (height + GAP)))
+        sheet.paste(frame, ((index % columns) * (width + GAP_PX), (index // columns) * (height + GAP_PX)))
     return sheet

@@ -1,7 +1,7 @@
-"""Pictures of a simulated world without a window or a display.
+"""Pictures of a simulated world, rendered without a window or a display.
 
-An own GL context instead of mujoco.Renderer: that one chooses its backend when mujoco is imported, so a
-machine without GL could not even run the physics with MUJOCO_GL set.
+It makes its own GL context: mujoco.Renderer chooses its backend when mujoco is imported, so that on a machine
+without GL even the physics would fail once MUJOCO_GL is set.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ CURE = (
 )
 FOOT_DOWN = (0.10, 0.62, 0.95, 1.0)
 FOOT_UP = (0.98, 0.55, 0.10, 1.0)
-SHOWN = (1, 2)  # geom groups: pictures of links, ground
+DRAWN_GROUPS = (1, 2)  # geom groups: visual shapes of links, ground
 
 
-class NoGraphics(RuntimeError):  # noqa: N818 - what is the matter, not that something is
-    """Nothing can be drawn on this machine; the message says what to install."""
+class NoGraphics(RuntimeError):  # noqa: N818 - named after the cause
+    """No OpenGL on this machine; the message names the packages to install."""
 
 
 def _gl_context(width: int, height: int) -> Any:
+    """A current GL context. `Any`: the context classes of MuJoCo are untyped and have no common base."""
     backend = os.environ.get("MUJOCO_GL", "").lower() or ("egl" if platform.system() == "Linux" else "")
     try:
         if backend == "egl":
@@ -39,7 +40,7 @@ def _gl_context(width: int, height: int) -> Any:
         context.make_current()
     except Exception as error:  # each backend fails in its own way: ImportError, AttributeError, GLError, RuntimeError
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise NoGraphics(f"no picture can be drawn ({backend or 'system'} GL: {reason}); {CURE}") from error
+        raise NoGraphics(f"no picture can be rendered ({backend or 'system'} GL: {reason}); {CURE}") from error
     return context
 
 
@@ -53,7 +54,7 @@ class OffscreenCamera:
         self._scene = mujoco.MjvScene(model, maxgeom=20_000)
         self._scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = True
         self._option = mujoco.MjvOption()
-        self._option.geomgroup[:] = [group in SHOWN for group in range(len(self._option.geomgroup))]
+        self._option.geomgroup[:] = [group in DRAWN_GROUPS for group in range(len(self._option.geomgroup))]
         self._option.flags[mujoco.mjtVisFlag.mjVIS_STATIC] = True
         self.view = mujoco.MjvCamera()
         self.view.type = mujoco.mjtCamera.mjCAMERA_FREE
@@ -63,7 +64,7 @@ class OffscreenCamera:
         self._pixels = np.empty((height, width, 3), dtype=np.uint8)
 
     def shoot(self, data: mujoco.MjData) -> NDArray[np.uint8]:
-        """The world as `view` sees it now; a copy."""
+        """Renders the present world from `view`; returns a copy."""
         self._gl.make_current()
         everything = mujoco.mjtCatBit.mjCAT_ALL
         mujoco.mjv_updateScene(self._model, data, self._option, None, self.view, everything, self._scene)
@@ -72,7 +73,7 @@ class OffscreenCamera:
         return np.flipud(self._pixels).copy()
 
     def close(self) -> None:
-        """Give graphics memory back."""
+        """Free the graphics memory."""
         if self._gl is not None:
             self._gl.make_current()
             self._context.free()

@@ -1,4 +1,4 @@
-"""States of a simulated run, for drawing it afterwards: an .npz with one row per frame.
+"""Records the states of a simulated run to render it later: an .npz file with one row per frame.
 
 `time` (k,) [s] of the simulation, `stamp` (k,) [s] of the messages of that instant, and the state of the physics:
 `qpos`, `qvel`, `ctrl`.
@@ -14,7 +14,7 @@ import numpy as np
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.sim.simulation import Simulation
 
-MAX_RECORDING_S = 3600.0  # [s] of simulated time; what comes later is left out
+MAX_RECORDING_S = 3600.0  # of simulated time; later states are not recorded
 KEYS = ("time", "stamp", "qpos", "qvel", "ctrl")
 
 
@@ -29,7 +29,7 @@ class StateRecording:
         self._rows: list[tuple[float, float, Array, Array, Array]] = []
 
     def take(self, simulation: Simulation, stamp: float) -> None:
-        """Keeps the present state if its time has come; `stamp` [s] is that of the messages."""
+        """Records the present state if the next frame is due; `stamp` [s] is that of the messages."""
         data = simulation.data
         if data.time < self._due - self._period:  # the world was reset
             self._due = data.time

@@ -40,7 +40,7 @@ def test_every_robot_walks_where_it_is_told(name):
     simulation = Simulation(robot_file.robot, urdf(robot_file), WorldSettings())
     found = walk(simulation, Course(robot_file.robot.walk.gait, Twist(0.05, 0.0, 0.0)))
     assert found.ratio == pytest.approx(1.0, abs=0.03)
-    assert not found.strange_contacts
+    assert not found.unwanted_contacts
     assert found.unreachable == 0
 
 

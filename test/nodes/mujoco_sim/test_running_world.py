@@ -97,7 +97,7 @@ def test_a_sitting_robot_rests_on_its_belly_and_touches_nothing_with_its_legs(de
     simulation.reset(sitting(robot))
     assert lowest_point(simulation.model, simulation.data) == pytest.approx(0.0, abs=1e-6)
     simulation.step(sitting(robot), 1.0)
-    assert {pair[1] for pair in simulation.strange_contacts()} == {"base_link"}
+    assert {pair[1] for pair in simulation.unwanted_contacts()} == {"base_link"}
     assert simulation.reading().foot_forces.max() == 0.0
 
 
