@@ -142,7 +142,7 @@ def test_on_the_wire_the_servos_tell_which_feet_carry(bench, tmp_path):
     Stream(bench, lambda: twist(0.06))
     bench.until(lambda: len(agree) >= 200, 20.0, "foot_states")
     assert np.mean(agree) >= 0.85  # what is told is one or two periods old
-    assert driver.status()["feet"].startswith("felt")
+    assert driver.status()["feet"].startswith("known")
 
 
 @pytest.mark.parametrize(
