@@ -15,7 +15,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 WORKERS ?= 2
 # Tests that wait are idle most of the time; test/conftest.py has ROS domains for four workers.
-TIMED_WORKERS ?= 4
+TIMED_WORKERS ?= 3  # waiting tests are half idle; test/conftest.py has ROS domains for four workers
 ARGS ?=
 REQUIRE_ALL ?=
 export REQUIRE_ALL
