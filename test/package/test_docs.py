@@ -188,6 +188,27 @@ def test_links_and_pictures_lead_to_files_and_headings(page):
             assert heading in slugs, f"{page.name}: no heading for {target}"
 
 
+def citations() -> list[tuple[str, str, str]]:
+    """(file, page, section or nothing) of every page that a docstring of the package cites."""
+    found = []
+    for file in sorted((ROOT / "hexapod_control").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+                words = " ".join((ast.get_docstring(node) or "").split())
+                cited_here = re.findall(r'(docs/[\w/-]+\.md)(?:, "([^"]+)")?', words)
+                found += [(str(file.relative_to(ROOT)), page, title) for page, title in cited_here]
+    return found
+
+
+def test_docstrings_cite_pages_and_sections_that_exist():
+    cited_pages = citations()
+    assert len(cited_pages) > 10, "the pattern of a citation matches nothing"
+    for file, page, title in cited_pages:
+        assert (ROOT / page).is_file(), f"{file} cites {page}"
+        titles = re.findall(r"^#+ (.*)$", text(page), re.M)
+        assert not title or title in titles, f'{file} cites {page}, "{title}"'
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_have_options_arguments_and_targets_that_exist(page):
     whole = page.read_text(encoding="utf-8")

@@ -200,17 +200,11 @@ def test_the_core_neither_reads_nor_prints():
 
 
 def private_accesses(path):
-    """Uses of a private name of another object or module: anything but self._name and cls._name.
-
-    In a method `copy`, `other` is an object of the same class, which that method fills.
-    """
-    copies = [node for node in nodes(path) if isinstance(node, FUNCTIONS) and node.name == "copy"]
-    of_copies = {id(inner) for copy in copies for inner in ast.walk(copy) if isinstance(inner, ast.Attribute)}
+    """Uses of a private name of another object or module: anything but self._name and cls._name."""
     for node in nodes(path):
         if isinstance(node, ast.Attribute) and is_private(node.attr):
             written = ast.unparse(node)
-            owners = ("self", "cls", "other") if id(node) in of_copies else ("self", "cls")
-            if written.rpartition(".")[0] not in owners and written not in PUBLIC_IN_STANDARD_LIBRARY:
+            if written.rpartition(".")[0] not in ("self", "cls") and written not in PUBLIC_IN_STANDARD_LIBRARY:
                 yield f"{place(path, node)} {written}"
         if isinstance(node, ast.ImportFrom):
             yield from (f"{place(path, node)} {alias.name}" for alias in node.names if is_private(alias.name))

@@ -6,7 +6,7 @@ in the world. The share is found by trying: the motion is copied, advanced, and 
 (reach, joint speed, closing speed of neighbouring legs, change of joint speed); each violation gives the next, smaller
 share. Of the tries that break no hard limit the one with the least change of joint speed is taken. If no share will do,
 feet and clock stand still while the body goes back to its neutral pose, and as a last resort everything holds.
-After that the share grows back to one over a few ticks. See docs/how-it-walks.md, "Limits".
+After that the share grows back to one over a few ticks. See docs/architecture/walking-mathematics.md, "Tick limiter".
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ down; the same with every other leg first. A path is sampled, and taken if the l
 stays above PATH_GAP_M, or above the gap at its ends where that is less. If no candidate fits, legs move one by one,
 each as soon as its own path is free, or first up and out of the path of the others. If that gets stuck, the best
 candidate is taken: the tick limiter (core/planner/tick_limiter.py) keeps legs apart whatever the path. See
-docs/how-it-walks.md, "Standing up and lying down".
+docs/architecture/walking-mathematics.md, "Standing up and lying down".
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 A sequence is a list of moves, carried out one after the other, and the walk of the robot that stands at its end.
 Standing up starts wherever the joints were measured: in joint space, on paths on which the legs keep clear of each
 other (joint_paths.py), to where the robot lies, then the body rises over planted feet (stand_up.py). A robot that is
-found standing keeps its feet where they are (takeover.py). See docs/how-it-walks.md, "Standing up and lying down".
+found standing keeps its feet where they are (takeover.py).
+See docs/architecture/walking-mathematics.md, "Standing up and lying down".
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ Standing up starts wherever the joints were measured. Nothing is known of the br
 first part is in joint space, to the feet just above the ground at their neutral footholds with the body on its
 belly; the second part is Cartesian: the feet stay and the body rises. Lying down is the second part backwards.
 Both parts follow a quintic, at rest at both ends.
+See docs/architecture/walking-mathematics.md, "Standing up and lying down".
 """
 
 from __future__ import annotations

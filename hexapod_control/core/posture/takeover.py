@@ -9,7 +9,7 @@ A planner that starts (again) under a standing or walking robot must not drop it
 4. x, y and yaw of the body cannot be measured. They are the rigid displacement that brings the contacts nearest to the
    neutral footholds, in least squares (planar Procrustes): yaw = atan2(sum of cross, sum of dot products).
 5. All feet must reach the ground in that pose; the joints for it are the goal of the move that sets feet down.
-See docs/how-it-walks.md, "Taking over a standing robot".
+See docs/architecture/walking-mathematics.md, "Taking over a standing robot".
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ base_footprint lies on the support plane below base_link, level, with its headin
 3. A heading change measured by an IMU replaces the fitted one.
 4. The covariance of the pose grows with the distance travelled and with the squared residual of the fit, to first order
    along the path: P <- F P F^T + Q with F the Jacobian of the composition of pose and step. Noise of the heading turns
-   into noise of the position as the robot goes on. Formulas: docs/how-it-walks.md.
+   into noise of the position as the robot goes on.
+Formulas: docs/architecture/walking-mathematics.md, "Odometry and its covariance".
 """
 
 from __future__ import annotations

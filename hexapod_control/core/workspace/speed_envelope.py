@@ -6,6 +6,7 @@ the swing time, the duty factor and the body's height, and hardly on the curvatu
 per leg holds them (the tick limiter of the planner takes care of the small rest). Joint speed is not monotone in the
 swing time (a longer swing lifts slower but strides further), so the swing time is searched: the one nearest to the
 nominal at which the whole twist is possible. If there is none, the twist is scaled at the best; its curvature stays.
+See docs/architecture/walking-mathematics.md, "Speed envelope".
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ A stance region is a disc about the neutral foothold, in base_footprint, that a 
 radius is what the leg can reach in every direction, on the ground and at the top of a swing, and what keeps
 it clear of its neighbours. At other heights the neutral foothold moves along the line through the coxa axis
 to where the disc stays large.
+See docs/architecture/walking-mathematics.md, "Stance regions".
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ The static margin of every tick is held against the least one that is wanted. Wh
 3. then, at most every GAIT_CHANGE_INTERVAL_S, a gait with the next greater duty factor is taken.
 Each measure is used up before the next begins. After CALM_TIME_S with RELEASE_MARGIN to spare they are taken back in
 reverse order and more slowly, the gait excepted: it stays until another is asked for.
+See docs/architecture/walking-mathematics.md, "Static stability and margin recovery".
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Points are contact points (x, y) [m] in base_footprint. Seen from the body a pla
 centre of the turn (a line when walking straight), so the time until it leaves its region, a disc about the neutral
 foothold, is that of the intersection of two circles. A foot that is due to lift off before that needs no guard. For
 the others the body is slowed as a whole, so that its path stays the same: either until the foot lasts to its lift-off,
-or so that it can still brake before the edge. Formulas: docs/how-it-walks.md.
+or so that it can still brake before the edge. Formulas: docs/architecture/walking-mathematics.md, "Region guard".
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ last touch-down in the old gait to its first lift-off in the new one. A pair is 
 3. the static margin stays large enough whichever legs are in the air on the way.
 All pairs of a grid are tried at once with arrays (leg, leave, phase). Of all good pairs the earliest is taken; if there
 is none, the one that oversteps least (the region guard then slows the body for a moment).
-Formulas: docs/how-it-walks.md. All times are in swing times, as in the gait clock.
+Formulas: docs/architecture/walking-mathematics.md, "Gait transition".
+All times are in swing times, as in the gait clock.
 """
 
 from __future__ import annotations
