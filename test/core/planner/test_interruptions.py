@@ -118,8 +118,12 @@ class Stage:
             self.last = replace(self.last, joint_velocity=np.zeros_like(self.last.joint_velocity))
         else:
             player.cancel()
-            if kind in ("pose", "gait"):
-                getattr(planner, kind)(value)
+            if kind == "pose":
+                planner.request_pose(value)
+            elif kind == "gait":
+                planner.change_gait(value)
+            elif kind == "release":
+                planner.release_feet()
             elif kind in ("lift", "tempo"):
                 planner.change_settings(**{kind: value})
             elif kind == "leg":
