@@ -1,4 +1,4 @@
-"""Commands and clocks as they should not be, on real DDS: every field, every extreme, any order, a stepped clock."""
+"""Invalid commands and clocks on real DDS: non-finite fields, extreme values, wrong order, a stepped clock."""
 
 import math
 import subprocess
@@ -22,7 +22,7 @@ FIELDS = [f"{group}.{axis}" for group in ("linear", "angular") for axis in "xyz"
 
 
 def broken(field, value):
-    """A walk with one field that is not a number to walk by."""
+    """A walking command with one field that is not finite."""
     message = twist(0.08)
     group, axis = field.split(".")
     setattr(getattr(message, group), axis, value)
@@ -112,7 +112,7 @@ def test_of_a_flood_the_newest_command_is_used(bench):
 @pytest.mark.parametrize("step", [-3600.0, 3600.0])
 @pytest.mark.parametrize("stamped", [False, True])
 def test_a_step_of_the_wall_clock_while_walking_is_no_stop_and_no_jump(bench, monkeypatch, stamped, step):
-    """As a time server does it: all clocks of the machine but the steady one say something else from now on."""
+    """A time server steps all clocks of the machine but the steady one."""
     node = bench.planner(enable_stamped_cmd_vel=stamped)
     rows, original = [], node.output.targets
     node.output.targets = lambda plan, *rest, **more: (rows.append(plan.joint_angles), original(plan, *rest, **more))

@@ -1,4 +1,4 @@
-"""Faults the planner and the kinematics survive: the robot stops, says why in a sentence, and goes on afterwards.
+"""Faults that the planner and the kinematics survive: the robot stops, reports why, and continues afterwards.
 
 Pass rule for all: no NaN is sent, no joint is asked to be faster than it can be, targets stay inside the limits. A
 stop is: body velocity zero within timeout and ramp, all feet down within one gait period.
@@ -31,7 +31,7 @@ from hexapod_control.ros.row_messages import JointLayout
 # --- commands on DDS ---------------------------------------------------------------------------------------------
 
 
-def test_a_stream_of_nan_while_walking_is_a_stop_with_one_sentence(bench):
+def test_a_stream_of_nan_while_walking_stops_the_robot_with_one_message(bench):
     node, kinematics = bench.planner(), bench.add(InverseKinematics())
     bench.driver(standing())
     targets = bench.listen(JointState, "joint_targets")
@@ -47,7 +47,7 @@ def test_a_stream_of_nan_while_walking_is_a_stop_with_one_sentence(bench):
     bench.until(lambda: node.output.last.twist.vx > 0.04)
 
 
-def test_a_publisher_that_dies_is_a_stop_with_the_feet_where_they_are(bench):
+def test_the_robot_stops_with_its_feet_in_place_when_the_publisher_dies(bench):
     node = bench.planner()
     stream = walking(bench, node)
     stream.stop()
@@ -63,7 +63,7 @@ def test_a_publisher_that_dies_is_a_stop_with_the_feet_where_they_are(bench):
     bench.until(lambda: np.abs(np.array(node.output.last.contacts) - home).max() < 2e-3)
 
 
-def test_stale_future_and_empty_stamps_are_told_apart(bench):
+def test_stale_future_and_empty_stamps_have_different_messages(bench):
     node = bench.planner(enable_stamped_cmd_vel=True)
     publisher = bench.publisher(TwistStamped, "cmd_vel")
 
@@ -140,7 +140,7 @@ def test_flipping_forward_and_reverse_at_20_hz_keeps_every_limit(bench):
     assert node.recent_reports() == []
 
 
-def test_a_pose_beyond_the_workspace_is_clamped_and_said(bench):
+def test_a_pose_beyond_the_workspace_is_clamped_and_reported(bench):
     node, kinematics, _ = bench.planner(), bench.add(InverseKinematics()), bench.driver(standing())
     poses = bench.publisher(Pose, "body_pose")
     message = Pose(orientation=messages.quaternion(0.9, 0.9, 0.9))
@@ -303,7 +303,7 @@ def test_an_exception_in_the_kinematics_is_named_and_the_node_goes_on(bench, mon
     assert node.planner.state.value == "standing"
 
 
-def test_sources_that_say_when_they_drive_may_stand_side_by_side(bench):
+def test_sources_that_announce_themselves_do_not_conflict(bench):
     node = bench.planner()
     second = bench.add(rclpy.create_node("second"))
     for source in (bench.probe, second):

@@ -1,4 +1,4 @@
-"""Commands to a robot on its feet, over DDS: single feet by hand, arcs, the time of a cycle, legs that would touch."""
+"""Commands to a robot on its feet, over DDS: commanded feet, arcs, the cycle time, legs that would touch."""
 
 import math
 
@@ -67,9 +67,7 @@ def test_a_foot_command_that_would_tip_the_robot_is_refused_as_a_whole(bench):
         (MultiDOFJointState(joint_names=["left_front_foot"]), "1 names but 0 transforms"),
     ],
 )
-def test_a_foot_command_that_makes_no_sense_is_refused_by_name_and_does_not_end_a_motion(
-    bench, tmp_path, message, reason
-):
+def test_an_invalid_foot_command_is_refused_by_name_and_does_not_end_a_motion(bench, tmp_path, message, reason):
     motions = Motions(bench, tmp_path)
     motions.play(motions.write("breathe", BREATH, loops=0))
     motions.until("breathe pose")

@@ -1,4 +1,4 @@
-"""Two robots in namespaces of one graph, each in physics of its own: neither hears what the other is told."""
+"""Two robots in namespaces of one graph, each simulated on its own: commands to one do not reach the other."""
 
 import math
 import re
@@ -62,7 +62,7 @@ class Robots:
         self.until(lambda: all(o.state == "standing" and max(o.maxima) > 0.0 for o in self.operators), "standing")
 
     def drive(self, *twists):
-        """Drives all at the same time; returns the true way [m] ahead, to the left, and turn [rad] of each."""
+        """Drives all at the same time; returns the true displacement (x, y) [m] and turn [rad] of each."""
         for operator, twist in zip(self.operators, twists, strict=True):
             operator.twist = twist
         tracks = [operator.truth for operator in self.operators]
@@ -111,7 +111,7 @@ def test_two_robots_follow_different_commands_at_the_same_time(robots):
 
 @pytest.mark.heavy
 @pytest.mark.physics
-def test_what_one_robot_is_asked_the_other_does_not_do(robots):
+def test_requests_to_one_robot_do_not_reach_the_other(robots):
     robots.stand()
     first, second = robots.operators
     first.request_gait("wave")
@@ -127,12 +127,12 @@ def test_what_one_robot_is_asked_the_other_does_not_do(robots):
 @pytest.mark.heavy
 @pytest.mark.physics
 def test_the_frames_of_two_robots_are_two_trees_and_each_has_its_page(robots, bench):
-    heard = bench.listen(TFMessage, "/tf", 100)
+    received = bench.listen(TFMessage, "/tf", 100)
     wanted = {(f"{n}/odom", f"{n}/base_footprint") for n in NAMES}
     wanted |= {(f"{n}/base_footprint", f"{n}/base_link") for n in NAMES}
 
     def seen():
-        return {(t.header.frame_id, t.child_frame_id) for message in heard for t in message.transforms}
+        return {(t.header.frame_id, t.child_frame_id) for message in received for t in message.transforms}
 
     bench.until(lambda: seen() >= wanted, LIMIT, "the transforms")
     assert seen() == wanted
@@ -148,8 +148,8 @@ def pages(robots):
 
 @pytest.mark.heavy
 @pytest.mark.physics
-def test_a_recording_of_one_robot_has_nothing_of_the_other_and_cannot_hold_it_up(robots, bench, tmp_path):
-    """Two recorders hear a walk; one cannot write, and the robot walks on; the other one's bag tells how it walked."""
+def test_a_recording_of_one_robot_has_no_messages_of_the_other_and_does_not_disturb_it(robots, bench, tmp_path):
+    """Two recorders record a walk; one cannot write, without effect on the robot; the bag of the other is complete."""
     robots.stand()
     bags, text = tmp_path / "bags", tmp_path / "out.txt"
     with recording(Path("/proc/bags"), tmp_path / "bad.txt") as bad, recording(bags, text) as good:
@@ -200,12 +200,12 @@ def recording(out, text):
 @pytest.mark.heavy
 @pytest.mark.physics
 def test_odometry_is_calibrated_over_the_running_graph(robots, tmp_path, capsys):
-    """What was measured is twice and nine tenths of what odom says: these are the factors in the file."""
+    """The measured distance and turn are 2 and 0.9 times those of odom: these factors are written to the file."""
     robots.stand()
     file = tmp_path / "mine.yaml"
     file.write_text(Path(load("phantomx").path).read_text())
-    words = ["odom-calibrate", "--robot", str(file), "--namespace", "b", "--distance", "0.2", "--turn", "45"]
-    assert main([*words, "--measured-distance", "0.3", "--measured-turn", "40"]) == 0, capsys.readouterr()
+    arguments = ["odom-calibrate", "--robot", str(file), "--namespace", "b", "--distance", "0.2", "--turn", "45"]
+    assert main([*arguments, "--measured-distance", "0.3", "--measured-turn", "40"]) == 0, capsys.readouterr()
     distance, turn = odometry_scale(load(file))
     assert distance == pytest.approx(0.3 / 0.21, rel=0.1)
     assert turn == pytest.approx(40 / 47, rel=0.1)

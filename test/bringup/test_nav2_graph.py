@@ -115,7 +115,7 @@ def test_robots_share_the_frame_of_a_saved_map(map_file):
     assert parameters(planned, "/amcl")["odom_frame_id"] == "spider/odom"
 
 
-def test_odometry_of_robot_localization_is_listened_to():
+def test_with_robot_localization_nav2_subscribes_to_its_odometry():
     planned = nav2_graph.plan({"slam": "true", "ekf": "true"})
     moved = {process.name for process in planned.processes if process.remaps.get("odom") == "odometry/filtered"}
     with_odom = {name for name, facts in NODES.items() if "odom_topic" in facts["parameters"]}
@@ -123,12 +123,12 @@ def test_odometry_of_robot_localization_is_listened_to():
     assert "/ekf_filter_node" in planned.parameters
 
 
-def test_another_topic_for_a_mux_is_that_of_the_last_node():
+def test_the_topic_for_a_mux_is_the_output_of_the_last_node():
     planned = nav2_graph.plan({"slam": "true", "cmd_vel": "nav_vel"})
     assert [p.name for p in planned.processes if "nav_vel" in p.remaps.values()] == ["collision_monitor"]
 
 
-def test_own_parameters_have_the_last_word(tmp_path):
+def test_a_parameter_file_of_the_user_overrides_all_others(tmp_path):
     mine = tmp_path / "mine.yaml"
     mine.write_text(SHIPPED.read_text().replace("vx_max: 0.123", "vx_max: 0.05 ") + "\n    use_sim_time: true\n")
     planned = nav2_graph.plan({"slam": "true", "params_file": mine, "robot": "article"})
@@ -136,7 +136,7 @@ def test_own_parameters_have_the_last_word(tmp_path):
     assert parameters(planned, "/controller_server")["use_sim_time"] is False
 
 
-def test_the_launch_file_starts_what_was_planned(monkeypatch, map_file):
+def test_the_launch_file_starts_the_processes_of_the_graph(monkeypatch, map_file):
     """`launch` is not needed for that: its actions are records here."""
     made = {name: type(name, (), {"__init__": _keep}) for name in ("Node", "Shutdown", "OpaqueFunction")}
     made["DeclareLaunchArgument"] = type("DeclareLaunchArgument", (), {"__init__": _keep})
@@ -169,5 +169,5 @@ def test_the_commands_of_the_documentation_have_arguments_that_exist():
     commands = re.findall(r"nav2\.launch\.py(.*)", page)
     assert sum(":=" in words for words in commands) >= 4
     assert {name for words in commands for name in re.findall(r"(\w+):=", words)} <= known
-    told = re.search(r"\| argument of `nav2.launch.py`.*?\n\n", page, re.S)[0]
-    assert known - {"use_sim_time"} <= set(re.findall(r"`(\w+)`", told))
+    message = re.search(r"\| argument of `nav2.launch.py`.*?\n\n", page, re.S)[0]
+    assert known - {"use_sim_time"} <= set(re.findall(r"`(\w+)`", message))

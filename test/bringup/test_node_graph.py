@@ -43,7 +43,7 @@ def test_needs_have_no_circle(name):
 
 
 @pytest.mark.parametrize("name", node_graph.GRAPHS)
-def test_every_argument_is_told(name):
+def test_every_argument_has_a_description(name):
     assert all(argument.description for argument in node_graph.arguments(name))
 
 
@@ -66,7 +66,7 @@ def test_the_page_is_there_in_simulation_and_where_it_is_asked_for():
     assert nodes["web"].parameters["port"] == 0
 
 
-def test_what_nobody_sets_is_left_to_the_node():
+def test_parameters_without_a_value_keep_the_default_of_the_node():
     assert set(by_name("sim")["mujoco_sim"].parameters) == {"robot", "publish_clock"}
 
 
@@ -96,33 +96,33 @@ def test_a_robot_file_is_found_from_every_folder():
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("given", "message"),
     [
         ({"robots": "x"}, "robots: unknown argument of sim, known are robot, namespace"),
         ({"seed": "many"}, "seed: must be a whole number, is 'many'"),
         ({"use_sim_time": "maybe"}, "use_sim_time: must be true or false, is 'maybe'"),
     ],
 )
-def test_a_bad_argument_is_named(given, sentence):
-    with pytest.raises(node_graph.GraphError, match=sentence):
+def test_a_bad_argument_is_named(given, message):
+    with pytest.raises(node_graph.GraphError, match=message):
         node_graph.specs("sim", given)
 
 
-def test_a_command_line_says_everything():
+def test_a_command_line_has_all_parameters_remaps_and_the_namespace():
     spec = by_name("sim", namespace="a", cmd_vel="cmd_vel_nav", gait="wave", enable_stamped_cmd_vel="false")[
         "gait_planner"
     ]
-    words = node_graph.command_line(spec)
-    assert words[:4] == [sys.executable, "-P", "-m", "hexapod_control.nodes.gait_planner.gait_planner"]
-    assert " ".join(words[4:]) == (
+    arguments = node_graph.command_line(spec)
+    assert arguments[:4] == [sys.executable, "-P", "-m", "hexapod_control.nodes.gait_planner.gait_planner"]
+    assert " ".join(arguments[4:]) == (
         '--ros-args -p robot:="phantomx" -p use_sim_time:=false -p gait:="wave" -p enable_stamped_cmd_vel:=false '
         "-r cmd_vel:=cmd_vel_nav -r __ns:=/a"
     )
 
 
-def test_a_parameter_file_has_the_last_word():
-    words = node_graph.command_line(by_name("sim", params_file="mine.yaml")["odometry"])
-    assert words[-2:] == ["--params-file", str(Path("mine.yaml").absolute())]
+def test_a_parameter_file_comes_last_on_the_command_line():
+    arguments = node_graph.command_line(by_name("sim", params_file="mine.yaml")["odometry"])
+    assert arguments[-2:] == ["--params-file", str(Path("mine.yaml").absolute())]
 
 
 def test_a_text_that_looks_like_a_number_stays_a_text():

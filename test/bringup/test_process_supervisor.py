@@ -1,4 +1,4 @@
-"""The supervisor with real processes: a death is named, everything ends, in order, and nothing is left over.
+"""The supervisor with real processes: a node that dies is named, and all nodes are stopped in order.
 
 Stand-ins take the place of the nodes. Tests wait for what the supervisor writes, never for time.
 """
@@ -58,8 +58,8 @@ class Program:
     """The supervisor as a program of its own, and what it has written."""
 
     def __init__(self):
-        words = [sys.executable, "-c", PROGRAM, os.path.dirname(__file__)]
-        self.process = subprocess.Popen(words, stderr=subprocess.PIPE, start_new_session=True)
+        arguments = [sys.executable, "-c", PROGRAM, os.path.dirname(__file__)]
+        self.process = subprocess.Popen(arguments, stderr=subprocess.PIPE, start_new_session=True)
         os.set_blocking(self.process.stderr.fileno(), False)
         self.text = ""
         self.wait_for(lambda: len(self.pids()) == len(SPECS))
@@ -92,7 +92,7 @@ def program():
 
 
 def alive(pid):
-    """Whether the process runs; one that nobody has waited for yet does not."""
+    """Whether the process runs; a zombie does not."""
     try:
         with open(f"/proc/{pid}/stat") as stat:
             return stat.read().rpartition(")")[2].split()[0] != "Z"
@@ -108,13 +108,13 @@ def wait_until_gone(pids):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_stops_everything_and_that_is_a_success(program, number):
+def test_a_signal_stops_all_nodes_with_exit_code_zero(program, number):
     program.process.send_signal(number)
     assert program.end() == 0
     assert not [pid for pid in program.pids().values() if alive(pid)]
 
 
-def test_what_others_need_is_stopped_last(program):
+def test_nodes_that_others_depend_on_are_stopped_last(program):
     program.process.send_signal(signal.SIGINT)
     program.end()
     order = re.findall(r"\[(\w+)\] stopping", program.text)
@@ -122,7 +122,7 @@ def test_what_others_need_is_stopped_last(program):
     assert order[2:] == ["kinematics", "hardware"]
 
 
-def test_signals_that_come_again_change_nothing(program):
+def test_repeated_signals_change_nothing(program):
     for _ in range(5):
         program.process.send_signal(signal.SIGINT)
     assert program.end() == 0
@@ -155,7 +155,7 @@ def test_a_node_that_hangs_is_killed():
     assert not alive(pid)
 
 
-def test_an_exit_code_is_told_as_it_is():
+def test_the_exit_code_of_a_node_is_reported():
     def command(spec):
         return [sys.executable, "-c", "import sys; sys.exit(3)" if spec.executable == "planner" else NODE]
 

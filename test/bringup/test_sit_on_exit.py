@@ -1,4 +1,4 @@
-"""A whole robot that is asked to end, as by Ctrl-C or systemd: it sits down, then the torque goes."""
+"""A complete robot that is stopped, as by Ctrl-C or systemd: it sits down, then its torque is switched off."""
 
 import signal
 from pathlib import Path
@@ -30,7 +30,7 @@ def assert_sat_down(robot_, angles, text):
         (Launched.begin_to_stand, signal.SIGINT),
     ],
 )
-def test_a_robot_that_is_asked_to_end_sits_down_before_its_torque_goes(launched, doing, number):
+def test_the_robot_sits_down_before_its_torque_is_switched_off_at_the_end(launched, doing, number):
     robot_ = launched()
     doing(robot_)
     angles, text = robot_.end(number)
@@ -38,7 +38,7 @@ def test_a_robot_that_is_asked_to_end_sits_down_before_its_torque_goes(launched,
     assert robot_.process.returncode == 0, text
 
 
-def test_a_walking_robot_sits_down_when_all_its_processes_are_asked_at_once_as_systemd_does(launched):
+def test_a_walking_robot_sits_down_when_all_processes_are_signalled_at_once_as_by_systemd(launched):
     robot_ = launched()
     robot_.walk()
     assert len(robot_.nodes()) == 4
@@ -46,7 +46,7 @@ def test_a_walking_robot_sits_down_when_all_its_processes_are_asked_at_once_as_s
     assert_sat_down(robot_, angles, text)
 
 
-def test_where_that_is_not_wanted_the_feet_come_down_and_the_torque_goes(launched):
+def test_without_sit_on_exit_the_feet_come_down_and_the_torque_is_switched_off(launched):
     robot_ = launched(sit_on_exit="false")
     robot_.walk()
     angles, text = robot_.end(signal.SIGTERM)
@@ -56,7 +56,7 @@ def test_where_that_is_not_wanted_the_feet_come_down_and_the_torque_goes(launche
     assert not robot_.world.torques.any() and "Traceback" not in text
 
 
-def test_a_driver_that_alone_is_asked_to_end_has_the_robot_sit_down_first(launched):
+def test_a_driver_that_alone_is_signalled_makes_the_robot_sit_down_first(launched):
     robot_ = launched()
     robot_.walk()
     driver = robot_.nodes()[0]

@@ -1,4 +1,4 @@
-"""Robot on one host, operator on another: the cable is pulled while it walks and put back, and the truth is watched.
+"""Robot on one host, operator on another: the cable is pulled while it walks and put back; ground truth is recorded.
 
 The hosts are network namespaces, see hosts.py; the robot is the simulated one, with all its nodes.
 """
@@ -27,7 +27,7 @@ PROGRAMS = TEST / "support" / "real_time" / "hosts.py"
 
 
 class Scene:
-    """The robot at one end, and what the truth there is; an operator at the other."""
+    """The robot and its ground truth at one end of the cable, an operator at the other."""
 
     def __init__(self, folder):
         self.cable, self.folder = Cable(), folder
@@ -41,10 +41,10 @@ class Scene:
         self.run(self.cable.robot, "witness", str(PROGRAMS), "witness", str(self.files["truth"]))
         self.until(lambda: self.state == "sitting", "the robot")
 
-    def run(self, host, name, *words, keys=subprocess.DEVNULL):
+    def run(self, host, name, *arguments, keys=subprocess.DEVNULL):
         with self.files[name].open("w") as out:
             process = subprocess.Popen(
-                host.command(sys.executable, *words),
+                host.command(sys.executable, *arguments),
                 env=host.environment(),
                 stdin=keys,
                 stdout=out,
@@ -90,7 +90,7 @@ class Scene:
         return self.truth[-1][4] if self.truth else ""
 
     def speed(self, at=math.inf):
-        """Mean speed [m/s] of the last glimpse before a time [s]."""
+        """Mean speed [m/s] over a short interval before a time [s]."""
         rows = [row for row in self.truth[-200:] if row[0] <= at]
         rows = [row for row in rows if row[0] >= rows[-1][0] - GLIMPSE]
         if len(rows) < 2:
@@ -115,7 +115,7 @@ class Scene:
         self.until(lambda: time.monotonic() > begin + 1.0 and self.speed() > MOVING, "walking on")
 
     def pull(self, within):
-        """Pulls the cable; the robot stands still within so long [s], stays so, and goes on when it is back."""
+        """Pulls the cable; the robot stops within a time [s], stays at rest, and continues once it is back."""
         speed = self.speed()
         pulled = self.cable.pull()
         still = self.until(lambda: self.truth[-1][0] > pulled + 0.2 and self.speed() < STILL, "standing still", within)
@@ -141,7 +141,7 @@ def scene(tmp_path_factory):
 @pytest.mark.netns
 @pytest.mark.heavy
 @pytest.mark.physics
-def test_the_keyboard_drives_over_the_cable_and_pulling_it_is_a_stop(scene):
+def test_the_keyboard_drives_over_the_cable_and_the_robot_stops_when_it_is_pulled(scene):
     master, slave = pty.openpty()
     keyboard = scene.run(scene.cable.desk, "operator", "-c", KEYBOARD, "keyboard", "--no-stamped", keys=slave)
     try:
@@ -162,7 +162,7 @@ def test_the_keyboard_drives_over_the_cable_and_pulling_it_is_a_stop(scene):
 @pytest.mark.netns
 @pytest.mark.heavy
 @pytest.mark.physics
-def test_the_page_drives_over_the_cable_and_pulling_it_is_a_stop(scene):
+def test_the_page_drives_over_the_cable_and_the_robot_stops_when_it_is_pulled(scene):
     invitation = re.compile(r"invitation for one person: (http\S+)")
     scene.until(lambda: invitation.search(scene.files["robot"].read_text()), "the page")
     url = invitation.search(scene.files["robot"].read_text())[1]

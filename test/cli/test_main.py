@@ -26,23 +26,23 @@ def test_help_lists_the_subcommands_and_imports_none(capsys, monkeypatch):
     with pytest.raises(SystemExit) as caught:
         cli.main(["--help"])
     assert caught.value.code == 0
-    told = capsys.readouterr().out
-    assert all(name in told for name in cli.COMMANDS)
+    output = capsys.readouterr().out
+    assert all(name in output for name in cli.COMMANDS)
 
 
-@pytest.mark.parametrize("words", [[], ["fly"], ["urdf", "--no-such-option"], ["walk", "--rate", "often"]])
-def test_arguments_that_cannot_be_parsed_are_bad_input_in_one_line(words, capsys):
-    assert cli.main(words) == 2
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["urdf", "--no-such-option"], ["walk", "--rate", "often"]])
+def test_arguments_that_cannot_be_parsed_are_bad_input_in_one_line(arguments, capsys):
+    assert cli.main(arguments) == 2
     error = capsys.readouterr().err
     assert error.startswith("hexapod: ") and error.count("\n") == 1 and "--help" in error
 
 
 def test_an_unknown_robot_is_bad_input_in_one_line(capsys):
-    assert cli.main(["urdf", "--robot", "nobody"]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
-    assert "known: article, " in told.err
+    assert cli.main(["urdf", "--robot", "unknown"]) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.count("\n") == 1
+    assert "known: article, " in output.err
 
 
 def test_the_exit_code_is_that_of_the_subcommand(monkeypatch):
@@ -51,7 +51,7 @@ def test_the_exit_code_is_that_of_the_subcommand(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "sentence"),
+    ("error", "code", "message"),
     [
         (cli.InputError("gait: unknown,\nknown are tripod"), 2, "hexapod: gait: unknown, known are tripod\n"),
         (cli.GraphError("seed: must be a whole number"), 2, "hexapod: seed: must be a whole number\n"),
@@ -60,15 +60,15 @@ def test_the_exit_code_is_that_of_the_subcommand(monkeypatch):
         (PermissionError(13, "Permission denied", "out.csv"), 1, "Permission denied: 'out.csv'\n"),
     ],
 )
-def test_errors_are_told_in_one_line(monkeypatch, capsys, error, code, sentence):
+def test_errors_are_reported_in_one_line(monkeypatch, capsys, error, code, message):
     pretend(monkeypatch, failing(error))
     assert cli.main(["walk"]) == code
-    told = capsys.readouterr().err
-    assert sentence in told
-    assert told.count("\n") == 1
+    output = capsys.readouterr().err
+    assert message in output
+    assert output.count("\n") == 1
 
 
-def test_a_defect_of_our_own_is_not_hidden(monkeypatch):
+def test_an_unexpected_exception_is_not_hidden(monkeypatch):
     pretend(monkeypatch, failing(ModuleNotFoundError("", name="hexapod_control.core.gone")))
     with pytest.raises(ModuleNotFoundError):
         cli.main(["walk"])

@@ -35,20 +35,20 @@ def window():
 
 
 def driving(bench, window, **options):
-    """A window in which somebody drives, the robot, and the velocities it hears."""
-    robot_hears = bench.listen(TwistMessage, "cmd_vel")
+    """A window with the keyboard driving, the robot, and the velocities it receives."""
+    velocities = bench.listen(TwistMessage, "cmd_vel")
     window = window(**options)
     robot = Robot(bench)
     bench.until(lambda: window.read() or "standing" in window.text, LIMIT, "the status line")
     window.type("i")
-    bench.until(lambda: robot_hears and robot_hears[-1].linear.x > 0.0, LIMIT, "a velocity")
-    return window, robot, robot_hears
+    bench.until(lambda: velocities and velocities[-1].linear.x > 0.0, LIMIT, "a velocity")
+    return window, robot, velocities
 
 
 @pytest.mark.process
-def test_keys_drive_pose_and_ask_and_the_line_shows_speed_state_and_who_drives(bench, window):
-    window, robot, heard = driving(bench, window)
-    assert messages.twist(heard[-1]) == pytest.approx((0.5 * TOP.vx, 0.0, 0.0))
+def test_keys_drive_and_pose_the_robot_and_the_status_line_shows_speed_state_and_source(bench, window):
+    window, robot, received = driving(bench, window)
+    assert messages.twist(received[-1]) == pytest.approx((0.5 * TOP.vx, 0.0, 0.0))
     source = bench.publisher(String, "command_source", LATCHED)
     source.publish(String(data="keyboard"))
     bench.until(lambda: window.read() or "driven by keyboard" in window.text, LIMIT)
@@ -56,40 +56,40 @@ def test_keys_drive_pose_and_ask_and_the_line_shows_speed_state_and_who_drives(b
     poses, gaits, names = bench.listen(Pose, "body_pose"), bench.listen(String, "gait"), bench.listen(String, "driving")
     bench.until(lambda: names and names[-1].data == "keyboard")
     window.type("Jrw\x1b[A2")
-    bench.until(lambda: gaits and messages.twist(heard[-1]).vy > 0.0, LIMIT)
+    bench.until(lambda: gaits and messages.twist(received[-1]).vy > 0.0, LIMIT)
     pose = messages.body_pose(poses[-1])
     assert gaits[-1].data == "ripple"
     assert (pose.x, pose.z, pose.pitch) == pytest.approx(
         (keyboard_map.SHIFT_M, keyboard_map.SHIFT_M, keyboard_map.TILT_RAD)
     )
     window.type(" ")
-    bench.until(lambda: robot.calls == ["stop"] and messages.twist(heard[-1]) == ZERO, LIMIT)
+    bench.until(lambda: robot.calls == ["stop"] and messages.twist(received[-1]) == ZERO, LIMIT)
     window.type("g")
     bench.until(lambda: robot.calls == ["stop", "sit"], LIMIT)
 
 
 @pytest.mark.process
-def test_whoever_stands_still_is_silent_after_a_while_so_that_others_can_drive(bench, window):
-    window, _, heard = driving(bench, window)
+def test_an_idle_keyboard_stops_publishing_so_that_other_sources_can_drive(bench, window):
+    window, _, received = driving(bench, window)
     window.type("k")
-    bench.until(lambda: messages.twist(heard[-1]) == ZERO, LIMIT)
+    bench.until(lambda: messages.twist(received[-1]) == ZERO, LIMIT)
 
     def silent():
-        count, until = len(heard), time.monotonic() + 0.3
+        count, until = len(received), time.monotonic() + 0.3
         bench.until(lambda: time.monotonic() > until)
-        return len(heard) == count
+        return len(received) == count
 
     bench.until(silent, LIMIT)
 
 
 @pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_while_driving_ends_with_a_zero_exit_code_0_and_the_terminal_as_before(bench, window, number):
-    window, _, heard = driving(bench, window)
+def test_a_signal_while_driving_ends_it_with_a_zero_velocity_code_zero_and_a_restored_terminal(bench, window, number):
+    window, _, received = driving(bench, window)
     assert window.settings != window.before
     window.process.send_signal(number)
     bench.until(lambda: window.process.poll() is not None, LIMIT, "the end")
-    bench.until(lambda: messages.twist(heard[-1]) == ZERO, 1.0, "a last zero")
+    bench.until(lambda: messages.twist(received[-1]) == ZERO, 1.0, "a last zero")
     assert window.process.returncode == 0
     assert window.settings == window.before
     window.read()
@@ -97,11 +97,11 @@ def test_a_signal_while_driving_ends_with_a_zero_exit_code_0_and_the_terminal_as
 
 
 @pytest.mark.process
-def test_if_the_shell_is_killed_it_ends_with_a_zero_and_the_terminal_as_before(bench, window):
-    window, _, heard = driving(bench, window, through_shell=True)
+def test_a_killed_shell_ends_it_with_a_zero_velocity_and_a_restored_terminal(bench, window):
+    window, _, received = driving(bench, window, through_shell=True)
     keyboard = int(read_line(window.process))
     window.process.kill()
-    bench.until(lambda: messages.twist(heard[-1]) == ZERO, LIMIT, "a last zero")
+    bench.until(lambda: messages.twist(received[-1]) == ZERO, LIMIT, "a last zero")
     window.until(lambda: window.settings == window.before, "the terminal as before")
     window.until(lambda: not os.path.exists(f"/proc/{keyboard}") or gone(keyboard), "the end of the keyboard")
 
@@ -113,21 +113,21 @@ def gone(pid):
 
 
 @pytest.mark.process
-def test_a_window_that_is_closed_ends_it_with_a_zero(bench, window):
-    window, _, heard = driving(bench, window)
+def test_closing_the_window_ends_it_with_a_zero_velocity(bench, window):
+    window, _, received = driving(bench, window)
     os.close(window.slave)
     os.close(window.master)
     bench.until(lambda: window.process.poll() is not None, LIMIT, "the end")
-    bench.until(lambda: messages.twist(heard[-1]) == ZERO, 1.0, "a last zero")
+    bench.until(lambda: messages.twist(received[-1]) == ZERO, 1.0, "a last zero")
     assert window.process.returncode == 0
 
 
 @pytest.mark.process
-def test_without_a_robot_it_says_so(window):
+def test_a_missing_robot_is_reported(window):
     window = window()
-    window.until(lambda: "no robot found" in window.text, "the sentence")
+    window.until(lambda: "no robot found" in window.text, "the message")
     window.type("t")
-    window.until(lambda: "stand: the service is not available; is gait_planner running?" in window.text, "the sentence")
+    window.until(lambda: "stand: the service is not available; is gait_planner running?" in window.text, "the message")
 
 
 def test_without_a_terminal_it_is_bad_input_in_one_line(capsys, monkeypatch):
@@ -140,7 +140,7 @@ def test_without_a_terminal_it_is_bad_input_in_one_line(capsys, monkeypatch):
 # --- keys -----------------------------------------------------------------------------------------------------
 
 
-def test_keys_ask_for_directions_speeds_and_more():
+def test_keys_set_directions_speeds_and_requests():
     board = keyboard_map.KeyboardMap(gaits=("tripod", "ripple"))
     top = Twist(0.2, 0.1, 1.0)
     board.press("i")
@@ -181,7 +181,7 @@ def test_a_pose_key_moves_one_coordinate_within_bounds_and_x_is_neutral(key):
     assert board.pose == NEUTRAL
 
 
-def test_every_way_has_a_way_back():
+def test_every_direction_key_has_an_opposite():
     ways = {(name, step) for name, step in keyboard_map.POSES.values()}
     assert ways == {(name, -step) for name, step in ways}
     assert set(keyboard_map.DIRECTIONS.values()) == {
@@ -203,7 +203,7 @@ def test_keys_have_one_meaning_each():
 
 
 @pytest.mark.parametrize("cut", range(1, 9))
-def test_arrows_are_whole_keys_however_the_terminal_cuts_them_and_strange_ones_do_nothing(cut):
+def test_arrow_keys_are_decoded_however_they_are_split_and_unknown_sequences_are_ignored(cut):
     text = "\x1b[Ai\x1bOD\x1b[5~"
     board = keyboard_map.KeyboardMap()
     asked = [*board.type(text[:cut]), *board.type(text[cut:])]

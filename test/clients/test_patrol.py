@@ -79,7 +79,7 @@ def test_a_bad_waypoint_file_is_refused_with_line_key_value_bound_and_remedy(fil
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "message"),
     [
         (["--waypoints", "missing.yaml"], "missing.yaml: there is no such file"),
         (["--waypoints", "x.yaml", "--loops", "0"], "--loops: must be a whole number in [1, 10000], is '0'"),
@@ -90,10 +90,10 @@ def test_a_bad_waypoint_file_is_refused_with_line_key_value_bound_and_remedy(fil
         (["--waypoints", "x.yaml", "--out", "/no/such/way.png"], "is not writable, choose another one"),
     ],
 )
-def test_bad_input_ends_with_two_and_one_line(capsys, words, told):
-    assert main(["patrol", *words]) == 2
+def test_bad_input_ends_with_code_two_and_one_line(capsys, arguments, message):
+    assert main(["patrol", *arguments]) == 2
     captured = capsys.readouterr()
-    assert told in captured.err
+    assert message in captured.err
     assert captured.err.count("\n") == 1
 
 
@@ -114,11 +114,15 @@ def test_two_goals_in_the_obstacle_world_are_reached_with_the_real_graph(file, t
     """On the simulation's time, which waits for its controller: a busy machine makes it slower, not worse."""
     picture = tmp_path / "way.png"
     given = {"world": "obstacles", "stand_on_start": True, "web": False, "use_sim_time": True}
-    words = ["patrol", "--waypoints", str(file(ROUTE)), "--sim-time", "--out", str(picture)]
+    arguments = ["patrol", "--waypoints", str(file(ROUTE)), "--sim-time", "--out", str(picture)]
     lines = []
     with Supervisor(node_graph.specs("sim", given), lines.append):
         done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, *words], capture_output=True, text=True, timeout=160.0, env=dict(os.environ)
+            [sys.executable, "-c", PROGRAM, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=160.0,
+            env=dict(os.environ),
         )
     assert done.returncode == 0, (done.stdout, done.stderr, lines)
     assert "waypoint 2 of 2 reached" in done.stdout
@@ -130,7 +134,7 @@ def test_two_goals_in_the_obstacle_world_are_reached_with_the_real_graph(file, t
 
 
 @pytest.mark.heavy
-def test_without_a_robot_it_says_so_and_ends_with_one(file, monkeypatch, capsys):
+def test_a_missing_robot_is_reported_with_code_one(file, monkeypatch, capsys):
     from hexapod_control.clients.patrol import patrol_run
 
     monkeypatch.setattr(patrol_run, "READY_S", 0.5)

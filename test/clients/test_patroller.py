@@ -1,4 +1,4 @@
-"""`hexapod patrol` on real DDS with a robot of cardboard: what it waits for, what stops it, whom it lets drive."""
+"""`hexapod patrol` on real DDS with a kinematic robot: waiting, stopping, sources that take precedence."""
 
 import threading
 from types import SimpleNamespace
@@ -27,10 +27,10 @@ NONE = np.zeros((6, 6))
 
 
 class Cardboard:
-    """Walks as it is told, ten scans a second, and stands up when asked."""
+    """Follows its commands exactly, publishes ten scans a second, and stands up on request."""
 
     def __init__(self, bench, wall=np.inf):
-        """`wall` is the x [m] of a wall across its way."""
+        """`wall` is the x [m] of a wall across its path."""
         self.pose, self.twist, self.time = Pose(0.0, 0.0, 0.0), ZERO, 100.0
         self.scanning, self.wall, self.ticks = True, wall, 0
         node = bench.probe
@@ -98,7 +98,7 @@ def start():
         assert not thread.is_alive()
 
 
-def test_it_stands_up_walks_to_all_waypoints_and_says_who_it_is(bench, start, capsys):
+def test_it_stands_up_walks_to_all_waypoints_and_announces_itself(bench, start, capsys):
     robot = Cardboard(bench)
     run = start((0.5, 0.0), (0.5, 0.3, 1.0))
     bench.until(lambda: run.code is not None, seconds=30.0)
@@ -106,12 +106,12 @@ def test_it_stands_up_walks_to_all_waypoints_and_says_who_it_is(bench, start, ca
     assert robot.twist == ZERO
     assert robot.pose == pytest.approx((0.5, 0.3, 1.0), abs=0.06)
     assert {message.data for message in robot.drivers} == {"navigation"}
-    told = capsys.readouterr().out
-    assert "waypoint 1 of 2 reached after" in told
-    assert "2 of 2 waypoints reached\n" in told
+    output = capsys.readouterr().out
+    assert "waypoint 1 of 2 reached after" in output
+    assert "2 of 2 waypoints reached\n" in output
 
 
-def test_without_scans_it_stops_and_with_them_it_goes_on(bench, start):
+def test_it_stops_without_scans_and_continues_with_them(bench, start):
     robot = Cardboard(bench)
     run = start((1.0, 0.0))
     bench.until(lambda: robot.pose.x > 0.1, seconds=20.0)
@@ -122,7 +122,7 @@ def test_without_scans_it_stops_and_with_them_it_goes_on(bench, start):
     bench.until(lambda: run.code == 0, seconds=20.0)
 
 
-def test_while_somebody_else_drives_it_waits(bench, start):
+def test_it_waits_while_another_source_drives(bench, start):
     robot = Cardboard(bench)
     run = start((1.0, 0.0))
     bench.until(lambda: robot.pose.x > 0.1, seconds=20.0)
@@ -133,7 +133,7 @@ def test_while_somebody_else_drives_it_waits(bench, start):
     bench.until(lambda: run.code == 0, seconds=20.0)
 
 
-def test_asked_to_end_it_leaves_the_robot_at_rest(bench, start):
+def test_on_request_it_ends_with_the_robot_at_rest(bench, start):
     robot = Cardboard(bench)
     run = start((5.0, 0.0))
     bench.until(lambda: robot.pose.x > 0.1, seconds=20.0)
@@ -142,12 +142,12 @@ def test_asked_to_end_it_leaves_the_robot_at_rest(bench, start):
     assert not run.result.arrivals
 
 
-def test_a_waypoint_behind_a_wall_is_given_up_with_the_room_there_is(bench, start, capsys):
+def test_a_waypoint_behind_a_wall_is_given_up_with_the_width_of_the_gap(bench, start, capsys):
     robot = Cardboard(bench, wall=1.0)
     run = start((0.9, 0.0), patience=2.0)
     bench.until(lambda: run.code is not None, seconds=30.0)
     assert run.code == 1
-    told = capsys.readouterr().err
-    assert "waypoint 1 (0.9, 0) cannot be reached" in told
-    assert "it has 0.10 m of room, the robot needs 0.24 m" in told
+    output = capsys.readouterr().err
+    assert "waypoint 1 (0.9, 0) cannot be reached" in output
+    assert "it has 0.10 m of room, the robot needs 0.24 m" in output
     assert robot.pose.x < 0.8

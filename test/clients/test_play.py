@@ -35,8 +35,8 @@ steps:
 def play():
     windows = []
 
-    def begin(*words):
-        windows.append(Window([*PLAY, *words]))
+    def begin(*arguments):
+        windows.append(Window([*PLAY, *arguments]))
         return windows[-1]
 
     yield begin
@@ -52,7 +52,7 @@ def ended(bench, window):
 
 
 def file(folder, text):
-    path = folder / "my motion.yaml"  # nobody's name for it
+    path = folder / "my motion.yaml"  # a name with a blank
     path.write_text(text, encoding="utf-8")
     return str(path)
 
@@ -68,30 +68,30 @@ def test_the_list_has_every_motion_with_its_description(capsys):
 
 
 @pytest.mark.parametrize("robot", ["phantomx", "article"])
-def test_a_check_tells_how_long_a_motion_takes(capsys, robot, tmp_path):
+def test_a_check_prints_the_duration_of_a_motion(capsys, robot, tmp_path):
     assert main(["play", "--check", "--robot", robot, file(tmp_path, QUICK)]) == 0
     assert re.match(rf"quick: 1\.[1-4] s on {robot}, ", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ("pose: {pich_deg: 4}", ":4: steps[0].pose.pich_deg: is unknown"),
         ("leg: {name: left_front, x: 0.3, z: 0.1}", ":4: leg: left_front: "),
     ],
 )
-def test_a_check_of_a_bad_file_tells_the_line_and_exits_with_2(capsys, tmp_path, line, told):
+def test_a_check_of_a_bad_file_prints_the_line_and_exits_with_code_two(capsys, tmp_path, line, message):
     path = file(tmp_path, QUICK.replace("pose: {pitch_deg: 4, duration: 0.6}", line))
     assert main(["play", "--check", path]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.startswith(path + told)
+    assert said.err.startswith(path + message)
     assert said.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("words", [[], ["wafe"], ["./nowhere.yaml"], ["--check"]])
-def test_what_cannot_be_played_is_bad_input(capsys, words):
-    assert main(["play", *words]) == 2
+@pytest.mark.parametrize("arguments", [[], ["wafe"], ["./nowhere.yaml"], ["--check"]])
+def test_unknown_motions_are_bad_input(capsys, arguments):
+    assert main(["play", *arguments]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
@@ -125,7 +125,7 @@ def test_a_signal_ends_the_motion_and_the_robot_rests(bench, play, tmp_path, num
 
 
 @pytest.mark.process
-def test_a_motion_without_end_ends_with_its_cycle_when_asked_to(bench, play, tmp_path):
+def test_an_endless_motion_ends_on_request_at_the_end_of_its_cycle(bench, play, tmp_path):
     bench.planner()
     window = play(file(tmp_path, ENDLESS))
     bench.until(lambda: window.read() or "pose" in window.text, LIMIT, "the motion")
@@ -135,7 +135,7 @@ def test_a_motion_without_end_ends_with_its_cycle_when_asked_to(bench, play, tmp
 
 
 @pytest.mark.process
-def test_what_the_robot_refuses_is_told_with_line_and_time(bench, play, tmp_path):
+def test_a_refusal_of_the_robot_is_printed_with_line_and_time(bench, play, tmp_path):
     bench.planner()
     path = file(tmp_path, QUICK.replace("pose: {duration: 0.6}", "pose: {x: 0.2}"))
     code, screen, _ = ended(bench, play(path))
@@ -159,7 +159,7 @@ def test_a_newer_motion_takes_the_place_of_one_that_waits(bench, play, tmp_path)
 
 
 @pytest.mark.process
-def test_without_a_robot_it_says_so(bench, play):
+def test_a_missing_robot_is_reported(bench, play):
     code, screen, _ = ended(bench, play("wave"))
     assert code == 1
     assert "no robot subscribes to the topic motion" in screen

@@ -145,7 +145,7 @@ def test_goals_of_a_patrol_have_room_for_the_robot(phantomx):
         assert distance_to_obstacles(lockstep.simulation, goal.x, goal.y) >= pursuit.settings.radius
 
 
-def test_random_goals_are_reached_by_ground_truth_without_a_collision(phantomx):
+def test_random_goals_are_reached_without_a_collision(phantomx):
     """A slice of `python -m hexapod_control.evaluation.quality.patrols`."""
     lockstep, pursuit = prepared(*phantomx, count=2, seed=3)
     done = patrol(lockstep, pursuit, seed=3)

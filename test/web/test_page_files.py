@@ -34,7 +34,7 @@ def test_the_page_loads_these_files_and_no_others():
     assert set(files) == expected | {"/"}
 
 
-def test_the_page_needs_nothing_that_its_security_policy_forbids():
+def test_the_page_needs_no_resource_that_its_security_policy_forbids():
     """Only scripts and styles of the server's own files are allowed: no inline ones, no other hosts."""
     html = pages()["/"].data.decode()
     assert "script-src 'self'; style-src 'self'" in POLICY

@@ -1,4 +1,4 @@
-"""The page in a real Chromium, driving the simulated robot over the real graph; the simulator's truth is the judge."""
+"""The page in a real Chromium drives the simulated robot over the real graph; ground truth is compared."""
 
 import json
 import math
@@ -42,7 +42,7 @@ REACHED = "stop estop stand sit gait raise lower left right speed seat share hel
 
 
 class Stage:
-    """The graph, the browser and the truth."""
+    """The graph, the browser and the ground truth."""
 
     def __init__(self, folder):
         self.lines = []
@@ -90,7 +90,7 @@ class Stage:
         return math.hypot(*move) / seconds, math.remainder(turn[1] - turn[0], math.tau) / seconds
 
     def moved(self, since):
-        """Way forward and to the left [m] and turn [rad] since an earlier pose."""
+        """Displacement forward and to the left [m] and turn [rad] since an earlier pose."""
         x, y, *_, yaw = self.pose
         dx, dy, c, s = x - since[0], y - since[1], math.cos(since[5]), math.sin(since[5])
         return c * dx + s * dy, -s * dx + c * dy, math.remainder(yaw - since[5], math.tau)
@@ -121,7 +121,7 @@ def page(stage):
     assert stage.page.complaints == []
 
 
-def test_dragging_on_the_top_view_walks_until_it_is_let_go(stage, page):
+def test_dragging_on_the_top_view_walks_until_the_button_is_released(stage, page):
     """Article A7: the mouse over the top view steers."""
     since, place = stage.pose, page.spot("#view-top", 0.5, 0.12)
     page.mouse("Pressed", place)
@@ -162,7 +162,7 @@ def test_the_four_views_draw_legs_traces_support_and_turn_centre(stage, page):
     stage.rest()
 
 
-def test_what_is_not_known_yet_is_not_drawn_and_breaks_nothing(stage, page):
+def test_unknown_values_are_not_drawn_and_cause_no_error(stage, page):
     page.js("""(async () => {
       const {interpolate: between} = await import("./drawing/leg_geometry.js");
       const known = {joints: [0], body: [0, 0, 0], mass: [0, 0, 0], odom: [0, 0, 3]};
@@ -280,7 +280,7 @@ def test_a_button_plays_a_motion_and_a_bar_shows_how_far_it_has_come(stage, page
     stage.until(lambda: abs(stage.pose[4]) < 0.02)
 
 
-def test_a_motion_is_cancelled_by_its_button_and_a_refusal_is_told(stage, page):
+def test_a_motion_is_cancelled_by_its_button_and_a_refusal_is_shown(stage, page):
     page.click("#moves [data-motion=wave]")
     stage.until(lambda: (page.js(PLAYING) or [""])[0] == "Wave · leg", 12.0)
     page.click("#cancel")
@@ -320,7 +320,7 @@ def test_height_buttons_and_pose_sliders_move_the_body(stage, page):
     stage.until(lambda: abs(stage.pose[2] - HEIGHT) < 0.004 and abs(stage.pose[3]) < 0.02)
 
 
-def test_a_window_that_loses_the_focus_stops_and_says_so(stage, page):
+def test_losing_the_window_focus_stops_the_robot_and_is_shown(stage, page):
     """Article A7: loss of the window's focus pauses."""
     place = page.spot("#view-top", 0.5, 0.1)
     page.mouse("Pressed", place)
@@ -396,7 +396,7 @@ def test_the_emergency_stop_cuts_the_torque_until_it_is_switched_on_again(stage,
     stage.until(lambda: abs(stage.pose[2] - HEIGHT) < 0.01)
 
 
-def test_a_lost_connection_is_unmistakable_and_comes_back(stage, page):
+def test_a_lost_connection_is_shown_clearly_and_is_restored(stage, page):
     web = stage.supervisor.pids["web"]
     os.kill(web, signal.SIGSTOP)
     try:

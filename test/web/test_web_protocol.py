@@ -133,7 +133,7 @@ def test_a_valid_message_is_decoded(message, body):
     ],
     ids=lambda message: message[:40],
 )
-def test_a_message_that_cannot_be_used_is_refused_with_a_sentence(message):
+def test_an_invalid_message_is_refused_with_a_reason(message):
     with pytest.raises(RefusedMessage) as refused:
         parse(message)
     assert refused.value.code in (400, 413, 426)
@@ -149,7 +149,7 @@ def test_numbers_that_are_not_finite_become_null_for_the_page():
     assert sent == {"v": 1, "n": 7, "t": "state", "a": None, "b": [None, 1.0], "c": {"d": None}}
 
 
-# --- who is let in ------------------------------------------------------------------------------------------------
+# --- access control -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_only_a_page_from_here_under_a_name_of_ours_connects(headers, fine):
         assert refused.value.code == 403
 
 
-def test_on_a_network_an_address_in_numbers_is_ours_but_no_name_of_others():
+def test_on_a_network_numeric_host_addresses_are_accepted_but_foreign_names_are_not():
     gate = HostPolicy([], literal=True)
     gate.check_origin({"Host": "192.0.2.7:8770", "Origin": "http://192.0.2.7:8770"})
     for host in ("evil.example", "192.0.2.7.evil.example", ""):

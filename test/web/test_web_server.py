@@ -89,7 +89,7 @@ def test_the_whole_page_is_light():
     assert sum(path.stat().st_size for path in STATIC.rglob("*") if path.is_file()) <= WEIGHT
 
 
-def test_a_page_of_text_is_sent_packed_to_who_can_unpack_it(site):
+def test_text_is_compressed_for_clients_that_accept_it(site):
     with site.get("/main.js", **{"Accept-Encoding": "gzip"}) as packed, site.get("/main.js") as plain:
         assert packed.headers["Content-Encoding"] == "gzip"
         assert len(packed.read()) < 0.5 * len(plain.read())
@@ -118,18 +118,18 @@ def test_a_foreign_origin_is_refused(site, origin):
 
 
 @pytest.mark.parametrize("token", ["", "wrong", TOKEN[:-1]])
-def test_without_the_token_there_is_a_401_and_the_end(site, token):
+def test_a_connection_without_the_token_is_closed_with_401(site, token):
     visitor = site.visit(token=token)
     visitor.wait(lambda: visitor.code)
     assert visitor.code == 4401
-    assert [message["code"] for message in visitor.heard("refused")] == [401]
+    assert [message["code"] for message in visitor.received("refused")] == [401]
 
 
 def test_a_visitor_with_a_token_is_welcome_and_comes_back_with_a_key(site):
     visitor = site.visit()
-    visitor.wait(lambda: visitor.heard("seats"))
-    again = site.visit(token="", key=visitor.heard("welcome")[0]["key"])
-    again.wait(lambda: again.heard("welcome"))
+    visitor.wait(lambda: visitor.received("seats"))
+    again = site.visit(token="", key=visitor.received("welcome")[0]["key"])
+    again.wait(lambda: again.received("welcome"))
     assert site.people == 2
 
 
@@ -143,7 +143,7 @@ def test_a_message_that_is_too_long_ends_the_connection_with_1009(site):
 def test_nan_is_refused_and_a_finite_velocity_goes_on(site):
     visitor = site.visit()
     visitor.text('{"v":1,"n":7,"t":"drive","on":true,"vx":NaN}')
-    visitor.wait(lambda: visitor.heard("refused"))
+    visitor.wait(lambda: visitor.received("refused"))
     visitor.send("drive", n=8, on=True, vx=0.5)
     visitor.wait(lambda: site.done)
     assert site.bodies() == [DriveMessage(True, 0.5)]
@@ -151,7 +151,7 @@ def test_nan_is_refused_and_a_finite_velocity_goes_on(site):
 
 
 @pytest.mark.parametrize("way", ["close", "drop"])
-def test_a_driver_who_is_gone_stops_the_robot(site, way):
+def test_the_robot_stops_when_the_driver_disconnects(site, way):
     visitor = site.visit()
     visitor.send("drive", on=True, vx=0.5)
     visitor.wait(lambda: site.done)
@@ -160,7 +160,7 @@ def test_a_driver_who_is_gone_stops_the_robot(site, way):
     assert site.bodies()[-1] == DriveMessage(False)
 
 
-def test_a_client_that_does_not_read_delays_nobody_and_is_cut_off(site, monkeypatch):
+def test_a_client_that_does_not_read_delays_no_other_and_is_disconnected(site, monkeypatch):
     monkeypatch.setattr(send_queue, "MAX_SEND_TIME_S", 0.5)
     raw = deaf(site.port)
     visitor = site.visit()
@@ -176,33 +176,33 @@ def test_a_client_that_does_not_read_delays_nobody_and_is_cut_off(site, monkeypa
     thread.start()
     try:
         visitor.wait(lambda: site.people == 1, seconds=10.0)
-        got = len(visitor.heard("state"))
-        visitor.wait(lambda: len(visitor.heard("state")) >= got + 20, seconds=2.0)
+        got = len(visitor.received("state"))
+        visitor.wait(lambda: len(visitor.received("state")) >= got + 20, seconds=2.0)
     finally:
         ended.set()
         thread.join(5.0)
         raw.close()
 
 
-def test_everybody_sees_who_drives(site):
+def test_every_client_sees_the_name_of_the_driver(site):
     first, second = site.visit(name="Ada"), site.visit(name="Bob")
-    second.wait(lambda: second.heard("welcome"))
+    second.wait(lambda: second.received("welcome"))
     first.send("drive", on=True, vx=0.1)
-    second.wait(lambda: second.heard("seats") and second.heard("seats")[-1]["driver"] == 1)
-    assert {person["name"] for person in second.heard("seats")[-1]["people"]} == {"Ada", "Bob"}
+    second.wait(lambda: second.received("seats") and second.received("seats")[-1]["driver"] == 1)
+    assert {person["name"] for person in second.received("seats")[-1]["people"]} == {"Ada", "Bob"}
 
 
 def test_numbers_of_the_messages_only_grow(site):
     visitor = site.visit()
-    visitor.wait(lambda: visitor.heard("welcome"))
+    visitor.wait(lambda: visitor.received("welcome"))
     for value in range(20):
         site.server.show({"value": value})
-    visitor.wait(lambda: visitor.heard("state") and visitor.heard("state")[-1]["value"] == 19)
+    visitor.wait(lambda: visitor.received("state") and visitor.received("state")[-1]["value"] == 19)
     numbers = [message["n"] for message in visitor.messages]
     assert all(a < b for a, b in pairwise(numbers))
 
 
-def test_a_port_in_use_is_said_at_the_start(site):
+def test_a_port_in_use_is_reported_at_the_start(site):
     other = PageServer(ClientSessions(TokenAuthority(TOKEN).admit, dict), HostPolicy([]), print, print)
     with pytest.raises(OSError, match="in use"):
         other.start("127.0.0.1", site.port)

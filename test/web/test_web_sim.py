@@ -1,4 +1,4 @@
-"""What `hexapod sim` makes of its options for the page; nothing is started."""
+"""The parameters of the page from the options of `hexapod sim`; nothing is started."""
 
 import argparse
 import contextlib
@@ -14,35 +14,35 @@ from hexapod_control.nodes.web.settings import WebSettings
 from hexapod_control.sim.world_settings import WorldSettings
 
 
-def page(*words):
+def page(*arguments):
     """Parameters of the node web, None if it is not started."""
     parser = argparse.ArgumentParser()
     sim.add_arguments(parser)
     robot_file = load("phantomx")
     run = SimulationRun(
-        parser.parse_args(words), robot_file, gaits(robot_file.robot.leg_names)["wave"], WorldSettings(), {}
+        parser.parse_args(arguments), robot_file, gaits(robot_file.robot.leg_names)["wave"], WorldSettings(), {}
     )
     specs = {spec.executable: spec for spec in run.specs(Path("record.npz"))}
     return specs["web"].parameters if "web" in specs else None
 
 
-def test_the_page_is_there_for_this_machine_unless_told_otherwise():
+def test_by_default_the_page_is_served_to_this_machine_only():
     assert page("--port", "0")["lan"] is False
     assert page("--port", "1234")["port"] == 1234
     assert page("--lan")["lan"] is True
     assert page("--no-web") is None
 
 
-def test_a_usual_port_that_is_taken_gives_way_to_a_free_one():
+def test_a_free_port_is_used_if_the_default_one_is_taken():
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        with contextlib.suppress(OSError):  # somebody else has it: just as good
+        with contextlib.suppress(OSError):  # another program has it, which serves as well
             other.bind(("127.0.0.1", WebSettings().port))
             other.listen()
         assert page()["port"] == 0
 
 
-def test_a_port_that_is_none_is_bad_input(capsys):
+def test_an_invalid_port_is_bad_input(capsys):
     assert main(["sim", "--port", "70000"]) == 2
     assert "--port: must be a whole number in [0, 65535]" in capsys.readouterr().err
 

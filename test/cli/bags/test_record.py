@@ -219,11 +219,11 @@ def test_a_bag_is_not_played_into_a_running_robot(bench, bag):
 # --- the commands ---------------------------------------------------------------------------------------------
 
 
-def begin(out, *words, keys=subprocess.DEVNULL):
+def begin(out, *arguments, keys=subprocess.DEVNULL):
     """A subcommand as a process that writes into the file `out`."""
     with out.open("w") as file:
         return subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, *words],
+            [sys.executable, "-c", PROGRAM, *arguments],
             stdin=keys,
             stdout=file,
             stderr=subprocess.STDOUT,
@@ -295,7 +295,7 @@ def test_replay_shows_the_bag_on_the_page(bench, bag, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("arguments", "message"),
     [
         (["record", "--seconds", "0"], "--seconds: must be a number in [1, 3600] s, is '0'; see hexapod record --help"),
         (
@@ -309,10 +309,10 @@ def test_replay_shows_the_bag_on_the_page(bench, bag, tmp_path):
         (["replay", "/no/such/bag"], "/no/such/bag: there is no such bag"),
     ],
 )
-def test_bad_input_ends_with_code_two_and_one_line(capsys, words, message):
+def test_bad_input_ends_with_code_two_and_one_line(capsys, arguments, message):
     from hexapod_control.cli.main import main
 
-    assert main(words) == 2
+    assert main(arguments) == 2
     assert capsys.readouterr().err == f"hexapod: {message}\n"
 
 

@@ -21,21 +21,21 @@ ROBOTS = ["phantomx", "article"]
 LEVEL = 1e-6  # [m] by which the heights of standing feet may differ
 
 
-def walk(tmp_path, *words):
+def walk(tmp_path, *arguments):
     out = tmp_path / "walk.csv"
-    assert main(["walk", "--out", str(out), *map(str, words)]) == 0
+    assert main(["walk", "--out", str(out), *map(str, arguments)]) == 0
     with open(out, newline="") as file:
         head, *rows = csv.reader(file)
     table = np.array(rows, dtype=float)
     return head, table[:, 0], table[:, 1:].reshape(len(table), -1, 3)
 
 
-def refused(capsys, *words):
-    assert main(["walk", *words]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
-    return told.err
+def refused(capsys, *arguments):
+    assert main(["walk", *arguments]) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.count("\n") == 1
+    return output.err
 
 
 @pytest.mark.parametrize("robot", ROBOTS)
@@ -58,9 +58,9 @@ def test_the_first_row_is_the_neutral_stance_and_the_walk_ramps_away_from_it(tmp
 
 @pytest.mark.parametrize("robot", ROBOTS)
 @pytest.mark.parametrize("gait", ["tripod", "ripple", "tetrapod", "wave"])
-def test_limits_of_angle_and_speed_are_kept_even_where_too_much_is_asked(tmp_path, robot, gait):
-    words = ["--robot", robot, "--gait", gait, "--twist", -1, 0.5, 2, "--seconds", 4, "--rate", 50]
-    _, time, joints = walk(tmp_path, *words)
+def test_limits_of_angle_and_speed_are_kept_even_for_commands_that_are_too_fast(tmp_path, robot, gait):
+    arguments = ["--robot", robot, "--gait", gait, "--twist", -1, 0.5, 2, "--seconds", 4, "--rate", 50]
+    _, time, joints = walk(tmp_path, *arguments)
     for row, leg in enumerate(load(robot).robot.legs):
         for column, joint in enumerate(leg.joints):
             angle = joints[:, row, column]
@@ -90,7 +90,7 @@ def support(robot, joints):
     return replace(observe(robot, joints, planted, every), rolled=())  # by the contact points, as the planner plans
 
 
-def test_the_walk_goes_where_the_twist_says(tmp_path):
+def test_the_walk_follows_the_twist(tmp_path):
     _, time, joints = walk(tmp_path, "--gait", "wave", "--twist", 0.02, 0, 0.1, "--seconds", 8)
     robot = load("phantomx").robot
     seen = [support(robot, row) for row in joints]
@@ -99,7 +99,7 @@ def test_the_walk_goes_where_the_twist_says(tmp_path):
     assert sum(math.hypot(step.x, step.y) for step in steps) / (100 * time[1]) == pytest.approx(0.02, rel=1e-2)
 
 
-def test_rows_far_apart_are_those_of_the_same_walk(tmp_path):
+def test_a_low_rate_samples_the_same_walk(tmp_path):
     """At 2 Hz the planner takes several steps per row; the robot still walks, at the same pace."""
     _, time, joints = walk(tmp_path, "--seconds", 3, "--rate", 2)
     assert len(time) == 7
@@ -124,22 +124,22 @@ def test_without_a_file_the_table_goes_to_standard_output(capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "message"),
     [
         (["--twist", "nan", "0", "0"], "--twist: must be a number in [-100, 100], is 'nan'; see hexapod walk --help"),
         (["--twist", "0", "fast", "0"], "is 'fast'"),
         (["--seconds", "-1"], "--seconds: must be a number in [0, 3600] s, is '-1'"),
         (["--rate", "0"], "--rate: must be a number in"),
         (["--gait", "trot"], "unknown gait 'trot'; known: tripod, ripple, tetrapod, wave"),
-        (["--robot", "nobody"], "known: article, "),
+        (["--robot", "unknown"], "known: article, "),
         (["--out", "/no/such/folder/walk.csv"], "/no/such/folder/walk.csv"),
     ],
 )
-def test_bad_input_ends_with_two_and_one_line(capsys, words, told):
-    assert told in refused(capsys, *words)
+def test_bad_input_ends_with_code_two_and_one_line(capsys, arguments, message):
+    assert message in refused(capsys, *arguments)
 
 
-def test_a_bad_robot_file_is_told_with_file_and_key(tmp_path, capsys):
+def test_a_bad_robot_file_is_reported_with_file_and_key(tmp_path, capsys):
     text = share("config", "robots", "phantomx.yaml").read_text().replace("swing_time: 0.45", "swing_time: -1")
     path = tmp_path / "mine.yaml"
     path.write_text(text)

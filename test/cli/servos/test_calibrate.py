@@ -1,4 +1,4 @@
-"""The guided calibration finds how servos are mounted, on every kind of bus, and writes it down or nothing at all."""
+"""The guided calibration finds how servos are mounted, on every bus, and saves a complete calibration or none."""
 
 import re
 from dataclasses import replace
@@ -127,7 +127,7 @@ def test_a_single_bad_leg_stands_out_of_the_plane_and_does_not_tilt_it():
     assert np.abs(foot_plane.residuals(forward(robot(), row))).max() < 1e-6
 
 
-def test_a_mark_that_cannot_be_right_is_asked_for_again(mounted):
+def test_an_impossible_mark_is_asked_for_again(mounted):
     mounted = mounted("feetech_st")
     person = Person(mounted, measure=("scale",))
     run = guide(mounted, person)
@@ -169,7 +169,7 @@ def test_saving_keeps_every_other_line_and_the_comments_of_the_section(own, tmp_
     assert found.battery.warn == 10.5
 
 
-def test_what_the_driver_would_refuse_is_not_written(own, tmp_path):
+def test_a_calibration_that_the_driver_would_refuse_is_not_written(own, tmp_path):
     path = tmp_path / "mine.yaml"
     file, before = load(path), path.read_text()
     settings = servo_settings(file, "feetech_st", "/dev/ttyUSB0")
@@ -180,7 +180,7 @@ def test_what_the_driver_would_refuse_is_not_written(own, tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_joints_that_no_servo_of_this_kind_can_do_are_refused_before_any_work(tmp_path, capsys):
+def test_joint_ranges_beyond_those_of_the_servos_are_refused_at_the_start(tmp_path, capsys):
     path = tmp_path / "wide.yaml"
     path.write_bytes(resolve("phantomx").read_bytes())
     assert main(["calibrate", "--robot", str(path), "--protocol", "ssc32", "--port", "/dev/none"]) == 2
@@ -188,7 +188,7 @@ def test_joints_that_no_servo_of_this_kind_can_do_are_refused_before_any_work(tm
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "message"),
     [
         (["--robot", "phantomx", "--protocol", "feetech_st", "--port", "/dev/none"], "copy it first: cp "),
         (["--robot", "OWN"], "has no servos with a wire"),
@@ -196,10 +196,10 @@ def test_joints_that_no_servo_of_this_kind_can_do_are_refused_before_any_work(tm
         (["--robot", "OWN", "--protocol", "feetech_st", "--port", "/dev/none", "--steps", "rets"], "--steps: must be"),
     ],
 )
-def test_what_cannot_be_calibrated_is_refused_with_a_cure(own, words, told, capsys):
-    assert main(["calibrate", *(str(own) if word == "OWN" else word for word in words)]) == 2
+def test_robots_that_cannot_be_calibrated_are_refused_with_the_remedy(own, arguments, message, capsys):
+    assert main(["calibrate", *(str(own) if argument == "OWN" else argument for argument in arguments)]) == 2
     error = capsys.readouterr().err
-    assert told in error and error.count("\n") == 1
+    assert message in error and error.count("\n") == 1
 
 
 # --- as a user sees it ------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def test_a_person_calibrates_a_robot_in_the_terminal(protocol, mounted, own):
 
 
 @pytest.mark.process
-def test_a_calibration_that_is_given_up_leaves_the_file_and_takes_the_torque(mounted, own):
+def test_an_abandoned_calibration_leaves_the_file_and_switches_the_torque_off(mounted, own):
     mounted = mounted("feetech_st")
     before = own.read_text()
     person = Person(mounted)

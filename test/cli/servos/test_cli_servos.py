@@ -24,41 +24,41 @@ def wire(tmp_path):
         each.pty.close()
 
 
-def servos(emulation, *words, protocol="feetech_st"):
-    return main(["servos", "--protocol", protocol, "--port", emulation.pty.path, "--pace", "10", *words])
+def servos(emulation, *arguments, protocol="feetech_st"):
+    return main(["servos", "--protocol", protocol, "--port", emulation.pty.path, "--pace", "10", *arguments])
 
 
 def switch(emulation, text):
     fault_injection.parse_fault(text).act(emulation)
 
 
-def test_a_scan_names_who_is_there_and_who_is_missing(wire, capsys):
+def test_a_scan_lists_servos_that_answer_and_those_that_are_missing(wire, capsys):
     wire = wire()
     assert servos(wire, "scan", "--ids", "1-18") == 0
-    assert "STS3215" in (told := capsys.readouterr().out) and "right_rear_tibia" in told and "18 servos\n" in told
+    assert "STS3215" in (output := capsys.readouterr().out) and "right_rear_tibia" in output and "18 servos\n" in output
     switch(wire, "unplug=5")
     assert servos(wire, "scan", "--ids", "1-18") == 1
     assert "17 servos; missing: left_middle_femur (id 5)" in capsys.readouterr().out
 
 
-def test_a_scan_says_where_two_servos_seem_to_have_one_id(wire, capsys):
+def test_a_scan_reports_an_id_that_two_servos_seem_to_share(wire, capsys):
     wire = wire()
     switch(wire, "twin=5")
     switch(wire, "unplug=6")
     assert servos(wire, "scan", "--ids", "1-18") == 1
-    told = capsys.readouterr().out
-    assert "16 servos; missing: left_middle_tibia (id 6); garbled, likely two servos have this id: " in told
-    assert "left_middle_femur (id 5); connect one alone and set its id" in told
+    output = capsys.readouterr().out
+    assert "16 servos; missing: left_middle_tibia (id 6); garbled, likely two servos have this id: " in output
+    assert "left_middle_femur (id 5); connect one alone and set its id" in output
 
 
-def test_a_ping_says_who_does_not_answer(wire, capsys):
+def test_a_ping_reports_servos_that_do_not_answer(wire, capsys):
     wire = wire()
     assert servos(wire, "ping", "3") == 0
     assert servos(wire, "ping", "3", "40") == 1
     assert "40                         no answer" in capsys.readouterr().out
 
 
-def test_the_table_shows_what_the_servos_tell(wire, capsys):
+def test_the_table_shows_the_readings_of_the_servos(wire, capsys):
     wire = wire()
     switch(wire, "unplug=5")
     switch(wire, "heat=6")
@@ -70,7 +70,7 @@ def test_the_table_shows_what_the_servos_tell(wire, capsys):
     assert lines[19].startswith("17 of 18 answer, 0 bad frames")
 
 
-def test_one_joint_is_moved_and_let_go(wire, capsys):
+def test_one_joint_is_moved_and_its_torque_switched_off(wire, capsys):
     wire = wire()
     assert servos(wire, "move", "left_front", "coxa", "20") == 0
     assert "left_front_coxa_joint (id 1) is at 20.0 deg" in capsys.readouterr().out
@@ -91,7 +91,7 @@ def test_a_servo_gets_another_id_only_when_it_is_alone(wire, capsys):
     assert servos(wire, "ping", "40") == 0
 
 
-def test_hobby_servos_are_moved_from_where_the_robot_lies(wire, capsys):
+def test_hobby_servos_are_moved_from_the_lying_pose(wire, capsys):
     wire = wire("ssc32")
     assert servos(wire, "move", "left_front", "coxa", "20", protocol="ssc32") == 0
     assert "was told to go to 20.0 deg" in capsys.readouterr().out
@@ -101,7 +101,7 @@ def test_hobby_servos_are_moved_from_where_the_robot_lies(wire, capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "message"),
     [
         (["--protocol", "feetech_st", "--port", "/dev/none", "scan"], "there is no such port"),
         (["--protocol", "feetech_st", "scan"], "servos.port: is missing"),
@@ -115,15 +115,15 @@ def test_hobby_servos_are_moved_from_where_the_robot_lies(wire, capsys):
         (["--protocol", "dynamixel1", "--port", "BUS", "--baud", "57600", "watch"], "no servo answers at 57600"),
     ],
 )
-def test_bad_input_is_one_line_with_the_cure(words, told, wire, capsys):
+def test_bad_input_is_reported_in_one_line_with_the_remedy(arguments, message, wire, capsys):
     emulation = wire()
-    assert main(["servos", *(emulation.pty.path if word == "BUS" else word for word in words)]) == 2
+    assert main(["servos", *(emulation.pty.path if argument == "BUS" else argument for argument in arguments)]) == 2
     error = capsys.readouterr().err
-    assert told in error and error.count("\n") == 1
+    assert message in error and error.count("\n") == 1
     assert not emulation.world.torques.any()
 
 
-def test_nobody_on_the_line_is_said_with_the_cure(wire, capsys):
+def test_a_bus_without_answers_is_reported_with_the_remedy(wire, capsys):
     emulation = wire()
     switch(emulation, "mute")
     assert servos(emulation, "watch") == 2

@@ -1,4 +1,4 @@
-"""`hexapod emulate`: servos behind a link that a driver cannot tell from real ones, and faults by name."""
+"""`hexapod emulate`: emulated servos behind a link that a driver uses like real ones, and faults by name."""
 
 import os
 import signal
@@ -44,7 +44,7 @@ def switch(emulation, *texts):
 
 
 @pytest.mark.parametrize("text", ["glue", "split", "echo", "noise=FF00FF", "slow=2", "double=1"])
-def test_a_bad_line_is_survived(emulation, bus, text):
+def test_the_driver_survives_a_noisy_line(emulation, bus, text):
     switch(emulation, text)
     seen = set()
     for _ in range(4):
@@ -53,7 +53,7 @@ def test_a_bad_line_is_survived(emulation, bus, text):
 
 
 @pytest.mark.parametrize("text", ["drop=0.5", "flip=0.5", "truncate=0.5"])
-def test_what_is_lost_on_the_line_is_missing_and_nothing_else(emulation, bus, text):
+def test_lost_bytes_affect_only_the_replies_they_belong_to(emulation, bus, text):
     true = {i: round(emulation.world.position(k)) for k, i in enumerate(IDS)}
     switch(emulation, text)
     answers = bus.read(IDS, ServoQuantity.POSITION)
@@ -61,7 +61,7 @@ def test_what_is_lost_on_the_line_is_missing_and_nothing_else(emulation, bus, te
     assert all(answers[i].position == true[i] for i in answers)
 
 
-def test_servos_come_and_go_and_report_what_happened_to_them(emulation, bus):
+def test_servos_disappear_come_back_and_report_their_faults(emulation, bus):
     switch(emulation, "unplug=5", "overload=7", "heat=8")
     answers = bus.read(IDS, ServoQuantity.POSITION | ServoQuantity.TEMPERATURE | ServoQuantity.FAULT)
     assert set(IDS) - set(answers) == {5}
@@ -75,7 +75,7 @@ def test_servos_come_and_go_and_report_what_happened_to_them(emulation, bus):
     assert all(answer.fault is ServoFault.NONE for answer in answers.values())
 
 
-def test_a_cable_that_was_pulled_comes_back_under_the_same_name(emulation, bus):
+def test_the_port_comes_back_under_the_same_name_after_the_cable_was_pulled(emulation, bus):
     switch(emulation, "hangup")
     with pytest.raises(PortGone):
         bus.read(IDS, ServoQuantity.POSITION)
@@ -87,7 +87,7 @@ def test_a_cable_that_was_pulled_comes_back_under_the_same_name(emulation, bus):
 
 
 @pytest.mark.parametrize("name", fault_injection.KINDS)
-def test_every_fault_of_the_table_can_be_ordered(name, emulation):
+def test_every_fault_of_the_table_can_be_injected(name, emulation):
     values = {"SHARE": "0.5", "HEX": "FF", "MS": "3", "ID": "4", "VOLTS": "7.4", "": ""}
     value = values[fault_injection.KINDS[name].value]
     order = fault_injection.parse_fault(f"{name}={value}@1.5" if value else f"{name}@1.5")
@@ -96,13 +96,13 @@ def test_every_fault_of_the_table_can_be_ordered(name, emulation):
 
 
 @pytest.mark.parametrize("text", ["drip=1", "drop", "echo=1", "drop=1@soon", "drop=1@-2"])
-def test_an_order_that_makes_no_sense_is_refused(text):
+def test_an_invalid_fault_is_refused(text):
     with pytest.raises(ValueError, match=r"drip|needs|takes|seconds"):
         fault_injection.parse_fault(text)
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "message"),
     [
         (["--protocol", "feetech_s"], "did you mean feetech_st?"),
         ([], "--protocol: must be given"),
@@ -111,15 +111,15 @@ def test_an_order_that_makes_no_sense_is_refused(text):
         (["--protocol", "feetech_st", "--fault", "drop=2"], "drop: must be in [0, 1]"),
     ],
 )
-def test_bad_input_is_one_line_with_the_cure(words, told, tmp_path, capsys):
+def test_bad_input_is_reported_in_one_line_with_the_remedy(arguments, message, tmp_path, capsys):
     link = tmp_path / "bus"
-    assert main(["emulate", "--link", str(link), *words]) == 2
+    assert main(["emulate", "--link", str(link), *arguments]) == 2
     error = capsys.readouterr().err
-    assert told in error and error.count("\n") == 1
+    assert message in error and error.count("\n") == 1
     assert not link.is_symlink()
 
 
-def test_a_link_never_takes_the_place_of_a_file(tmp_path, capsys):
+def test_the_link_never_replaces_a_file(tmp_path, capsys):
     file = tmp_path / "precious"
     file.write_text("mine")
     assert main(["emulate", "--protocol", "feetech_st", "--link", str(file)]) == 2
@@ -128,15 +128,15 @@ def test_a_link_never_takes_the_place_of_a_file(tmp_path, capsys):
 
 
 @pytest.mark.process
-def test_the_command_serves_a_driver_obeys_faults_and_ends_with_ctrl_c(tmp_path):
+def test_the_command_serves_a_driver_injects_faults_and_ends_with_ctrl_c(tmp_path):
     link = tmp_path / "bus"
-    words = ["--protocol", "feetech_st", "--link", str(link), "--fault", "unplug=3"]
+    arguments = ["--protocol", "feetech_st", "--link", str(link), "--fault", "unplug=3"]
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, "emulate", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", PROGRAM, "emulate", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
-        told = [read_line(process) for _ in range(3)]
-        assert f"servo_protocol:=feetech_st servo_port:={link}" in told[1]
+        output = [read_line(process) for _ in range(3)]
+        assert f"servo_protocol:=feetech_st servo_port:={link}" in output[1]
         row = PROTOCOLS["feetech_st"]
         bus = row.open(SerialPort(str(link), row.baud), IDS, wait=ReplyTiming(margin=0.1))
         assert set(IDS) - set(bus.identify()) == {3}

@@ -1,4 +1,4 @@
-"""`hexapod sim` as a user runs it: the drive, Ctrl-C, a node that dies, the keyboard; and nothing left over."""
+"""`hexapod sim` as a user runs it: the drive, Ctrl-C, a node that dies, the keyboard; no process is left over."""
 
 import os
 import pty
@@ -43,9 +43,9 @@ def processes():
 class Command:
     """`hexapod sim` as a process; its output is read while it runs."""
 
-    def __init__(self, *words, keys=subprocess.DEVNULL):
+    def __init__(self, *arguments, keys=subprocess.DEVNULL):
         self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, "sim", *words],
+            [sys.executable, "-c", PROGRAM, "sim", *arguments],
             stdin=keys,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -78,8 +78,8 @@ class Command:
 def start():
     commands = []
 
-    def begin(*words, **options):
-        commands.append(Command(*words, **options))
+    def begin(*arguments, **options):
+        commands.append(Command(*arguments, **options))
         return commands[-1]
 
     yield begin
@@ -101,7 +101,7 @@ def ratios(text):
 @pytest.mark.heavy
 @pytest.mark.physics
 @pytest.mark.gl
-def test_the_demonstration_walks_where_it_is_told_and_leaves_nothing(start, tmp_path):
+def test_the_demonstration_follows_its_commands_and_leaves_no_process(start, tmp_path):
     film = tmp_path / "run.png"
     command = start("--demo", "--segment", "2", "--record", str(film))
     assert command.end() == 0, command.text
@@ -118,7 +118,7 @@ def test_the_demonstration_walks_where_it_is_told_and_leaves_nothing(start, tmp_
 @pytest.mark.heavy
 @pytest.mark.physics
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_in_the_middle_puts_the_robot_down_and_is_a_success(start, number):
+def test_a_signal_during_the_drive_stops_the_robot_with_exit_code_zero(start, number):
     command = start("--demo", "--segment", "60")
     command.wait_for(lambda: set(processes()) == NODES, "nodes")
     seen = motion(lambda state: state == "walking")
@@ -144,7 +144,7 @@ def test_a_signal_while_the_nodes_start_ends_them(start):
 @pytest.mark.heavy
 @pytest.mark.physics
 @pytest.mark.parametrize("name", ["gait_planner", "mujoco_sim"])
-def test_a_node_that_is_killed_is_named_and_everything_ends_with_one(start, name):
+def test_a_killed_node_is_named_and_all_processes_end_with_code_one(start, name):
     command = start("--demo", "--segment", "60")
     command.wait_for(lambda: set(processes()) == NODES, "nodes")
     motion(lambda state: state == "walking")
@@ -186,21 +186,21 @@ def motion(until):
 
     bench = Bench()
     try:
-        heard = bench.listen(String, "gait_state", LATCHED)
-        bench.until(lambda: heard and until(heard[-1].data), seconds=LIMIT, what="gait_state")
-        return [message.data for message in heard]
+        received = bench.listen(String, "gait_state", LATCHED)
+        bench.until(lambda: received and until(received[-1].data), seconds=LIMIT, what="gait_state")
+        return [message.data for message in received]
     finally:
         bench.close()
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "message"),
     [
         (["--world", "moon"], "--world must be one of flat, slope, blocks, bumps, obstacles, is 'moon'"),
         (["--payload", "-1"], "--payload must be in [0, 20] kg, is -1"),
         (["--servo-model", "rocket"], "servo model 'rocket' is unknown"),
         (["--gait", "trot"], "unknown gait 'trot'; known: tripod, ripple, tetrapod, wave"),
-        (["--robot", "nobody"], "known: article, "),
+        (["--robot", "unknown"], "known: article, "),
         (
             ["--record", "run.mp4"],
             "--record: run.mp4: the name of a film must end in .gif or .png; see hexapod sim --help",
@@ -210,10 +210,10 @@ def motion(until):
         (["--segment", "nan"], "--segment: must be a number in [1.4, 600] s, is 'nan'"),
     ],
 )
-def test_bad_input_ends_with_two_and_one_line_and_starts_nothing(capsys, words, told):
-    assert main(["sim", *words]) == 2
+def test_bad_input_ends_with_code_two_and_one_line_and_starts_nothing(capsys, arguments, message):
+    assert main(["sim", *arguments]) == 2
     captured = capsys.readouterr()
-    assert told in captured.err
+    assert message in captured.err
     assert captured.err.count("\n") == 1
     assert not processes()
 
@@ -252,7 +252,7 @@ def test_the_table_is_aligned_and_marks_what_is_wrong():
     assert head.startswith("segment")
 
 
-def test_the_odometry_is_compared_with_the_truth_whatever_its_origin():
+def test_the_odometry_is_compared_with_the_ground_truth_independent_of_its_origin():
     twist = Twist(0.1, 0.0, 0.4)
     truth, odometry = track(twist, 5.0), TrajectoryLog()
     origin = Pose(3.0, -2.0, 1.0)
@@ -265,7 +265,7 @@ def test_the_odometry_is_compared_with_the_truth_whatever_its_origin():
 
 @pytest.mark.parametrize("name", ["phantomx", "article"])
 @pytest.mark.parametrize("gait", ["tripod", "ripple", "tetrapod", "wave"])
-def test_the_drive_asks_for_nothing_that_robot_and_gait_cannot_do(name, gait):
+def test_the_drive_commands_no_speed_beyond_robot_and_gait(name, gait):
     robot = load(name).robot
     row = gaits(robot.leg_names)[gait]
     script = scripted_drive.script_for(robot, row)

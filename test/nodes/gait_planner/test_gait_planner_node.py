@@ -206,7 +206,7 @@ def test_sitting_down_is_not_interrupted_by_a_stream_that_ends(bench):
     bench.until(lambda: node.planner.state.value == "sitting", 8.0)
 
 
-def test_commands_before_standing_are_ignored_and_the_cure_is_said(bench):
+def test_commands_before_standing_are_ignored_with_the_remedy(bench):
     node = bench.planner(False)
     node.planner.set_measured_joints(standing() + 0.3)
     bench.publisher(TwistMessage, "cmd_vel").publish(twist(0.1))
@@ -233,7 +233,7 @@ def test_markers_show_feet_polygon_and_footholds(bench):
     assert homes.points[0].z == pytest.approx(-robot().walk.height)
 
 
-def test_diagnostics_tell_rate_source_and_last_refusal(bench):
+def test_diagnostics_show_rate_source_and_last_refusal(bench):
     node = bench.planner()
     heard = bench.listen(DiagnosticArray, "/diagnostics")
     bench.publisher(TwistMessage, "cmd_vel").publish(twist(math.nan))

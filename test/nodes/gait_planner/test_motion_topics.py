@@ -201,7 +201,7 @@ def test_a_velocity_ends_a_move_of_all_feet_and_is_followed(bench, motions):
 
 
 @pytest.mark.parametrize("wish", ["stand", "sit", "stop", "body_pose", "gait", "foot_command"])
-def test_every_other_wish_ends_a_motion_first(bench, motions, wish):
+def test_every_other_request_ends_a_motion_first(bench, motions, wish):
     motions.play(motions.write("breathe", BREATH, loops=0))
     motions.until("breathe pose")
     if wish in ("stand", "sit", "stop"):

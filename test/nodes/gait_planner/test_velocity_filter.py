@@ -67,7 +67,7 @@ def test_of_commands_out_of_order_the_newest_counts():
 
 
 @pytest.mark.parametrize("jump", [-100.0, 1000.0])
-def test_a_jump_of_the_clock_locks_nobody_out(jump):
+def test_a_jump_of_the_clock_does_not_block_commands(jump):
     command = VelocityFilter(TIMEOUT)
     for tick in range(10):
         now = 1000.0 + 0.05 * tick + (jump if tick >= 5 else 0.0)

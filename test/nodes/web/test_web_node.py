@@ -165,16 +165,16 @@ def test_the_page_sees_motions_how_far_they_are_and_why_they_are_refused(web, be
     bench.publisher(String, "motions", LATCHED).publish(String(data="bow,wave"))
     state = bench.publisher(String, "motion_state", LATCHED)
     state.publish(String(data="bow pose 40"))
-    web.until(lambda: visitor.heard("state") and visitor.heard("state")[-1]["motion"])
-    assert visitor.heard("state")[-1]["motion"] == {"name": "bow", "phase": "pose", "percent": 40.0}
-    web.until(lambda: visitor.heard("status") and visitor.heard("status")[-1]["motions"] == ["bow", "wave"])
+    web.until(lambda: visitor.received("state") and visitor.received("state")[-1]["motion"])
+    assert visitor.received("state")[-1]["motion"] == {"name": "bow", "phase": "pose", "percent": 40.0}
+    web.until(lambda: visitor.received("status") and visitor.received("status")[-1]["motions"] == ["bow", "wave"])
     state.publish(String(data="wave refused 0 wave.yaml:7: leg: too far (1.2 s after the start)"))
-    web.until(lambda: visitor.heard("answer"))
-    answer = visitor.heard("answer")[-1]
+    web.until(lambda: visitor.received("answer"))
+    answer = visitor.received("answer")[-1]
     assert (answer["what"], answer["ok"]) == ("wave", False)
     assert answer["text"] == "wave.yaml:7: leg: too far (1.2 s after the start)"
     state.publish(String(data="walk tripod 30"))
-    web.until(lambda: visitor.heard("state")[-1]["motion"] is None)
+    web.until(lambda: visitor.received("state")[-1]["motion"] is None)
 
 
 class Services:
@@ -207,9 +207,9 @@ def test_buttons_call_services_and_refusals_come_back(web):
     visitor = web.visit()
     for what in ("stand", "sit"):
         visitor.send("ask", what=what)
-    web.until(lambda: len(visitor.heard("answer")) == 2)
+    web.until(lambda: len(visitor.received("answer")) == 2)
     assert sorted(services.called) == ["sit", "stand"]
-    assert {a["what"]: a["ok"] for a in visitor.heard("answer")} == {"stand": True, "sit": False}
+    assert {a["what"]: a["ok"] for a in visitor.received("answer")} == {"stand": True, "sit": False}
     visitor.send("ask", what="estop")
     web.until(lambda: len(services.called) == 4)
     assert set(services.called[2:]) == {"stop", "estop True"}
@@ -221,8 +221,8 @@ def test_buttons_call_services_and_refusals_come_back(web):
 def test_a_service_that_is_not_there_is_said(web):
     visitor = web.visit()
     visitor.send("ask", what="stand")
-    web.until(lambda: visitor.heard("answer"))
-    assert visitor.heard("answer")[0]["text"] == "gait_planner is not running"
+    web.until(lambda: visitor.received("answer"))
+    assert visitor.received("answer")[0]["text"] == "gait_planner is not running"
 
 
 def test_a_watcher_stops_the_driver(web):
@@ -234,16 +234,16 @@ def test_a_watcher_stops_the_driver(web):
     watcher.send("ask", what="stop")
     web.until(lambda: web.speed == 0.0, 0.4)
     web.until(lambda: services.called == ["stop"])
-    web.until(lambda: driver.heard("stopped"))
+    web.until(lambda: driver.received("stopped"))
 
 
 def test_two_drivers_do_not_mix(web):
     first, second = web.visit(), web.visit()
-    web.until(lambda: second.heard("welcome"))
+    web.until(lambda: second.received("welcome"))
     first.send("drive", on=True, vx=1.0)
     web.until(lambda: web.speed > 0.0)
     second.send("drive", on=True, vx=-1.0)
-    web.until(lambda: second.heard("refused"))
+    web.until(lambda: second.received("refused"))
     web.until(lambda: web.speed == 0.0)
     assert min(message.linear.x for message in web.velocities) >= 0.0
 
@@ -263,9 +263,9 @@ def test_the_page_sees_joints_feet_battery_and_the_sentences_of_diagnostics(web,
         diagnostics.publish(messages.diagnostics("/servo_driver", "", 1, "a servo is warm", values, stamp))
 
     bench.probe.create_timer(0.02, say)
-    web.until(lambda: visitor.heard("state") and visitor.heard("state")[-1]["joints"])
-    web.until(lambda: visitor.heard("status") and visitor.heard("status")[-1]["battery"])
-    state, status = visitor.heard("state")[-1], visitor.heard("status")[-1]
+    web.until(lambda: visitor.received("state") and visitor.received("state")[-1]["joints"])
+    web.until(lambda: visitor.received("status") and visitor.received("status")[-1]["battery"])
+    state, status = visitor.received("state")[-1], visitor.received("status")[-1]
     assert state["joints"] == pytest.approx(standing().ravel(), abs=1e-3)
     assert state["planted"] == [1] * 6
     assert state["body"] == pytest.approx([robot().walk.height, 0.0, 0.0], abs=1e-3)
@@ -278,9 +278,9 @@ def test_the_page_sees_joints_feet_battery_and_the_sentences_of_diagnostics(web,
 
 def test_a_robot_that_is_silent_is_shown_as_silent(web):
     visitor = web.visit()
-    web.until(lambda: visitor.heard("state"))
-    assert visitor.heard("state")[-1]["silent"]
-    assert visitor.heard("state")[-1]["joints"] is None
+    web.until(lambda: visitor.received("state"))
+    assert visitor.received("state")[-1]["silent"]
+    assert visitor.received("state")[-1]["joints"] is None
 
 
 @pytest.mark.parametrize(("roll", "pitch"), [(0.0, 0.0), (0.1, 0.0), (0.0, -0.15), (0.12, 0.2)])

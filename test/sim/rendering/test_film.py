@@ -63,7 +63,7 @@ def test_an_unknown_kind_of_film_is_refused_with_the_known_ones(simulation, tmp_
         Film(simulation, tmp_path / "run.mp4")
 
 
-def test_a_machine_without_gl_is_told_what_to_install(simulation, tmp_path, monkeypatch):
+def test_without_gl_the_message_names_the_packages_to_install(simulation, tmp_path, monkeypatch):
     monkeypatch.setenv("MUJOCO_GL", "egl")
     monkeypatch.setitem(sys.modules, "mujoco.egl", None)
     with pytest.raises(NoGraphics) as caught:

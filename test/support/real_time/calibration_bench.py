@@ -155,10 +155,10 @@ LIMIT = 25.0  # [s] for a whole calibration
 class Command:
     """`hexapod calibrate`, answered by a person."""
 
-    def __init__(self, person, *words):
+    def __init__(self, person, *arguments):
         self.person = person
         self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, "calibrate", "--pace", "50", *words],
+            [sys.executable, "-c", PROGRAM, "calibrate", "--pace", "50", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

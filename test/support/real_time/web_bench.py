@@ -68,7 +68,7 @@ class Visitor:
         if not self.socket.closed:
             await self.socket.send_str(text)
 
-    def heard(self, kind):
+    def received(self, kind):
         """All messages of a kind."""
         return [message for message in list(self.messages) if message["t"] == kind]
 
@@ -76,7 +76,7 @@ class Visitor:
         """Waits for a condition; `spin` is called between two looks at it."""
         deadline = time.monotonic() + seconds
         while not condition():
-            assert time.monotonic() < deadline, f"waited in vain; heard {self.messages[-3:]}, close code {self.code}"
+            assert time.monotonic() < deadline, f"waited in vain; received {self.messages[-3:]}, close code {self.code}"
             spin()
 
     def drop(self):
