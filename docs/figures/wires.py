@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, ServoQuantity
-from hexapod_control.servos.bus.bus_timing import TURNAROUND, budget
+from hexapod_control.servos.bus.bus_timing import TURNAROUND_S, budget
 from hexapod_control.servos.protocol_registry import PROTOCOLS, ServoProtocol
 from hexapod_control.servos.settings.servo_section import LOOPBACK
 
@@ -37,7 +37,7 @@ def _row(row: ServoProtocol, baud: int) -> tuple[str, ...]:
     ids = [i for i in row.ids if i or row.ids.stop > COUNT][:COUNT]
     bus: Bus = row.open(IdlePort(baud), ids)
     timing, reads = bus.timing(COUNT), bool(row.can_read & ServoQuantity.POSITION)
-    read = timing.read + timing.turnarounds * TURNAROUND if reads else 0.0
+    read = timing.read + timing.turnarounds * TURNAROUND_S if reads else 0.0
     return (
         f"`{row.name}`",
         str(baud),

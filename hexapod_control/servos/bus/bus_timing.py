@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hexapod_control.servos.bus.bus_interface import BusError, BusTiming
 
-TURNAROUND = 0.001  # [s] of the line over USB
+TURNAROUND_S = 0.001  # [s] of the line over USB
 MAX_LINE_SHARE = 0.85  # of a cycle that the wire may be busy
 MIN_RATE = 10.0  # [Hz] needed to walk
 MIN_REFRESH = 4.0  # [Hz] for the position of every servo
@@ -28,7 +28,7 @@ def duration(timing: Callable[[int], BusTiming], count: int, reads: int) -> floa
     if not reads:
         return write
     read = timing(reads)
-    return write + read.read + read.turnarounds * TURNAROUND
+    return write + read.read + read.turnarounds * TURNAROUND_S
 
 
 def budget(timing: Callable[[int], BusTiming], count: int, rate: float, reads: bool) -> BusBudget:

@@ -14,7 +14,7 @@ from hexapod_control.servos.bus.serial_port import Port
 
 SCALE = RawScale(unit="us", low=500, high=2500, center=1500, per_rad=2000.0 / math.pi)
 REPLY_TIMEOUT = 0.03  # [s] for a reply of the board, including the USB turnaround
-SETTLE_TIME = 0.1  # [s] of silence after which a late reply counts as lost
+SETTLE_TIME_S = 0.1  # [s] of silence after which a late reply counts as lost
 FLUSH_BYTES = 4096
 
 
@@ -102,14 +102,14 @@ class WireTiming:
         reply = self.port.read(count, self._busy_until + self.seconds(count) + patience)
         if len(reply) < count:
             self.counters.timeouts += 1
-            self._quiet_at = time.monotonic() + SETTLE_TIME
+            self._quiet_at = time.monotonic() + SETTLE_TIME_S
         return reply
 
     def settled(self) -> bool:
         """Whether no reply to an earlier request can come any more; discards late bytes."""
         now = time.monotonic()
         if now >= self._quiet_at and self._quiet_at and self.port.read(FLUSH_BYTES, now):
-            self._quiet_at = now + SETTLE_TIME
+            self._quiet_at = now + SETTLE_TIME_S
         if now < self._quiet_at:
             return False
         self._quiet_at = 0.0
@@ -133,7 +133,7 @@ class WireTiming:
 
     def drain(self) -> None:
         """Discards bytes that are on their way."""
-        self.port.read(FLUSH_BYTES, time.monotonic() + SETTLE_TIME)
+        self.port.read(FLUSH_BYTES, time.monotonic() + SETTLE_TIME_S)
 
     def listen(self, seconds: float) -> None:
         """Waits until the board sends anything unasked, up to a time [s]."""

@@ -16,7 +16,7 @@ ESC = b"\x1b"
 LAST_CHANNEL = 31  # channel
 MAX_MOVE_MS = 65535  # [ms] that T takes
 VOLT = 5.0 / 256.0  # [V] per count of an analog input
-BOOT_TIME = (
+BOOT_TIME_S = (
     5.0  # [s] an Arduino takes at most after its port was opened; bytes in the meantime would keep it from starting
 )
 TRY_TIMEOUT = 0.25  # [s]
@@ -85,7 +85,7 @@ class Ssc32Bus:
 
     def identify(self) -> Mapping[int, str]:
         """Asks; if there is no answer, waits in silence for a board that the port has reset, and asks again."""
-        for silence in (0.0, BOOT_TIME, 0.0, 0.0):
+        for silence in (0.0, BOOT_TIME_S, 0.0, 0.0):
             if silence:
                 self._wire.listen(silence)
             self._unsure = True

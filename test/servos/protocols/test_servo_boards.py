@@ -91,7 +91,7 @@ def test_after_a_reply_that_did_not_come_nothing_is_asked_until_it_cannot_come_a
     pty.faults.mute = False
     begun = time.monotonic()
     assert soon(bus.answers) is True
-    assert time.monotonic() - begun < pulse_board.SETTLE_TIME + SLACK
+    assert time.monotonic() - begun < pulse_board.SETTLE_TIME_S + SLACK
 
 
 # --- silent boards ------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from typing import Any
 
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone, ServoQuantity
-from hexapod_control.servos.bus.bus_timing import TURNAROUND
+from hexapod_control.servos.bus.bus_timing import TURNAROUND_S
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.protocol_registry import PROTOCOLS
@@ -109,7 +109,7 @@ def _measured(file: RobotFile, robot: str, name: str, baud: int) -> dict[str, An
 def loops(bus: Bus, settings: ServoSettings) -> dict[str, Any]:
     """Figures of the loops over the measured time."""
     timing = bus.timing(len(settings.ids))
-    limit = timing.write + timing.read + timing.turnarounds * TURNAROUND
+    limit = timing.write + timing.read + timing.turnarounds * TURNAROUND_S
     goals = {joint.id: round(joint.center) for joint in settings.joints}
     bus.write_goals(goals, 0.0)
     bus.torque(settings.ids, True)

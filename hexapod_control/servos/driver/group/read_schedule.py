@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from hexapod_control.servos.bus.bus_interface import Bus, ServoQuantity
-from hexapod_control.servos.bus.bus_timing import TURNAROUND, BusBudget
+from hexapod_control.servos.bus.bus_timing import TURNAROUND_S, BusBudget
 from hexapod_control.servos.driver.group.presence import Presence
 
 MOTION = ServoQuantity.POSITION | ServoQuantity.SPEED | ServoQuantity.LOAD
@@ -24,7 +24,7 @@ class ReadSchedule:
         self._count, self._reads, self._presence = count, budget.reads, presence
         self._one_by_one = bus.timing(count, bus.can_read & MOTION).turnarounds > 1
         health = bus.timing(1, bus.can_read & HEALTH)
-        busy = health.read + health.turnarounds * TURNAROUND
+        busy = health.read + health.turnarounds * TURNAROUND_S
         self._health_period = max(1.0 / (MAX_HEALTH_RATE_HZ * count), busy / MAX_HEALTH_SHARE)  # [s] between servos
         self._turn = self._health = self._ping = 0
         self._health_due = self._supply_due = -math.inf

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import FFPacket
 from hexapod_control.servos.emulator.device import DelayedReply, voice
-from hexapod_control.servos.emulator.devices.ff_device import DELAY_UNIT, PAUSE, error_bits
+from hexapod_control.servos.emulator.devices.ff_device import DELAY_UNIT, FRAME_TIMEOUT_S, error_bits
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import dynamixel2_frames as codec
 from hexapod_control.servos.protocols.dynamixel2_frames import BROADCAST, Dynamixel2Instruction, Dynamixel2Register
@@ -43,7 +43,7 @@ class Dynamixel2Device:
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Obeys every frame that is complete."""
         self.world.step(now)
-        if now - self._heard > PAUSE:
+        if now - self._heard > FRAME_TIMEOUT_S:
             self._decoder.forget()
         self._heard = now
         return [reply for packet in self._decoder.feed(data) for reply in self._obey(packet)]

@@ -12,7 +12,7 @@ from hexapod_control.servos.bus.id_addressing import FaultBits
 from hexapod_control.servos.emulator.device import DelayedReply, voice
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 
-PAUSE = 0.05  # [s] of silence after which servos drop an unfinished frame
+FRAME_TIMEOUT_S = 0.05  # [s] of silence after which servos drop an unfinished frame
 DELAY_UNIT = 2e-6  # [s] of the return delay register
 
 
@@ -86,7 +86,7 @@ class FFDevice:
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Obeys every frame that is complete."""
         self.world.step(now)
-        if now - self._heard > PAUSE:
+        if now - self._heard > FRAME_TIMEOUT_S:
             self._decoder.forget()
         self._heard = now
         return [reply for packet in self._decoder.feed(data) for reply in self._obey(packet)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hexapod_control.servos.bus.ff_frames import FFPacket
 from hexapod_control.servos.emulator.device import DelayedReply, voice
-from hexapod_control.servos.emulator.devices.ff_device import PAUSE
+from hexapod_control.servos.emulator.devices.ff_device import FRAME_TIMEOUT_S
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import lx16a as codec
 from hexapod_control.servos.protocols.lx16a import Lx16aCommand
@@ -27,7 +27,7 @@ class Lx16aDevice:
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Obeys every frame that is complete."""
         self.world.step(now)
-        if now - self._heard > PAUSE:
+        if now - self._heard > FRAME_TIMEOUT_S:
             self._decoder.forget()
         self._heard = now
         replies: list[DelayedReply] = []
