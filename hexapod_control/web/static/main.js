@@ -25,6 +25,7 @@ let shape = null;
 // --- commands ----------------------------------------------------------------------------------------
 
 const request = (what) => connection.send("ask", { what });
+const requestStop = (what, label) => request(what) || showToast(`Not connected: ${label} was not sent`);
 const releases = [];
 const releaseInputs = () => {
   for (const end of releases) end();
@@ -32,11 +33,11 @@ const releaseInputs = () => {
 };
 const actions = {
   stop() {
-    request("stop");
+    requestStop("stop", "STOP");
     releaseInputs();
   },
   estop() {
-    request("estop");
+    requestStop("estop", "E-STOP");
     releaseInputs();
   },
   t: () => request("stand"),
