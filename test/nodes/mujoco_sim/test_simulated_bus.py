@@ -119,8 +119,12 @@ def test_only_the_driver_speaks_of_joints_and_only_the_simulator_of_the_truth(be
     assert bench.call(Trigger, "mujoco_sim/reset_world").success
 
 
-def test_on_the_wire_the_servos_tell_which_feet_carry(bench, tmp_path):
-    """Bytes, threads, messages and physics in real time: foot_states against the contacts of the simulation."""
+@pytest.mark.heavy
+def test_servo_loads_on_the_wire_show_which_feet_carry_load(bench, tmp_path):
+    """Bytes, threads, messages and physics in real time: foot_states against the contacts of the simulation.
+
+    Learning takes samples less than 50 ms apart, so it takes longer on a loaded machine.
+    """
     link = str(tmp_path / "bus")
     rows = {
         row.executable: row for row in node_graph.specs("sim", {"bus": "feetech_st", "servo_port": link, "web": False})
@@ -140,8 +144,8 @@ def test_on_the_wire_the_servos_tell_which_feet_carry(bench, tmp_path):
 
     bench.probe.create_subscription(MultiDOFJointState, "foot_states", compare, COMMAND)
     Stream(bench, lambda: twist(0.06))
-    bench.until(lambda: len(agree) >= 200, 20.0, "foot_states")
-    assert np.mean(agree) >= 0.85  # what is told is one or two periods old
+    bench.until(lambda: len(agree) >= 200, 60.0, "foot_states")
+    assert np.mean(agree) >= 0.85  # reported loads are one or two periods old
     assert driver.status()["feet"].startswith("known")
 
 
