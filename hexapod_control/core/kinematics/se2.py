@@ -1,6 +1,6 @@
 """Planar rigid motions: a pose is (x, y, yaw) [m, m, rad], a twist (vx, vy, wz) [m/s, m/s, rad/s].
 
-`exp` is the exact integral of a constant twist over a time, so that a foot which rides with the ground
+`exp` is the exact integral of a constant twist over a time, so that a foot which is fixed in the world
 stays fixed in the world for any twist and any step.
 """
 

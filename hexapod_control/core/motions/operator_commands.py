@@ -5,9 +5,9 @@ The rules, each of them only here:
 - Every request ends a motion that is played or rehearsed: what moves comes to rest, then the request is carried out.
   Two exceptions: a zero velocity, which is sent all the time, leaves a motion alone, and another motion waits for the
   end of the cycle (motion_player.py).
-- A velocity counts while a motion plays or the robot is on its feet, and not from an accepted `sit` until it lies.
+- A velocity is accepted while a motion plays or the robot is on its feet, but not from an accepted `sit` until it lies.
 - A velocity that runs out stops a walk, not a motion and not a robot that is about to lie down.
-- Once closed, only stops count.
+- After `close`, only stops are accepted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class OperatorCommands:
     """Takes requests for one player and its planner. Each returns why it is refused, or nothing if it is accepted."""
 
     def __init__(self, player: MotionPlayer) -> None:
-        """Open for requests."""
+        """Requests are accepted until `close`."""
         self._player = player
         self._planner: Planner = player.planner
         self._rehearsal: MotionRehearsal | None = None

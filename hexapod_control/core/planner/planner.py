@@ -91,12 +91,12 @@ class Planner:
     # --- the pose is found and lost ----------------------------------------------------------------
 
     def set_measured_joints(self, joints: Array) -> None:
-        """Takes measured joint angles (n, 3) [rad]. They end `unknown`; later they count while the robot lies."""
+        """Takes measured joint angles (n, 3) [rad]. They end `unknown`; later ones are used while the robot lies."""
         if np.isfinite(joints).all():
             self._handle(requests.MeasuredJoints(_legs(joints)))
 
     def forget_pose(self) -> None:
-        """Back to `unknown`: the servos were let go, or the pose is no longer known."""
+        """Back to `unknown`: torque was switched off, or the pose is no longer known."""
         self._state = Unknown()
         self._context.place(())
         self._context.pace = 1.0

@@ -1,8 +1,8 @@
 """Tick limiting: no joint too fast, no jerk, no foot out of reach, no leg against its neighbour, whatever moves.
 
-A motion is a function of its own time. Where a tick of dt asks too much of the robot, the motion is advanced by a share
+A motion is a function of its own time. Where a tick of dt would exceed a limit, the motion is advanced by a share
 of dt instead: body, feet and gait clock slow down together, so every foot stays on its path and planted feet stay fixed
-in the world. The share is found by trying: the motion is copied, advanced, and held against four limits in turn
+in the world. The share is found by iteration: a copy of the motion is advanced and checked against four limits in turn
 (reach, joint speed, closing speed of neighbouring legs, change of joint speed); each violation gives the next, smaller
 share. Of the tries that break no hard limit the one with the least change of joint speed is taken. If no share will do,
 feet and clock stand still while the body goes back to its neutral pose, and as a last resort everything holds.

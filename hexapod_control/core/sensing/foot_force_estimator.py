@@ -22,9 +22,9 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Joint, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
-TOUCH_SHARE = 0.5  # of an even share of the weight: a foot that carries more touches the ground ...
-RELEASE_SHARE = 0.4  # ... until it carries less than this; and it takes more to touch by ...
-DOUBT_SHARE = 0.1  # ... this share of the force that would need as much torque as the motion of the leg
+ESTIMATED_CONTACT_SHARE = 0.5  # of an even share of the weight: a foot that carries more touches the ground ...
+RELEASE_SHARE = 0.4  # ... until it carries less than this; the touch threshold is raised by ...
+INERTIAL_UNCERTAINTY_SHARE = 0.1  # ... this share of the force equivalent to the torque of the leg's own motion
 LEAST_TIBIA_SINE = 0.1  # of the tibia's angle: in a straight leg femur and tibia torques are linearly dependent
 FLIGHT_SPEED = 0.12  # [m/s] up or down under the body: a foot so fast does not stand ...
 STANDING_SPEED = 0.05  # [m/s] ... while others, that are slower than this, do
@@ -109,7 +109,7 @@ class FootForceEstimator:
 
     @property
     def clear(self) -> bool:
-        """True if the forces can be believed."""
+        """True if the forces are valid."""
         return not self.learning and self.error <= MAX_ERROR_SHARE
 
     def update(self, joints: Array, speeds: Array, torques: Array, times: Array) -> Array | None:
@@ -132,8 +132,8 @@ class FootForceEstimator:
         needed = self.needs.torques(_motion(now.speeds, 1.5 * now.changes - 0.5 * last.changes))
         levers = _levers(out, up)
         forces = (levers * (needed - now.torques)).sum(axis=1)
-        doubts = DOUBT_SHARE * np.abs(levers * needed).sum(axis=1)
-        touches = TOUCH_SHARE * self._even + doubts
+        doubts = INERTIAL_UNCERTAINTY_SHARE * np.abs(levers * needed).sum(axis=1)
+        touches = ESTIMATED_CONTACT_SHARE * self._even + doubts
         sure &= rising > 0.0  # on the way down the ground is near
         self._check(np.abs(forces)[sure] > touches[sure])
         least = np.where(self._forces > 0.0, RELEASE_SHARE * self._even, touches)

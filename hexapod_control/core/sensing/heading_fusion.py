@@ -1,4 +1,4 @@
-"""Heading change between two joint samples, from an IMU where it can be believed and from the feet otherwise.
+"""Heading change between two joint samples, from an IMU where it is valid and from the feet otherwise.
 
 The IMU's heading is used as long as new samples arrive. For joints without a new IMU sample the feet fill in; the next
 IMU sample then counts only for what the feet have not reported yet, so nothing is counted twice. An IMU that repeats
@@ -64,9 +64,9 @@ class HeadingFusion:
         by_feet, self._used, self._by_feet = self._by_feet, newest, 0.0
         if used is None:
             return None
-        change, believed = wrap(newest.yaw - used.yaw), abs(self._unchanged) <= MAX_FROZEN_TURN
+        change, valid = wrap(newest.yaw - used.yaw), abs(self._unchanged) <= MAX_FROZEN_TURN
         self._unchanged = 0.0 if change else self._unchanged + self._fitted_turn
         if abs(self._unchanged) <= MAX_FROZEN_TURN:
-            return change - by_feet if believed else None
+            return change - by_feet if valid else None
         self.frozen = True
-        return self._unchanged if believed else None  # what was missed so far, once
+        return self._unchanged if valid else None  # what was missed so far, once

@@ -29,7 +29,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Pose, exp, log
 from hexapod_control.core.robot import Point, Robot
 
 MAX_STEP_INTERVAL_S = 0.03  # between two samples in which all feet may change: in a longer one they move in the air
-UNKNOWN_RESIDUAL = 0.002  # [m] taken as the residual of a step without feet to go by
+UNKNOWN_RESIDUAL = 0.002  # [m] assumed residual of a step without planted feet
 BRIDGED_TIME_S = 0.1  # for which the body is then assumed to keep its velocity
 LEAST_SLIP = 0.0005  # [m] between two samples: a foot off by more may slip, and is left out of the fit if ...
 SLIP_RATIO = 2.5  # ... the residual without it is so many times smaller
@@ -153,7 +153,7 @@ def _fitted(pairs: Sequence[Pair], turn: float | None) -> tuple[OdometryStep, fl
 
 
 def _rigid(pairs: Sequence[Pair], turn: float | None) -> Pose:
-    """The motion that takes the second points onto the first [m], least squares with the weights in front."""
+    """The motion that takes the second points onto the first [m], by weighted least squares."""
     total = sum(w for w, _, _ in pairs)
     px, py = (sum(w * p[k] for w, p, _ in pairs) / total for k in (0, 1))
     qx, qy = (sum(w * q[k] for w, _, q in pairs) / total for k in (0, 1))

@@ -1,6 +1,6 @@
-"""Sensor inputs of the planner: which feet touch and how the body is tilted, and whether that can be believed.
+"""Sensor inputs of the planner: which feet touch and how the body is tilted, and whether that is valid.
 
-A source is not believed while it is silent, sends NaN, or repeats exactly the same sample while the robot moves. The
+A source is rejected while it is silent, sends NaN, or repeats exactly the same sample while the robot moves. The
 core has no clock: samples age by the time steps of the planner.
 """
 
@@ -15,7 +15,7 @@ from hexapod_control.core.statics.static_stability import GRAVITY
 
 MAX_SILENCE_S = 0.15  # without a new sample
 MAX_FROZEN_TIME_S = 0.15  # of the same sample while joints move
-TOUCH_SHARE = 0.12  # of an even share of the weight: a foot that carries more touches the ground ...
+CONTACT_FORCE_SHARE = 0.12  # of an even share of the weight: a foot that carries more touches the ground ...
 RELEASE_SHARE = 0.06  # ... until it carries less than this
 
 
@@ -45,7 +45,7 @@ class SensorSource:
 
     @property
     def trouble(self) -> str:
-        """Why the source is not believed: `silent` or `frozen`; empty if it is."""
+        """Why the source is rejected: `silent` or `frozen`; empty if it is."""
         if self._age > MAX_SILENCE_S:
             return "silent"
         return "frozen" if self._same > MAX_FROZEN_TIME_S else ""
@@ -58,7 +58,7 @@ class Contacts(SensorSource):
         """For one robot: its weight sets the thresholds."""
         super().__init__()
         even = robot.mass * GRAVITY / len(robot.legs)
-        self._touches, self._leaves = TOUCH_SHARE * even, RELEASE_SHARE * even
+        self._touches, self._leaves = CONTACT_FORCE_SHARE * even, RELEASE_SHARE * even
         self.feet: tuple[bool, ...] = (False,) * len(robot.legs)
 
     def take(self, sample: Sequence[float]) -> None:

@@ -18,7 +18,7 @@ ZERO_VELOCITY: Vector = (0.0, 0.0, 0.0)  # [m/s]
 
 @dataclass(frozen=True, slots=True)
 class Stance:
-    """The foot stands: it rides with the ground."""
+    """The foot stands: it is fixed in the world."""
 
     planted: ClassVar[bool] = True
 
@@ -35,7 +35,7 @@ class Swing:
     lift: float  # [m] height of the swing
     base: float = 0.0  # [m] height at lift-off, fades over the swing
     timing: SwingTiming = SMOOTH
-    aim: Point = (0.0, 0.0)  # [m] where the swing ends; it rides with the ground
+    aim: Point = (0.0, 0.0)  # [m] where the swing ends, fixed in the world
     pace: float = 1.0  # share of its speed over the ground that the swing has
     lag: float = 0.0  # progress by which its travel over the ground is behind because of that
 
@@ -48,7 +48,7 @@ class Dropping:
 
     duration: float  # [s]
     height: float  # [m] at the start, above that at the end
-    sinking: float  # [m/s] vertical speed at the start, + up
+    vz: float  # [m/s] vertical speed at the start, + up
     vx: float  # [m/s] speed over the ground at the start, in the present base_footprint
     vy: float
     end: float = 0.0  # [m] height at the end

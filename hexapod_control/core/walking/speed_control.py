@@ -74,8 +74,8 @@ class SpeedControl:
     def ramp(self, dt: float, goal: Twist, conditions: SpeedConditions, roughness: float) -> None:
         """Brings the executed twist nearer to a goal for `dt` [s]; on rough ground feet slow a walk now and then."""
         if self.twist != goal:
-            haste = 1.0 + roughness * (ROUGH_ACCELERATION - 1.0)
-            limits = self._limiter.accelerations(conditions, self.swing_time, self._limits, haste)
+            scale = 1.0 + roughness * (ROUGH_ACCELERATION - 1.0)
+            limits = self._limiter.accelerations(conditions, self.swing_time, self._limits, scale)
             self.twist = ramp_towards(self.twist, goal, *limits, dt)
 
     def change_swing_time(self, dt: float, goal: float) -> None:

@@ -55,17 +55,17 @@ class SpeedLimiter:
         return self._most[1]
 
     def accelerations(
-        self, under: SpeedConditions, swing_time: float, limits: TwistLimits, haste: float
+        self, under: SpeedConditions, swing_time: float, limits: TwistLimits, acceleration_scale: float
     ) -> tuple[Twist, Twist]:
         """(acceleration, deceleration) per axis: from the settings, else from the robot.
 
         Deceleration: from full speed in one swing. Acceleration: from rest such that the leg which lifts off last
-        is then no farther from neutral than at the end of a full stride, half a stance at full speed; `haste` times
-        that for feet that stand for full strides already.
+        is then no farther from neutral than at the end of a full stride, half a stance at full speed. It is
+        multiplied by `acceleration_scale`, for feet that stand for full strides already.
         """
         gait = under.gait
         last = max(gait.until_lift_off(leg, 0.0) for leg in range(len(gait.lift_off)))
-        time = max(gait.stance, last * last / gait.stance) * swing_time / haste
+        time = max(gait.stance, last * last / gait.stance) * swing_time / acceleration_scale
         up, down = [], []
         for v, axis in zip(self._robot_maxima(under), limits.axes, strict=True):
             up.append(v / time if math.isnan(axis.max_acceleration) else axis.max_acceleration)

@@ -29,10 +29,10 @@ def stride_margin(gaits: Iterable[Gait], stance: StanceRegions, center: Point, s
 
 def _standing(gait: Gait, phase: float, stance: StanceRegions, share: float, direction: Point) -> list[Point]:
     """Contact points [m] of the feet on the ground at a phase of steady walking in a direction."""
-    aloft, swing = gait.legs_in_swing(phase), 1.0 - gait.duty_factor
+    legs_in_swing, swing = gait.legs_in_swing(phase), 1.0 - gait.duty_factor
     points = []
     for leg, ((x, y), radius) in enumerate(zip(stance.footholds, stance.radii, strict=True)):
-        if leg not in aloft:
+        if leg not in legs_in_swing:
             done = ((phase - gait.lift_off[leg]) % 1.0 - swing) / gait.duty_factor  # share of the stance
             ahead = share * radius * (1.0 - 2.0 * done)
             points.append((x + ahead * direction[0], y + ahead * direction[1]))

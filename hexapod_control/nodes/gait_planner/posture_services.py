@@ -14,7 +14,7 @@ class PostureServices:
     """Standing up and lying down; lives as long as its node."""
 
     def __init__(self, node: GuardedNode, commands: OperatorCommands, block: Callable[[], None]) -> None:
-        """`block` makes velocity commands wait for a zero."""
+        """`block` makes the node ignore velocities until a zero arrives."""
         self._commands, self._block = commands, block
         node.create_service(Trigger, "stand", self.on_stand)
         node.create_service(Trigger, "sit", self.on_sit)

@@ -53,7 +53,7 @@ class SensorInput:
 
     @property
     def _troubles(self) -> dict[str, str]:
-        """Why a source that is used is not believed, by topic."""
+        """Why a source that is used is rejected, by topic."""
         sources = {"foot_states": self._sensors.contacts.trouble, "imu/data": self._sensors.tilt.trouble}
         return {topic: trouble for topic, trouble in sources.items() if trouble and topic in self._subscriptions}
 

@@ -184,7 +184,7 @@ class ServoDriver(GuardedNode):
     # --- the end --------------------------------------------------------------------------------------------
 
     def request_stop(self) -> None:
-        """Targets are followed as long as they come, and the planner is asked to sit down."""
+        """Asks the planner to sit down; targets are followed as long as they arrive."""
         self._ending = True
 
     @property
@@ -201,7 +201,7 @@ class ServoDriver(GuardedNode):
         return time.monotonic() - self._last_targets > TARGET_SILENCE_S
 
     def publish_final_state(self) -> None:
-        """Switches the torque off, unless the robot file wants it held; the planner may live on and must know."""
+        """Switches the torque off, unless the robot file keeps it on, and publishes that: the planner may still run."""
         self._close()
         if self._servos.on_exit is not OnExit.HOLD:
             self._output.armed(False)

@@ -54,7 +54,7 @@ class Transaction:
         """Sends a request that these servos answer with `size` bytes each. Late answers are missing from the result."""
         self.port.clear()
         self.send(frame)
-        deadline = self._busy_until + self.patience(size, len(ids))
+        deadline = self._busy_until + self.reply_timeout(size, len(ids))
         missing = set(ids)
         answers: dict[int, FFPacket] = {}
         self._received = b""
@@ -76,7 +76,7 @@ class Transaction:
         """Sends a request that is answered by one packet of `size` bytes; None if it does not come in time."""
         self.port.clear()
         self.send(frame)
-        deadline = self._busy_until + self.patience(size, 1)
+        deadline = self._busy_until + self.reply_timeout(size, 1)
         packets: list[FFPacket] = []
         self._received, more = b"", True
         while more and not packets:
@@ -84,7 +84,7 @@ class Transaction:
         self._count((), (), decoder.bad)
         return packets[0] if packets else None
 
-    def patience(self, size: int, count: int) -> float:
+    def reply_timeout(self, size: int, count: int) -> float:
         """Time [s] after the request that `count` replies of `size` bytes may take."""
         return self.seconds(size * count) + self.wait.turnaround + count * self.wait.return_delay + self.wait.margin
 

@@ -1,6 +1,6 @@
 """The servo driver: one thread owns the port, sends commands and reads what is due; other threads put requests to it.
 
-Of joint targets only the newest counts; an emergency stop overtakes all other requests.
+Only the newest joint targets are used; an emergency stop overtakes all other requests.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class BusThread:
             self._rest(due)
 
     def _notify(self) -> None:
-        """Announces the end of a cycle. A callback that raises is removed: the servos go first."""
+        """Announces the end of a cycle. A callback that raises is removed, so that the bus thread goes on."""
         try:
             self.after_cycle()
         except Exception as error:
@@ -169,7 +169,7 @@ class Driver:
         return self._follower.holding
 
     def take(self, target: Array, velocity: Array | None, now: float) -> None:
-        """Hands in targets (n, 3) [rad], with speeds [rad/s], at a steady time [s]; the newest count."""
+        """Hands in targets (n, 3) [rad], with speeds [rad/s], at a steady time [s]; the newest are used."""
         self._cycle.take(JointTargets(target, velocity, now))
 
     def press_estop(self) -> str:

@@ -52,7 +52,7 @@ class Dynamixel2Bus:
         self._duration = -1  # [ms] that was sent last
 
     @property
-    def leaps(self) -> bool:
+    def jumps_to_goal(self) -> bool:
         """True unless all profiles are time-based."""
         return not self._timed
 

@@ -485,5 +485,5 @@ def test_an_st_position_with_sign_comes_back():
 
 def test_the_patience_is_wire_turnaround_delays_and_a_margin():
     wait = transaction.ReplyTiming(return_delay=0.0005, turnaround=0.016, margin=0.01)
-    patience = transaction.Transaction(Line(None, 1_000_000), wait).patience(8, 18)
-    assert patience == pytest.approx(144e-5 + 0.016 + 18 * 0.0005 + 0.01)
+    timeout = transaction.Transaction(Line(None, 1_000_000), wait).reply_timeout(8, 18)
+    assert timeout == pytest.approx(144e-5 + 0.016 + 18 * 0.0005 + 0.01)

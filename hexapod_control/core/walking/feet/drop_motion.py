@@ -43,8 +43,11 @@ def _back_to_contact(t: float, duration: float) -> float:
     return duration * t * (1.0 - t) ** 2 - CONTACT_DELAY_S * t * t * (3.0 - 2.0 * t)
 
 
-def advance_drop(foot: Foot, drop: Dropping, ridden: Point, dt: float, back: Pose) -> None:
-    """Moves a dropping foot on by `dt` [s]; `ridden` is where it has ridden with the ground, by the motion `back`."""
+def advance_drop(foot: Foot, drop: Dropping, ground_fixed: Point, dt: float, back: Pose) -> None:
+    """Moves a dropping foot on by `dt` [s].
+
+    `ground_fixed` is its position at the last tick, moved by `back` into the new base_footprint.
+    """
     start = 1.0 - drop.elapsed / drop.duration
     drop.elapsed = min(drop.elapsed + dt, drop.duration)
     t = drop.elapsed / drop.duration
@@ -54,8 +57,8 @@ def advance_drop(foot: Foot, drop: Dropping, ridden: Point, dt: float, back: Pos
     slide = drop.duration / 3.0 * (start**3 - end**3)
     if drop.touched:
         slide = _back_to_contact(t, drop.duration) - _back_to_contact(1.0 - start, drop.duration)
-    foot.x, foot.y = ridden[0] + slide * drop.vx, ridden[1] + slide * drop.vy
-    height = drop.end + end * end * ((1.0 + 2.0 * t) * drop.height + t * drop.duration * drop.sinking)
+    foot.x, foot.y = ground_fixed[0] + slide * drop.vx, ground_fixed[1] + slide * drop.vy
+    height = drop.end + end * end * ((1.0 + 2.0 * t) * drop.height + t * drop.duration * drop.vz)
     foot.velocity = (slide * drop.vx / dt, slide * drop.vy / dt, (height - foot.z) / dt)
     foot.z = height
     if t >= 1.0:

@@ -73,21 +73,21 @@ class FootMotion:
         back, terrain = tick.back, self.terrain
         cosine, sine = math.cos(back.yaw), math.sin(back.yaw)
         for leg, foot in enumerate(self.feet):
-            ridden = back.x + cosine * foot.x - sine * foot.y, back.y + sine * foot.x + cosine * foot.y
+            ground_fixed = back.x + cosine * foot.x - sine * foot.y, back.y + sine * foot.x + cosine * foot.y
             if terrain is not None:
                 terrain.meet_obstacles(leg, foot, self.lift_height, dt)
             home, radius, state = stance.footholds[leg], region_share * stance.radii[leg], foot.state
             if isinstance(state, Swing):
-                advance_swing(foot, state, ridden, state.progress + dt / swing_time, tick, home, radius)
+                advance_swing(foot, state, ground_fixed, state.progress + dt / swing_time, tick, home, radius)
                 if terrain is not None:
                     terrain.begin_search(leg, foot)
             elif isinstance(state, Dropping):
-                advance_drop(foot, state, ridden, dt, back)
-            elif leg in lifted and not (self.resting and math.dist(ridden, home) <= AT_HOME):
+                advance_drop(foot, state, ground_fixed, dt, back)
+            elif leg in lifted and not (self.resting and math.dist(ground_fixed, home) <= AT_HOME):
                 foot.state = swing = self._lift_off(leg, foot, lifted[leg])
-                advance_swing(foot, swing, ridden, lifted[leg], tick, home, radius)
+                advance_swing(foot, swing, ground_fixed, lifted[leg], tick, home, radius)
             else:
-                foot.x, foot.y = ridden
+                foot.x, foot.y = ground_fixed
 
     def sense(self, contacts: Sequence[bool] | None, walk_height: float) -> None:
         """Takes which feet touch the ground (None: unknown, or not to be used); the robot walks at a height [m]."""

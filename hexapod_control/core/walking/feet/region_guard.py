@@ -18,9 +18,9 @@ from hexapod_control.core.robot import Point
 from hexapod_control.core.walking.foot import Dropping, Foot
 from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE, StanceRegions
 
-GUARD = 0.985  # share of the region that a planted foot may use; the rest takes the curvature of one tick's motion
-SLACK = 0.01  # share of the region that a foot about to lift off may go beyond that
-BRAKE = 1.5  # [m/s^2] with which the guard slows the body
+MAX_STANCE_RADIUS_SHARE = 0.985  # that a planted foot may use; the rest covers the curvature of one tick's motion
+LIFT_OFF_TOLERANCE_SHARE = 0.01  # of the radius: how far a foot may go beyond that before its lift-off
+BRAKING_DECELERATION = 1.5  # [m/s^2] of the planted foot over the body
 SLOWEST_FOOT = 1e-12  # [m/s] a foot slower than this over the body stays where it is
 
 
@@ -40,7 +40,7 @@ def time_inside(x: float, y: float, twist: Twist, centre: Point, radius: float) 
     speed = math.hypot(fx, fy)
     if speed < SLOWEST_FOOT:
         return math.inf
-    if abs(twist.wz) * radius < 1e-6 * speed:  # as good as straight
+    if abs(twist.wz) * radius < 1e-6 * speed:  # straight, within rounding
         ex, ey = x - centre[0], y - centre[1]
         along, square = (ex * fx + ey * fy) / speed, ex * ex + ey * ey - radius * radius
         root = along * along - square
@@ -80,15 +80,16 @@ def allowed_share(
         if not planted and not isinstance(foot.state, Dropping):
             continue
         radius = region_share * stance.radii[leg]
-        edge = (GUARD if planted else FLIGHT_REACH_SHARE) * radius
+        edge = (MAX_STANCE_RADIUS_SHARE if planted else FLIGHT_REACH_SHARE) * radius
         inside = time_inside(foot.x, foot.y, twist, stance.footholds[leg], edge)
         if inside == math.inf:
             continue
         stays = math.inf if clock is None else clock.stance(leg, 0.0) * swing_time
         speed = math.hypot(twist.vx - twist.wz * foot.y, twist.vy + twist.wz * foot.x)
-        if (stays - inside) * speed <= SLACK * radius:
+        if (stays - inside) * speed <= LIFT_OFF_TOLERANCE_SHARE * radius:
             continue
         # Either slow enough to last until its lift-off, or still able to brake before the edge.
-        brake = 1.0 if clock is None else 1.0 - BRAKE * dt / speed
-        factor = min(factor, max(inside / stays, min(brake, math.sqrt(2.0 * BRAKE * inside / speed), inside / dt)))
+        brake = 1.0 if clock is None else 1.0 - BRAKING_DECELERATION * dt / speed
+        able_to_stop = math.sqrt(2.0 * BRAKING_DECELERATION * inside / speed)
+        factor = min(factor, max(inside / stays, min(brake, able_to_stop, inside / dt)))
     return factor

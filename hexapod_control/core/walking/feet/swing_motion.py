@@ -2,7 +2,7 @@
 
 The stance it aims at is centred on the neutral foothold under the present twist: the aim is the foothold carried along
 the twist by half the planned stance time, inside the stance region. It is renewed every tick until AIM_FROZEN of the
-swing and only rides with the ground from there on. Travel and lift are the profile of `gait.swing_trajectory`.
+swing and is fixed in the world from there on. Travel and lift are the profile of `gait.swing_trajectory`.
 Points are contact points (x, y) [m] in base_footprint.
 """
 
@@ -26,13 +26,15 @@ class BodyTick(NamedTuple):
     dt: float  # [s]
     twist: Twist
     swing_time: float  # [s]
-    back: Pose  # of the old base_footprint in the new one: what rides with the ground is moved by it
+    back: Pose  # of the old base_footprint in the new one: what is fixed in the world is moved by it
 
 
 def advance_swing(
-    foot: Foot, swing: Swing, ridden: Point, progress: float, tick: BodyTick, home: Point, radius: float
+    foot: Foot, swing: Swing, ground_fixed: Point, progress: float, tick: BodyTick, home: Point, radius: float
 ) -> None:
-    """Moves a swinging foot on to a progress; `ridden` is where it has ridden with the ground in this tick.
+    """Moves a swinging foot on to a progress.
+
+    `ground_fixed` is its position at the last tick, in the new base_footprint.
 
     `home` is the neutral foothold [m], `radius` that of the stance region [m]. A swing that is over becomes a stance.
     """
@@ -48,11 +50,11 @@ def advance_swing(
     swing.aim = x, y = carried(twist, left, x, y)
     done = timing.travelled(before - lag)
     gain = (timing.travelled(progress - swing.lag) - done) / (1.0 - done) if done < 1.0 else 1.0
-    dx, dy = gain * (x - ridden[0]), gain * (y - ridden[1])
+    dx, dy = gain * (x - ground_fixed[0]), gain * (y - ground_fixed[1])
     lifted = timing.lifted(progress)
     height = lift(lifted, swing.lift) + (1.0 - share(lifted)) * swing.base if lifted < LANDED else 0.0
     foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
-    foot.x, foot.y, foot.z = ridden[0] + dx, ridden[1] + dy, height
+    foot.x, foot.y, foot.z = ground_fixed[0] + dx, ground_fixed[1] + dy, height
     if lifted < LANDED:
         swing.progress = progress
     else:

@@ -2,7 +2,7 @@
 
 A change is planned (`gait_transition`) as soon as the speed suits the new gait; until then the speed limiter, which
 knows of it, slows the walk down. If no plan fits, a change to a third gait may, and the one asked for follows from
-there. If that does not fit either, planning is repeated while the cycle goes on, and only after PLAN_PATIENCE_S the
+there. If that does not fit either, planning is repeated while the cycle goes on, and only after PLAN_TIMEOUT_S the
 best plan is taken as it is: the region guard then costs some speed.
 """
 
@@ -17,14 +17,14 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Point
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
-from hexapod_control.core.walking.gait_change.gait_transition import SLIGHT_OVERSTEP, plan_gait_change
+from hexapod_control.core.walking.gait_change.gait_transition import MAX_VIOLATION, plan_gait_change
 from hexapod_control.core.walking.gait_change.transition_legs import transition_legs
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import StanceRegions
 
-PLAN_PATIENCE_S = 1.2  # for a plan that fits
-NEAR_OVERSTEP = 0.06  # [swing times] by which a plan may overstep for one that fits to be a matter of waiting ...
-DETOUR_PATIENCE_S = 0.5  # ... for so long, before a change by way of a third gait is taken
+PLAN_TIMEOUT_S = 1.2  # then the best plan is taken, even if it does not fit
+NEAR_VIOLATION = 0.06  # [swing times] below this a plan is likely to fit soon: planning is repeated ...
+INTERMEDIATE_GAIT_TIMEOUT_S = 0.5  # ... for this long, before a change through a third gait is tried
 RETRY_S = 0.06  # between two plans
 AMPLE_MARGIN = 0.02  # [m] static margin at which it does not matter which feet lift off first
 
@@ -70,7 +70,7 @@ class GaitSelector:
         self.wanted = None if gait is clock.gait and clock.change is None else gait
 
     def halt(self, motion: FootMotion) -> None:
-        """The walk stops, and with it a change under way; it is made up for at the next start."""
+        """The walk stops, and with it a change under way; it is applied when the walk restarts."""
         self._on_detour = False
         self.wanted = None if self._requested is motion.clock.gait else self._requested
 
@@ -91,25 +91,25 @@ class GaitSelector:
         self._until_retry -= dt
         if self._until_retry > 0.0 or not self._suits(gait, now):
             return
-        change, overstep = self._plan(gait, motion, now)
-        if overstep > SLIGHT_OVERSTEP:
-            if self._take_detour(gait, motion, now, overstep):
+        change, violation = self._plan(gait, motion, now)
+        if violation > MAX_VIOLATION:
+            if self._take_detour(gait, motion, now, violation):
                 return
-            if self._waited < PLAN_PATIENCE_S:
+            if self._waited < PLAN_TIMEOUT_S:
                 self._waited += RETRY_S
                 self._until_retry = RETRY_S
                 return
         self.wanted, self._on_detour = None, False
         clock.change = change
 
-    def _take_detour(self, gait: Gait, motion: FootMotion, now: WalkConditions, overstep: float) -> bool:
-        """Changes to a third gait on the way to one that oversteps, if that fits; True if it does."""
-        nearly = overstep <= NEAR_OVERSTEP and self._waited < DETOUR_PATIENCE_S
+    def _take_detour(self, gait: Gait, motion: FootMotion, now: WalkConditions, violation: float) -> bool:
+        """Changes to a third gait on the way to one whose plan violates its limits, if that fits; True if it does."""
+        nearly = violation <= NEAR_VIOLATION and self._waited < INTERMEDIATE_GAIT_TIMEOUT_S
         if self._on_detour or nearly:
             return False
         plans = (self._plan(other, motion, now) for other in self._others(gait, motion, now))
         best = min(plans, key=lambda plan: plan[1], default=None)
-        if best is None or best[1] > SLIGHT_OVERSTEP:
+        if best is None or best[1] > MAX_VIOLATION:
             return False
         self._on_detour, self._waited = True, 0.0
         motion.clock.change = best[0]
@@ -122,7 +122,7 @@ class GaitSelector:
                 yield other
 
     def _plan(self, gait: Gait, motion: FootMotion, now: WalkConditions) -> tuple[GaitChange, float]:
-        """The best change to a gait now, and by how much it oversteps [swing times]."""
+        """The best change to a gait now, and its violation [swing times]."""
         legs = transition_legs(
             motion, gait, self._capabilities.robot, now.stance, now.twist, now.swing_time, now.region_share
         )

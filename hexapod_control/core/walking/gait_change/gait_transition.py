@@ -6,7 +6,7 @@ last touch-down in the old gait to its first lift-off in the new one. A pair is 
 2. the swings before and after it are not too fast for the servos, and
 3. the static margin stays large enough whichever legs are in the air on the way.
 All pairs of a grid are tried at once with arrays (leg, leave, phase). Of all good pairs the earliest is taken; if there
-is none, the one that oversteps least (the region guard then slows the body for a moment).
+is none, the one with the smallest violation (the region guard then slows the body for a moment).
 Formulas: docs/architecture/walking-mathematics.md, "Gait transition".
 All times are in swing times, as in the gait clock.
 """
@@ -25,10 +25,10 @@ from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.walking.gait_change.transition_legs import SWING_ENDS, TransitionLeg
 
-LEAVES = 48  # moments tried per cycle of the old gait
+MOMENTS_PER_CYCLE = 48  # tried for leaving the old gait
 PHASES = 48  # phases tried of the new gait
 CYCLES = 2.0  # of the old gait that a change may wait
-SLIGHT_OVERSTEP = 0.03  # [swing times] a plan may overstep: that costs no speed to speak of
+MAX_VIOLATION = 0.03  # [swing times] of a good plan: its cost in speed is negligible
 MARGIN_SHARE = 0.5  # of the smaller steady margin of the two gaits that a change may fall to
 
 
@@ -37,28 +37,28 @@ class LegTransition(NamedTuple):
 
     landing: Array  # (L,) touch-down that begins it
     lift_off: Array  # (L, B) that ends it
-    overstep: Array  # (L, B) by how much it is too long, or its swings too fast
+    violation: Array  # (L, B) by how much it is too long, or its swings too fast
 
 
 def plan_gait_change(
     clock: GaitClock, legs: Sequence[TransitionLeg], gait: Gait, margins: Sequence[float]
 ) -> tuple[GaitChange, float]:
-    """(change from the clock's gait to `gait`, by how much it oversteps [swing times], <= SLIGHT_OVERSTEP if good).
+    """(change from the clock's gait to `gait`, its violation [swing times], <= MAX_VIOLATION if good).
 
     `legs` are in the order of the clock, `margins` [m] as from `margins_by_legs_in_swing`.
     """
     old = clock.gait
     # Half a step off the grid on which gaits have their lift-offs: whether one is before or after is then clear.
-    leave = (np.arange(CYCLES * LEAVES) + 0.5) * (old.cycle / LEAVES)  # (L,)
+    leave = (np.arange(CYCLES * MOMENTS_PER_CYCLE) + 0.5) * (old.cycle / MOMENTS_PER_CYCLE)  # (L,)
     phases = np.arange(PHASES) / PHASES  # (B,)
     transitions = [
         _leg_transition(leg, clock.until[i], old, gait, leave, np.array([gait.until_lift_off(i, b) for b in phases]))
         for i, leg in enumerate(legs)
     ]
-    cost = np.max([transition.overstep for transition in transitions], axis=0)
+    cost = np.max([transition.violation for transition in transitions], axis=0)
     threshold = MARGIN_SHARE * min(_steady_margin(old, margins), _steady_margin(gait, margins))
     cost = np.where(_stable(transitions, gait, margins, threshold), cost, math.inf)
-    good = cost <= SLIGHT_OVERSTEP
+    good = cost <= MAX_VIOLATION
     if good.any():
         first = int(np.argmax(good.any(axis=1)))
         best = int(np.argmin(cost[first]))
@@ -79,25 +79,25 @@ def _leg_transition(
     if leg.flight > 0.0 and until < leg.flight + SHORTEST_STANCE:
         until += old.cycle
     last = _last_lift_off(until, old.cycle, leave)
-    informed = last > -math.inf  # its last touch-down in the old gait is after now, and can be aimed for the change
-    landing = np.where(informed, last + 1.0, leg.flight)
+    can_aim = last > -math.inf  # its last touch-down in the old gait is after now, and can be aimed for the change
+    landing = np.where(can_aim, last + 1.0, leg.flight)
     due = leave[:, None] + entry[None, :]
     due = np.where(due < landing[:, None], due + new.cycle, due)
-    # A planted leg (flight 0) counts from now, one in flight from its touch-down.
-    most = np.where(informed, leg.full_stay, leg.stay)
+    # The stance of a planted leg (flight 0) is measured from now, that of one in flight from its touch-down.
+    most = np.where(can_aim, leg.max_stance, leg.remaining_stance)
     stays = due - landing[:, None]
-    # Where the foot lands and lifts: about neutral if it was informed, else as far from the edge as its stay is left.
+    # Where the foot lands and lifts: about neutral if it can aim, else by what is left of its stance.
     half = 0.5 * stays * leg.stride
     left = (np.minimum(most, 1e6)[:, None] - stays) * leg.stride
-    lifts = np.where(informed[:, None], half, leg.radius - left)
+    lifts = np.where(can_aim[:, None], half, leg.radius - left)
     # Its first lift-off from now may be from an unusual place, the later ones are those of the old gait.
-    first_behind = leg.radius - (min(leg.stay, 1e6) - (until - leg.flight)) * leg.stride
+    first_behind = leg.radius - (min(leg.remaining_stance, 1e6) - (until - leg.flight)) * leg.stride
     behind = np.where(last <= until, first_behind, 0.5 * old.stance * leg.stride)
     before = _swing_overload(leg, np.broadcast_to(behind[:, None], due.shape), half)
     after = _swing_overload(leg, lifts, np.full(due.shape, 0.5 * new.stance * leg.stride))
-    too_fast = np.maximum(np.where(informed[:, None], before, -math.inf), after)
-    overstep = np.where(stays < SHORTEST_STANCE, math.inf, np.maximum(stays - most[:, None], too_fast))
-    return LegTransition(landing, due, overstep)
+    too_fast = np.maximum(np.where(can_aim[:, None], before, -math.inf), after)
+    violation = np.where(stays < SHORTEST_STANCE, math.inf, np.maximum(stays - most[:, None], too_fast))
+    return LegTransition(landing, due, violation)
 
 
 def _last_lift_off(until: float, cycle: float, leave: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What each leg brings into a change of gait: where it is, how long it may stand, and how fast it can swing.
+"""Per-leg constraints for a gait change: position, remaining stance time, joint-speed load.
 
 Times are in swing times, as in the gait clock; contact points in base_footprint [m].
 """
@@ -16,7 +16,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Twist, exp
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.walking.feet.foot_motion import FootMotion, time_in_flight
-from hexapod_control.core.walking.feet.region_guard import GUARD, clamp_to_disc, time_inside
+from hexapod_control.core.walking.feet.region_guard import MAX_STANCE_RADIUS_SHARE, clamp_to_disc, time_inside
 from hexapod_control.core.walking.feet.swing_motion import LANDING
 from hexapod_control.core.walking.foot import Swing
 from hexapod_control.core.workspace.speed_envelope import swing_loads
@@ -31,8 +31,8 @@ class TransitionLeg:
     """One leg at the moment a change is planned; times in swing times."""
 
     flight: float  # to its touch-down, 0 if planted
-    stay: float  # that it may stand from now on, or from its touch-down if in flight, before its region ends
-    full_stay: float  # that a stance aimed for it may last
+    remaining_stance: float  # from now on, or from its touch-down if in flight, to the edge of its region
+    max_stance: float  # of a stance whose touch-down is aimed for it
     stride: float  # [m] the ground passes under the foot in one swing time
     loads: Array  # (K, K) speed over its limit of a swing from SWING_ENDS behind neutral to SWING_ENDS ahead
     radius: float  # [m] of the region, to which SWING_ENDS are shares
@@ -47,7 +47,7 @@ def transition_legs(
     swing_time: float,
     region_share: float,
 ) -> list[TransitionLeg]:
-    """What each leg brings into a change to `gait` at this twist, swing time [s] and share of the stance regions."""
+    """Constraints of each leg for a change to `gait` at this twist, swing time [s] and share of the regions."""
     longest = max(gait.cycle, motion.clock.gait.cycle)
     strides = [swing_time * math.hypot(twist.vx - twist.wz * y, twist.vy + twist.wz * x) for x, y in stance.footholds]
     steady = (PEAK_SHARE_SPEED * longest - 1.0) * max(strides)
@@ -58,7 +58,7 @@ def transition_legs(
         if isinstance(foot.state, Swing):
             landing = exp(twist, 0.5 * foot.state.stance * swing_time).apply(*home)
             x, y = clamp_to_disc(*landing, home, LANDING * radius)
-        inside = time_inside(x, y, twist, home, GUARD * radius) / swing_time
+        inside = time_inside(x, y, twist, home, MAX_STANCE_RADIUS_SHARE * radius) / swing_time
         ends = SWING_ENDS * radius
         joints = swing_loads(robot, stance, leg, twist, swing_time, ends)
         # Speed over the body at mid-swing, against the fastest foot of steady walking in either gait.
@@ -67,8 +67,8 @@ def transition_legs(
         legs.append(
             TransitionLeg(
                 flight=time_in_flight(foot, swing_time),
-                stay=inside,
-                full_stay=2.0 * LANDING * radius / stride if stride > 0.0 else math.inf,
+                remaining_stance=inside,
+                max_stance=2.0 * LANDING * radius / stride if stride > 0.0 else math.inf,
                 stride=stride,
                 loads=np.maximum(joints, feet),
                 radius=radius,

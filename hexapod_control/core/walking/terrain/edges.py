@@ -1,8 +1,8 @@
-"""Swings that run into something: ground that is higher than expected, or an edge in the way.
+"""Swings that meet an obstacle: ground that is higher than expected, or an edge in the path.
 
 A contact in the second half of a swing is the ground: the foot stops there and stands. A contact before that, after the
-foot has left the ground, is an edge: the foot goes up along it instead of on, and as much higher as it takes; what it
-has lost over the ground it makes up for until its touch-down.
+foot has left the ground, is an edge: the foot rises along it, without travelling, until the contact ends (at most by
+CLIMB_HEIGHT). It covers the rest of its travel faster, so that it is at its aim at touch-down.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from hexapod_control.core.robot import Vector
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.walking.terrain.foot_contact import EARLIEST_TOUCH_DOWN, TERRAIN_TOLERANCE, FootContact
 
-CLIMB_SPEED = 0.2  # [m/s] at which a foot goes up an edge it has run against, instead of on ...
-CLIMB_HEIGHT = 0.03  # [m] ... and as much higher than its step at most
+CLIMB_SPEED = 0.2  # [m/s] at which a foot rises along an edge
+CLIMB_HEIGHT = 0.03  # [m] that it rises above its lift height at most
 CLIMB_START, CLIMB_STOP = 6.0, 3.0  # [m/s^2]
 STOP = 10.0  # [m/s^2] at which a foot that has touched is stopped
 SHORTEST_STOP_S = 0.02

@@ -15,10 +15,10 @@ from hexapod_control.core.walking.terrain.foot_contact import REACH_MARGIN, Foot
 from hexapod_control.core.walking.terrain.height_reach import HeightReach
 
 SEARCH_SPEED = 0.15  # [m/s] at which a late foot sinks
-SEARCH_START = 6.0  # [m/s^2] at which the search gets going
-TOUCH_DOWN_DELAY_S = 0.03  # without contact before a foot that has just landed on flat ground is sent down ...
-LOST_CONTACT_DELAY_S = 0.1  # ... and one that has carried
-SEARCH_REACH_MARGIN = 0.008  # [m] a leg on high or low ground keeps: near full extension joint speeds blow up
+SEARCH_START = 6.0  # [m/s^2] of the foot when the search begins
+TOUCH_DOWN_DELAY_S = 0.03  # without contact, then a foot that has just landed on flat ground searches ...
+LOST_CONTACT_DELAY_S = 0.1  # ... and one that has carried weight
+SEARCH_REACH_MARGIN = 0.008  # [m] inside the reach: joint speeds diverge near full extension
 RISE_BRAKING = 3.0  # [m/s^2] at which feet in the air are slowed on the way up to the end of their reach
 BISECTIONS = 8  # of the height of a foot in the air that is out of reach
 

@@ -31,10 +31,10 @@ SWING_STRETCH = 4.0 / 3.0  # times the nominal time a swing takes on rough groun
 STEEP = SwingTiming(off=0.1, there=0.75, up=0.45, down=0.95)
 ROUGH_HEIGHT = 0.01  # [m] touch-downs so far from the plane are rough ground
 SMOOTHING = 0.1  # by which one touch-down on the plane makes the ground less rough
-LIFT_FROM_ABOVE, LIFT_FROM_BELOW = 0.5, 0.25  # of the height at lift-off, that the lift is lower or higher for it
+LIFT_FROM_ABOVE, LIFT_FROM_BELOW = 0.5, 0.25  # share of the lift-off height: less, or more, lift
 DEPTH = 0.4  # share of the walk's height that feet follow the ground below and above the plane
 RETREAT_S = 1.0  # in which feet come back to the plane where they are out of reach
-LEAVING = 0.2  # swing times before its lift-off in which an unloaded foot is not sent down any more
+LEAVING = 0.2  # [swing times] before its lift-off: an unloaded foot does not search the ground any more
 
 
 def ease_out(t: float) -> float:

@@ -1,4 +1,4 @@
-"""Watches a board whose servos do not answer themselves: silent behind a live port, it is as good as unplugged."""
+"""Watches a board whose servos do not reply themselves: if it is silent, it is treated as unplugged."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from hexapod_control.servos.settings.joint_calibration import UnitConverter
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 READ_TRIES = 3  # of a read that must be complete
-SCHEDULING_SLACK_S = 0.02  # between the last answers of servos that fall silent together
+SCHEDULING_SLACK_S = 0.02  # between the last answers of servos that lose power at the same time
 
 
 @runtime_checkable
@@ -42,7 +42,7 @@ class JumpsToGoal(Protocol):
     """A bus whose servos may go to a goal as fast as they can, instead of evenly in the duration it is given."""
 
     @property
-    def leaps(self) -> bool:
+    def jumps_to_goal(self) -> bool:
         """Whether they do; known after `identify`."""
 
 
@@ -67,13 +67,14 @@ class ServoGroup:
 
     @property
     def silence_window(self) -> float:
-        """How far apart [s] the last answers of servos that fall silent together can be."""
+        """Longest time [s] between the last answers of servos that lose power at the same time."""
         return 1.5 * len(self.ids) / (max(self.budget.reads, 1) * self.budget.rate) + SCHEDULING_SLACK_S
 
     @property
     def moves_evenly(self) -> bool:
         """Whether all servos are read in every cycle and move evenly from goal to goal: only then load tells force."""
-        return self.budget.reads == len(self.ids) and not (isinstance(self._bus, JumpsToGoal) and self._bus.leaps)
+        jumps = isinstance(self._bus, JumpsToGoal) and self._bus.jumps_to_goal
+        return self.budget.reads == len(self.ids) and not jumps
 
     @property
     def counters(self) -> BusCounters:
