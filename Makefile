@@ -15,7 +15,6 @@ SHELL := /bin/bash
 PYTHON ?= python3
 WORKERS ?= 2
 # Tests that wait are idle most of the time; test/conftest.py has ROS domains for four workers.
-COMPUTING_WORKERS ?= 1 # leaves a core to the tests that wait beside it
 ARGS ?=
 REQUIRE_ALL ?=
 export REQUIRE_ALL
@@ -76,7 +75,7 @@ PYTEST = pytest -q --durations=5 -o cache_dir=.pytest_cache/$@ test
 LEFT_OUT = left_out=$$($(BIN)/python scripts/machine.py test); left_out=$${left_out:+ and $$left_out}
 
 computing: $(VENV)/.package $(VENV)/.test
-	@$(LEFT_OUT); export $(ENV); $(PYTEST) -n $(COMPUTING_WORKERS) --dist worksteal -m "not waits$$left_out"
+	@$(LEFT_OUT); export $(ENV); $(PYTEST) -n $(WORKERS) --dist worksteal -m "not waits$$left_out"
 
 # On a loaded machine a test that waits can fail for lack of time: failed tests run once more, alone, and are listed.
 define PATIENTLY
