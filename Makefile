@@ -9,7 +9,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help sim one mutation test timed aside computing waiting starting colcon bench soak style clean
+.PHONY: help sim one mutation test aside computing waiting starting colcon bench soak style clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -54,15 +54,13 @@ mutation: $(VENV)/.package $(VENV)/.test
 	@$(ENV) PYTHONPATH=scripts python scripts/mutation.py --seed $(SEED) --draw $(DRAW) --workers $(WORKERS) \
 	  $(if $(MUTATE),--mutate $(MUTATE)) $(if $(TESTS),--tests $(TESTS))
 
-# Tests that wait in real time have priority over what only computes. Names of tests that had to be repeated come last.
+# Tests that wait in real time run beside what only computes, with priority over it. Heavy tests, which start whole
+# graphs, have the machine for themselves. Names of tests that had to be repeated come last.
 test: $(VENV)/.package $(VENV)/.test
 	@rm -f $(REPETITION); result=0; \
-	$(MAKE) --no-print-directory -j 2 timed aside || result=$$?; \
+	{ $(MAKE) --no-print-directory -j 2 waiting aside && $(MAKE) --no-print-directory starting; } || result=$$?; \
 	if [ -s $(REPETITION) ]; then echo "Tests that failed and passed when repeated alone:"; cat $(REPETITION); fi; \
 	exit $$result
-
-timed:
-	@$(MAKE) --no-print-directory -j 1 waiting starting
 
 # Prints its output in one piece when it ends.
 aside:
