@@ -9,6 +9,7 @@ import platform
 import signal
 import subprocess
 import sys
+from dataclasses import dataclass
 from importlib import import_module
 from types import FrameType
 
@@ -18,10 +19,25 @@ from hexapod_control.bringup.process_supervisor import NodeDied
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.evaluation.performance.page.chromium import MissingBrowserError
-from hexapod_control.evaluation.performance.planner import planner_tick
 from hexapod_control.evaluation.performance.planner.c_kinematics import NoCompilerError
 
-SECTIONS = ("tick", "graph", "robots", "bus", "web", "physics")
+
+@dataclass(frozen=True, slots=True)
+class BenchSection:
+    """Where a section is measured: a module with `measure(robot_file, progress)`, imported only when needed."""
+
+    module: str  # in hexapod_control.evaluation.performance
+    library: str = ""  # imported first, so that it is reported as missing and not a package of messages
+
+
+SECTIONS = {
+    "tick": BenchSection("planner.planner_tick"),
+    "graph": BenchSection("graph.graph_load", "rclpy"),
+    "robots": BenchSection("graph.many_robots", "rclpy"),
+    "bus": BenchSection("bus.bus_load"),
+    "web": BenchSection("page.page_load", "rclpy"),
+    "physics": BenchSection("planner.physics_walk"),
+}
 NEEDS = {
     "rclpy": "rclpy is missing: source a ROS 2 installation, or pip install 'hexapod_control[ros]'",
     "mujoco": "mujoco is missing: pip install 'hexapod_control[sim]'",
@@ -46,17 +62,17 @@ def run(args: argparse.Namespace) -> int:
     failed = False
     for name in SECTIONS:
         if name in (args.sections or SECTIONS):
-            part = section(name, robot_file, args.robot)
+            part = section(name, robot_file)
             failed |= any(isinstance(value, dict) and "failed" in value for value in part.values())
             found |= part
     print(json.dumps(found, indent=2, sort_keys=True, allow_nan=False))
     return int(failed)
 
 
-def section(name: str, robot_file: RobotFile, robot: str) -> dict[str, object]:
+def section(name: str, robot_file: RobotFile) -> dict[str, object]:
     """One section; if it cannot be measured, with the reason."""
     try:
-        return _measured(name, robot_file, robot)
+        return _measured(SECTIONS[name], robot_file)
     except (NoCompilerError, MissingBrowserError) as error:
         reason = {"skipped": str(error)}
     except ModuleNotFoundError as error:
@@ -68,35 +84,16 @@ def section(name: str, robot_file: RobotFile, robot: str) -> dict[str, object]:
         reason = {"failed": f"the C compiler failed: {error.stderr.strip()}"}
     except (NodeDied, RuntimeError, ValueError) as error:
         reason = {"failed": str(error)}
-    _tell(f"{name}: {next(iter(reason))}: {next(iter(reason.values()))}")
+    _report(f"{name}: {next(iter(reason))}: {next(iter(reason.values()))}")
     return {name: reason}
 
 
-def _measured(name: str, robot_file: RobotFile, robot: str) -> dict[str, object]:
-    """Imports what a section needs only here: its libraries may be missing."""
-    if name in ("graph", "robots", "web"):
-        import_module("rclpy")  # before packages of messages, so that this is the one reported as missing
-    if name == "tick":
-        return planner_tick.measure(robot_file.robot, _tell)
-    if name == "graph":
-        from hexapod_control.evaluation.performance.graph import graph_load
-
-        return graph_load.measure(robot_file.robot, robot, _tell)
-    if name == "robots":
-        from hexapod_control.evaluation.performance.graph import many_robots
-
-        return many_robots.measure(robot_file.robot, robot, _tell)
-    if name == "bus":
-        from hexapod_control.evaluation.performance.bus import bus_load
-
-        return bus_load.measure(robot_file, robot, _tell)
-    if name == "web":
-        from hexapod_control.evaluation.performance.page import page_load
-
-        return page_load.measure(robot, _tell)
-    from hexapod_control.evaluation.performance.planner import physics_walk
-
-    return physics_walk.measure(robot_file, _tell)
+def _measured(chosen: BenchSection, robot_file: RobotFile) -> dict[str, object]:
+    if chosen.library:
+        import_module(chosen.library)
+    module = import_module(f"hexapod_control.evaluation.performance.{chosen.module}")
+    found: dict[str, object] = module.measure(robot_file, _report)
+    return found
 
 
 def machine() -> dict[str, object]:
@@ -111,7 +108,7 @@ def machine() -> dict[str, object]:
     }
 
 
-def _tell(line: str) -> None:
+def _report(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from hexapod_control.cli.bounded_options import number, whole_number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
@@ -23,7 +24,8 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
 REPLY_MARGIN_S = 0.01  # that a reply may be late: more than while walking
-PACES = (0.1, 50.0)  # factors on the speed of moves
+baud = whole_number(1200, 4_500_000)  # the type of `--baud`
+servo_id = whole_number(0, 253)  # of any protocol; the protocol itself may take fewer
 
 
 @runtime_checkable
@@ -47,16 +49,18 @@ def add_arguments(parser: argparse.ArgumentParser, default: str | None) -> None:
     )
     parser.add_argument("--protocol", default="", metavar="P", help="servo bus (default: the robot file's)")
     parser.add_argument("--port", default="", metavar="PATH", help="serial port (default: the robot file's)")
-    parser.add_argument("--baud", type=int, default=0, metavar="B", help="baud (default: the robot file's, or usual)")
+    parser.add_argument("--baud", type=baud, default=0, metavar="B", help="baud (default: the robot file's, or usual)")
     parser.add_argument(
-        "--pace", type=float, default=1.0, metavar="X", help="moves X times as fast as usual (default: %(default)g)"
+        "--pace",
+        type=number(0.1, 50.0),
+        default=1.0,
+        metavar="X",
+        help="moves X times as fast as usual (default: %(default)g)",
     )
 
 
 def settings(args: argparse.Namespace, file: RobotFile) -> ServoSettings:
     """The settings that the arguments lead to. Raises RobotFileError or InputError."""
-    if not PACES[0] <= args.pace <= PACES[1]:
-        raise InputError(f"--pace: must be in [{PACES[0]:g}, {PACES[1]:g}], is {args.pace:g}")
     found = servo_settings(file, args.protocol, args.port)
     if found.protocol == LOOPBACK:
         known = ", ".join(name for name in PROTOCOLS if name != LOOPBACK)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from hexapod_control.bringup.process_supervisor import StopSignal, stop_requests
 from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.servos.bus_access import baud
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.emulator import fault_injection
@@ -23,7 +24,6 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings
 
 POLL_PERIOD_S = 0.05
-BAUDS = (1200, 4_500_000)
 SWITCH = 0.0005  # [s] after which the thread of the wire gets its turn
 
 
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help="robot (default: %(default)s)")
     parser.add_argument("--protocol", default="", metavar="P", help=f"{known} (default: the robot file's)")
     parser.add_argument("--link", type=Path, required=True, metavar="PATH", help="link to make to the terminal")
-    parser.add_argument("--baud", type=int, metavar="B", help="of the wire (default: the robot file's, or the usual)")
+    parser.add_argument("--baud", type=baud, metavar="B", help="of the wire (default: the robot file's, or the usual)")
     parser.add_argument("--fault", action="append", default=[], metavar="F", help="see below; may be given many times")
     rows = [(f"{name}={kind.value}" if kind.value else name, kind.help) for name, kind in fault_injection.KINDS.items()]
     lines = [f"  {name:15s} {text}" for name, text in rows]
@@ -46,8 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Emulates until Ctrl-C. Returns 0; 2 for bad input."""
     link = Path(os.path.abspath(args.link))
-    if args.baud is not None and not BAUDS[0] <= args.baud <= BAUDS[1]:
-        raise InputError(f"--baud: must be in [{BAUDS[0]}, {BAUDS[1]}], is {args.baud}")
     if link.exists() and not link.is_symlink():
         raise InputError(f"--link: {link}: there is something already that is not a link")
     if not os.access(link.parent, os.W_OK):

@@ -7,8 +7,10 @@ import math
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from hexapod_control.bringup.process_supervisor import stop_requests
+from hexapod_control.bringup.process_supervisor import StopSignal, stop_requests
+from hexapod_control.cli.bounded_options import number, whole_number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.cli.servos import bus_access
 from hexapod_control.config.robots.robot_file import RobotFile, load
@@ -20,6 +22,7 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 REFRESH_PERIOD_S = 0.2
+MAX_TABLES = 1_000_000  # of `watch`
 EVERYTHING = ~ServoQuantity.NONE
 
 
@@ -30,45 +33,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     scan = actions.add_parser("scan", help="look for servos: ids, models, joints")
     scan.add_argument("--ids", default="", metavar="A-B", help="look at these only, e.g. 1-30 (default: all)")
     ping = actions.add_parser("ping", help="ask servos whether they are there")
-    ping.add_argument("ids", nargs="*", type=int, metavar="ID", help="default: those of the robot file")
-    watch = actions.add_parser("watch", help="live table of what the servos tell, until Ctrl-C; no torque is touched")
-    watch.add_argument("--count", type=int, default=0, metavar="N", help="end after N tables")
+    ping.add_argument("ids", nargs="*", type=bus_access.servo_id, metavar="ID", help="default: those of the robot file")
+    watch = actions.add_parser("watch", help="live table of the servos' readings, until Ctrl-C; no torque is touched")
+    watch.add_argument(
+        "--count", type=whole_number(0, MAX_TABLES), default=0, metavar="N", help="end after N tables (default: never)"
+    )
     change = actions.add_parser("set-id", help="write another id into the only servo on the bus")
-    change.add_argument("old", type=int)
-    change.add_argument("new", type=int)
-    move = actions.add_parser("move", help="move one joint slowly to an angle, then let it go")
+    change.add_argument("old", type=bus_access.servo_id)
+    change.add_argument("new", type=bus_access.servo_id)
+    move = actions.add_parser("move", help="move one joint slowly to an angle, then switch its torque off")
     move.add_argument("leg", metavar="LEG")
     move.add_argument("joint", choices=JOINTS)
-    move.add_argument("degrees", type=float)
+    move.add_argument("degrees", type=number(-360.0, 360.0, "deg"))
     move.add_argument("--hold", action="store_true", help="leave the torque on")
-    actions.add_parser("off", help="take the torque of all servos")
+    actions.add_parser("off", help="switch the torque of all servos off")
 
 
 def run(args: argparse.Namespace) -> int:
     """Runs the subcommand. Returns 0 done, 1 servos are missing, 2 bad input."""
     file = load(args.robot)
     found = bus_access.settings(args, file)
-    with stop_requests() as asked, bus_access.opened(found) as bus:
-        if args.action == "scan":
-            return _scan(bus, found, _range(args.ids, PROTOCOLS[found.protocol].ids))
-        if args.action == "ping":
-            return _ping(bus, found, args.ids or found.ids)
-        if args.action == "set-id":
-            return _set_id(bus, found, args.old, args.new)
-        if args.action == "watch":
-            bus.identify()
-            screen = TelemetryScreen()
-            while not asked.is_set():
-                screen.show(table(bus, found))
-                if args.count and screen.shown >= args.count:
-                    break
-                asked.wait(REFRESH_PERIOD_S)
-            return 0
-        if args.action == "off":
-            bus.relax()
-            print("torque is off")
-            return 0
-        return _move(args, bus, found, file)
+    with stop_requests() as stop, bus_access.opened(found) as bus:
+        return ACTIONS[args.action](ServoAction(args, bus, found, file, stop))
 
 
 def _range(text: str, all_ids: range) -> range:
@@ -87,7 +73,20 @@ def _names(found: ServoSettings) -> dict[int, str]:
     return {joint.id: joint.joint.removesuffix("_joint") for joint in found.joints}
 
 
-def _scan(bus: Bus, found: ServoSettings, ids: range) -> int:
+@dataclass(frozen=True, slots=True)
+class ServoAction:
+    """What an action of the command works with."""
+
+    args: argparse.Namespace
+    bus: Bus
+    found: ServoSettings
+    file: RobotFile
+    stop: StopSignal
+
+
+def _scan(action: ServoAction) -> int:
+    bus, found = action.bus, action.found
+    ids = _range(action.args.ids, PROTOCOLS[found.protocol].ids)
     there = bus_access.scanned(bus, ids)
     names = _names(found)
     for servo, model in sorted(there.items()):
@@ -105,12 +104,13 @@ def _scan(bus: Bus, found: ServoSettings, ids: range) -> int:
     return int(bool(away))
 
 
-def _ping(bus: Bus, found: ServoSettings, ids: Sequence[int]) -> int:
+def _ping(action: ServoAction) -> int:
+    bus, found = action.bus, action.found
     if not isinstance(bus, bus_access.FoundServos):
         print("the board answers; servos on it cannot" if bus.identify() else "no answer")
         return 0
     silent, names = 0, _names(found)
-    for servo in ids:
+    for servo in action.args.ids or found.ids:
         begin = time.monotonic()
         model = bus.ping(servo)
         silent += model is None
@@ -119,7 +119,25 @@ def _ping(bus: Bus, found: ServoSettings, ids: Sequence[int]) -> int:
     return int(bool(silent))
 
 
-def _set_id(bus: Bus, found: ServoSettings, old: int, new: int) -> int:
+def _watch(action: ServoAction) -> int:
+    action.bus.identify()
+    screen = TelemetryScreen()
+    while not action.stop.is_set():
+        screen.show(table(action.bus, action.found))
+        if action.args.count and screen.shown >= action.args.count:
+            break
+        action.stop.wait(REFRESH_PERIOD_S)
+    return 0
+
+
+def _off(action: ServoAction) -> int:
+    action.bus.relax()
+    print("torque is off")
+    return 0
+
+
+def _set_id(action: ServoAction) -> int:
+    bus, found, old, new = action.bus, action.found, action.args.old, action.args.new
     if not isinstance(bus, bus_access.FoundServos):
         raise InputError(f"set-id: servos of {found.protocol} are channels of a board: plug the servo in elsewhere")
     known = PROTOCOLS[found.protocol].ids
@@ -134,7 +152,8 @@ def _set_id(bus: Bus, found: ServoSettings, old: int, new: int) -> int:
     return 0
 
 
-def _move(args: argparse.Namespace, bus: Bus, found: ServoSettings, file: RobotFile) -> int:
+def _move(action: ServoAction) -> int:
+    args, bus, found, file = action.args, action.bus, action.found, action.file
     if args.leg not in file.robot.leg_names:
         raise InputError(f"LEG: must be one of {', '.join(file.robot.leg_names)}, is {args.leg!r}")
     joint = next(j for j in found.joints if j.joint == joint_name(args.leg, args.joint))
@@ -149,12 +168,15 @@ def _move(args: argparse.Namespace, bus: Bus, found: ServoSettings, file: RobotF
         hands.go({joint.id: min(max(joint.raw(math.radians(args.degrees)), joint.low), joint.high)})
         hands.settle()
         place = hands.positions([joint.id])[joint.id]
-        words = "is at" if hands.reads else "was told to go to"
-        print(f"{joint.joint} (id {joint.id}) {words} {math.degrees(joint.angle(place)):.1f} deg")
+        verb = "is at" if hands.reads else "was sent to"
+        print(f"{joint.joint} (id {joint.id}) {verb} {math.degrees(joint.angle(place)):.1f} deg")
     finally:
         if not args.hold:
             hands.release(found.ids)
     return 0
+
+
+ACTIONS = {"scan": _scan, "ping": _ping, "watch": _watch, "set-id": _set_id, "move": _move, "off": _off}
 
 
 class TelemetryScreen:

@@ -17,7 +17,7 @@ from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.support_detection import belly_height
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose, joints_at_offset, whole_body_pose
-from hexapod_control.core.posture.straight_moves import SHORTEST
+from hexapod_control.core.posture.straight_moves import MIN_DURATION_S
 from hexapod_control.core.robot import Point, Robot
 
 CLEAR = 0.015  # [m] the feet stay above the ground while the joints find their place
@@ -39,7 +39,7 @@ class BodyLift:
     @classmethod
     def between(cls, robot: Robot, contacts: Sequence[Point], start: float, goal: float) -> BodyLift:
         """The rise (or the descent) from one offset [m] to another at a calm speed."""
-        duration = max(SHORTEST, PEAK_SHARE_SPEED * abs(goal - start) / RISE_SPEED)
+        duration = max(MIN_DURATION_S, PEAK_SHARE_SPEED * abs(goal - start) / RISE_SPEED)
         return cls(robot, tuple(contacts), start, goal, duration)
 
     @property

@@ -1,6 +1,6 @@
-"""Motions of the whole row: all joints, or all feet, go straight to a goal and arrive together.
+"""Motions of the whole robot: all joints, or all feet, go straight to a goal and arrive together.
 
-They follow a quintic, at rest at both ends. Which feet carry the robot meanwhile follows from the row itself.
+They follow a quintic, at rest at both ends. Which feet carry the robot meanwhile follows from the joint angles.
 """
 
 from __future__ import annotations
@@ -15,107 +15,100 @@ from hexapod_control.core.kinematics.support_detection import detect_support
 from hexapod_control.core.kinematics.whole_body import UnreachableFoot, WholeBodyPose
 from hexapod_control.core.robot import Robot, Vector
 
-SHORTEST = 0.6  # [s] no such motion is shorter unless asked for
+MIN_DURATION_S = 0.6  # unless a shorter one is requested
 SPEED_SHARE = 0.35  # of the no-load speed, at the peak of a joint-space motion
-FOOT_SPEED = 0.12  # [m/s] of the fastest foot, at the peak
+FOOT_SPEED_M_S = 0.12  # of the fastest foot, at the peak
+
+
+Triple = tuple[float, float, float]
 
 
 @dataclass(slots=True)
-class JointMove:
-    """All joints go straight to a goal and arrive together."""
+class StraightMove:
+    """What moves of joints and of feet have in common: start, goal and time.
+
+    Made at rest; `advance` of the two kinds of moves is called each tick until it is done.
+    """
 
     robot: Robot
-    start: tuple[LegJoints, ...]  # [rad]
-    goal: tuple[LegJoints, ...]  # [rad]
+    start: tuple[Triple, ...]  # [rad] joint angles or [m] ball centres, one triple per leg
+    goal: tuple[Triple, ...]
     pose: BodyPose  # whose attitude the body keeps
     duration: float  # [s]
     elapsed: float = 0.0  # [s]
+
+    @property
+    def done(self) -> bool:
+        """True at the goal."""
+        return self.elapsed >= self.duration
+
+    @property
+    def progress(self) -> float:
+        """Share of the time that has passed."""
+        return min(1.0, self.elapsed / self.duration)
+
+    def retreat(self, dt: float, previous: Sequence[LegJoints]) -> None:
+        """There is none: the joints hold."""
+
+    def _interpolated(self, dt: float) -> list[Triple]:
+        """The triples of all legs one tick later, on the straight lines from start to goal."""
+        self.elapsed += dt
+        s = share(self.elapsed / self.duration)
+        return [
+            (a[0] + s * (b[0] - a[0]), a[1] + s * (b[1] - a[1]), a[2] + s * (b[2] - a[2]))
+            for a, b in zip(self.start, self.goal, strict=True)
+        ]
+
+
+class JointMove(StraightMove):
+    """All joints go straight to a goal and arrive together."""
+
+    __slots__ = ()
 
     @classmethod
     def between(
         cls, robot: Robot, start: Sequence[LegJoints], goal: Sequence[LegJoints], pose: BodyPose, duration: float = 0.0
     ) -> JointMove:
         """The move from start to goal (n, 3) [rad] in `duration` [s], or at a calm speed."""
-        longest = max(
+        calm = max(
             PEAK_SHARE_SPEED * abs(b - a) / (SPEED_SHARE * joint.no_load_speed)
-            for leg, row, end in zip(robot.legs, start, goal, strict=True)
-            for joint, a, b in zip(leg.joints, row, end, strict=True)
+            for leg, before, after in zip(robot.legs, start, goal, strict=True)
+            for joint, a, b in zip(leg.joints, before, after, strict=True)
         )
-        return cls(robot, tuple(start), tuple(goal), pose, duration or max(SHORTEST, longest))
-
-    @property
-    def done(self) -> bool:
-        """True at the goal."""
-        return self.elapsed >= self.duration
-
-    @property
-    def progress(self) -> float:
-        """Share of the time that has passed."""
-        return min(1.0, self.elapsed / self.duration)
+        return cls(robot, tuple(start), tuple(goal), pose, duration or max(MIN_DURATION_S, calm))
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Joints one tick later; the frame has no Cartesian feet."""
-        self.elapsed += dt
-        s = share(self.elapsed / self.duration)
-        joints = [
-            (a[0] + s * (b[0] - a[0]), a[1] + s * (b[1] - a[1]), a[2] + s * (b[2] - a[2]))
-            for a, b in zip(self.start, self.goal, strict=True)
-        ]
+        joints = self._interpolated(dt)
         found = detect_support(self.robot, joints, self.pose)
         return WholeBodyPose(joints, None, found.contacts, found.planted, found.placement, None)
 
-    def retreat(self, dt: float, previous: Sequence[LegJoints]) -> None:
-        """There is none: the joints hold."""
 
-
-@dataclass(slots=True)
-class FeetMove:
+class FeetMove(StraightMove):
     """All feet go straight to a goal in base_link and arrive together."""
 
-    robot: Robot
-    start: tuple[Vector, ...]  # [m] ball centres
-    goal: tuple[Vector, ...]  # [m]
-    pose: BodyPose  # whose attitude the body keeps
-    duration: float  # [s]
-    elapsed: float = 0.0  # [s]
+    __slots__ = ()
 
     @classmethod
     def between(
         cls, robot: Robot, start: Sequence[Vector], goal: Sequence[Vector], pose: BodyPose, duration: float = 0.0
     ) -> FeetMove:
         """The move from start to goal (n, 3) [m] in `duration` [s], or at a calm speed."""
-        way = max(sum((b - a) ** 2 for a, b in zip(p, q, strict=True)) ** 0.5 for p, q in zip(start, goal, strict=True))
-        calm = PEAK_SHARE_SPEED * way / FOOT_SPEED
-        return cls(robot, tuple(start), tuple(goal), pose, duration or max(SHORTEST, calm))
-
-    @property
-    def done(self) -> bool:
-        """True at the goal."""
-        return self.elapsed >= self.duration
-
-    @property
-    def progress(self) -> float:
-        """Share of the time that has passed."""
-        return min(1.0, self.elapsed / self.duration)
+        distance = max(
+            sum((b - a) ** 2 for a, b in zip(p, q, strict=True)) ** 0.5 for p, q in zip(start, goal, strict=True)
+        )
+        calm = PEAK_SHARE_SPEED * distance / FOOT_SPEED_M_S
+        return cls(robot, tuple(start), tuple(goal), pose, duration or max(MIN_DURATION_S, calm))
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Feet and joints one tick later."""
-        self.elapsed += dt
-        s = share(self.elapsed / self.duration)
+        centres = self._interpolated(dt)
         joints: list[LegJoints] = []
-        centres: list[Vector] = []
         unreached: UnreachableFoot | None = None
-        for leg, a, b, row in zip(self.robot.legs, self.start, self.goal, previous, strict=True):
-            centre = (a[0] + s * (b[0] - a[0]), a[1] + s * (b[1] - a[1]), a[2] + s * (b[2] - a[2]))
-            found, reason, excess = solve_leg(leg, centre, row)
+        for leg, centre, angles in zip(self.robot.legs, centres, previous, strict=True):
+            found, reason, excess = solve_leg(leg, centre, angles)
             joints.append(found)
-            centres.append(centre)
             if reason is not None and unreached is None:
                 unreached = UnreachableFoot(leg.name, reason, excess)
-        found_footing = detect_support(self.robot, joints, self.pose)
-        return WholeBodyPose(
-            joints, centres, found_footing.contacts, found_footing.planted, found_footing.placement, unreached
-        )
-
-    def retreat(self, dt: float, previous: Sequence[LegJoints]) -> None:
-        """There is none: the joints hold."""
+        support = detect_support(self.robot, joints, self.pose)
+        return WholeBodyPose(joints, centres, support.contacts, support.planted, support.placement, unreached)

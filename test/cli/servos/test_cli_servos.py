@@ -94,7 +94,7 @@ def test_a_servo_gets_another_id_only_when_it_is_alone(wire, capsys):
 def test_hobby_servos_are_moved_from_the_lying_pose(wire, capsys):
     wire = wire("ssc32")
     assert servos(wire, "move", "left_front", "coxa", "20", protocol="ssc32") == 0
-    assert "was told to go to 20.0 deg" in capsys.readouterr().out
+    assert "was sent to 20.0 deg" in capsys.readouterr().out
     assert servos(wire, "watch", "--count", "1", protocol="ssc32") == 0
     assert "raw is what was sent" in capsys.readouterr().out
     assert servos(wire, "set-id", "3", "4", protocol="ssc32") == 2
@@ -112,6 +112,10 @@ def test_hobby_servos_are_moved_from_the_lying_pose(wire, capsys):
             "LEG: must be one of left_front",
         ),
         (["--protocol", "feetech_st", "--port", "BUS", "move", "left_front", "coxa", "99"], "DEGREES: must be in"),
+        (["--pace", "99", "scan"], "--pace: must be a number in [0.1, 50], is '99'"),
+        (["--baud", "12", "scan"], "--baud: must be a whole number in [1200, 4500000], is '12'"),
+        (["ping", "1000"], "ID: must be a whole number in [0, 253], is '1000'"),
+        (["watch", "--count", "-1"], "--count: must be a whole number in [0, 1000000], is '-1'"),
         (["--protocol", "dynamixel1", "--port", "BUS", "--baud", "57600", "watch"], "no servo answers at 57600"),
     ],
 )

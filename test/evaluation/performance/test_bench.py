@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from support.drives import GAITS, ROBOTS, fitting, robot
 
-from hexapod_control.cli import bench
 from hexapod_control.cli.main import main
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.evaluation.performance.planner import planner_tick
@@ -92,11 +92,11 @@ def test_without_a_browser_the_page_is_skipped_before_a_robot_starts(monkeypatch
     assert json.loads(capsys.readouterr().out)["web"] == {"skipped": "Chromium is missing: apt install chromium"}
 
 
-def test_a_section_that_fails_is_named_and_the_exit_code_says_so(monkeypatch, capsys):
+def test_a_section_that_fails_is_reported_and_the_exit_code_is_one(monkeypatch, capsys):
     def fail(*_):
         raise RuntimeError("the robot does not walk")
 
-    monkeypatch.setattr(bench.planner_tick, "measure", fail)
+    monkeypatch.setattr(planner_tick, "measure", fail)
     assert main(["bench", "tick"]) == 1
     assert json.loads(capsys.readouterr().out)["tick"] == {"failed": "the robot does not walk"}
 
@@ -104,7 +104,7 @@ def test_a_section_that_fails_is_named_and_the_exit_code_says_so(monkeypatch, ca
 def test_an_unknown_section_or_robot_is_bad_input(capsys):
     assert main(["bench", "tock"]) == 2
     assert "must be one of tick, graph, robots, bus, web, physics, is 'tock'" in capsys.readouterr().err
-    assert main(["bench", "--robot", "nobody"]) == 2
+    assert main(["bench", "--robot", "unknown"]) == 2
 
 
 @pytest.mark.physics
@@ -125,8 +125,8 @@ def test_the_graph_is_held_against_bare_relays_of_the_same_messages(monkeypatch)
 
     for name, value in (("LATENCY_WINDOW_S", 1.0), ("CPU_WINDOW_S", 1.0)):
         monkeypatch.setattr(graph_load, name, value)
-    told = []
-    found = graph_load.measure(robot("phantomx"), "phantomx", told.append, turns=1)
+    progress = []
+    found = graph_load.measure(load("phantomx"), progress.append, turns=1)
     latency, cpu = found["graph_latency"], found["graph_cpu"]
     assert min(latency["samples"]) >= 25
     assert latency["ratio"] == pytest.approx(latency["graph_us"] / latency["bare_us"], abs=0.01)
@@ -142,7 +142,7 @@ def test_several_robots_walk_at_the_same_time_and_each_is_measured(monkeypatch):
 
     for name, value in (("WINDOW_S", 1.0), ("SETTLE_S", 0.2)):
         monkeypatch.setattr(many_robots, name, value)
-    found = many_robots.measure(robot("phantomx"), "phantomx", lambda line: None, counts=(1, 2))["robots"]
+    found = many_robots.measure(load("phantomx"), lambda line: None, counts=(1, 2))["robots"]
     free = [row["cores_free"] for row in found["rows"]]
     assert [row["robots"] for row in found["rows"]] == ([1, 2] if all(free[:2]) else [1, 2, 1, 2])
     for row in found["rows"]:

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from hexapod_control.config.robots.robot_file import load, resolve
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.evaluation.performance.bus import bus_load
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 
@@ -24,7 +24,7 @@ def found():
     patch.setattr(bus_load, "PROTOCOLS", {name: row for name, row in PROTOCOLS.items() if name in names})
     patch.setattr(bus_load, "MEASURED_TIME_S", 0.3)
     before = os.sched_getscheduler(0)
-    yield bus_load.wires(load(resolve("phantomx")), "phantomx", lambda text: None)
+    yield bus_load.wires(load("phantomx"), lambda text: None)
     assert os.sched_getscheduler(0) == before
     patch.undo()
 

@@ -35,12 +35,12 @@ MAX_RATIO = 1.15  # of the median over the limit
 FASTER_BAUDS = {"dynamixel2": 1_000_000}  # beside the default baud
 
 
-def measure(file: RobotFile, robot: str, progress: Callable[[str], None]) -> dict[str, object]:
+def measure(file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
     """`bus`: by protocol and baud, limit and median of a loop [ms], their ratio, and the CPU time of a loop [ms].
 
     `bus_walk`: the figures of the walk in physics over feetech_st, in lock step, against twice their margins.
     """
-    return {"bus": wires(file, robot, progress), "bus_walk": walks(file, progress)}
+    return {"bus": wires(file, progress), "bus_walk": walks(file, progress)}
 
 
 def walks(file: RobotFile, progress: Callable[[str], None]) -> list[dict[str, object]] | dict[str, object]:
@@ -64,7 +64,7 @@ def walks(file: RobotFile, progress: Callable[[str], None]) -> list[dict[str, ob
     return found
 
 
-def wires(file: RobotFile, robot: str, progress: Callable[[str], None]) -> dict[str, object]:
+def wires(file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
     """Loops over every bus."""
     found: dict[str, object] = {}
     for name, row in PROTOCOLS.items():
@@ -73,7 +73,7 @@ def wires(file: RobotFile, robot: str, progress: Callable[[str], None]) -> dict[
                 continue
             try:
                 with real_time() as priority:  # inherited by the servos
-                    entry = _measured(file, robot, name, baud) | {"real_time": priority}
+                    entry = _measured(file, name, baud) | {"real_time": priority}
             except BusError as error:  # a codec that is not installed
                 entry = {"skipped": str(error)}
             found[f"{name} {baud}"] = entry
@@ -91,11 +91,11 @@ def _summary(entry: dict[str, Any]) -> str:
     )
 
 
-def _measured(file: RobotFile, robot: str, name: str, baud: int) -> dict[str, Any]:
+def _measured(file: RobotFile, name: str, baud: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="hexapod_") as folder:
         link = str(Path(folder, "bus"))
         settings = servo_settings(file, name, link)
-        with emulated(robot, name, link, baud):
+        with emulated(file.path, name, link, baud):
             row = PROTOCOLS[name]
             options: dict[str, Any] = {"wait": ReplyTiming(margin=REPLY_MARGIN_S)} if "wait" in row.options else {}
             bus = row.open(SerialPort(link, baud), settings.ids, **options)
@@ -158,9 +158,9 @@ def real_time() -> Iterator[bool]:
 
 
 @contextlib.contextmanager
-def emulated(robot: str, protocol: str, link: str, baud: int) -> Iterator[None]:
+def emulated(robot: Path, protocol: str, link: str, baud: int) -> Iterator[None]:
     """Emulates the servos of a robot behind a link, in another process. Raises BusError or PortGone."""
-    words = ["--robot", robot, "--protocol", protocol, "--link", link, "--baud", str(baud)]
+    words = ["--robot", str(robot), "--protocol", protocol, "--link", link, "--baud", str(baud)]
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "hexapod_control.cli.main", "emulate", *words],
         stdin=subprocess.DEVNULL,

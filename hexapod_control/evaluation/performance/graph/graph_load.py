@@ -16,6 +16,7 @@ import numpy as np
 from std_srvs.srv import Trigger
 
 from hexapod_control.bringup import node_graph
+from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.robot import Robot
@@ -62,19 +63,19 @@ def private_domain() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def measure(robot: Robot, name: str, progress: ProgressReport, turns: int = TURNS) -> dict[str, object]:
-    """`graph_latency` and `graph_cpu` of the robot with this name or file. Raises NotReadyError, NodeDied."""
+def measure(robot_file: RobotFile, progress: ProgressReport, turns: int = TURNS) -> dict[str, object]:
+    """`graph_latency` and `graph_cpu` of the robot. Raises NotReadyError, NodeDied."""
     with private_domain():
-        latency = _latency(robot, name, progress, turns)
-        return {"graph_latency": latency, "graph_cpu": _cpu(robot, name, progress, turns)}
+        latency = _latency(robot_file, progress, turns)
+        return {"graph_latency": latency, "graph_cpu": _cpu(robot_file, progress, turns)}
 
 
-def _latency(robot: Robot, name: str, progress: ProgressReport, turns: int) -> dict[str, object]:
+def _latency(robot_file: RobotFile, progress: ProgressReport, turns: int) -> dict[str, object]:
     """Latency from the start of the planner's tick to the receiver of joint_targets."""
-    text = _absolute(name)
+    robot, path = robot_file.robot, str(robot_file.path)
     real = (
-        relay("timed_planner", REAL, robot=text, enable_stamped_cmd_vel=False),
-        node_graph.NodeSpec("inverse_kinematics", parameters={"robot": text}, namespace=REAL),
+        relay("timed_planner", REAL, robot=path, enable_stamped_cmd_vel=False),
+        node_graph.NodeSpec("inverse_kinematics", parameters={"robot": path}, namespace=REAL),
     )
     bare = (relay("source", BARE), relay("converter", BARE))
     ages: dict[str, list[float]] = {REAL: [], BARE: []}
@@ -120,9 +121,10 @@ def _ages(real: list[float], bare: list[float], planning: list[float]) -> dict[s
     }
 
 
-def _cpu(robot: Robot, name: str, progress: ProgressReport, turns: int) -> dict[str, object]:
+def _cpu(robot_file: RobotFile, progress: ProgressReport, turns: int) -> dict[str, object]:
     """CPU time of the simulation graph while the robot walks, 50 Hz, without operator tools."""
-    given = {"robot": name, "namespace": REAL, "enable_stamped_cmd_vel": "false"}
+    robot = robot_file.robot
+    given = {"robot": str(robot_file.path), "namespace": REAL, "enable_stamped_cmd_vel": "false"}
     real = tuple(spec for spec in node_graph.specs("sim", given) if spec.executable in COUNTERPARTS)
     bare = tuple(relay(role, BARE) for role in COUNTERPARTS.values())
     used: dict[str, list[float]] = {role: [] for pair in COUNTERPARTS.items() for role in pair}
@@ -166,10 +168,6 @@ def _shares(used: Mapping[str, list[float]]) -> dict[str, object]:
     for title, roles in (("total", list(COUNTERPARTS)), ("total_without_physics", without)):
         found[title] = beside(sum(percent[r] for r in roles), sum(percent[COUNTERPARTS[r]] for r in roles))
     return found
-
-
-def _absolute(name: str) -> str:
-    return os.path.abspath(name) if "/" in name or name.endswith((".yaml", ".yml")) else name
 
 
 def standing_joints(robot: Robot) -> Array:

@@ -16,8 +16,8 @@ from statistics import median, quantiles
 from typing import Any
 
 from hexapod_control.bringup import node_graph
+from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.robot import Robot
 from hexapod_control.evaluation.performance.graph.graph_load import (
     READY_S,
     NotReadyError,
@@ -35,13 +35,13 @@ WINDOW_S, SETTLE_S = 8.0, 1.5
 MAX_BUSY_SHARE = 0.8  # of the CPUs in use, below which cores count as free
 
 
-def measure(robot: Robot, name: str, progress: ProgressReport, counts: Sequence[int] = COUNTS) -> dict[str, object]:
+def measure(robot_file: RobotFile, progress: ProgressReport, counts: Sequence[int] = COUNTS) -> dict[str, object]:
     """`robots`: one row per count, and the growth of the cost per robot. Raises NotReadyError, NodeDied."""
     rows: list[dict[str, Any]] = []
     growth: list[dict[str, Any]] = []
     with private_domain():
         for rate in RATES_HZ:
-            series = _series(robot, name, counts, rate, progress)
+            series = _series(robot_file, counts, rate, progress)
             free = all(row["cores_free"] for row in series)
             rows, growth = [*rows, *series], [*growth, {**_growth(series), "cores_free": free}]
             if free:
@@ -66,19 +66,19 @@ def _growth(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _series(
-    robot: Robot, name: str, counts: Sequence[int], rate: float, progress: ProgressReport
+    robot_file: RobotFile, counts: Sequence[int], rate: float, progress: ProgressReport
 ) -> list[dict[str, Any]]:
     """The figures of each number of robots that walk at the same time, in increasing order."""
     rows: list[dict[str, Any]] = []
     groups: list[ProcessGroup] = []
     sides: list[ReceiverSide] = []
     with ExitStack() as stack:
-        receiver = stack.enter_context(TopicReceiver(robot, standing_joints(robot)))
+        receiver = stack.enter_context(TopicReceiver(robot_file.robot, standing_joints(robot_file.robot)))
         for count in counts:
             progress(f"robots: {count} at {rate:g} Hz, waiting for all to walk")
             for k in range(len(groups), count):
                 space = f"/bench_robot_{k + 1}"
-                groups.append(stack.enter_context(group(_specs(name, space, rate), progress)))
+                groups.append(stack.enter_context(group(_specs(robot_file, space, rate), progress)))
                 sides.append(receiver.side(space, echo=False))
             _walk(receiver, sides, FORWARD)
             _spin(receiver, sides, SETTLE_S)
@@ -112,8 +112,13 @@ def _figures(count: int, each: list[float], ages: list[float], share: float) -> 
     }
 
 
-def _specs(name: str, space: str, rate: float) -> tuple[node_graph.NodeSpec, ...]:
-    given = {"robot": name, "namespace": space, "enable_stamped_cmd_vel": "false", "stand_on_start": "true"}
+def _specs(robot_file: RobotFile, space: str, rate: float) -> tuple[node_graph.NodeSpec, ...]:
+    given = {
+        "robot": str(robot_file.path),
+        "namespace": space,
+        "enable_stamped_cmd_vel": "false",
+        "stand_on_start": "true",
+    }
     return tuple(
         replace(spec, parameters={**spec.parameters, "control_rate": rate}) if spec.executable in RATED else spec
         for spec in node_graph.specs("bringup", given)

@@ -9,6 +9,7 @@ from hexapod_control.bringup.process_supervisor import Supervisor
 from hexapod_control.clients.bounded_wait import wait_until
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import SimulationClient
+from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.evaluation.performance.graph.graph_load import NotReadyError, private_domain
 from hexapod_control.evaluation.performance.page import page_metrics as figures
 from hexapod_control.evaluation.performance.page.chromium import program
@@ -18,11 +19,12 @@ READY_S = 40.0  # for all processes to start and the robot to stand
 MARK = "the page: "
 
 
-def measure(robot: str, progress: Callable[[str], None]) -> dict[str, object]:
-    """`web` of the robot with this name or file. Raises NotReadyError, NodeDied, NoBrowserError."""
+def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
+    """`web` of the robot. Raises NotReadyError, NodeDied, NoBrowserError."""
     program()  # a missing browser is reported before the robot starts
     lines: list[str] = []
-    specs = node_graph.specs("sim", {"robot": robot, "web": True, "web_port": 0, "stand_on_start": True})
+    given = {"robot": str(robot_file.path), "web": True, "web_port": 0, "stand_on_start": True}
+    specs = node_graph.specs("sim", given)
     with private_domain(), Supervisor(specs, lines.append) as supervisor:
         with SimulationClient(ConnectionOptions("", stamped_by_default())) as watcher:
 

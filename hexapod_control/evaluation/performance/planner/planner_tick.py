@@ -8,6 +8,7 @@ from statistics import median
 
 import numpy as np
 
+from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, forward, inverse, joint_velocities
@@ -64,11 +65,12 @@ def kinematics_difference(robot: Robot, kinematics: CKinematics, joints: Array) 
     return max(float(np.abs(difference).max()) for difference in differences)
 
 
-def measure(robot: Robot, progress: Callable[[str], None]) -> dict[str, object]:
+def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
     """Cost of a tick: `tick` (the robot's gait), its `tick_parts`, `tick_gaits`, `tick_supervised`.
 
     Raises NoCompilerError.
     """
+    robot = robot_file.robot
     kinematics = CKinematics(robot)
     gaits: dict[str, object] = {}
     found: dict[str, object] = {"tick_gaits": gaits}
