@@ -26,8 +26,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WITH_ROS := $(shell [ -n "$${ROS_DISTRO:-}" ] && $(PYTHON) -c 'import rclpy' 2>/dev/null && echo yes)
 EXTRAS := $(if $(WITH_ROS),sim,sim$(COMMA)ros)
 SOURCES := $(shell find hexapod_control config launch urdf resource scripts -type f -not -name '*.pyc' 2>/dev/null)
-# Nothing sets this in a venv, and without it no package finds its share folder.
-ENV := PYTHONSAFEPATH=1 AMENT_PREFIX_PATH="$(VENV)$${AMENT_PREFIX_PATH:+:$$AMENT_PREFIX_PATH}" MUJOCO_GL="$${MUJOCO_GL:-egl}" PATH="$(BIN):$$PATH"
+# Nothing sets AMENT_PREFIX_PATH in a venv, and without it no package finds its share folder. Without its bytecode every
+# start of pytest would compile all tests again.
+ENV := PYTHONSAFEPATH=1 PYTHONDONTWRITEBYTECODE= AMENT_PREFIX_PATH="$(VENV)$${AMENT_PREFIX_PATH:+:$$AMENT_PREFIX_PATH}" MUJOCO_GL="$${MUJOCO_GL:-egl}" PATH="$(BIN):$$PATH"
 # What depends on how and where the package is installed; all tests have run on the wheel before.
 INSTALLED := $(patsubst %,test/%.py,package/test_package bringup/test_node_graph config/robots/test_urdf cli/test_main)
 

@@ -55,19 +55,25 @@ def mirrored(machine, row):
 
 
 def brute_apart(p, q, a, b):
-    """Distance of two segments: of their lines where both nearest points lie inside, else of an end and a segment."""
-    p, q, a, b = (np.array(point, dtype=float) for point in (p, q, a, b))
+    """Distances (...) of segments p-q and a-b (..., 3): the shortest of an end and a segment, or of their lines.
 
-    def from_segment(point, start, end):
-        share = np.clip((point - start) @ (end - start) / ((end - start) @ (end - start)), 0.0, 1.0)
-        return np.linalg.norm(start + share * (end - start) - point)
+    The nearest points of the lines count where both lie inside the segments; those of parallel lines are any pair.
+    """
+    p, q, a, b = (np.array(points, dtype=float) for points in (p, q, a, b))
 
-    found = [from_segment(p, a, b), from_segment(q, a, b), from_segment(a, p, q), from_segment(b, p, q)]
-    edges = np.stack((q - p, a - b), axis=1)
-    (s, t), _, rank, _ = np.linalg.lstsq(edges, a - p, rcond=None)
-    if rank == 2 and 0.0 <= s <= 1.0 and 0.0 <= t <= 1.0:
-        found.append(np.linalg.norm(p + s * (q - p) - a - t * (b - a)))
-    return min(found)
+    def dot(u, v):
+        return (u * v).sum(axis=-1, keepdims=True)
+
+    def from_segment(points, start, end):
+        share = np.clip(dot(points - start, end - start) / dot(end - start, end - start), 0.0, 1.0)
+        return np.linalg.norm(start + share * (end - start) - points, axis=-1)
+
+    ends = [from_segment(p, a, b), from_segment(q, a, b), from_segment(a, p, q), from_segment(b, p, q)]
+    shares = np.linalg.pinv(np.stack((q - p, a - b), axis=-1)) @ (a - p)[..., None]
+    s, t = shares[..., 0, :], shares[..., 1, :]
+    between = np.linalg.norm(p + s * (q - p) - a - t * (b - a), axis=-1)
+    inside = ((shares >= 0.0) & (shares <= 1.0)).all(axis=(-2, -1))
+    return np.minimum(np.min(ends, axis=0), np.where(inside, between, np.inf))
 
 
 def bars(machine, row, joints):
@@ -85,13 +91,12 @@ def bars(machine, row, joints):
 
 def brute_gaps(machine, joints):
     """Gap of every pair of neighbours."""
-    return {
-        pair: min(
-            brute_apart(p, q, a, b) - r - t
-            for (p, q, r), (a, b, t) in product(*(bars(machine, row, joints[row]) for row in pair))
-        )
-        for pair in LegNeighbours.of(machine).pairs
-    }
+    parts = [tuple(bars(machine, row, joints[row])) for row in range(len(joints))]
+    pairs = LegNeighbours.of(machine).pairs
+    near = [(*one, *other) for i, k in pairs for one, other in product(parts[i], parts[k])]
+    p, q, r, a, b, t = (np.array(column) for column in zip(*near, strict=True))
+    gaps = (brute_apart(p, q, a, b) - r - t).reshape(len(pairs), -1)
+    return dict(zip(pairs, gaps.min(axis=1).tolist(), strict=True))
 
 
 def offset(machine):
@@ -101,11 +106,13 @@ def offset(machine):
 
 
 def test_segments_on_a_grid_are_as_far_apart_as_brute_force_finds_be_they_parallel_crossing_or_in_line():
-    rng = random.Random(1)
+    rng, segments = random.Random(1), []
     for _ in range(3000):
         p, a = ([rng.randint(-2, 2) for _ in range(3)] for _ in range(2))
         q, b = ([x + d for x, d in zip(s, rng.choice(STEPS), strict=True)] for s in (p, a))
-        assert segments_apart(p, q, a, b) == pytest.approx(brute_apart(p, q, a, b), abs=1e-9)
+        segments.append((p, q, a, b))
+    found = [segments_apart(*four) for four in segments]
+    assert found == pytest.approx(brute_apart(*zip(*segments, strict=True)), abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ROBOTS)

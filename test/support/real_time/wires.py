@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
-from support.paths import ROOT
 from support.phantomx import lying, robot, standing
 from support.real_time.ros_bench import Stream, overrides, twist
 from support.real_time.servo_bench import Recorded
@@ -68,7 +67,7 @@ sys.exit(run((driver, *specs[1:])))
 
 def spawned(command):
     """A process in a session of its own, whose output is text."""
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     return subprocess.Popen(
         command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
     )
