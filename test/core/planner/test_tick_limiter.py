@@ -23,14 +23,17 @@ def pose(joints, unreached=None):
 
 
 class OutOfReach:
-    """A motion whose feet are never in reach; it retreats at a speed [rad/s], or not at all for NaN."""
+    """A motion whose feet are never in reach, though its joints move.
+
+    It retreats at a speed [rad/s], or not at all for NaN.
+    """
 
     def __init__(self, retreat_speed):
         self.retreat_speed = retreat_speed
         self.retreated = 0.0  # [s]
 
     def advance(self, dt, previous):
-        return pose(list(previous), UNREACHED)
+        return pose([(a, b, c + 0.01) for a, b, c in previous], UNREACHED)
 
     def retreat(self, dt, previous):
         if math.isnan(self.retreat_speed):

@@ -2,6 +2,7 @@
 
 import math
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,10 +10,11 @@ from support.drives import DT, robot
 
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.gait.gait_table import gaits
-from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
-from hexapod_control.core.walking.feet.drop_motion import drop_after_halt
+from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp
+from hexapod_control.core.walking.feet.drop_motion import advance_drop, drop_after_halt
 from hexapod_control.core.walking.feet.foot_motion import FootMotion, time_in_flight
 from hexapod_control.core.walking.feet.region_guard import allowed_share, time_inside
+from hexapod_control.core.walking.feet.swing_motion import BodyTick, advance_swing
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
 
@@ -61,6 +63,122 @@ def test_a_foot_at_the_centre_of_the_turn_stays_where_it_is_and_slows_nothing():
     x, y = regions.footholds[0]
     for clock in (None, GaitClock(TRIPOD)):
         assert allowed_share([Foot(x, y)], clock, Twist(2.0 * y, -2.0 * x, 2.0), DT, SWING_TIME, regions, 1.0) == 1.0
+
+
+def speed_over_body(foot: Foot, twist: Twist) -> float:
+    """Speed [m/s] at which the body passes over a planted foot, by a difference quotient."""
+    ends = [exp(twist, time).apply(foot.x, foot.y) for time in (-1e-5, 1e-5)]
+    return math.dist(*ends) / 2e-5
+
+
+def feet_in_regions(count: int):
+    """Feet somewhere in the region of the first leg, with twists."""
+    regions, rng = stance(), random.Random(5)
+    for twist in twists(count):
+        r, angle = 0.95 * regions.radii[0] * math.sqrt(rng.random()), rng.uniform(-math.pi, math.pi)
+        x, y = regions.footholds[0]
+        yield Foot(x + r * math.cos(angle), y + r * math.sin(angle)), twist
+
+
+def test_a_foot_leaves_its_region_when_its_time_inside_is_over():
+    home, radius = stance().footholds[0], stance().radii[0]
+    for foot, twist in feet_in_regions(100):
+        time = time_inside(foot.x, foot.y, twist, home, radius)
+        distances = [math.dist(exp(twist, -s * time).apply(foot.x, foot.y), home) for s in (0.5, 0.999, 1.001)]
+        assert distances[0] < radius and distances[1] < radius < distances[2]
+        straight = Twist(twist.vx, twist.vy, 0.0)
+        time = time_inside(foot.x, foot.y, straight, home, radius)
+        assert math.dist(exp(straight, -time).apply(foot.x, foot.y), home) == pytest.approx(radius)
+        slight = straight._replace(wz=1e-7)
+        assert time_inside(foot.x, foot.y, slight, home, radius) == pytest.approx(time, rel=1e-4)
+    assert time_inside(*home, ZERO, home, radius) == math.inf
+    assert time_inside(home[0] + 2.0 * radius, home[1], Twist(-0.1, 0.0, 0.0), home, radius) == 0.0
+    assert time_inside(*home, Twist(0.1 * home[1], -0.1 * home[0], 0.1), home, radius) == math.inf
+
+
+def test_a_foot_that_may_leave_its_region_is_braked_at_a_constant_deceleration_until_it_stops_at_the_edge():
+    """The braking distance v^2 / 2 a at the share is the distance left; a foot due to lift off sooner brakes less."""
+    regions, clock = stance(), GaitClock(TRIPOD)
+    braked = 0
+    for foot, twist in feet_in_regions(200):
+        speed = speed_over_body(foot, twist)
+        inside = time_inside(foot.x, foot.y, twist, regions.footholds[0], 0.985 * regions.radii[0])
+        share = allowed_share([foot], None, twist, DT, SWING_TIME, regions, 1.0)
+        assert share == pytest.approx(min(1.0, math.sqrt(2.0 * 1.5 * inside / speed), inside / DT), rel=1e-6)
+        clock.advance(0.013, [0.0] * 6)
+        stays = clock.until[0] * SWING_TIME
+        share = allowed_share([foot], clock, twist, DT, SWING_TIME, regions, 1.0)
+        if (stays - inside) * speed <= 0.01 * regions.radii[0]:
+            assert share == 1.0
+        else:
+            brakes = min(1.0 - 1.5 * DT / speed, math.sqrt(2.0 * 1.5 * inside / speed), inside / DT)
+            assert share == pytest.approx(max(inside / stays, brakes), rel=1e-6)
+            braked += share < 1.0
+    assert braked > 20
+
+
+def test_half_a_stance_after_touch_down_a_foot_is_at_its_neutral_foothold_and_its_swing_begins_and_ends_at_rest():
+    regions, rng = stance(), random.Random(6)
+    for _ in range(30):
+        twist = Twist(rng.uniform(-0.06, 0.06), rng.uniform(-0.06, 0.06), rng.uniform(-0.3, 0.3))
+        home, radius = regions.footholds[0], regions.radii[0]
+        start = exp(twist, -0.5 * SWING_TIME).apply(*home)
+        foot, swing = Foot(*start), Swing(0.0, 1.0, 0.03)
+        foot.state = swing
+        dt = 0.01 * SWING_TIME
+        tick = BodyTick(dt, twist, SWING_TIME, exp(twist, -dt))
+        speeds, heights = [], []
+        while not foot.planted:
+            ground_fixed = tick.back.apply(foot.x, foot.y)
+            before = foot.z
+            advance_swing(foot, swing, ground_fixed, swing.progress + 0.01, tick, home, radius)
+            assert foot.velocity[0] * dt == pytest.approx(foot.x - ground_fixed[0], abs=1e-12)
+            assert foot.velocity[1] * dt == pytest.approx(foot.y - ground_fixed[1], abs=1e-12)
+            assert foot.velocity[2] * dt == pytest.approx(foot.z - before, abs=1e-12)
+            speeds.append(math.hypot(*foot.velocity[:2]))
+            heights.append(foot.z)
+        assert len(heights) == 100 and foot.z == 0.0
+        assert max(heights) == pytest.approx(0.03, rel=1e-3) and abs(int(np.argmax(heights)) - 49) <= 1
+        assert exp(twist, -0.5 * SWING_TIME).apply(foot.x, foot.y) == pytest.approx(home, abs=1e-4)
+        assert max(speeds[0], speeds[-1]) < 0.01 * max(speeds)
+
+
+def drops():
+    rng = random.Random(7)
+    for _ in range(60):
+        velocity = rng.uniform(-0.3, 0.3), rng.uniform(-0.3, 0.3), rng.uniform(-0.3, 0.3)
+        foot = Foot(0.1, 0.2, rng.uniform(0.002, 0.04), velocity=velocity)
+        yield foot, drop_after_halt(foot), velocity
+
+
+def test_a_drop_begins_at_the_speed_of_the_foot_and_ends_at_rest_on_the_ground_without_dipping_below():
+    dt = 0.001
+    for foot, drop, velocity in drops():
+        foot.state = drop
+        heights, places, speeds = [foot.z], [(foot.x, foot.y)], []
+        while not foot.planted:
+            advance_drop(foot, drop, (foot.x, foot.y), dt, Pose(0.0, 0.0, 0.0))
+            speeds.append(foot.velocity)
+            heights.append(foot.z)
+            places.append((foot.x, foot.y))
+        assert len(speeds) == pytest.approx(drop.duration / dt, abs=1.5)
+        assert min(heights) >= -1e-9 and foot.z == 0.0
+        assert speeds[0] == pytest.approx(velocity, abs=0.05)
+        assert math.hypot(*speeds[-1]) < 0.05
+        slide = [drop.duration / 3.0 * v for v in velocity[:2]]
+        assert (foot.x - 0.1, foot.y - 0.2) == pytest.approx(slide, abs=1e-9)
+        accelerations = [math.dist(a, b) / dt for a, b in pairwise(speeds[:-1])]
+        if drop.duration < 0.4:  # else there is no drop as gentle as that
+            assert max(abs(b[2] - a[2]) / dt for a, b in pairwise(speeds[:-1])) <= 6.0 * 1.02 or drop.duration <= 0.1
+        assert max(accelerations) < 60.0
+
+
+def test_a_drop_turns_with_the_body():
+    for foot, drop, velocity in drops():
+        foot.state = drop
+        back = Pose(0.0, 0.0, 0.1)
+        advance_drop(foot, drop, back.apply(foot.x, foot.y), 1e-4, back)
+        assert foot.velocity[:2] == pytest.approx(back.apply(*velocity[:2]), rel=0.01, abs=0.002)
 
 
 def swinging(progress: float) -> FootMotion:
