@@ -160,6 +160,21 @@ def test_no_servo_is_commanded_beyond_what_it_can_turn_to():
                 assert solution.excess > 0.0
 
 
+@pytest.mark.parametrize("joint", range(3))
+def test_a_joint_beyond_its_limit_is_clamped_and_the_excess_is_how_far_it_is_beyond(joint):
+    rng = random.Random(6)
+    for leg in legs(0.01, 0.005):
+        names = ("coxa_joint", "femur_joint", "tibia_joint")
+        row = random_row(leg, rng)
+        beyond = rng.uniform(0.01, 0.2)
+        for limits in ((row[joint] + beyond, 3.0), (-3.0, row[joint] - beyond)):
+            tight = replace(getattr(leg, names[joint]), lower=limits[0], upper=limits[1])
+            found = leg_inverse(replace(leg, **{names[joint]: tight}), leg_forward(leg, row)[1], row)
+            assert found.reason is UnreachableReason.JOINT_LIMIT and found.excess == pytest.approx(beyond, abs=1e-6)
+            clamped = [min(max(q, limits[0]), limits[1]) if k == joint else q for k, q in enumerate(row)]
+            assert found.joints == pytest.approx(clamped, abs=1e-7)
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_inverse_over_arrays_is_the_inverse_of_every_single_foot(name):
     rng = np.random.default_rng(4)

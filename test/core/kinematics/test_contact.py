@@ -1,0 +1,145 @@
+"""Laws of planes through feet, of feet that roll, and of body poses."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+from support.drives import ROBOTS, robot
+
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
+from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
+from hexapod_control.core.kinematics.plane_fit import fit_plane
+from hexapod_control.core.kinematics.rolling_contact import (
+    ball_centre_and_joints,
+    rolling_displacement,
+    rolling_shift,
+)
+from hexapod_control.core.kinematics.support_detection import belly_height, detect_support
+
+MACHINE = robot("phantomx")
+
+
+def random_pose(rng: random.Random) -> BodyPose:
+    return BodyPose(*(rng.uniform(-1.0, 1.0) * a for a in (0.02, 0.02, 0.01, 0.15, 0.15, 0.2)))
+
+
+def matrix(pose: BodyPose) -> np.ndarray:
+    """Rz(yaw) Ry(pitch) Rx(roll)."""
+    (cr, sr), (cp, sp), (cy, sy) = ((math.cos(a), math.sin(a)) for a in pose[3:])
+    about_x = np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
+    about_y = np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
+    about_z = np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
+    return about_z @ about_y @ about_x
+
+
+def test_a_pose_turns_about_x_then_y_then_z_and_points_go_there_and_back():
+    rng = random.Random(1)
+    for _ in range(50):
+        pose = BodyPose(*(rng.uniform(-1.0, 1.0) for _ in range(6)))
+        placement, point = Placement(pose, 0.1), tuple(rng.uniform(-1.0, 1.0) for _ in range(3))
+        turned = matrix(pose) @ point
+        assert placement.turn(*point) == pytest.approx(tuple(turned), abs=1e-12)
+        expected = turned + np.array((pose.x, pose.y, 0.1 + pose.z))
+        assert placement.to_footprint(*point) == pytest.approx(tuple(expected), abs=1e-12)
+        assert placement.to_base(*placement.to_footprint(*point)) == pytest.approx(point, abs=1e-12)
+        x, y, z, w = pose.quaternion()
+        cross = np.cross((x, y, z), point)
+        by_quaternion = np.array(point) + 2.0 * (w * cross + np.cross((x, y, z), cross))
+        assert by_quaternion == pytest.approx(turned, abs=1e-12)
+
+
+def test_a_pose_between_two_is_linear_in_each_coordinate():
+    a, b = BodyPose(0.01, 0.02, 0.03, 0.1, 0.2, 0.3), BodyPose(-0.01, 0.0, 0.05, 0.0, -0.2, 0.1)
+    assert a.towards(b, 0.0) == a and a.towards(b, 1.0) == pytest.approx(b)
+    assert a.towards(b, 0.25) == pytest.approx([p + 0.25 * (q - p) for p, q in zip(a, b, strict=True)])
+
+
+def test_a_fitted_plane_is_that_of_a_general_least_squares_solver():
+    rng = np.random.default_rng(2)
+    for count in (3, 4, 6):
+        for weighted in (False, True):
+            points = rng.uniform(-0.2, 0.2, (count, 3))
+            weights = rng.uniform(0.5, 20.0, count) if weighted else np.ones(count)
+            root = np.sqrt(weights)[:, None]
+            design = np.column_stack((points[:, :2], np.ones(count)))
+            expected = np.linalg.lstsq(root * design, root[:, 0] * points[:, 2], rcond=None)[0]
+            found = fit_plane([tuple(p) for p in points.tolist()], weights.tolist() if weighted else None)
+            assert found == pytest.approx(tuple(expected), abs=1e-9)
+
+
+def test_points_that_are_few_or_in_line_have_no_plane():
+    line = [(0.0, 0.0, 0.0), (1.0, 2.0, 0.5), (2.0, 4.0, 0.3)]
+    assert fit_plane(line) is None and fit_plane(line[:2]) is None
+    assert fit_plane([(x, 0.0, z) for x, _, z in line]) is None
+    near = [(0.0, 0.0, 0.0), (1.0, 1.01, 0.0), (2.0, 2.0, 0.0)]
+    assert fit_plane(near) is None and fit_plane(near, least_spread=1e-6) == pytest.approx((0.0, 0.0, 0.0))
+
+
+def random_joints(rng: random.Random) -> tuple[float, float, float]:
+    return rng.uniform(-0.4, 0.4), rng.uniform(0.1, 0.6), rng.uniform(-1.8, -1.2)
+
+
+def test_the_ball_moves_by_radius_times_angle_towards_the_upper_end_of_a_leaning_tibia():
+    rng = random.Random(3)
+    for _ in range(60):
+        placement = Placement(random_pose(rng), MACHINE.walk.height)
+        for leg in MACHINE.legs:
+            joints = random_joints(rng)
+            knee, foot = (placement.to_footprint(*hip_to_base(leg, p)) for p in leg_forward(leg, joints))
+            lean = [a - b for a, b in zip(knee, foot, strict=True)]
+            across = math.hypot(*lean[:2])
+            angle = math.atan2(across, lean[2])
+            expected = (0.02 * angle * lean[0] / across, 0.02 * angle * lean[1] / across)
+            assert rolling_shift(leg, joints, placement, 0.02) == pytest.approx(expected, abs=1e-9)
+            assert rolling_shift(leg, joints, placement, 0.0) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_small_roll_is_the_change_of_the_shift_while_the_tibia_stays_in_one_plane(name):
+    machine, rng, h = robot(name), random.Random(4), 1e-5
+    placement = Placement(NEUTRAL, machine.walk.height)
+    for leg in machine.legs:
+        a = random_joints(rng)
+        b = (a[0], a[1] + 2.0 * h, a[2] - 0.7 * h)
+        shifts = [rolling_shift(leg, each, placement, 0.02) for each in (a, b)]
+        expected = (shifts[1][0] - shifts[0][0], shifts[1][1] - shifts[0][1])
+        found = rolling_displacement(leg, a, b, placement, (0.0, 0.0), 0.02)
+        assert found == pytest.approx(expected, abs=1e-10) and math.hypot(*found) > 1e-7
+        tilted = rolling_displacement(leg, a, a, placement, (0.01, -0.02), 0.02)
+        assert tilted == pytest.approx((0.02 * -0.02, -0.02 * 0.01))
+        spun = rolling_displacement(leg, a, (a[0] + h, *a[1:]), placement, (0.0, 0.0), 0.02)
+        assert spun == pytest.approx((0.0, 0.0), abs=1e-12)
+
+
+def test_the_ball_stands_on_its_contact_point_and_support_detection_finds_the_point_again():
+    rng, radius = random.Random(5), MACHINE.foot_radius
+    for _ in range(20):
+        pose = random_pose(rng)
+        placement = Placement(pose, MACHINE.walk.height)
+        rows = []
+        for leg in MACHINE.legs:
+            previous = ball_centre_and_joints(leg, leg.foothold, 0.0, placement, radius, (0.0, 0.4, -1.4))[1][0]
+            centre, (joints, reason, _) = ball_centre_and_joints(leg, leg.foothold, 0.0, placement, radius, previous)
+            assert reason is None
+            assert hip_to_base(leg, leg_forward(leg, joints)[1]) == pytest.approx(centre, abs=1e-9)
+            assert placement.to_footprint(*centre)[2] == pytest.approx(radius, abs=1e-9)
+            rows.append(joints)
+        found = detect_support(MACHINE, rows, pose._replace(z=0.0))
+        assert found.pose == pytest.approx(pose, abs=1e-6) and all(found.planted)
+        for leg, contact, lift in zip(MACHINE.legs, found.contacts, found.lifts, strict=True):
+            assert contact == pytest.approx(leg.foothold, abs=1e-5) and lift == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_robot_with_its_legs_in_the_air_lies_on_the_lowest_corner_of_its_body():
+    rng = random.Random(6)
+    up = [(0.0, 1.2, -0.2)] * len(MACHINE.legs)
+    (cx, cy, cz), (sx, sy, sz) = MACHINE.body.center, MACHINE.body.size
+    corners = [(cx + i * sx / 2, cy + j * sy / 2, cz + k * sz / 2) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)]
+    for _ in range(20):
+        pose = random_pose(rng)
+        found = detect_support(MACHINE, up, pose)
+        assert not any(found.planted)
+        assert min(found.placement.to_footprint(*corner)[2] for corner in corners) == pytest.approx(0.0, abs=1e-9)
+    level = detect_support(MACHINE, up, NEUTRAL)
+    assert level.placement.to_footprint(0.0, 0.0, 0.0)[2] == pytest.approx(belly_height(MACHINE))

@@ -1,0 +1,111 @@
+"""Laws of the speed envelope: what it calls possible is possible for the servos, and little is left unused."""
+
+import math
+import random
+from itertools import pairwise
+
+import pytest
+from support.drives import robot
+
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
+from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG
+from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints
+from hexapod_control.core.kinematics.se2 import Twist, exp
+from hexapod_control.core.walking.feet.swing_motion import BodyTick, advance_swing
+from hexapod_control.core.walking.foot import Foot, Swing
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
+
+MACHINE = robot("phantomx")
+ABLE = Capabilities.of(MACHINE)
+HEIGHT = MACHINE.walk.height
+
+
+def directions(count: int) -> list[Twist]:
+    rng = random.Random(1)
+    turns = (0.0, 2.0)  # [rad/s] every other twist is straight
+    return [Twist(*(rng.uniform(-1.0, 1.0) * a for a in (0.3, 0.3, turns[k % 2]))) for k in range(count)]
+
+
+def swing_use(leg: int, twist: Twist, swing_time: float, stance_share: float) -> float:
+    """Greatest joint speed over what may be used, in a swing of steady walking on contact points that do not roll."""
+    regions, placement = ABLE.stances.at(HEIGHT), Placement(NEUTRAL, HEIGHT)
+    home = regions.footholds[leg]
+    foot, swing = Foot(*exp(twist, -0.5 * stance_share * swing_time).apply(*home)), Swing(0.0, stance_share, 0.0)
+    swing.lift, foot.state = MACHINE.walk.lift_height, swing
+    dt = swing_time / 40
+    tick, rows = BodyTick(dt, twist, swing_time, exp(twist, -dt)), []
+    machine_leg, previous = MACHINE.legs[leg], BENT_LEG
+    for k in range(41):
+        lift = foot.z + MACHINE.foot_radius  # of a point foot, at the height of the ball's centre
+        previous = ball_centre_and_joints(machine_leg, (foot.x, foot.y), lift, placement, 0.0, previous)[1][0]
+        rows.append(previous)
+        if k < 40:
+            ground_fixed = tick.back.apply(foot.x, foot.y)
+            advance_swing(foot, swing, ground_fixed, (k + 1) / 40, tick, home, regions.radii[leg])
+    limits = [SPEED_SHARE * joint.no_load_speed for joint in machine_leg.joints]
+    return max(
+        abs(b - a) / dt / most
+        for before, after in pairwise(rows)
+        for a, b, most in zip(before, after, limits, strict=True)
+    )
+
+
+@pytest.mark.parametrize("name", ABLE.gaits)
+def test_at_the_speed_limit_a_joint_or_a_stance_region_is_used_to_the_full_and_no_joint_beyond(name):
+    gait = ABLE.gaits[name]
+    uses = []
+    for twist in directions(8):
+        found = ABLE.envelope.limit(gait, HEIGHT, 1.0, twist.scaled(10.0))
+        joints = max(swing_use(leg, found.twist, found.swing_time, gait.stance) for leg in range(len(MACHINE.legs)))
+        regions = ABLE.stances.at(HEIGHT)
+        travel = [
+            math.hypot(found.twist.vx - found.twist.wz * y, found.twist.vy + found.twist.wz * x)
+            * gait.stance
+            * found.swing_time
+            / (2.0 * radius)
+            for (x, y), radius in zip(regions.footholds, regions.radii, strict=True)
+        ]
+        assert joints <= (1.0 if twist.wz == 0.0 else 1.1)  # the table knows only straight swings
+        assert max(travel) <= 1.0 + 1e-9
+        uses.append(max(joints, max(travel)))
+    assert min(uses) > 0.87
+
+
+def test_a_twist_is_scaled_until_its_load_is_one_and_loads_are_in_proportion_to_speed():
+    envelope, gait = ABLE.envelope, ABLE.gaits["ripple"]
+    for twist in directions(20):
+        one, two = (envelope.load(gait, HEIGHT, 1.0, twist.scaled(s), 0) for s in (1.0, 2.0))
+        assert two == pytest.approx(2.0 * one)
+        assert envelope.load(gait, HEIGHT, 0.5, twist, 0) >= one
+        found = envelope.limit(gait, HEIGHT, 1.0, twist.scaled(10.0))
+        assert found.twist.vy * twist.vx == pytest.approx(found.twist.vx * twist.vy)
+        slow = found.twist.scaled(0.99)
+        assert envelope.limit(gait, HEIGHT, 1.0, slow).twist == slow
+        both = envelope.limit(gait, HEIGHT, 1.0, twist.scaled(10.0), coming=[ABLE.gaits["wave"]]).twist
+        alone = envelope.limit(ABLE.gaits["wave"], HEIGHT, 1.0, twist.scaled(10.0)).twist
+        assert math.hypot(*both) <= min(math.hypot(*found.twist), math.hypot(*alone)) * (1.0 + 1e-9)
+    assert envelope.limit(gait, HEIGHT, 1.0, Twist(0.0, 0.0, 0.0)).twist.is_zero
+
+
+def test_beyond_its_heights_the_table_stays_as_at_its_ends_and_between_them_it_has_no_steps():
+    envelope, gait, stances = ABLE.envelope, ABLE.gaits["tripod"], ABLE.stances
+    twist = Twist(0.1, 0.05, 0.3)
+
+    def load(height: float) -> float:
+        return envelope.load(gait, height, 1.0, twist, 0)
+
+    assert load(stances.lowest - 0.05) == load(stances.lowest)
+    assert load(stances.highest + 0.05) == pytest.approx(load(stances.highest))
+    span = stances.highest - stances.lowest
+    loads = [load(stances.lowest + span * k / 400) for k in range(401)]
+    assert max(abs(b - a) for a, b in pairwise(loads)) < 0.1 * max(loads)
+
+
+def test_the_greatest_speed_along_an_axis_is_the_limit_of_a_command_along_it():
+    envelope, gait = ABLE.envelope, ABLE.gaits["tripod"]
+    most = envelope.maxima(gait, HEIGHT, 1.0)
+    for axis in range(3):
+        command = Twist(*(9.0 * (k == axis) for k in range(3)))
+        assert envelope.limit(gait, HEIGHT, 1.0, command).twist[axis] == pytest.approx(most[axis])
+    assert all(v > 0.0 for v in most)
