@@ -1,4 +1,8 @@
-"""Two robots in namespaces of one graph, each simulated on its own: commands to one do not reach the other."""
+"""Two robots in namespaces of one graph, each simulated on its own: commands to one do not reach the other.
+
+Robot a runs on simulated time: its world waits for its controller, so that a busy machine makes it slower in real time,
+but does not change how far it walks in simulated time. Robot b runs in real time.
+"""
 
 import math
 import re
@@ -34,6 +38,7 @@ LIMIT = 60.0  # [s] for anything
 RAMP = 1.5  # [s] until a twist is reached
 DRIVE = 2.7  # [s] measured, whole cycles of a tripod
 NAMES = ("a", "b")
+MIN_PACE = 0.5  # of a recorded robot, as a share of its pace without a recording: no publisher waits for a recorder
 
 
 class Robots:
@@ -41,7 +46,8 @@ class Robots:
 
     def __init__(self, stack):
         self.lines = []
-        self.supervisors = [stack.enter_context(Supervisor(specs(name), self.lines.append)) for name in NAMES]
+        graphs = (specs("a", use_sim_time=True), specs("b"))
+        self.supervisors = [stack.enter_context(Supervisor(graph, self.lines.append)) for graph in graphs]
         stamped = stamped_by_default()
         self.operators = [stack.enter_context(SimulationClient(ConnectionOptions(name, stamped))) for name in NAMES]
 
@@ -71,11 +77,19 @@ class Robots:
         self.until(lambda: all(t.last.time >= end for t, end in zip(tracks, ends, strict=True)), "the drive")
         return [track.at(end - DRIVE).inverse() @ track.at(end) for track, end in zip(tracks, ends, strict=True)]
 
+    def walk(self, seconds):
+        """Robot a walks on for so long [s, simulated]; returns its speed [m/s] and pace [simulated s per s]."""
+        truth = self.operators[0].truth
+        begin, since = truth.last.time, time.monotonic()
+        self.until(lambda: truth.last.time >= begin + seconds, "the walk")
+        pace = (truth.last.time - begin) / (time.monotonic() - since)
+        return (truth.at(begin).inverse() @ truth.at(begin + seconds)).x / seconds, pace
 
-def specs(name):
+
+def specs(name, **given):
     robot = load("phantomx")
     args = parser("sim").parse_args(["sim", "--namespace", name])
-    run = cli_run.SimulationRun(args, robot, gaits(robot.robot.leg_names)["tripod"], WorldSettings(), {})
+    run = cli_run.SimulationRun(args, robot, gaits(robot.robot.leg_names)["tripod"], WorldSettings(), given)
     return run.specs(Path())
 
 
@@ -149,26 +163,30 @@ def pages(robots):
 @pytest.mark.heavy
 @pytest.mark.physics
 def test_a_recording_of_one_robot_has_no_messages_of_the_other_and_does_not_disturb_it(robots, bench, tmp_path):
-    """Two recorders record a walk; one cannot write, without effect on the robot; the bag of the other is complete."""
+    """Two recorders join a walk; one cannot write, without effect on the robot; the bag of the other is complete.
+
+    The robot walks as fast as commanded in simulated time. A publisher that waited for a recorder would delay the
+    whole graph, which makes simulated time pass more slowly than before and after the recording.
+    """
     robots.stand()
     bags, text = tmp_path / "bags", tmp_path / "out.txt"
+    robots.operators[0].twist = Twist(0.08, 0.0, 0.0)
+    robots.walk(RAMP)
+    _, before = robots.walk(DRIVE)
     with recording(Path("/proc/bags"), tmp_path / "bad.txt") as bad, recording(bags, text) as good:
         count = bench.probe.count_subscribers
         robots.until(lambda: count("/a/joint_states") >= MIN_READERS + 2 and count("/a/cmd_vel") >= 3, "the recorders")
-        begin = robots.operators[0].truth.last.time + RAMP
-        robots.operators[0].twist = Twist(0.08, 0.0, 0.0)
-        truth = robots.operators[0].truth
-        robots.until(lambda: truth.last.time > begin, "walking")
         bad.send_signal(signal.SIGINT)
+        speed, pace = robots.walk(DRIVE)
         robots.until(lambda: bad.poll() is not None, "the end of the recorder")
         assert bad.returncode == 1 and "no bag can be written there" in (tmp_path / "bad.txt").read_text()
-        robots.until(lambda: truth.last.time > begin + DRIVE, "walking on")
-        way = truth.at(begin).inverse() @ truth.at(begin + DRIVE)
-        assert way.x / DRIVE == pytest.approx(0.08, rel=0.1)
-        robots.operators[0].twist = ZERO
         good.send_signal(signal.SIGINT)
         robots.until(lambda: good.poll() is not None, "the end of the recorder")
         assert good.returncode == 0, text.read_text()
+    _, after = robots.walk(DRIVE)
+    robots.operators[0].twist = ZERO
+    assert speed == pytest.approx(0.08, rel=0.1)
+    assert pace > MIN_PACE * min(before, after)
     (path,) = bags.iterdir()
     with bag_file.opened(path) as bag:
         assert {c.topic for c in bag.channels if not c.topic.startswith("/a/")} <= {*GLOBAL}

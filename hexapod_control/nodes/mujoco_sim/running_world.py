@@ -93,7 +93,7 @@ class RunningWorld:
             return
         self._pace.owe(time.monotonic())
         while not self.paused and self._pace.take(self.period):
-            if self._lead.must_wait(self.time, time.monotonic()):
+            if self._lead.must_wait(self.time + self.period, time.monotonic()):
                 self._pace.restart(time.monotonic())
                 return
             self.step(self.period)

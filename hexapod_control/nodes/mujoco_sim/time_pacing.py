@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 
 MAX_CATCH_UP_S = 0.1  # simulated time in one step; a larger delay is dropped and counted
-MAX_LEAD_PERIODS = 2.0  # periods of the targets by which the world may be ahead of the newest targets
+MAX_LEAD_PERIODS = 2.0  # by which the world may be ahead of the newest targets: as long as a tick may count
 MAX_WAIT_S = 1.0  # real time to wait for the next targets; then the world goes on without them
 MIN_PERIOD_S = 0.02  # smallest period of the targets that is assumed
+ROUNDING_S = 1e-6  # of times that are sums of steps
 
 
 class RealTimePacer:
@@ -48,9 +49,11 @@ class RealTimePacer:
 
 
 class ControllerLead:
-    """How far a world that publishes /clock is ahead of the targets it receives.
+    """How far a world that publishes /clock may be ahead of the targets it receives.
 
-    On a busy machine the controller would miss ticks and walk less far than commanded, so the world waits for it.
+    On a busy machine the controller would miss ticks and walk less far than commanded, so the world waits for it. The
+    period of the targets is the smallest interval between them: a longer one means a late tick, and must not permit the
+    next tick to be later still. Only a controller that the world waited for in vain has a longer period.
     """
 
     def __init__(self) -> None:
@@ -61,10 +64,12 @@ class ControllerLead:
     def note_targets(self, stamp: float, now: float) -> None:
         """Notes that targets with a simulated time [s] were received at a steady time [s]."""
         between = stamp - self._stamp
-        if MIN_PERIOD_S <= between <= MAX_CATCH_UP_S:
+        slower = now - self._received > MAX_WAIT_S
+        if MIN_PERIOD_S <= between <= MAX_CATCH_UP_S and (slower or between < self._period):
             self._period = between
         self._stamp, self._received = stamp, now
 
-    def must_wait(self, time: float, now: float) -> bool:
-        """Whether the simulated time [s] has to wait at a steady time [s]."""
-        return time - self._stamp > MAX_LEAD_PERIODS * self._period and now - self._received <= MAX_WAIT_S
+    def must_wait(self, end: float, now: float) -> bool:
+        """Whether a step that ends at a simulated time [s] has to wait at a steady time [s]."""
+        lead = end - self._stamp
+        return lead > MAX_LEAD_PERIODS * self._period + ROUNDING_S and now - self._received <= MAX_WAIT_S

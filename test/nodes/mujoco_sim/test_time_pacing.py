@@ -34,13 +34,21 @@ def test_a_world_that_has_fallen_behind_is_not_hurried_and_counts_it():
 @pytest.mark.parametrize("period", [0.02, 0.1])
 def test_the_world_waits_for_targets_that_lag_by_more_than_the_controller_can_make_up(period):
     lead = ControllerLead()
-    for count in range(5):
-        lead.note_targets(count * period, now=count * period)
-    last = 4 * period
-    assert not lead.must_wait(last + 0.9 * MAX_LEAD_PERIODS * period, now=last)
-    assert lead.must_wait(last + MAX_LEAD_PERIODS * period + 0.01, now=last + 0.1)
-    lead.note_targets(last + period, now=last + 0.1)
-    assert not lead.must_wait(last + MAX_LEAD_PERIODS * period + 0.01, now=last + 0.1)
+    for count in range(5):  # so slowly that the world waits in vain for a controller with a longer period
+        lead.note_targets(count * period, now=count * (MAX_WAIT_S + 0.01))
+    last, now = 4 * period, 4 * (MAX_WAIT_S + 0.01)
+    assert not lead.must_wait(last + MAX_LEAD_PERIODS * period, now)
+    assert lead.must_wait(last + MAX_LEAD_PERIODS * period + 0.001, now + 0.1)
+    lead.note_targets(last + period, now + 0.1)
+    assert not lead.must_wait(last + MAX_LEAD_PERIODS * period + 0.001, now + 0.1)
+
+
+def test_late_targets_do_not_let_the_world_run_farther_ahead():
+    lead = ControllerLead()
+    for stamp in (0.0, 0.02, 0.06, 0.1):
+        lead.note_targets(stamp, now=stamp)
+    assert not lead.must_wait(0.1 + MAX_LEAD_PERIODS * 0.02, now=0.1)
+    assert lead.must_wait(0.1 + MAX_LEAD_PERIODS * 0.02 + 0.001, now=0.1)
 
 
 def test_it_does_not_wait_for_a_controller_that_is_not_there_or_gone():
