@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hexapod_control.servos.bus.bus_interface import BusError, BusTiming
-from hexapod_control.servos.bus.bus_timing import MAX_LINE_SHARE, MIN_RATE, budget, duration
+from hexapod_control.servos.bus.bus_timing import (
+    MAX_LINE_SHARE,
+    MIN_RATE,
+    MIN_REFRESH,
+    TURNAROUND_S,
+    budget,
+    duration,
+)
 
 
 def line(baud, per_servo, turnarounds=None):
@@ -47,3 +54,54 @@ def test_a_budget_never_asks_for_more_than_the_line_has(baud, size, rate, reads)
         return
     assert found.rate <= rate
     assert found.reads <= 1 or duration(line(baud, size), 18, found.reads) * found.rate <= MAX_LINE_SHARE + 1e-9
+
+
+def bus_of(write, each, turnarounds):
+    """A line on which goals take `write` [s] and every servo that is read `each` [s]."""
+
+    def timing(count):
+        return BusTiming(write, each * count, turnarounds * count)
+
+    return timing
+
+
+@given(st.floats(0.001, 0.06), st.floats(1e-4, 0.01), st.integers(0, 2), st.floats(12.0, 200.0), st.integers(1, 24))
+def test_as_many_servos_are_read_as_fit_and_the_rate_is_lowered_only_as_far_as_needed(
+    write, each, turnarounds, rate, count
+):
+    timing = bus_of(write, each, turnarounds)
+    one = write + each + turnarounds * TURNAROUND_S
+    assert duration(timing, count, 1) == pytest.approx(one)
+    assert duration(timing, count, 0) == write
+    if MAX_LINE_SHARE / one < MIN_RATE:
+        with pytest.raises(BusError, match=f"takes {1000 * one:.0f} ms.*{MAX_LINE_SHARE / one:.1f} Hz at most"):
+            budget(timing, count, rate, True)
+        return
+    found = budget(timing, count, rate, True)
+    fits = [reads for reads in range(2, count + 1) if duration(timing, count, reads) * found.rate <= MAX_LINE_SHARE]
+    assert found.reads == max(fits, default=1)
+    assert min(MIN_RATE, rate) <= found.rate + 1e-9
+    fresh = found.reads * found.rate >= count * MIN_REFRESH
+    assert fresh or found.rate == pytest.approx(MIN_RATE)
+    highest = min(rate, MAX_LINE_SHARE / one)
+    if found.rate < 0.999 * highest:  # lowered for fresh positions: at a rate a tenth higher they would be stale
+        faster = min(highest, found.rate / 0.9)
+        reads = max(
+            [k for k in range(2, count + 1) if duration(timing, count, k) * faster <= MAX_LINE_SHARE], default=1
+        )
+        assert reads * faster < count * MIN_REFRESH * (1.0 + 1e-9)
+    lowered, partly = found.rate < 0.999 * rate, found.reads < count
+    assert ("the rate is lowered" in found.limitation) == lowered
+    assert ("are read per cycle" in found.limitation) == (partly and not lowered)
+    assert bool(found.limitation) == (lowered or partly)
+
+
+def test_a_bus_that_cannot_read_has_the_rate_of_its_goals():
+    assert budget(bus_of(0.01, 1.0, 1), 18, 50.0, False).reads == 0
+    assert budget(bus_of(0.01, 1.0, 1), 18, 50.0, False).rate == 50.0
+    assert budget(bus_of(0.034, 1.0, 1), 18, 50.0, False).rate == pytest.approx(25.0)
+    assert budget(bus_of(0.0, 0.0, 0), 18, 500.0, True).rate == 500.0
+
+
+def test_the_bounds_of_the_line_are_those_of_the_documentation():
+    assert (TURNAROUND_S, MAX_LINE_SHARE, MIN_RATE, MIN_REFRESH) == (0.001, 0.85, 10.0, 4.0)

@@ -1,13 +1,16 @@
 """Faults of servos: brown-out or single servos lost, overload, and what the planner is asked to do."""
 
+from itertools import pairwise
+
 import pytest
 from support.phantomx import lying
 from support.scripted_bus import ScriptedDriver
 
 from hexapod_control.servos.bus.bus_interface import ServoFault
+from hexapod_control.servos.driver.health.escalation import SIT_TIMEOUT_S
 from hexapod_control.servos.driver.health.servo_health import BROWN_OUT_SILENCE_S
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
-from hexapod_control.servos.settings.servo_section import OnLost, OnSilence
+from hexapod_control.servos.settings.servo_section import Battery, OnLost, OnSilence
 
 
 @pytest.fixture
@@ -110,3 +113,143 @@ def test_a_hot_servo_slows_the_joints_and_at_its_limit_the_robot_sits(rig):
     rig.bus.temperature = 40.0
     rig.run(8.0)
     assert rig.driver.reset_fault() == ""
+
+
+VOLTS = Battery(warn=10.5, critical=9.9, time=1.0)
+
+
+def test_an_empty_battery_warns_then_sits_and_ends_without_torque_until_it_is_charged():
+    rig = ScriptedDriver(battery=VOLTS).armed()
+    rig.run(2.0)
+    assert not rig.driver.snapshot.diagnoses
+    assert rig.driver.snapshot.voltage == pytest.approx(11.1)
+    rig.bus.volts = 10.2
+    rig.run(3.0)
+    assert [found.serious for found in rig.driver.snapshot.diagnoses] == [False]
+    assert rig.driver.snapshot.planner_request is PlannerRequest.NOTHING
+    rig.bus.volts = 9.0
+    rig.run(0.9)
+    assert rig.driver.snapshot.planner_request is PlannerRequest.NOTHING  # a sag, so far
+    rig.run(2.0)
+    assert rig.driver.snapshot.planner_request is PlannerRequest.SIT
+    rig.run(SIT_TIMEOUT_S - 3.0)
+    assert rig.driver.armed
+    rig.run(3.0)
+    assert not rig.driver.armed
+    assert any("the battery is empty (9.0 V)" in text for text in rig.texts())
+    assert rig.driver.reset_fault() == "the battery still has 9.0 V: charge or change it"
+    rig.bus.volts = 11.5
+    rig.run(3.0)
+    assert "the battery is empty" in rig.driver.arm()
+    assert rig.driver.reset_fault() == ""
+    rig.clock.tick = 1e-3
+    assert rig.driver.arm() == ""
+
+
+def test_a_robot_that_sits_loses_its_torque_at_once_and_only_if_it_was_asked_to_sit():
+    rig = ScriptedDriver(on_lost=OnLost.SIT).armed()
+    rig.driver.seated()
+    rig.bus.silent = {rig.settings.ids[4]}
+    rig.run(1.0)
+    assert rig.driver.snapshot.planner_request is PlannerRequest.SIT
+    assert rig.driver.armed
+    rig.driver.seated()
+    rig.run(0.1)
+    assert not rig.driver.armed
+    assert any("(id 5) lost: check it, call reset_fault, then arm" in text for text in rig.texts())
+
+
+def test_a_lost_servo_gives_the_robot_ten_seconds_to_sit():
+    rig = ScriptedDriver(on_lost=OnLost.SIT).armed()
+    rig.bus.silent = {rig.settings.ids[4]}
+    rig.run(SIT_TIMEOUT_S - 0.5)
+    assert rig.driver.armed
+    rig.run(1.5)
+    assert not rig.driver.armed
+    assert SIT_TIMEOUT_S == 10.0
+
+
+def test_a_servo_that_is_overloaded_again_and_again_is_given_up(rig):
+    servo = rig.settings.ids[4]
+    for restarts in (1, 2, 3):
+        rig.bus.faults[servo] = ServoFault.OVERLOAD
+        rig.run(1.5)
+        assert rig.bus.sent.count(("recover", (servo,))) == restarts
+        assert not rig.driver.snapshot.diagnoses
+    rig.bus.faults[servo] = ServoFault.OVERLOAD
+    rig.run(1.5)
+    assert rig.bus.sent.count(("recover", (servo,))) == 3
+    assert [found.kind for found in rig.driver.snapshot.diagnoses] == ["overload 4"]
+    assert rig.driver.snapshot.diagnoses[0].serious
+    assert rig.driver.snapshot.planner_request is PlannerRequest.STOP
+    del rig.bus.faults[servo]
+    rig.run(1.5)
+    assert rig.driver.reset_fault() == ""
+    rig.run(0.2)
+    assert not rig.driver.snapshot.diagnoses
+
+
+@pytest.mark.parametrize(("count", "kinds"), [(1, ["silent 1"]), (3, 3 * ["one"]), (4, ["silent"])])
+def test_few_silent_servos_are_reported_one_by_one_and_many_together(rig, count, kinds):
+    rig.bus.silent = set(rig.settings.ids[:count])
+    rig.run(0.3)
+    found = rig.driver.snapshot.diagnoses
+    assert len(found) == len(kinds)
+    assert not any(diagnosis.serious for diagnosis in found)
+    rig.run(0.6)
+    found = rig.driver.snapshot.diagnoses
+    assert len(found) == len(kinds)
+    assert all(diagnosis.serious for diagnosis in found)
+    assert all(f"(id {servo})" in " ".join(d.text for d in found) for servo in rig.settings.ids[:count])
+
+
+def test_a_hot_servo_is_named_and_slows_the_joints_until_it_has_cooled_well_below(rig):
+    for temperature, share, serious in ((59.0, 1.0, []), (60.0, 0.7, [False]), (56.0, 0.7, [False]), (54.0, 1.0, [])):
+        rig.bus.temperature = temperature
+        rig.run(1.5)
+        assert rig.driver.snapshot.speed_share == share, temperature
+        assert [found.serious for found in rig.driver.snapshot.diagnoses] == serious
+    rig.bus.temperature = 70.0
+    rig.run(1.5)
+    (found,) = rig.driver.snapshot.diagnoses
+    assert found.kind == "heat" and found.serious
+    assert "has 70 degC of 70: the robot sits, then torque off" in found.text
+
+
+def test_targets_that_are_clamped_or_cease_are_reported(rig):
+    rig.driver.take(lying() + 9.0, None, rig.clock())
+    rig.run(0.02)
+    assert [event.kind for event in rig.driver.events] == ["targets"]
+    rig.run(0.3)
+    assert [event.kind for event in rig.driver.events] == ["targets", "silence"]
+
+
+def test_targets_from_before_the_torque_are_forgotten(rig):
+    rig.driver.disarm()
+    rig.driver.take(lying() - 0.2, None, rig.clock())
+    rig.clock.tick = 1e-3
+    assert rig.driver.arm() == ""
+    rig.clock.tick = 1e-5
+    rig.run(2.0)
+    assert abs(rig.driver.snapshot.joints - lying()).max() < 0.002
+
+
+def test_a_joint_that_is_back_from_a_dropout_fades_to_its_targets(rig):
+    servo = rig.settings.ids[4]
+    rig.bus.silent = {servo}
+    target = lying() - 0.3
+    for _ in range(40):
+        rig.driver.take(target, None, rig.clock())
+        rig.run(0.02)
+    goals = len(rig.bus.sent)
+    assert all(servo not in ids for what, ids in rig.bus.sent[goals - 20 :])
+    rig.bus.silent = set()
+    found = []
+    for _ in range(120):
+        rig.driver.take(target, None, rig.clock())
+        rig.run(0.02)
+        found.append(rig.driver.snapshot.joints[1, 1] - lying()[1, 1])
+    assert rig.driver.armed
+    assert ("on", (servo,)) in rig.bus.sent[goals:]
+    assert max(abs(a - b) for a, b in pairwise(found)) < 0.02  # [rad] no jump of 0.3 rad
+    assert found[-1] == pytest.approx(-0.3, abs=0.002)

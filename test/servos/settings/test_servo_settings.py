@@ -149,3 +149,71 @@ def test_it_is_refused_with_file_line_key_and_cure(read, wrong):
     assert "robot.yaml:" in text
     assert "servos" in text
     assert "\n" not in text
+
+
+def test_a_file_with_the_required_keys_only_has_the_documented_defaults(read):
+    settings = read(TOP + joints())
+    assert (settings.rate, settings.lost_after, settings.max_temperature) == (50.0, 0.5, 70.0)
+    assert (settings.silence_time, settings.baud, settings.options) == (10.0, 1_000_000, ())
+    assert (settings.on_lost, settings.on_silence, settings.on_exit) == (OnLost.HOLD, OnSilence.HOLD, OnExit.SIT)
+    assert settings.battery == Battery(-math.inf, -math.inf, 2.0)
+    for joint in settings.joints:
+        assert (joint.center, joint.trim, joint.low, joint.high) == (2048.0, 0.0, 0, 4095)
+
+
+BOUNDS = {  # the least and the greatest value that is taken
+    "baud": (1200, 4_500_000),
+    "rate": (5, 500),
+    "lost_after": (0.05, 10),
+    "max_temperature": (30, 120),
+    "silence_time": (0.2, 3600),
+}
+
+
+@pytest.mark.parametrize("key", BOUNDS)
+def test_a_number_is_taken_up_to_its_bounds_and_refused_beyond_them(read, key):
+    least, most = BOUNDS[key]
+    for value in (least, most):
+        assert getattr(read(TOP + f"  {key}: {value}\n" + joints()), key) == value
+    for value in (least * 0.99, most * 1.01):
+        with pytest.raises(RobotFileError, match=rf"servos\.{key}: is"):
+            read(TOP + f"  {key}: {round(value) if key == 'baud' else value}\n" + joints())
+
+
+@pytest.mark.parametrize(
+    ("key", "least", "most"),
+    [
+        ("id", 0, 253),
+        ("trim_deg", -2, 2),
+        ("units_per_rad", 600, 700),
+        ("units_per_rad_neg", 600, 700),
+        ("center", 2040, 2056),
+        ("low", 0, 10),
+        ("high", 4080, 4095),
+    ],
+)
+def test_what_a_servo_says_reaches_its_calibration(read, key, least, most):
+    for value in (least, most):
+        text = f"{{id: 100, direction: 1, {key}: {value}}}" if key != "id" else f"{{id: {value}, direction: 1}}"
+        section = TOP + joints(left_front_coxa=text)
+        joint = read(section).joints[0]
+        found = {"trim_deg": math.degrees(joint.trim)}.get(key, getattr(joint, key.removesuffix("_deg")))
+        assert found == pytest.approx(value)
+        if key == "units_per_rad":
+            assert joint.units_per_rad_neg == joint.units_per_rad
+        else:
+            assert joint.units_per_rad == pytest.approx(4096 / math.tau)
+
+
+@pytest.mark.parametrize("key", ["warn", "critical", "time"])
+def test_the_battery_has_bounds_of_its_own(read, key):
+    good = {"warn": 10.5, "critical": 9.9, "time": 2.0}
+    bounds = {"warn": (1, 100), "critical": (1, 100), "time": (0.5, 60)}[key]
+    for value in (bounds[0] * 0.99, bounds[1] * 1.01):
+        text = ", ".join(f"{name}: {number}" for name, number in {**good, key: value}.items())
+        with pytest.raises(RobotFileError, match=rf"servos\.battery\.{key}: is"):
+            read(TOP + f"  battery: {{{text}}}\n" + joints())
+    assert read(TOP + "  battery: {warn: 100, critical: 1, time: 60}\n" + joints()).battery == Battery(100, 1, 60)
+    assert read(TOP + "  battery: {warn: 2, critical: 1, time: 0.5}\n" + joints()).battery == Battery(2, 1, 0.5)
+    with pytest.raises(RobotFileError, match="must be above critical"):
+        read(TOP + "  battery: {warn: 10, critical: 10}\n" + joints())

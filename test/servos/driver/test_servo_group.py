@@ -1,0 +1,259 @@
+"""Which servos are read when, what is known of them, and how long a board may be silent."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hexapod_control.servos.bus.bus_interface import BoardSilent, BusTiming, ServoFault, ServoQuantity, ServoReading
+from hexapod_control.servos.bus.bus_timing import TURNAROUND_S, BusBudget
+from hexapod_control.servos.driver.group.board_watch import MIN_SILENCE_S, QUERY_PERIOD_S, BoardWatch
+from hexapod_control.servos.driver.group.presence import FIRST_PING_S, PING_PERIOD_S, Presence
+from hexapod_control.servos.driver.group.read_schedule import SUPPLY_PERIOD_S, ReadSchedule
+from hexapod_control.servos.driver.group.servo_readings import ServoReadings, as_known_rows
+from hexapod_control.servos.driver.snapshot_builder import CycleRate
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+from hexapod_control.servos.settings.servo_section import ServoSettings
+
+COUNT = 18
+HEALTH_READ_S = 0.002  # of one servo on the line
+JOINTS = tuple(
+    JointCalibration(f"joint_{k}", k + 1, 2048.0, (-1) ** k, 600.0, 700.0, 0.1, 0.0, 100, 4000, -2, 2) for k in range(6)
+)
+quick = settings(max_examples=40)
+
+
+class Line:
+    """A bus with a time for everything; it reads all servos at once, or one by one."""
+
+    can_read = ~ServoQuantity.NONE
+
+    def __init__(self, one_by_one):
+        self.one_by_one = one_by_one
+
+    def timing(self, count, what):
+        if what & ServoQuantity.TEMPERATURE:
+            return BusTiming(0.0, HEALTH_READ_S, 2)
+        return BusTiming(0.0, 0.001 * count, count if self.one_by_one else 1)
+
+
+def schedule(reads, one_by_one=False, count=COUNT):
+    presence = Presence(count, 0.5, 0.0)
+    return ReadSchedule(Line(one_by_one), count, BusBudget(50.0, reads, ""), presence), presence
+
+
+def away(presence, *indices):
+    for index in indices:
+        while not presence.quarantined(index):
+            presence.missed(index)
+
+
+# --- motion -------------------------------------------------------------------------------------------------
+
+
+@quick
+@given(st.integers(1, COUNT), st.booleans(), st.sets(st.integers(0, COUNT - 1), max_size=COUNT - 1))
+def test_every_servo_that_answers_is_read_in_turn_and_none_twice_before_the_others(reads, one_by_one, gone):
+    turns, presence = schedule(reads, one_by_one)
+    away(presence, *gone)
+    there = [index for index in range(COUNT) if index not in gone]
+    read = []
+    while len(read) < 2 * len(there):
+        chosen = turns.motion()
+        assert all(len(each) == 1 for each in chosen) if one_by_one else len(chosen) == 1
+        flat = [index for each in chosen for index in each]
+        assert len(flat) == min(reads, len(there))
+        turns.was_read(flat[-1])
+        read += flat
+    expected = there * (1 + len(read) // len(there))
+    assert read == expected[: len(read)]
+
+
+def test_a_servo_that_has_just_missed_is_read_first():
+    turns, presence = schedule(4)
+    presence.missed(11)
+    presence.missed(2)
+    assert turns.motion() == [[2, 11, 0, 1]]
+    turns.was_read(1)
+    presence.answered(2, 1.0)
+    assert turns.motion() == [[11, 2, 3, 4]]
+
+
+def test_nothing_is_read_where_no_servo_answers():
+    turns, presence = schedule(4)
+    away(presence, *range(COUNT))
+    assert turns.motion() == []
+
+
+# --- pings --------------------------------------------------------------------------------------------------
+
+
+def test_one_silent_servo_a_second_is_pinged_while_fewer_than_half_are_silent():
+    turns, presence = schedule(4)
+    away(presence, 3, 7)
+    assert [turns.pings(now) for now in (0.0, 0.1, 0.2, 1.0, 1.1)] == [[3], [7], [], [3], [7]]
+
+
+def test_all_silent_servos_are_pinged_in_every_cycle_if_they_are_half_of_all():
+    """The line may be bad, and then no servo may be given up because of its turn."""
+    at_once, presence = schedule(4)
+    away(presence, *range(9))
+    assert [at_once.pings(0.0), at_once.pings(0.01)] == [list(range(9))] * 2
+    singly, presence = schedule(4, one_by_one=True)
+    away(presence, *range(9))
+    pinged = [singly.pings(0.0) for _ in range(18)]
+    assert all(len(each) == 1 for each in pinged)
+    assert sorted(index for each in pinged for index in each) == sorted(2 * list(range(9)))
+
+
+def test_a_servo_that_restarts_is_pinged_a_fifth_of_a_second_later_and_then_once_a_second():
+    presence = Presence(3, 0.5, 0.0)
+    presence.quarantine(1, 10.0)
+    assert [presence.quarantined(index) for index in range(3)] == [False, True, False]
+    assert presence.due_ping(10.0 + 0.9 * FIRST_PING_S) is None
+    assert presence.due_ping(10.0 + 1.01 * FIRST_PING_S) == 1
+    assert presence.due_ping(10.0 + 0.99 * PING_PERIOD_S) is None
+    assert presence.due_ping(10.0 + 1.01 * (FIRST_PING_S + PING_PERIOD_S)) == 1
+    assert FIRST_PING_S == 0.2
+
+
+def test_misses_count_until_an_answer_and_in_total():
+    presence = Presence(2, 0.5, 0.0)
+    assert [presence.missed(0) for _ in range(4)] == [False, False, True, False]
+    presence.quarantine(0, 1.0)
+    assert presence.misses == [4, 0]  # not fewer
+    assert presence.answered(0, 2.0)
+    assert not presence.answered(0, 3.0)
+    assert (presence.misses, presence.total, presence.last_answer) == ([0, 0], [4, 0], [3.0, 0.0])
+    presence.missed(0)
+    assert not presence.lost(0, 99.0)  # present, for all that is known
+
+
+# --- health and supply --------------------------------------------------------------------------------------
+
+
+def test_health_goes_round_at_a_small_share_of_the_line_and_at_most_three_times_a_second():
+    for count, period in ((COUNT, (HEALTH_READ_S + 2 * TURNAROUND_S) / 0.08), (1, 1.0 / 3.0)):
+        turns, presence = schedule(4, count=count)
+        assert turns.health(0.0) == 1 % count
+        assert turns.health(0.99 * period) is None
+        assert turns.health(1.01 * period) == 2 % count
+    turns, presence = schedule(4)
+    away(presence, 2)
+    assert [turns.health(float(second)) for second in range(1, 20)] == [1, None, *range(3, COUNT), 0, 1]
+
+
+def test_the_supply_is_read_first_at_once_and_then_every_0_4_seconds():
+    turns, _ = schedule(4)
+    assert [turns.supply_due(now) for now in (-5.0, -4.7, -4.59, -4.3, -4.1)] == [True, False, True, False, True]
+    assert SUPPLY_PERIOD_S == 0.4
+
+
+# --- readings -----------------------------------------------------------------------------------------------
+
+
+def test_readings_are_in_units_and_signs_of_the_joints():
+    readings = ServoReadings(JOINTS)
+    assert readings.joint_angles() is None
+    for index, joint in enumerate(JOINTS):
+        assert as_known_rows(readings.speeds) is None or index > 0
+        readings.take_motion(
+            index, ServoReading(position=1500 + 200 * index, speed=70.0, load=0.25), 1500 + 200 * index, 2.0
+        )
+        raw = 1500 + 200 * index
+        assert readings.angle(index) == joint.angle(raw)
+        assert readings.speeds[index] == pytest.approx((joint.angle(raw + 70.0) - joint.angle(raw)), rel=0.2)
+        assert readings.speeds[index] == joint.rate(raw, 70.0)
+        assert readings.loads[index] == 0.25 * joint.direction
+    assert readings.joint_angles().shape == (2, 3)
+    assert readings.times == [2.0] * 6
+
+
+def test_a_servo_without_a_speed_register_gets_the_mean_speed_between_its_positions():
+    readings = ServoReadings(JOINTS)
+    readings.take_motion(1, ServoReading(position=2000), 2000, 1.0)
+    assert math.isnan(readings.speeds[1])
+    readings.take_motion(1, ServoReading(position=1860), 1860, 1.5)
+    assert readings.speeds[1] == pytest.approx(2.0 * (JOINTS[1].angle(1860) - JOINTS[1].angle(2000)))
+    before = readings.speeds[1]
+    readings.take_motion(1, ServoReading(position=1000), 1000, 1.5)  # at the same time
+    assert readings.speeds[1] == before
+    assert math.isnan(readings.loads[1])
+    assert readings.joint_angles() is None
+
+
+def test_faults_add_up_until_a_reading_of_health_replaces_them():
+    readings = ServoReadings(JOINTS)
+    readings.take_motion(0, ServoReading(position=1, fault=ServoFault.HEAT), 1, 0.0)
+    readings.take_motion(0, ServoReading(position=1, fault=ServoFault.VOLTAGE), 1, 0.0)
+    assert readings.faults[0] == ServoFault.HEAT | ServoFault.VOLTAGE
+    readings.take_health(0, ServoReading(voltage=7.0, fault=ServoFault.OVERLOAD))
+    assert readings.faults[0] == ServoFault.OVERLOAD
+    readings.take_health(0, ServoReading(temperature=40.0))
+    assert (readings.voltages[0], readings.temperatures[0], readings.faults[0]) == (7.0, 40.0, ServoFault.NONE)
+
+
+def test_goals_in_place_stay_within_the_raw_limits():
+    readings = ServoReadings(JOINTS)
+    readings.positions[:3] = 50.0, 2000.4, 4050.0
+    assert readings.goals_in_place([0, 1, 2]) == {1: 100, 2: 2000, 3: 4000}
+
+
+def test_rows_are_unknown_only_if_no_value_is_known():
+    assert as_known_rows([math.nan] * 6) is None
+    assert np.array_equal(
+        as_known_rows([1.0, *[math.nan] * 5]), [[1.0, math.nan, math.nan], [math.nan] * 3], equal_nan=True
+    )
+
+
+# --- boards and rate ----------------------------------------------------------------------------------------
+
+
+class Board:
+    """A board that answers or not, and counts the questions."""
+
+    def __init__(self):
+        self.alive, self.asked = True, 0
+
+    def answers(self):
+        self.asked += 1
+        return self.alive
+
+
+@pytest.mark.parametrize(("lost_after", "patience"), [(0.05, MIN_SILENCE_S), (2.0, 2.0)])
+def test_a_board_is_asked_ten_times_a_second_and_given_up_when_a_servo_would_be_lost(lost_after, patience):
+    clock, board = [0.0], Board()
+    watch = BoardWatch(
+        board, ServoSettings("maestro", "/dev/board", 115200, JOINTS, lost_after=lost_after), lambda: clock[0]
+    )
+    for tick in range(101):
+        clock[0] = 0.01 * tick
+        watch.check()
+    assert 1.0 / QUERY_PERIOD_S - 1 <= board.asked <= 1.0 / QUERY_PERIOD_S + 1
+    board.alive = False
+    last = clock[0] - clock[0] % QUERY_PERIOD_S
+    while True:
+        clock[0] += 0.01
+        try:
+            watch.check()
+        except BoardSilent as error:
+            assert "/dev/board: the port is there, but the board behind it is silent for" in str(error)
+            break
+    assert clock[0] - last == pytest.approx(patience, abs=QUERY_PERIOD_S + 0.02)
+    board.alive = True
+    watch.check()
+    assert MIN_SILENCE_S == 0.4
+
+
+def test_the_rate_is_that_of_the_cycles_of_the_last_second():
+    rate = CycleRate()
+    for tick in range(101):
+        rate.count(10.0 + 0.02 * tick)
+        if tick < 49:
+            assert rate.rate == 0.0
+    assert rate.rate == pytest.approx(50.0, rel=0.03)
+    for tick in range(21):
+        rate.count(12.0 + 0.1 * tick)
+    assert rate.rate == pytest.approx(10.0, rel=0.11)

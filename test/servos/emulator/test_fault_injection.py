@@ -1,0 +1,118 @@
+"""Faults of emulated servos by name: parsing, bounds, and what each of them changes."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault
+from hexapod_control.servos.emulator.fault_injection import HOT_TEMPERATURE, KINDS, Emulation, parse_fault
+from hexapod_control.servos.emulator.pseudo_terminal import WireFaults
+from hexapod_control.servos.emulator.servo_world import LagWorld
+
+IDS = (3, 5, 8)
+WIRE = ("drop", "flip", "truncate", "double", "glue", "split", "echo", "noise", "slow", "mute")
+
+
+@pytest.fixture
+def emulation():
+    calls = []
+    pty = SimpleNamespace(faults=WireFaults(), calls=calls)
+    pty.hang_up, pty.come_back = (lambda: calls.append("hang up")), (lambda: calls.append("come back"))
+    return Emulation(pty, LagWorld(RawScale("tick", 0, 4095, 2048, 650.0), 3), IDS)
+
+
+def switch(emulation, text):
+    parse_fault(text).act(emulation)
+    return emulation.pty.faults
+
+
+@pytest.mark.parametrize("name", ["drop", "flip", "truncate", "double"])
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_a_share_of_replies_is_set_within_0_and_1(emulation, name, share):
+    expected = WireFaults()
+    setattr(expected, name, share)
+    assert switch(emulation, f"{name}={share}") == expected
+    for wrong in ("-0.01", "1.01", "nan"):
+        with pytest.raises(ValueError, match=r"must be in \[0, 1\]"):
+            switch(emulation, f"{name}={wrong}")
+    assert emulation.pty.faults == expected
+
+
+@pytest.mark.parametrize("name", ["glue", "split", "echo", "mute"])
+def test_a_switch_changes_its_own_fault_only(emulation, name):
+    expected = WireFaults()
+    setattr(expected, name, True)
+    assert switch(emulation, name) == expected
+
+
+def test_noise_is_hexadecimal_and_slow_is_in_milliseconds(emulation):
+    switch(emulation, "noise=FF0a")
+    assert switch(emulation, "slow=20") == WireFaults(noise=b"\xff\x0a", slow=0.02)
+    for wrong in ("slow=-1", "slow=inf", "slow=nan", "noise=xyz"):
+        with pytest.raises(ValueError, match=r"must be a number from 0 on|hexadecimal"):
+            switch(emulation, wrong)
+    assert switch(emulation, "slow=0").slow == 0.0
+
+
+def test_faults_of_a_servo_go_to_the_one_with_that_id(emulation):
+    world = emulation.world
+    switch(emulation, "unplug=5")
+    switch(emulation, "twin=8")
+    assert [world.answers(index) for index in range(3)] == [1, 0, 2]
+    switch(emulation, "plug=5")
+    assert world.answers(1) == 1
+    switch(emulation, "overload=3")
+    switch(emulation, "heat=8")
+    assert [world.fault(index) for index in range(3)] == [ServoFault.OVERLOAD, ServoFault.NONE, ServoFault.HEAT]
+    assert [world.temperature(index) for index in range(3)] == [35.0, 35.0, HOT_TEMPERATURE]
+
+
+def test_an_id_without_a_servo_is_refused_with_those_that_there_are(emulation):
+    for wrong in ("4", "x", "-3"):
+        with pytest.raises(ValueError, match="one of 3, 5, 8, is"):
+            switch(emulation, f"unplug={wrong}")
+    in_order = Emulation(emulation.pty, emulation.world, (2, 3, 4))
+    with pytest.raises(ValueError, match="one of 2 to 4, is '5'"):
+        switch(in_order, "unplug=5")
+
+
+def test_power_cable_and_time(emulation):
+    switch(emulation, "power=7.4")
+    assert emulation.world.voltage(2) == 7.4
+    switch(emulation, "hangup")
+    switch(emulation, "comeback")
+    assert emulation.pty.calls == ["hang up", "come back"]
+    assert parse_fault("mute").after == 0.0
+    assert parse_fault(" unplug=5@2.5 ").after == 2.5
+    assert parse_fault("mute@0").after == 0.0
+
+
+@pytest.mark.parametrize("wrong", ["", "drip", "drop", "echo=1", "drop=1@soon", "mute@-1", "mute@inf"])
+def test_what_is_no_fault_is_refused(wrong):
+    with pytest.raises(ValueError, match=r"unknown fault|needs a value: drop=SHARE|takes no value|a number of seconds"):
+        parse_fault(wrong)
+
+
+def test_well_ends_every_fault(emulation):
+    values = {"SHARE": "0.5", "HEX": "FF", "MS": "3", "ID": "5", "VOLTS": "5", "": ""}
+    world = emulation.world
+    world.torque(0, True)
+    world.loads[0] = 0.5
+    for name, kind in KINDS.items():
+        if name != "well":
+            switch(emulation, f"{name}={values[kind.value]}" if kind.value else name)
+    world.twin(2)
+    emulation.pty.calls.clear()
+    assert switch(emulation, "well") == WireFaults()
+    assert emulation.pty.calls == ["come back"]
+    for index in range(3):
+        assert (world.answers(index), world.voltage(index), world.temperature(index)) == (1, 11.1, 35.0)
+        assert (world.fault(index), world.load(index), world.has_torque(index)) == (ServoFault.NONE, 0.0, False)
+
+
+def test_every_fault_of_the_line_has_a_name():
+    assert (
+        set(WIRE)
+        <= set(KINDS)
+        == {*WIRE, "unplug", "plug", "twin", "overload", "heat", "power", "hangup", "comeback", "well"}
+    )
