@@ -1,7 +1,8 @@
 """Mutants of Python sources: each changes one expression or statement like a typical mistake.
 
 Comparisons, arithmetic, constants, conditions, removed statements and return values, swapped arguments. Types,
-decorators, messages of errors and formatted texts are left alone.
+decorators, messages of errors and formatted texts are left alone, and so is what cannot change results beyond rounding:
+tolerances, arguments in any order (max, hypot), and < against <= between measured values, which are never equal.
 """
 
 import ast
@@ -31,6 +32,9 @@ ARITHMETIC = {
     ast.Mod: ast.Mult,
     ast.Pow: ast.Mult,
 }
+BOUNDARIES = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}  # differ for equal values only
+SYMMETRIC_FUNCTIONS = {"max", "min", "hypot", "dist"}  # the order of their arguments does not matter
+MAX_TOLERANCE = 1e-6  # a smaller constant stands for rounding errors
 UNTOUCHED = {  # fields that hold types, decorators or messages
     ast.AnnAssign: ("annotation",),
     ast.arg: ("annotation",),
@@ -114,13 +118,33 @@ def _with(node: ast.AST, **fields: object) -> ast.AST:
 
 def _comparison(node: ast.Compare) -> Iterator[ast.AST]:
     for k, operator in enumerate(node.ops):
+        sides = node.left, *node.comparators
+        exact = any(map(_is_exact, sides[k : k + 2]))
         for other in COMPARISONS[type(operator)]:
+            if not exact and other is BOUNDARIES.get(type(operator)):
+                continue
             yield _with(node, ops=[*node.ops[:k], other(), *node.ops[k + 1 :]])
 
 
+def _is_exact(node: ast.expr) -> bool:
+    """True for constants and lengths: values that others can be equal to."""
+    node = node.operand if isinstance(node, ast.UnaryOp) else node
+    if isinstance(node, ast.Constant):
+        return not _is_tolerance(node)
+    return isinstance(node, ast.Call) and ast.unparse(node.func) in {"len", "sum"}
+
+
 def _arithmetic(node: ast.BinOp | ast.AugAssign) -> Iterator[ast.AST]:
-    if type(node.op) in ARITHMETIC and not _is_text(node):
+    if type(node.op) in ARITHMETIC and not _is_text(node) and not _has_tolerance(node):
         yield _with(node, op=ARITHMETIC[type(node.op)]())
+
+
+def _has_tolerance(node: ast.BinOp | ast.AugAssign) -> bool:
+    return isinstance(node, ast.BinOp) and any(map(_is_tolerance, (node.left, node.right)))
+
+
+def _is_tolerance(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, float) and 0.0 < abs(node.value) <= MAX_TOLERANCE
 
 
 def _is_text(node: ast.BinOp | ast.AugAssign) -> bool:
@@ -135,7 +159,7 @@ def _constant(node: ast.Constant) -> Iterator[ast.AST]:
         yield ast.Constant(not node.value)
     elif isinstance(node.value, int):
         yield ast.Constant(node.value + 1)
-    elif isinstance(node.value, float):
+    elif isinstance(node.value, float) and not _is_tolerance(node):
         yield ast.Constant(1.5 * node.value if node.value else 1.0)
 
 
@@ -149,6 +173,8 @@ def _sign(node: ast.UnaryOp) -> Iterator[ast.AST]:
 
 
 def _swapped(node: ast.Call) -> Iterator[ast.AST]:
+    if ast.unparse(node.func).rpartition(".")[2] in SYMMETRIC_FUNCTIONS:
+        return
     for k in range(len(node.args) - 1):
         first, second = node.args[k : k + 2]
         if not isinstance(first, ast.Starred) and not isinstance(second, ast.Starred):

@@ -194,6 +194,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutation_") as folder:
         tree = Path(folder, "tree")
         shutil.copytree(ROOT, tree, ignore=NOT_COPIED)
+        subprocess.run([sys.executable, "-m", "compileall", "-q", "hexapod_control", "test"], cwd=tree, check=False)
         for number, mutant in enumerate(drawn, start=1):
             tests = recorded.tests(mutant)
             found = killer(mutant, tests, tree, sum(recorded.seconds[name] for name in tests)) if tests else ""

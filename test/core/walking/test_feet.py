@@ -181,6 +181,19 @@ def test_a_drop_turns_with_the_body():
         assert foot.velocity[:2] == pytest.approx(back.apply(*velocity[:2]), rel=0.01, abs=0.002)
 
 
+@pytest.mark.parametrize("steps", [1, 7, 50])
+def test_a_foot_stopped_by_an_early_contact_ends_where_it_touched_before_the_contact_was_known(steps):
+    drop = Dropping(0.1, 0.02, 0.0, 0.2, -0.1, end=0.02, touched=True)
+    foot = Foot(0.0, 0.0, 0.04, drop)
+    while not foot.planted:
+        advance_drop(foot, drop, (foot.x, foot.y), 0.1 / steps * (1.0 + 1e-9), Pose(0.0, 0.0, 0.0))
+    assert (foot.x, foot.y) == pytest.approx((-0.02 * 0.2, 0.02 * 0.1), abs=1e-12) and foot.z == 0.02
+    drop = Dropping(0.1, 0.02, 0.0, 0.2, -0.1, end=0.02, touched=True)
+    foot = Foot(0.0, 0.0, 0.04, drop)
+    advance_drop(foot, drop, (0.0, 0.0), 1e-5, Pose(0.0, 0.0, 0.0))
+    assert foot.velocity[:2] == pytest.approx((0.2, -0.1), rel=1e-2)  # it starts at the speed it had
+
+
 def swinging(progress: float) -> FootMotion:
     """A tripod walk with three feet at this progress of their swing."""
     regions = stance()
