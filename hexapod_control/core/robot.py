@@ -137,13 +137,13 @@ class Robot:
     foot_radius: float  # [m] of the ball at the end of the tibia; 0 is a point foot
     imu: Vector  # [m] position of the IMU in base_link, axes parallel to it
     walk: WalkDefaults
+    mass: float = field(init=False, repr=False, compare=False)  # [kg] of the whole robot
+
+    def __post_init__(self) -> None:
+        legs = sum(leg.coxa.mass + leg.femur.mass + leg.tibia.mass for leg in self.legs)
+        object.__setattr__(self, "mass", self.body.mass + legs)
 
     @property
     def leg_names(self) -> tuple[str, ...]:
         """Names of the legs in row order."""
         return tuple(leg.name for leg in self.legs)
-
-    @property
-    def mass(self) -> float:
-        """Mass of the whole robot [kg]."""
-        return self.body.mass + sum(leg.coxa.mass + leg.femur.mass + leg.tibia.mass for leg in self.legs)

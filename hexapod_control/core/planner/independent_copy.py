@@ -14,7 +14,8 @@ import dataclasses
 from collections.abc import Callable
 from enum import Enum
 from operator import is_
-from typing import Any, TypeVar, cast, get_type_hints
+from types import UnionType
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -52,7 +53,7 @@ _copiers = _Copiers()
 
 def _copier(kind: type) -> Copier:
     """How objects of a class are copied."""
-    if kind in _shared or issubclass(kind, Enum | np.generic) or _is_frozen(kind) or _cannot_change(kind):
+    if _is_shared(kind):
         return _share
     if issubclass(kind, tuple):
         return _copy_tuple
@@ -69,15 +70,26 @@ def _copier(kind: type) -> Copier:
     raise TypeError(f"an object of {kind.__module__}.{kind.__qualname__} cannot be copied")
 
 
+def _is_shared(kind: type) -> bool:
+    """Whether objects of a class cannot change, so that original and copy share them."""
+    return kind in _shared or issubclass(kind, Enum | np.generic) or _is_frozen(kind) or _is_immutable_record(kind)
+
+
 def _is_frozen(kind: type) -> bool:
     return dataclasses.is_dataclass(kind) and bool(kind.__dataclass_params__.frozen)  # type: ignore[attr-defined]
 
 
-def _cannot_change(kind: type) -> bool:
-    """Whether all fields of a named tuple are of classes that are shared."""
-    hints = get_type_hints(kind)
-    fields = [hints[name] for name in getattr(kind, "_fields", ())]
-    return bool(fields) and all(isinstance(field, type) and _copiers[field] is _share for field in fields)
+def _is_immutable_record(kind: type) -> bool:
+    """Whether a class is a named tuple of immutable fields."""
+    fields = getattr(kind, "_fields", ())
+    return bool(fields) and all(map(_is_immutable, map(get_type_hints(kind).get, fields)))
+
+
+def _is_immutable(annotation: Any) -> bool:
+    """Whether no value of an annotation can change: that of a shared class, or a tuple or union of these."""
+    if get_origin(annotation) in (tuple, Union, UnionType):
+        return all(map(_is_immutable, get_args(annotation)))
+    return annotation is Ellipsis or (isinstance(annotation, type) and _is_shared(annotation))
 
 
 def _share(value: Any, memo: Memo) -> Any:
@@ -125,7 +137,11 @@ def _object_copier(kind: type) -> Copier:
         "        return memo[id(value)]",
         "    memo[id(value)] = copied = new(kind)",
     ]
+    hints = get_type_hints(kind)
     for name in slots:
+        if _is_immutable(hints.get(name)):
+            lines.append(f"    copied.{name} = value.{name}")
+            continue
         lines.append(f"    part = value.{name}")
         lines.append(f"    copied.{name} = part if type(part) in shared else copiers[type(part)](part, memo)")
     if kind.__dictoffset__:

@@ -41,6 +41,7 @@ class _Attempt(NamedTuple, Generic[AnyMotion]):
 
     motion: AnyMotion
     pose: WholeBodyPose
+    speeds: list[LegJoints]  # [rad/s] of the joints
     share: float  # of the tick's time
     gap: LegClearance | None  # between neighbouring legs after it, where it is known
     change: float  # greatest change of a joint's speed over its limit
@@ -81,7 +82,7 @@ class TickLimiter:
             self.blocked = blocked
         self.gap = best.gap
         self.slowed = best.share < SLOWED_SHARE * min(pace, self.share + SHARE_RECOVERY_RATE * dt)
-        self.share, self._last, self._speeds = best.share, best.pose, _speeds(joints, best.pose.joints, dt)
+        self.share, self._last, self._speeds = best.share, best.pose, best.speeds
         return best.motion, best.pose
 
     def _search(
@@ -112,7 +113,7 @@ class TickLimiter:
                 continue
             change = self._acceleration_ratio(speeds, dt)
             if best is None or change < best.change:
-                best = _Attempt(tried, pose, share, now, change)
+                best = _Attempt(tried, pose, speeds, share, now, change)
             if change <= 1.0:
                 break
             share *= 0.6
@@ -131,11 +132,12 @@ class TickLimiter:
             pose = tried.retreat(share * dt, joints)
             if pose is None:
                 return None
-            excess = self._speed_ratio(_speeds(joints, pose.joints, dt))
+            speeds = _speeds(joints, pose.joints, dt)
+            excess = self._speed_ratio(speeds)
             if excess <= 1.0:
                 feet = forward(self._robot, read_only(pose.joints)).tolist()
                 pose = pose._replace(centres=[(x, y, z) for x, y, z in feet], unreached=unreached)
-                return _Attempt(tried, pose, 0.0, None, math.inf)
+                return _Attempt(tried, pose, speeds, 0.0, None, math.inf)
             share *= 0.9 / excess
         return None
 
@@ -144,7 +146,8 @@ class TickLimiter:
     ) -> _Attempt[AnyMotion]:
         """Nothing moves."""
         last = self._last if self._last is not None else independent_copy(motion).advance(MIN_TICK_S, joints)
-        return _Attempt(motion, last._replace(joints=list(joints), unreached=unreached), 0.0, None, math.inf)
+        pose = last._replace(joints=list(joints), unreached=unreached)
+        return _Attempt(motion, pose, [(0.0, 0.0, 0.0)] * len(joints), 0.0, None, math.inf)
 
     def _speed_ratio(self, speeds: Sequence[LegJoints]) -> float:
         """Greatest joint speed [rad/s] over its limit."""

@@ -16,18 +16,22 @@ from hexapod_control.core.walking.body.body_control import BodyControl
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.gait_change.gait_selector import first_phase
 from hexapod_control.core.walking.speed_control import SpeedControl
-from hexapod_control.core.workspace.stance_regions import StanceRegions
+from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceRegionTable
 
 HOME_TOLERANCE = 0.005  # [m] from its neutral foothold at which a foot of a standing robot is worth a step
 STOP_TOLERANCE = 2 * HOME_TOLERANCE / 5  # [m] from its neutral foothold within which every foot is when the clock stops
 
 
-def is_stepping(goal: Twist, motion: FootMotion, body: BodyControl, speed: SpeedControl, stance: StanceRegions) -> bool:
+def is_stepping(
+    goal: Twist, motion: FootMotion, body: BodyControl, speed: SpeedControl, stances: StanceRegionTable
+) -> bool:
     """True while feet step, or are about to; `goal` is the twist to be executed."""
     moving = not (goal.is_zero and speed.twist.is_zero)
     if moving or motion.running:
         return True
-    return body.walkable and _may_step(motion, speed) and motion.distance_from_home(stance) > HOME_TOLERANCE
+    if not (body.walkable and _may_step(motion, speed)):
+        return False
+    return motion.distance_from_home(stances.at(body.height)) > HOME_TOLERANCE
 
 
 def start_or_stop(
@@ -58,5 +62,5 @@ def start_or_stop(
 
 
 def _may_step(motion: FootMotion, speed: SpeedControl) -> bool:
-    """True while all feet stand and none is guided or to stay where it is."""
-    return motion.all_planted and not (motion.guiding or speed.halted)
+    """True while all feet stand, and none is guided or to stay where it is."""
+    return motion.all_standing and not speed.halted

@@ -169,9 +169,9 @@ class WalkController:
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Moves body, feet and clock on by `dt` [s]; `previous` are the joints [rad] of the tick before."""
         motion, body, speed, robot = self._motion, self._body, self._speed, self._capabilities.robot
-        limit = self.limit()
-        body.step(dt, is_stepping(limit.twist, motion, body, speed, self.state.stance), motion.feet)
-        stance, region_share = self._capabilities.stances.at(body.height), body.region_share
+        stances, limit = self._capabilities.stances, self.limit()
+        body.step(dt, is_stepping(limit.twist, motion, body, speed, stances), motion.feet)
+        stance, region_share = stances.at(body.height), body.region_share
         guided_legs.prepare_feet(robot, motion.feet, body, previous)
         if not motion.running or speed.swing_time >= limit.swing_time - 1e-9:  # else stances last longer than planned
             now = WalkConditions(speed.twist, speed.swing_time, stance, body.height, region_share)

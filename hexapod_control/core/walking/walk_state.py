@@ -127,7 +127,7 @@ class WalkState:
     def at_rest(self) -> bool:
         """True while the robot stands still with all feet down."""
         motion = self._motion
-        return not motion.running and motion.all_planted and not motion.guiding and self._speed.twist.is_zero
+        return not motion.running and motion.all_standing and self._speed.twist.is_zero
 
     @property
     def still(self) -> bool:

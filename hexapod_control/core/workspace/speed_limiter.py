@@ -21,26 +21,38 @@ class SpeedConditions(NamedTuple):
     room: float  # share (0 to 1) of the stance regions that the body leaves for walking
 
 
+class _LimitLookup(NamedTuple):
+    """The limit of one command."""
+
+    key: tuple[Twist, SpeedConditions, tuple[Gait, ...], TwistLimits, float]
+    limit: SpeedLimit
+
+
+class _MaximaLookup(NamedTuple):
+    """The greatest speeds under one set of conditions."""
+
+    under: SpeedConditions
+    maxima: Twist
+
+
 class SpeedLimiter:
     """Looks up the speed envelope of one robot, again only when something has changed."""
 
     def __init__(self, capabilities: Capabilities) -> None:
         """Nothing is looked up yet."""
         self._capabilities = capabilities
-        self._limit: tuple[object, SpeedLimit] | None = None
-        self._most: tuple[SpeedConditions, Twist] | None = None
+        self._last_limit: _LimitLookup | None = None
+        self._last_maxima: _MaximaLookup | None = None
 
     def limit(
         self, command: Twist, under: SpeedConditions, coming: Sequence[Gait], limits: TwistLimits, tempo: float
     ) -> SpeedLimit:
         """What is possible of a command in the gait and those to come; `tempo` is a share of the robot's."""
         key = (command, under, tuple(coming), limits, tempo)
-        if self._limit is None or self._limit[0] != key:
-            self._limit = (
-                key,
-                self._capabilities.envelope.limit(*under, clamp_to_limits(command, limits), tempo, coming),
-            )
-        return self._limit[1]
+        if self._last_limit is None or self._last_limit.key != key:
+            found = self._capabilities.envelope.limit(*under, clamp_to_limits(command, limits), tempo, coming)
+            self._last_limit = _LimitLookup(key, found)
+        return self._last_limit.limit
 
     def maxima(self, under: SpeedConditions, limits: TwistLimits) -> Twist:
         """Greatest speed along each axis alone, within the limits of the settings."""
@@ -50,9 +62,9 @@ class SpeedLimiter:
 
     def _robot_maxima(self, under: SpeedConditions) -> Twist:
         """Greatest speed along each axis alone that legs and servos allow."""
-        if self._most is None or self._most[0] != under:
-            self._most = (under, self._capabilities.envelope.maxima(*under))
-        return self._most[1]
+        if self._last_maxima is None or self._last_maxima.under != under:
+            self._last_maxima = _MaximaLookup(under, self._capabilities.envelope.maxima(*under))
+        return self._last_maxima.maxima
 
     def accelerations(
         self, under: SpeedConditions, swing_time: float, limits: TwistLimits, acceleration_scale: float

@@ -15,7 +15,7 @@ from hexapod_control.core.kinematics.se2 import Twist, exp
 from hexapod_control.core.walking.feet.drop_motion import advance_drop, drop_after_halt
 from hexapod_control.core.walking.feet.region_guard import allowed_share
 from hexapod_control.core.walking.feet.swing_motion import BodyTick, advance_swing
-from hexapod_control.core.walking.foot import Dropping, Foot, Guided, Swing
+from hexapod_control.core.walking.foot import Dropping, Foot, Guided, Stance, Swing
 from hexapod_control.core.walking.terrain.height_reach import HeightReach
 from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdaptation
 from hexapod_control.core.workspace.stance_regions import StanceRegions
@@ -39,7 +39,12 @@ class FootMotion:
     @property
     def all_planted(self) -> bool:
         """True if every foot stands."""
-        return all(foot.state.planted for foot in self.feet)
+        return all([foot.state.planted for foot in self.feet])
+
+    @property
+    def all_standing(self) -> bool:
+        """True if every foot stands and none is guided."""
+        return all([type(foot.state) is Stance for foot in self.feet])
 
     @property
     def in_swing(self) -> bool:
@@ -49,7 +54,7 @@ class FootMotion:
     @property
     def guiding(self) -> bool:
         """True if a foot is guided, or about to be."""
-        return any(isinstance(foot.state, Guided) for foot in self.feet)
+        return Guided in [type(foot.state) for foot in self.feet]
 
     def distance_from_home(self, stance: StanceRegions) -> float:
         """Greatest distance [m] of a foot from its neutral foothold."""
@@ -76,14 +81,16 @@ class FootMotion:
             ground_fixed = back.x + cosine * foot.x - sine * foot.y, back.y + sine * foot.x + cosine * foot.y
             if terrain is not None:
                 terrain.meet_obstacles(leg, foot, self.lift_height, dt)
-            home, radius, state = stance.footholds[leg], region_share * stance.radii[leg], foot.state
+            state = foot.state
             if isinstance(state, Swing):
+                home, radius = stance.footholds[leg], region_share * stance.radii[leg]
                 advance_swing(foot, state, ground_fixed, state.progress + dt / swing_time, tick, home, radius)
                 if terrain is not None:
                     terrain.begin_search(leg, foot)
             elif isinstance(state, Dropping):
                 advance_drop(foot, state, ground_fixed, dt, back)
-            elif leg in lifted and not (self.resting and math.dist(ground_fixed, home) <= AT_HOME):
+            elif leg in lifted and not (self.resting and math.dist(ground_fixed, stance.footholds[leg]) <= AT_HOME):
+                home, radius = stance.footholds[leg], region_share * stance.radii[leg]
                 foot.state = swing = self._lift_off(leg, foot, lifted[leg])
                 advance_swing(foot, swing, ground_fixed, lifted[leg], tick, home, radius)
             else:

@@ -221,7 +221,7 @@ def lift_off(robot: Robot, feet: Sequence[Foot], pose: BodyPose, joints: Sequenc
 
 def prepare_feet(robot: Robot, feet: Sequence[Foot], body: BodyControl, joints: Sequence[LegJoints]) -> None:
     """Lets guided feet lift off, and gives the body the pose they need; without any, the one requested."""
-    if not any(isinstance(foot.state, Guided) for foot in feet):
+    if Guided not in [type(foot.state) for foot in feet]:
         body.end_temporary()
         return
     lift_off(robot, feet, body.pose, joints)
