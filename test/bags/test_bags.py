@@ -100,7 +100,7 @@ def definitions(path):
         return b"\n".join(connection.msgdef.data.encode() for connection in reader.connections)
 
 
-def test_a_disk_that_is_full_is_told_in_one_sentence_before_anything_is_written(tmp_path, monkeypatch):
+def test_a_full_disk_is_reported_in_one_line_before_anything_is_written(tmp_path, monkeypatch):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(1, 1, 3_000_000))
     with pytest.raises(bag_file.BagError, match=r"may take 50 MB and 3 MB are free; make room") as failure:
@@ -122,7 +122,7 @@ def test_a_disk_that_fills_up_meanwhile_leaves_nothing_of_the_bag(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_cannot_be_written_to_is_told_in_one_sentence(tmp_path, monkeypatch):
+def test_a_read_only_folder_is_reported_in_one_line(tmp_path, monkeypatch):
     with pytest.raises(bag_file.BagError, match=r"^/proc/bags: no bag can be written there: .*; choose another --out$"):
         bag_file.place(bag_file.Path("/proc/bags"), 1, "bag")
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
@@ -141,26 +141,26 @@ def test_what_is_no_bag_is_bad_input_in_one_line(tmp_path, capsys, content):
     if content is not None:
         path.write_bytes(content)
     assert main(["replay", str(path)]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith(f"hexapod: {path}: ") and told.count("\n") == 1
+    message = capsys.readouterr().err
+    assert message.startswith(f"hexapod: {path}: ") and message.count("\n") == 1
 
 
 # --- two runs -------------------------------------------------------------------------------------------------
 
 
-def drive(path, told, done, seconds=5.0, late=1.0, lag=0.0, turned=0.0):
-    """A bag in which the robot is told a twist after `late` [s] and does another one, exactly."""
+def drive(path, commanded, executed, seconds=5.0, late=1.0, lag=0.0, turned=0.0):
+    """A bag in which a twist is commanded after `late` [s] and the robot executes another one exactly."""
     pose, header = Pose(2.0, -1.0, turned), stamped_header()
     messages = []
     for k in range(round((late + seconds) * 50)):
         at, since = k * 0.02, max(0.0, k * 0.02 - late)
         moving = k * 0.02 >= late
-        here = pose @ exp(done, since)
+        here = pose @ exp(executed, since)
         if k % 5 == 0 or (moving and (k - 1) * 0.02 < late):
             messages.append(
-                ("/r/cmd_vel", at, "geometry_msgs/msg/Twist", {"twist": told if moving else Twist(0, 0, 0)})
+                ("/r/cmd_vel", at, "geometry_msgs/msg/Twist", {"twist": commanded if moving else Twist(0, 0, 0)})
             )
-        messages.append(("/r/odom", at, "nav_msgs/msg/Odometry", {"pose": here, "twist": done if moving else None}))
+        messages.append(("/r/odom", at, "nav_msgs/msg/Odometry", {"pose": here, "twist": executed if moving else None}))
         joints = [math.sin(3.0 * since - lag), 0.5]
         messages.append(("/r/joint_states", at, "sensor_msgs/msg/JointState", {"joints": joints}))
     kinds = {topic: kind for topic, _, kind, _ in messages}
@@ -212,9 +212,9 @@ def test_two_runs_are_compared_from_their_first_command_wherever_and_whenever_th
 
 
 def test_the_differences_of_two_runs_are_those_that_were_put_in(tmp_path, capsys):
-    told = Twist(0.1, 0.0, 0.0)
-    drive(tmp_path / "one", told, told)
-    drive(tmp_path / "two", told, Twist(0.09, 0.0, 0.0), lag=0.1)
+    commanded = Twist(0.1, 0.0, 0.0)
+    drive(tmp_path / "one", commanded, commanded)
+    drive(tmp_path / "two", commanded, Twist(0.09, 0.0, 0.0), lag=0.1)
     picture = tmp_path / "both.png"
     assert main(["replay", str(tmp_path / "one"), str(tmp_path / "two"), "--compare", "--plot", str(picture)]) == 0
     rows = {line[:26].strip(): line[26:].split() for line in capsys.readouterr().out.splitlines()}
@@ -227,10 +227,10 @@ def test_the_differences_of_two_runs_are_those_that_were_put_in(tmp_path, capsys
     assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 20_000
 
 
-def test_a_run_that_was_never_told_anything_has_no_means(tmp_path):
+def test_a_run_without_commands_has_no_means(tmp_path):
     run = load_run(drive(tmp_path / "one", Twist(0.0, 0.0, 0.0), Twist(0.0, 0.0, 0.0)))
-    told, done = driven(run)
-    assert not told.any() and not done.any()
+    commanded, executed = driven(run)
+    assert not commanded.any() and not executed.any()
 
 
 def test_compare_takes_two_bags(capsys):

@@ -83,10 +83,10 @@ def test_a_check_prints_the_duration_of_a_motion(capsys, robot, tmp_path):
 def test_a_check_of_a_bad_file_prints_the_line_and_exits_with_code_two(capsys, tmp_path, line, message):
     path = file(tmp_path, QUICK.replace("pose: {pitch_deg: 4, duration: 0.6}", line))
     assert main(["play", "--check", path]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith(path + message)
-    assert said.err.count("\n") == 1
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith(path + message)
+    assert output.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("arguments", [[], ["wafe"], ["./nowhere.yaml"], ["--check"]])
@@ -169,7 +169,7 @@ def test_a_missing_robot_is_reported(bench, play):
 
 
 @pytest.mark.parametrize(
-    ("said", "over", "failure"),
+    ("states", "over", "failure"),
     [
         (["none standing 0", "bow rehearse 0", "bow pose 40"], False, ""),
         (["bow pose 98", "bow done 100"], True, ""),
@@ -181,9 +181,9 @@ def test_a_missing_robot_is_reported(bench, play):
         ([""], False, ""),
     ],
 )
-def test_the_end_of_the_motion_is_recognised(said, over, failure):
+def test_the_end_of_the_motion_is_recognised(states, over, failure):
     progress = MotionProgress(["bow"], 5.0)
-    for line in said:
+    for line in states:
         progress.update(MotionState.parse(line))
     assert progress.over is over
     assert progress.failure.startswith(failure) and bool(progress.failure) is bool(failure)
@@ -204,7 +204,7 @@ def test_a_robot_that_does_not_take_it_up_is_not_waited_for_unless_it_plays_some
 def test_where_there_is_no_terminal_there_is_a_line_per_phase(capsys):
     progress = MotionProgress(["bow"], 5.0)
     with ProgressBar(sys.stderr) as bar:
-        for said in ("bow rehearse 0", "bow pose 2", "bow pose 4", "bow done 100"):
-            progress.update(MotionState.parse(said))
+        for line in ("bow rehearse 0", "bow pose 2", "bow pose 4", "bow done 100"):
+            progress.update(MotionState.parse(line))
             bar.show(progress)
     assert capsys.readouterr().err == "bow: rehearse\nbow: pose\nbow: done\n"

@@ -123,7 +123,7 @@ def test_a_disk_that_is_full_leaves_the_old_file(file, monkeypatch, fails):
 
 def test_a_file_that_would_not_be_a_robot_any_more_is_not_written(file, monkeypatch):
     before = text(file)
-    monkeypatch.setattr(section_writer, "with_section", lambda *_: "name: nobody\n")
+    monkeypatch.setattr(section_writer, "with_section", lambda *_: "name: unknown\n")
     with pytest.raises(RobotFileError, match=r"mine.yaml: odometry_scale: was not written: "):
         save_section(file, "odometry_scale", SCALE)
     assert text(file) == before and list(file.parent.iterdir()) == [file]
@@ -131,9 +131,9 @@ def test_a_file_that_would_not_be_a_robot_any_more_is_not_written(file, monkeypa
 
 def test_a_robot_of_the_package_is_refused_with_the_way_to_copy_it(capsys):
     assert main(["odom-calibrate", "--robot", "phantomx", "--simulate"]) == 2
-    told = capsys.readouterr().err
-    assert "comes with the package" in told and f"cp {load('phantomx').path} ./my_phantomx.yaml" in told
-    assert told.count("\n") == 1
+    message = capsys.readouterr().err
+    assert "comes with the package" in message and f"cp {load('phantomx').path} ./my_phantomx.yaml" in message
+    assert message.count("\n") == 1
 
 
 def test_a_file_that_is_missing_or_read_only_is_refused(file, monkeypatch):
@@ -151,8 +151,8 @@ def test_a_file_that_is_missing_or_read_only_is_refused(file, monkeypatch):
 @pytest.mark.physics
 def test_the_factors_of_the_simulation_make_odometry_better(file, capsys):
     assert main(["odom-calibrate", "--robot", str(file), "--simulate", "--turn", "180"]) == 0
-    told = capsys.readouterr().out
-    assert "walked" in told and "written to" in told
+    message = capsys.readouterr().out
+    assert "walked" in message and "written to" in message
     way, turn = measure(load(file).robot, urdf(load(file)), WorldSettings(seed=1), 0.8, math.radians(120.0))
     for factor, found in zip(odometry_scale(load(file)), (way, turn), strict=True):
         assert 0.95 < factor < 1.05
@@ -171,16 +171,16 @@ def test_a_dry_run_writes_nothing(file, capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--distance", "0"], "--distance: must be a number in [0.2, 20] m, is '0'; see hexapod odom-calibrate --help"),
         (["--turn", "nan"], "--turn: must be a number in [45, 3600] deg, is 'nan'; see hexapod odom-calibrate --help"),
         ([], "--measured-distance: must be given, as there is no terminal to ask on"),
     ],
 )
-def test_bad_input_is_refused_before_the_robot_moves(file, capsys, words, told):
+def test_bad_input_is_refused_before_the_robot_moves(file, capsys, words, message):
     assert main(["odom-calibrate", "--robot", str(file), *words]) == 2
-    assert capsys.readouterr().err == f"hexapod: {told}\n"
+    assert capsys.readouterr().err == f"hexapod: {message}\n"
     assert np.array(odometry_scale(load(file))).tolist() == [1.0, 1.0]
 
 

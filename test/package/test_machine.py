@@ -1,4 +1,4 @@
-"""What a machine lacks is told together with the cure."""
+"""What a machine lacks is reported with the remedy."""
 
 import importlib.util
 import platform
@@ -35,7 +35,7 @@ def run(machine, monkeypatch, word):
     return machine.main()
 
 
-def test_a_complete_machine_is_told_nothing(machine, monkeypatch, capsys):
+def test_a_complete_machine_gets_no_report(machine, monkeypatch, capsys):
     assert run(machine, monkeypatch, "venv") == run(machine, monkeypatch, "test") == 0
     assert capsys.readouterr().err == ""
 
@@ -50,8 +50,8 @@ def test_missing_venv_names_the_package(machine, monkeypatch, capsys):
 def test_a_python_without_wheels_is_refused(machine, monkeypatch, capsys, version, sentence):
     monkeypatch.setattr(sys, "version_info", version)
     assert run(machine, monkeypatch, "venv") == 1
-    assert sentence in (told := capsys.readouterr().err)
-    assert "make PYTHON=/path/to/python3.12" in told
+    assert sentence in (error := capsys.readouterr().err)
+    assert "make PYTHON=/path/to/python3.12" in error
 
 
 def test_another_processor_needs_a_ros_installation(machine, monkeypatch, capsys):
@@ -73,15 +73,15 @@ def test_a_python_that_is_not_that_of_the_sourced_ros_is_refused(machine, monkey
     assert "make PYTHON=/usr/bin/python3" in capsys.readouterr().err
 
 
-def test_gaps_leave_tests_out_and_say_how_to_get_them_in(machine, monkeypatch, capsys):
+def test_missing_tools_deselect_tests_and_are_reported_with_the_remedy(machine, monkeypatch, capsys):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setattr(machine, "renders", lambda: False)
     assert run(machine, monkeypatch, "test") == 0
-    told = capsys.readouterr()
-    assert told.out == "not compiler and not browser and not gl and not netns\n"
-    assert "apt install gcc" in told.err and "apt install iproute2" in told.err
-    assert "apt install chromium" in told.err
-    assert "apt install libegl1 libopengl0 libgl1-mesa-dri" in told.err
+    output = capsys.readouterr()
+    assert output.out == "not compiler and not browser and not gl and not netns\n"
+    assert "apt install gcc" in output.err and "apt install iproute2" in output.err
+    assert "apt install chromium" in output.err
+    assert "apt install libegl1 libopengl0 libgl1-mesa-dri" in output.err
 
 
 def test_gaps_are_failures_when_everything_is_required(machine, monkeypatch):
@@ -90,8 +90,8 @@ def test_gaps_are_failures_when_everything_is_required(machine, monkeypatch):
     assert run(machine, monkeypatch, "test") == 1
 
 
-def test_namespaces_that_are_not_permitted_are_told(machine, monkeypatch, capsys):
+def test_namespaces_that_are_not_permitted_are_reported(machine, monkeypatch, capsys):
     monkeypatch.setattr(machine, "namespaces", lambda: False)
     assert run(machine, monkeypatch, "test") == 0
-    told = capsys.readouterr()
-    assert told.out == "not netns\n" and "be root to have them" in told.err
+    output = capsys.readouterr()
+    assert output.out == "not netns\n" and "be root to have them" in output.err

@@ -94,7 +94,7 @@ def test_the_folders_of_the_tests_are_those_of_the_package():
     check("folders below test/ that the package does not have", map(name, strange))
 
 
-def test_every_folder_of_the_package_says_in_its_init_what_it_is_for():
+def test_the_init_of_every_folder_of_the_package_describes_its_purpose():
     with_sources = [folder for folder in folders(PACKAGE) if any(folder.rglob("*.py"))]
     inits = [folder / "__init__.py" for folder in with_sources]
     mute = [name(path) for path in inits if not (path.is_file() and ast.get_docstring(tree(path)))]

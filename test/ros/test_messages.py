@@ -65,7 +65,7 @@ def _with(names=None, position=None):
 
 
 @pytest.mark.parametrize(
-    ("message", "says"),
+    ("message", "reason"),
     [
         (_with(lambda n: ["elbow", *n[1:]]), "joint 'elbow' is unknown"),
         (_with(lambda n: n[1:]), "joint left_front_coxa_joint missing"),
@@ -76,8 +76,8 @@ def _with(names=None, position=None):
         (_with(position=lambda v: v.__setitem__(17, math.inf)), "'right_rear_tibia_joint' is inf"),
     ],
 )
-def test_a_row_of_joints_that_is_not_complete_is_refused_by_name(message, says):
-    with pytest.raises(MessageError, match=says) as error:
+def test_incomplete_joint_angles_are_refused_by_name(message, reason):
+    with pytest.raises(MessageError, match=reason) as error:
         JointLayout(robot()).joints(message)
     assert "\n" not in str(error.value)
 
@@ -107,7 +107,7 @@ def test_feet_are_found_by_name_in_any_order():
 
 def test_feet_that_are_not_complete_are_refused_by_name():
     layout = FootLayout(robot())
-    for spoil, says in (
+    for spoil, reason in (
         (lambda m: m.joint_names.__setitem__(0, "paw"), "foot 'paw' is unknown"),
         (lambda m: setattr(m, "transforms", m.transforms[1:]), "6 names but 5 of translation"),
         (lambda m: setattr(m.transforms[2].translation, "y", math.nan), "translation of foot 'left_rear_foot' is nan"),
@@ -115,7 +115,7 @@ def test_feet_that_are_not_complete_are_refused_by_name():
         message = FootLayout(robot()).message(ROW, ROW, np.zeros(6), STAMP)
         message.joint_names = list(message.joint_names)
         spoil(message)
-        with pytest.raises(MessageError, match=says):
+        with pytest.raises(MessageError, match=reason):
             layout.feet(message)
 
 
@@ -162,7 +162,7 @@ def test_a_pose_that_is_not_finite_is_refused():
         messages.body_pose(pose)
 
 
-def test_an_imu_without_orientation_says_so():
+def test_an_imu_without_orientation_is_marked_as_such():
     value = messages.Inertial(None, (0.1, 0.2, 0.3), (0.0, 0.0, 9.81))
     message = messages.inertial_message(value, STAMP)
     assert message.orientation_covariance[0] == -1.0

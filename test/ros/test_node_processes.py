@@ -159,7 +159,7 @@ def test_a_killed_planner_is_held_and_its_successor_takes_over_without_a_jump(be
     chain.process.kill()
     chain.process.communicate(timeout=5.0)
     bench.until(lambda: chain.driver.driver.holding, 1.0, "the driver holds")
-    bench.until(lambda: "no joint_targets for 0.2 s while moving" in chain.driver.last_report("silence"), 1.0, "said")
+    bench.until(lambda: "no joint_targets for 0.2 s while moving" in chain.driver.last_report("silence"), 1.0, "report")
     stream.command = twist
     before, chain.executed[:] = len(chain.targets), []
     chain.process = chain.spawn()

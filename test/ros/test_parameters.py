@@ -65,7 +65,7 @@ def test_a_whole_number_is_good_enough_where_a_number_is_asked(bench):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "says"),
+    ("name", "value", "reason"),
     [
         ("control_rate", math.nan, r"control_rate must be in \[10, 500\] Hz, is nan"),
         ("control_rate", 5000.0, r"control_rate must be in \[10, 500\] Hz, is 5000"),
@@ -75,8 +75,8 @@ def test_a_whole_number_is_good_enough_where_a_number_is_asked(bench):
         ("angular__z__min_velocity", 1.0, r"angular.z.min_velocity must be in \[-20, 0\] rad/s"),
     ],
 )
-def test_a_bad_value_at_the_start_is_refused_with_its_bounds(bench, name, value, says):
-    with pytest.raises(parameters.ParameterError, match=says):
+def test_a_bad_value_at_the_start_is_refused_with_its_bounds(bench, name, value, reason):
+    with pytest.raises(parameters.ParameterError, match=reason):
         declared(bench, **{name: value})
 
 

@@ -1,4 +1,4 @@
-"""A servo bus that keeps what it is sent and answers as the test says, and a clock that the test moves."""
+"""A servo bus that records what it is sent and answers as scripted, and a clock that the test sets."""
 
 import numpy as np
 from support.phantomx import lying, robot

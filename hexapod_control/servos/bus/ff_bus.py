@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import BusTiming, RawScale, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.id_addressing import RELAX_REPEATS, TRIES, change_id, checked_ids, clamp_goal, scan_ids
+from hexapod_control.servos.bus.id_addressing import (
+    RELAX_REPEATS,
+    TRIES,
+    answering,
+    change_id,
+    checked_ids,
+    clamp_goal,
+    scan_ids,
+)
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import BITS_PER_BYTE, ReplyTiming, Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class FFAddresses:
+    """Of the registers that the bus itself reads and writes."""
+
+    model: int
+    id: int
+    torque: int
+    lock: int | None = None  # writing 0 opens the EEPROM; None: it is never locked
 
 
 class FFDialect(Protocol):
@@ -19,10 +38,7 @@ class FFDialect(Protocol):
     can_read: ServoQuantity
     byteorder: Literal["little", "big"]
     models: Mapping[int, str]
-    model_address: int
-    id_address: int
-    torque_address: int
-    lock_address: int | None  # writing 0 opens the EEPROM
+    addresses: FFAddresses
     sync_read: bool
 
     def block(self, what: ServoQuantity) -> tuple[int, int]:
@@ -79,10 +95,7 @@ class FFBus:
 
     def identify(self) -> Mapping[int, str]:
         """The models of the servos that answer. Raises BusError if none does."""
-        found = self.scan(self.ids)
-        if self.ids and not found:
-            raise self.exchange.no_answer()
-        return found
+        return answering(self.scan, self.ids, self.exchange.no_answer)
 
     def scan(self, ids: Iterable[int], tries: int = TRIES) -> dict[int, str]:
         """Ids that answer, and their models."""
@@ -91,7 +104,7 @@ class FFBus:
     def ping(self, servo: int, tries: int = TRIES) -> str | None:
         """The model of a servo, None if it does not answer."""
         for _ in range(tries):
-            if (data := self.registers(servo, self.dialect.model_address, 2)) is not None:
+            if (data := self.registers(servo, self.dialect.addresses.model, 2)) is not None:
                 number = int.from_bytes(data, self.dialect.byteorder)
                 return self.dialect.models.get(number, f"model {number}")
         return None
@@ -112,13 +125,13 @@ class FFBus:
         """Switches torque in one frame."""
         if ids:
             rows = {servo: bytes((on,)) for servo in ids}
-            self.exchange.send(ff_frames.sync_write(self.dialect.torque_address, rows))
+            self.exchange.send(ff_frames.sync_write(self.dialect.addresses.torque, rows))
             self._travel.forget(ids)
 
     def relax(self) -> None:
         """Switches the torque of all servos off by broadcast."""
         for _ in range(RELAX_REPEATS):
-            self.exchange.send(ff_frames.write(ff_frames.BROADCAST, self.dialect.torque_address, b"\x00"))
+            self.exchange.send(ff_frames.write(ff_frames.BROADCAST, self.dialect.addresses.torque, b"\x00"))
         self._travel.forget(self.ids)
 
     def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
@@ -161,12 +174,12 @@ class FFBus:
 
     def set_id(self, old: int, new: int) -> None:
         """Writes a new id into the EEPROM of a servo, which should be alone on the line. Raises BusError."""
-        lock = self.dialect.lock_address
+        lock = self.dialect.addresses.lock
 
         def write() -> None:
             if lock is not None:
                 self._order(old, ff_frames.write(old, lock, b"\x00"))
-            self._order(old, ff_frames.write(old, self.dialect.id_address, bytes((new,))))
+            self._order(old, ff_frames.write(old, self.dialect.addresses.id, bytes((new,))))
             if lock is not None:
                 self._order(new, ff_frames.write(new, lock, b"\x01"))
 

@@ -29,6 +29,16 @@ def scan_ids(ping: Callable[[int], str | None], ids: Iterable[int]) -> dict[int,
     return {servo: model for servo, model in models.items() if model is not None}
 
 
+def answering(
+    scan: Callable[[Sequence[int]], dict[int, str]], ids: Sequence[int], no_answer: Callable[[], BusError]
+) -> dict[int, str]:
+    """Which of the ids of a robot answer a scan, and their models. Raises `no_answer` if none of them does."""
+    found = scan(ids)
+    if ids and not found:
+        raise no_answer()
+    return found
+
+
 def duplicate_ids(bus: Bus, ids: Iterable[int]) -> list[int]:
     """Ids that are answered by garble every time: likely two servos have the same."""
     found = []

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from hexapod_control.servos.bus.ff_frames import FFPacket
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 
+FRAME_TIMEOUT_S = 0.05  # of silence after which servos drop an unfinished frame
 DelayedReply = tuple[float, bytes]
 """Delay [s] from the line being free (end of the request or of the reply before) to the first byte, and the bytes."""
 
@@ -17,6 +19,32 @@ class EmulatedDevice(Protocol):
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Takes bytes, split anywhere, at a steady time [s]; steps the world to then first. Returns its replies."""
+
+
+class ForgettingDecoder(Protocol):
+    """Turns bytes into packets and can drop an unfinished frame."""
+
+    def feed(self, data: bytes) -> list[FFPacket]:
+        """The packets that these bytes complete."""
+
+    def forget(self) -> None:
+        """Drops an unfinished frame."""
+
+
+class FrameStream:
+    """The bytes that servos receive: an unfinished frame is dropped after a pause on the line."""
+
+    def __init__(self, decoder: ForgettingDecoder) -> None:
+        """Starts at time 0 [s] without an unfinished frame."""
+        self._decoder = decoder
+        self._received_at = 0.0  # [s] time of the last bytes
+
+    def feed(self, data: bytes, now: float) -> list[FFPacket]:
+        """The packets that bytes received at a steady time [s] complete."""
+        if now - self._received_at > FRAME_TIMEOUT_S:
+            self._decoder.forget()
+        self._received_at = now
+        return self._decoder.feed(data)
 
 
 def voice(world: ServoWorld, index: int, reply: bytes) -> bytes:

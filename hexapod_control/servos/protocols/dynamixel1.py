@@ -13,7 +13,7 @@ from typing import Literal
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.ff_bus import FFBus
+from hexapod_control.servos.bus.ff_bus import FFAddresses, FFBus
 from hexapod_control.servos.bus.id_addressing import FaultBits, SpeedRegister, decode_faults
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import ReplyTiming
@@ -93,10 +93,7 @@ class Dynamixel1:
     can_read = ~ServoQuantity.NONE
     byteorder: Literal["little", "big"] = "little"
     models: Mapping[int, str] = MODELS
-    model_address: int = Dynamixel1Register.MODEL
-    id_address: int = Dynamixel1Register.ID
-    torque_address: int = Dynamixel1Register.TORQUE
-    lock_address: int | None = None
+    addresses = FFAddresses(Dynamixel1Register.MODEL, Dynamixel1Register.ID, Dynamixel1Register.TORQUE)
     sync_read = False
 
     def block(self, what: ServoQuantity) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from hexapod_control.servos.bus.bus_interface import BusTiming, ServoQuantity, S
 from hexapod_control.servos.bus.id_addressing import (
     RELAX_REPEATS,
     TRIES,
+    answering,
     change_id,
     checked_ids,
     clamp_goal,
@@ -58,9 +59,7 @@ class Dynamixel2Bus:
 
     def identify(self) -> Mapping[int, str]:
         """The models of the servos that answer. Raises BusError if none does."""
-        found = self.scan(self.ids)
-        if self.ids and not found:
-            raise self.exchange.no_answer()
+        found = answering(self.scan, self.ids, self.exchange.no_answer)
         modes = self._sync(Dynamixel2Register.DRIVE_MODE, 1, list(found))
         self._timed = bool(found) and all(i in modes and modes[i][1] & codec.TIME_BASED for i in found)
         self._duration = -1

@@ -13,7 +13,7 @@ from typing import Literal
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import RawScale, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.ff_bus import FFBus
+from hexapod_control.servos.bus.ff_bus import FFAddresses, FFBus
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.protocols.feetech_st import block_length, decode
@@ -63,10 +63,9 @@ class FeetechSc:
     can_read = ~ServoQuantity.NONE
     byteorder: Literal["little", "big"] = "big"
     models = MODELS
-    model_address: int = FeetechScRegister.MODEL
-    id_address: int = FeetechScRegister.ID
-    torque_address: int = FeetechScRegister.TORQUE
-    lock_address: int | None = FeetechScRegister.LOCK
+    addresses = FFAddresses(
+        FeetechScRegister.MODEL, FeetechScRegister.ID, FeetechScRegister.TORQUE, FeetechScRegister.LOCK
+    )
     sync_read = False
 
     def __init__(self, degrees: float = DEGREES) -> None:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.ff_bus import FFBus
+from hexapod_control.servos.bus.ff_bus import FFAddresses, FFBus
 from hexapod_control.servos.bus.id_addressing import FaultBits, SpeedRegister, decode_faults
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import ReplyTiming
@@ -124,10 +124,9 @@ class FeetechSt:
     can_read = ~ServoQuantity.NONE
     byteorder: Literal["little", "big"] = "little"
     models: Mapping[int, str] = MODELS
-    model_address: int = FeetechStRegister.MODEL
-    id_address: int = FeetechStRegister.ID
-    torque_address: int = FeetechStRegister.TORQUE
-    lock_address: int | None = FeetechStRegister.LOCK
+    addresses = FFAddresses(
+        FeetechStRegister.MODEL, FeetechStRegister.ID, FeetechStRegister.TORQUE, FeetechStRegister.LOCK
+    )
     sync_read = True
 
     def __init__(self, acceleration: int | None = None) -> None:

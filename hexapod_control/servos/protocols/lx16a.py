@@ -13,7 +13,15 @@ from enum import IntEnum
 
 from hexapod_control.servos.bus.bus_interface import BusTiming, RawScale, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.ff_frames import FFPacket, checksum, tail
-from hexapod_control.servos.bus.id_addressing import RELAX_REPEATS, TRIES, change_id, checked_ids, clamp_goal, scan_ids
+from hexapod_control.servos.bus.id_addressing import (
+    RELAX_REPEATS,
+    TRIES,
+    answering,
+    change_id,
+    checked_ids,
+    clamp_goal,
+    scan_ids,
+)
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import BITS_PER_BYTE, ReplyTiming, Transaction
 
@@ -136,10 +144,7 @@ class Lx16aBus:
 
     def identify(self) -> Mapping[int, str]:
         """The servos that answer. Raises BusError if none does."""
-        found = self.scan(self.ids)
-        if self.ids and not found:
-            raise self.exchange.no_answer()
-        return found
+        return answering(self.scan, self.ids, self.exchange.no_answer)
 
     def scan(self, ids: Iterable[int], tries: int = TRIES) -> dict[int, str]:
         """Ids that answer, and their models."""

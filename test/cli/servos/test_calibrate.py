@@ -108,7 +108,7 @@ def test_a_leg_that_was_held_wrongly_is_found_and_trimmed(mounted):
     run.run(mounted.settings.ids, ["wiggle", "rest", "verify"])
     run.hands.bus.close()
     before, after = (
-        [float(z) for z in re.findall(r" ([-+]\d+\.\d)", text)] for text in person.said if " [mm]: " in text
+        [float(z) for z in re.findall(r" ([-+]\d+\.\d)", text)] for text in person.shown if " [mm]: " in text
     )
     lever = abs((forward(robot(), standing() + 0.01 * np.eye(3)[1]) - forward(robot(), standing()))[2, 2]) / 0.01
     assert abs(before[2]) == pytest.approx(1000.0 * np.radians(4.0) * lever, rel=0.1)
@@ -142,7 +142,7 @@ def test_an_impossible_mark_is_asked_for_again(mounted):
     person.answer = answer
     run.run(mounted.settings.ids, ["wiggle", "rest", "marks"])
     run.hands.bus.close()
-    assert any("Repeat it" in text for text in person.said)
+    assert any("Repeat it" in text for text in person.shown)
     assert max(mounted.errors(run.joints)) < np.radians(0.3)
 
 

@@ -1,4 +1,4 @@
-"""Motion files: those that come with the package are possible on every robot, and what is wrong with one is told."""
+"""Motion files: those that come with the package are possible on every robot, and violations are reported."""
 
 import json
 import math
@@ -73,17 +73,17 @@ def test_the_example_of_the_documentation_works_as_it_stands(tmp_path, robot):
     assert MotionRehearsal(robot, motion).finish().duration > 5.0
 
 
-def test_the_violation_of_the_documentation_is_the_one_that_is_told(tmp_path):
+def test_the_violation_of_the_documentation_is_the_one_that_is_reported(tmp_path):
     page = (ROOT / "docs" / "motions.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```yaml\n(.*?)```", page, re.S)
-    (told,) = re.findall(r"^nod.yaml:\d+: .*$", page, re.M)
+    (message,) = re.findall(r"^nod.yaml:\d+: .*$", page, re.M)
     path = written(tmp_path, example.replace("out: 0.03", "x: 0.3"), "nod")
     with pytest.raises(MotionError) as caught:
         MotionRehearsal(PHANTOMX, load_motion(path, PHANTOMX)).finish()
-    assert str(caught.value) == str(tmp_path / told)
+    assert str(caught.value) == str(tmp_path / message)
 
 
-# --- what a file says ---------------------------------------------------------------------------------------------
+# --- the content of a file -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [Choreography, *KINDS.values()], ids=lambda kind: kind.__name__.lower())
@@ -148,7 +148,10 @@ WRONG = {
     "two steps in one": (steps("wait:\n    sit:"), r":4: steps\[0\]: has 2 keys, must be one step"),
     "a number for a step": (steps("3"), r":4: steps\[0\]: is 3, must be one step"),
     "a row of two": (steps("joints: {angles_deg: {all: [1, 2]}}"), r"all: is \[1, 2\], .*list of 3 numbers"),
-    "a row for nobody": (steps("feet: {offsets: {tail: [0, 0, 0]}}"), r"offsets.tail: is unknown, known here: left"),
+    "an offset for an unknown leg": (
+        steps("feet: {offsets: {tail: [0, 0, 0]}}"),
+        r"offsets.tail: is unknown, known here: left",
+    ),
     "a walk without end": (steps("walk: {x: 0.1}"), r":4: steps\[0\].walk: needs exactly one of duration, distance"),
     "a walk with two ends": (steps("walk: {x: 0.1, duration: 1, distance: 1}"), r"walk: needs exactly one of"),
     "a way without speed": (steps("walk: {distance: 1}"), r"walk: distance needs a speed: give x or y"),
@@ -191,30 +194,30 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_wrong_is_told_with_file_line_key_and_cure(tmp_path, wrong):
-    text, told = WRONG[wrong]
+def test_violations_are_reported_with_file_line_key_and_remedy(tmp_path, wrong):
+    text, message = WRONG[wrong]
     path = written(tmp_path, text)
     with pytest.raises(MotionFileError) as caught:
         load_motion(path, PHANTOMX)
     assert str(caught.value).startswith(path)
     assert "\n" not in str(caught.value)
-    assert re.search(told, str(caught.value)), str(caught.value)
+    assert re.search(message, str(caught.value)), str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("wafe", "wafe: is no known motion, known: bow, .*did you mean wave"),
         ("./nowhere.yaml", "/nowhere.yaml: there is no such file"),
         ("/", "cannot be read"),
         ("a\0b/c.yaml", "cannot be read"),
-        ("~nobody_of_that_name/x.yaml", "cannot be found"),
+        ("~no_such_user/x.yaml", "cannot be found"),
         ("", ": is no known motion"),
     ],
 )
-def test_a_motion_that_is_not_there_is_told(name, told):
+def test_a_missing_motion_is_reported(name, message):
     for find in (lambda: load_motion(name, PHANTOMX), lambda: title(name)):
-        with pytest.raises(MotionFileError, match=told):
+        with pytest.raises(MotionFileError, match=message):
             find()
 
 
@@ -245,13 +248,13 @@ IMPOSSIBLE = {
 
 
 @pytest.mark.parametrize("impossible", IMPOSSIBLE)
-def test_what_the_robot_cannot_do_is_told_with_line_and_time_before_it_moves(tmp_path, impossible):
-    lines, told = IMPOSSIBLE[impossible]
+def test_an_infeasible_motion_is_reported_with_line_and_time_before_the_robot_moves(tmp_path, impossible):
+    lines, message = IMPOSSIBLE[impossible]
     path = written(tmp_path, steps(*lines))
     with pytest.raises(MotionError) as caught:
         MotionRehearsal(PHANTOMX, load_motion(path, PHANTOMX)).finish()
     assert str(caught.value).startswith(path)
-    assert re.search(told, str(caught.value)), str(caught.value)
+    assert re.search(message, str(caught.value)), str(caught.value)
 
 
 # --- anything at all ----------------------------------------------------------------------------------------------

@@ -267,7 +267,7 @@ def test_the_command_writes_a_file_that_keeps_comments_and_own_values(tmp_path):
         (["--params", str(share("config", "slam_toolbox.yaml"))], "FollowPath.model_dt: is missing"),
     ],
 )
-def test_bad_input_is_told_in_one_line(words, sentence, capsys):
+def test_bad_input_is_reported_in_one_line(words, sentence, capsys):
     assert main(["nav2-params", *words]) == 2
     error = capsys.readouterr().err
     assert sentence in error

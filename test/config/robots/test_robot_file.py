@@ -25,7 +25,7 @@ LEG_KEYS = "hip, yaw_deg, foothold, coxa, femur, tibia, joints, servo"
 MODEL = "must be a text, the servo's name"
 ANGLE = "must be a number within -180 and 180 deg"
 
-# Text of phantomx.yaml, what it is replaced by, and the message: the key, then what is said of it. The line is
+# Text of phantomx.yaml, what it is replaced by, and the message: the key, then the violation. The line is
 # that of the replacement, or of the section that lacks a key.
 BAD = {
     "missing": ("    length: 0.066 ", "    # ", "leg.femur.length: is missing", LENGTH, MISSING),
@@ -265,7 +265,7 @@ def test_a_bad_value_is_refused_with_file_line_key_bound_and_hint(case: str, bad
     assert message(bad) == f"{bad}:{line}: {', '.join(sentence)}"
 
 
-WHOLE = {  # the content of the file, and what is said of it
+WHOLE = {  # the content of the file, and the message
     "empty": ("", ": is empty, copy config/robots/phantomx.yaml and edit it"),
     "a list": ("- 1\n", ":1: must be a mapping of keys at the top, copy config/robots/phantomx.yaml and edit it"),
     "a tab": ("name: a\n\tbody: 1\n", ":2: is not valid YAML: found character '\\t' that cannot start any token"),
@@ -292,9 +292,9 @@ WHOLE = {  # the content of the file, and what is said of it
 
 @pytest.mark.parametrize("case", WHOLE)
 def test_a_bad_file_is_refused_in_one_line_that_names_it(case: str, bad: Path) -> None:
-    text, said = WHOLE[case]
+    text, violation = WHOLE[case]
     bad.write_text(text)
-    assert message(bad) == f"{bad}{said}"
+    assert message(bad) == f"{bad}{violation}"
 
 
 def test_a_missing_section_is_named(bad: Path) -> None:

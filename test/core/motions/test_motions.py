@@ -99,7 +99,7 @@ def test_a_new_motion_waits_for_the_end_of_the_cycle_and_a_newer_one_takes_its_p
 
 @pytest.mark.parametrize("ends", ["stop", "total time", "loops"])
 def test_a_cyclic_motion_ends_at_the_end_of_a_cycle(ends):
-    """Article C2: told to stop, or after a total time, it still finishes its cycle."""
+    """Article C2: stopped, or after a total time, it still finishes its cycle."""
     player = MotionPlayer(standing("phantomx"))
     more = {"total time": {"loops": 0, "total_time": 1.2}, "loops": {"loops": 3}, "stop": {"loops": 0}}[ends]
     player.execute(rehearsed("phantomx", WaitStep(0.5), **more))

@@ -119,7 +119,7 @@ def test_a_descent_that_is_turned_back_leaves_the_feet_where_they_are(name):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_walking_robot_that_is_told_to_sit_while_it_is_taken_over_sits_down(name):
+def test_a_walking_robot_that_gets_a_sit_request_while_it_is_taken_over_sits_down(name):
     plan = list(drive(standing(name), Twist(0.04, 0.02, 0.1), 1.5))[-1]
     planner = Planner(robot(name))
     planner.set_measured_joints(plan.joint_angles)
@@ -129,7 +129,7 @@ def test_a_walking_robot_that_is_told_to_sit_while_it_is_taken_over_sits_down(na
 
 @pytest.mark.parametrize("left", [1, 5, 12, 30])
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_robot_that_is_told_to_stand_however_late_in_a_motion_of_its_joints_stands_up(name, left):
+def test_a_robot_that_gets_a_stand_request_however_late_in_a_motion_of_its_joints_stands_up(name, left):
     planner = Planner(robot(name))
     planner.set_measured_joints(planner.view.lying_joints)
     assert planner.move_joints(planner.view.lying_joints + 0.1) == ""

@@ -60,7 +60,7 @@ def slope(of, joints):
 
 
 class Legs:
-    """Legs whose servos need what nobody has told, and whose feet carry what is asked for when they stand."""
+    """Legs with unknown servo gains, whose standing feet carry given forces."""
 
     def __init__(self, name, damping, inertia, rough=0.0, seed=0):
         self.name, self.rough = name, rough
@@ -68,7 +68,7 @@ class Legs:
         self.load = robot(name).mass * GRAVITY / 3
         self.loads, self.rng = FootForceEstimator(robot(name)), np.random.default_rng(seed)
 
-    def told(self, time):
+    def readings(self, time):
         """Joints, speeds, torques, and the force on each foot, by virtual work."""
         (joints, up), h = poses(self.name, time), 1e-4
         before, after = poses(self.name, time - h)[0], poses(self.name, time + h)[0]
@@ -84,7 +84,7 @@ class Legs:
         """Pairs of the forces found, or None, and the true ones."""
         for k in range(round(seconds / DT)):
             time = start + k * DT
-            joints, speeds, torques, carried = self.told(time)
+            joints, speeds, torques, carried = self.readings(time)
             yield self.loads.update(joints, speeds, torques, np.full_like(joints, time)), carried
 
 
@@ -107,11 +107,11 @@ def test_whatever_the_servos_need_the_forces_on_the_feet_are_found(name, factors
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_told_before_something_is_learned(name):
+def test_there_is_no_estimate_before_the_first_fit(name):
     legs = Legs(name, *guess(name))
-    told = [forces is not None for forces, _ in legs.run(4.0)]
-    assert not any(told[:20]) and told[-1]
-    assert told == sorted(told)
+    estimated = [forces is not None for forces, _ in legs.run(4.0)]
+    assert not any(estimated[:20]) and estimated[-1]
+    assert estimated == sorted(estimated)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -123,7 +123,7 @@ def test_loads_that_the_motion_does_not_explain_are_not_believed(name):
 
 def test_a_robot_that_only_stands_teaches_nothing():
     legs = Legs("phantomx", *guess("phantomx"))
-    joints, _, torques, _ = legs.told(0.0)
+    joints, _, torques, _ = legs.readings(0.0)
     for k in range(300):
         legs.loads.update(joints, np.zeros_like(joints), torques, np.full_like(joints, k * DT))
     assert legs.loads.learning
@@ -132,17 +132,17 @@ def test_a_robot_that_only_stands_teaches_nothing():
 def test_a_body_that_rises_on_all_feet_teaches_nothing():
     """All feet go down under it at once: they are not in the air."""
     legs = Legs("phantomx", *guess("phantomx"))
-    joints, speeds, torques, _ = legs.told(0.1)
+    joints, speeds, torques, _ = legs.readings(0.1)
     together = np.tile(speeds[np.abs(speeds[:, 1]).argmax()], (6, 1))
     for k in range(300):
         legs.loads.update(joints, together, torques, np.full_like(joints, k * DT))
     assert legs.loads.learning
 
 
-def test_a_leg_that_tells_nothing_new_keeps_its_load():
+def test_a_leg_without_new_readings_keeps_its_load():
     legs = Legs("phantomx", *guess("phantomx"))
     forces, _ = list(legs.run(5.0))[-1]
-    joints, speeds, torques, _ = legs.told(5.0)
+    joints, speeds, torques, _ = legs.readings(5.0)
     times = np.full_like(joints, 5.0)
     times[0] = 5.0 - DT  # was not read in this cycle
     after = legs.loads.update(joints, speeds, -torques, times)
@@ -150,7 +150,7 @@ def test_a_leg_that_tells_nothing_new_keeps_its_load():
     assert (after != forces).any()
 
 
-def test_a_straight_leg_tells_finite_forces():
+def test_a_straight_leg_has_finite_forces():
     legs = Legs("phantomx", *guess("phantomx"))
     last, _ = list(legs.run(5.0))[-1]
     assert last is not None
@@ -192,7 +192,7 @@ def fitted_speed(model, factor):
 @pytest.mark.parametrize(
     ("servo", "guessed"), [("ax12", 1.0), ("ax12", 0.6), ("xl430", 2.0), ("sts3215", 1.0), ("xm430", 1.0)]
 )
-def test_on_flat_ground_the_servos_tell_which_feet_touch(servo, guessed):
+def test_on_flat_ground_servo_loads_show_which_feet_touch(servo, guessed):
     run, pairs = walking(servo, 8.0, guessed)
     assert len(pairs) > 200
     found, true = pairs[:, 0], pairs[:, 1]

@@ -30,7 +30,7 @@ from hexapod_control.core.sensing.odometry import FootSupport, Odometry, fit
 
 
 def walked(machine, gait, direction):
-    """Pose of the plan and of the odometry after five seconds, and the way [m]."""
+    """Pose of the plan and of the odometry after five seconds, and the distance [m]."""
     planner = standing(machine, gait)
     odometry = Odometry(machine)
     first = planner.step(DT)
@@ -48,17 +48,17 @@ def walked(machine, gait, direction):
 @pytest.mark.parametrize("gait", GAITS)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_planner_to_joints_to_odometry_gives_the_commanded_pose_on_pointed_feet(name, gait, direction):
-    truth, told, way = walked(replace(robot(name), foot_radius=0.0), gait, direction)
-    assert math.dist(told[:2], truth[:2]) < 0.002 * way
-    assert abs(wrap(told.yaw - truth.yaw)) < 0.006  # after more than half a turn
+    truth, estimate, distance = walked(replace(robot(name), foot_radius=0.0), gait, direction)
+    assert math.dist(estimate[:2], truth[:2]) < 0.002 * distance
+    assert abs(wrap(estimate.yaw - truth.yaw)) < 0.006  # after more than half a turn
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_on_balls_it_is_off_by_no_more_than_what_the_plan_neglects_of_their_rolling(name, direction):
-    truth, told, way = walked(robot(name), "tripod", direction)
-    assert math.dist(told[:2], truth[:2]) < 0.02 * way
-    assert abs(wrap(told.yaw - truth.yaw)) < 0.05 * way
+    truth, estimate, distance = walked(robot(name), "tripod", direction)
+    assert math.dist(estimate[:2], truth[:2]) < 0.02 * distance
+    assert abs(wrap(estimate.yaw - truth.yaw)) < 0.05 * distance
 
 
 def tibiae(machine, joints, body):
@@ -102,10 +102,10 @@ def test_a_body_on_balls_that_roll_without_slip_is_followed_to_a_thousandth(name
         before, planted = now, centres[:, :2].copy()
         odometry.update(joints, [1.0] * len(joints), 0.002)
     truth = exp(twist, -0.001 * steps).inverse() @ pose
-    way = math.hypot(truth.x, truth.y) + 0.3 * abs(truth.yaw)
-    assert way > 0.01
-    assert math.dist(odometry.pose[:2], truth[:2]) < 0.001 * way
-    assert odometry.pose.yaw == pytest.approx(truth.yaw, abs=0.003 * way)
+    distance = math.hypot(truth.x, truth.y) + 0.3 * abs(truth.yaw)
+    assert distance > 0.01
+    assert math.dist(odometry.pose[:2], truth[:2]) < 0.001 * distance
+    assert odometry.pose.yaw == pytest.approx(truth.yaw, abs=0.003 * distance)
     assert odometry.residual < 1e-7
     assert odometry.attitude.pitch == pytest.approx(lean, abs=1e-9)
 
@@ -124,7 +124,7 @@ def test_height_roll_and_pitch_come_from_the_plane_of_the_planted_feet(name):
     assert math.hypot(odometry.pose.x, odometry.pose.y) < 1e-4  # leaning is not walking
 
 
-def test_the_rigid_fit_recovers_any_motion_and_tells_slip_by_its_residual():
+def test_the_rigid_fit_recovers_any_motion_and_its_residual_reveals_slip():
     rng = np.random.default_rng(3)
     feet = rng.uniform(-0.3, 0.3, (6, 2))
     motion = exp(Twist(0.1, -0.05, 0.4), 0.3)
@@ -157,7 +157,7 @@ def test_one_slipping_foot_is_found_however_few_stand(slipping, count, turn):
     assert tuple(found.motion) == pytest.approx(tuple(motion), abs=1e-9)
 
 
-def test_covariance_grows_with_the_way_and_with_slip():
+def test_covariance_grows_with_distance_and_slip():
     planner = standing("phantomx")
     clean, slipping = Odometry(robot("phantomx")), Odometry(robot("phantomx"))
     rng = np.random.default_rng(4)
@@ -192,7 +192,7 @@ def test_the_logarithm_undoes_the_exponential():
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_forward_of_the_planned_row_is_where_odometry_sees_the_feet(name):
+def test_odometry_computes_the_planned_feet_from_the_planned_joint_angles(name):
     planner = standing(name)
     odometry = Odometry(robot(name))
     for plan in drive(planner, Twist(0.03, 0.01, 0.1), 2.0):

@@ -170,7 +170,7 @@ def poses(machine):
 
 @pytest.mark.physics
 @pytest.mark.parametrize("name", ROBOTS)
-def test_put_down_in_physics_it_comes_to_rest_as_its_joints_say(name):
+def test_put_down_in_physics_it_comes_to_rest_in_the_computed_pose(name):
     machine = robot(name)
     simulation = Simulation(machine, urdf(load(name)), WorldSettings())
     model, world = simulation.model, simulation.world

@@ -164,15 +164,15 @@ def test_an_axis_that_is_not_finite_is_refused(value):
         person().update(pad(L1, ly=value))
 
 
-def test_a_pad_with_too_little_is_at_rest_where_it_has_nothing_and_says_so():
+def test_missing_axes_and_buttons_of_a_pad_count_as_at_rest_and_are_reported():
     teleop = person()
     small = GamepadState([0.0, 1.0], [0] * 10)
     twist = teleop.update(small._replace(buttons=[0] * 9 + [1])).twist
     assert twist == pytest.approx((NORMAL_SHARE * TOP.vx, 0.0, 0.0))
-    told = " ".join(GamepadMap().missing(small))
-    assert "axis_angular.yaw 2 (it has 2 axes)" in told
-    assert "next_gait_button 14 (it has 10 buttons)" in told
-    assert "enable_button" not in told
+    message = " ".join(GamepadMap().missing(small))
+    assert "axis_angular.yaw 2 (it has 2 axes)" in message
+    assert "next_gait_button 14 (it has 10 buttons)" in message
+    assert "enable_button" not in message
 
 
 # --- the rest of the map --------------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ def test_start_stands_up_or_sits_down_with_a_zero(state, call):
 
 
 @pytest.mark.parametrize("button", [A, Y, START, BACK, UP, DOWN, LEFT, RIGHT])
-def test_without_the_dead_man_a_button_does_nothing_but_say_so(button):
+def test_without_the_dead_man_button_other_buttons_only_give_a_hint(button):
     orders = person().update(pad(button))
     assert orders[:5] == (None, None, "", "", None)
     assert "dead-man" in orders.hint
@@ -252,7 +252,7 @@ def test_gaits_are_gone_through_in_a_ring_also_faster_than_the_robot_changes():
     teleop = person()
     assert [press(teleop, RIGHT).gait for _ in range(4)] == ["ripple", "wave", "tripod", "ripple"]
     assert press(teleop, LEFT).gait == "tripod"
-    teleop.robot.gait = "wave"  # somebody else has changed it
+    teleop.robot.gait = "wave"  # changed from elsewhere
     assert press(teleop, LEFT).gait == "ripple"
 
 
@@ -314,7 +314,7 @@ def test_every_control_has_its_own_button_and_a_sentence():
 def test_the_foremost_source_has_the_highest_priority_and_the_table_settles_a_tie():
     assert foremost(["navigation", "keyboard"]) == "keyboard"
     assert foremost(["tablet", "keyboard", "joystick"]) == "joystick"
-    assert foremost(["somebody", "navigation"]) == "navigation"
+    assert foremost(["unknown", "navigation"]) == "navigation"
     assert foremost(["b", "a"]) == "a"
     assert foremost([]) == ""
 
@@ -352,7 +352,7 @@ def test_lower_steps_are_as_high_as_asked_from_the_next_swing_on_and_without_a_j
         assert tops(planner, share) == pytest.approx([share * walk.lift_height + walk.preload] * 6, rel=0.03)
 
 
-def test_the_twist_mux_file_says_what_the_table_says():
+def test_the_twist_mux_file_agrees_with_the_table():
     from ruamel.yaml import YAML
 
     from hexapod_control.config.shipped_files import share
@@ -373,9 +373,9 @@ def test_the_picture_of_the_map_is_that_of_the_table():
     assert all(escape(row.action) in text for row in (*BUTTONS.values(), *AXES.values()))
 
 
-def test_the_table_of_the_documentation_says_what_the_table_says():
+def test_the_table_of_the_documentation_agrees_with_the_code():
     rows = [
         line.split("|")[2:6] for line in (ROOT / "docs" / "teleop.md").read_text().splitlines() if "_vel` |" in line
     ]
-    told = [tuple(cell.strip(" `s") if k < 3 else cell.strip(" s") for k, cell in enumerate(row)) for row in rows]
-    assert told == [(row.name, row.topic, str(row.priority), str(row.timeout)) for row in SOURCES.values()]
+    documented = [tuple(cell.strip(" `s") if k < 3 else cell.strip(" s") for k, cell in enumerate(row)) for row in rows]
+    assert documented == [(row.name, row.topic, str(row.priority), str(row.timeout)) for row in SOURCES.values()]

@@ -85,7 +85,7 @@ def test_no_command_is_beyond_the_limits_of_the_moment(pose, goal, vx, vy, wz):
     assert math.hypot(order.twist.vx / vx, order.twist.vy / vy) + abs(order.twist.wz) / wz <= 0.9 + 1e-9
 
 
-def test_waypoints_are_reached_in_their_order_and_told_once():
+def test_waypoints_are_reached_in_order_and_reported_once():
     goals = [Waypoint(0.5, 0.0), Waypoint(0.5, 0.5, math.pi / 2), Waypoint(0.0, 0.0, 0.0, PursuitHeading.FREE)]
     way = walk(Pursuit(goals), ORIGIN)
     counts = [order.reached for _, order in way]
@@ -231,15 +231,15 @@ def test_points_are_moved_as_the_pose_applies_to_them(pose, places_):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"tolerance": 0.0}, "tolerance must be finite and > 0, is 0"),
         ({"clearance": -0.1}, "clearance must be finite and >= 0, is -0.1"),
         ({"patience": math.nan}, "patience must be finite and > 0, is nan"),
     ],
 )
-def test_settings_that_cannot_be_used_are_refused(change, told):
-    with pytest.raises(ValueError, match=told):
+def test_settings_that_cannot_be_used_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
         PursuitSettings(**change)
 
 

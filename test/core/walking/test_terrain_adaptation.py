@@ -38,7 +38,7 @@ FEET = Adaptation(touch_down=True)
 LEVEL = Adaptation(levelling=True)
 FORWARD = Twist(0.05, 0.0, 0.0)
 LOADED, FREE = 5.0, 0.0  # [N]
-HALF_FIELD = 1.2  # [m] enough to tell walks with contacts from those without; rough_ground itself walks farther
+HALF_FIELD = 1.2  # [m] enough to distinguish walks with contacts from those without; rough_ground itself walks farther
 LOST = 0.5  # [s] in which everything is back on the plane
 
 
@@ -423,7 +423,7 @@ def test_levelling_on_top_makes_the_body_calmer_on_blocks():
 
 
 @pytest.mark.physics
-def test_up_a_slope_a_levelled_robot_gets_as_far_as_it_is_told():
+def test_up_a_slope_a_levelled_robot_covers_the_commanded_distance():
     blind, found = (way(GROUNDS[f"slope 15 deg, {how}"]) for how in ("blind", "level"))
     assert not found.fell
     assert 0.97 <= found.ratio <= 1.03

@@ -1,4 +1,4 @@
-"""Odometry in physics: how far it drifts on three grounds, and whether its covariance says so."""
+"""Odometry in physics: its drift on three grounds, and whether its covariance agrees."""
 
 import math
 import os

@@ -35,7 +35,7 @@ def test_the_same_walk_gives_the_same_figures(phantomx):
 
 
 @pytest.mark.parametrize("name", known_robots())
-def test_every_robot_walks_where_it_is_told(name):
+def test_every_robot_follows_its_command(name):
     robot_file = load(name)
     simulation = Simulation(robot_file.robot, urdf(robot_file), WorldSettings())
     found = walk(simulation, Course(robot_file.robot.walk.gait, Twist(0.05, 0.0, 0.0)))

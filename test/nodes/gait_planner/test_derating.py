@@ -61,10 +61,12 @@ def test_the_planner_follows_the_share_through_a_change_of_gait_and_of_its_own_l
     assert node.status()["speed share"] == "1.00"
 
 
-def settled(bench, heard):
+def settled(bench, received):
     """The last value once there are ten that hardly differ."""
-    bench.until(lambda: len(heard) >= 10 and np.ptp([m.linear.x for m in heard[-10:]]) < 1e-4, 10.0, "a steady speed")
-    return heard[-1].linear.x
+    bench.until(
+        lambda: len(received) >= 10 and np.ptp([m.linear.x for m in received[-10:]]) < 1e-4, 10.0, "a steady speed"
+    )
+    return received[-1].linear.x
 
 
 @pytest.mark.heavy
@@ -82,8 +84,8 @@ def test_a_robot_whose_servos_heat_up_walks_slower_recovers_and_at_the_limit_sit
     assert shares[-1].data == 1.0
 
     world.temperatures[4] = 55.0
-    told = len(executed)
-    bench.until(lambda: len(executed) > told + 50, 10.0)
+    before = len(executed)
+    bench.until(lambda: len(executed) > before + 50, 10.0)
     assert limits[-1].linear.x == full  # warm is not hot
     world.temperatures[4] = 61.0
     bench.until(lambda: shares[-1].data == HOT_SPEED_SHARE, 10.0, "derated")
@@ -112,15 +114,15 @@ def test_a_robot_whose_battery_runs_down_walks_on_with_a_warning_then_sits_and_l
     path.write_text(with_section(path.read_text(), "servos", data))
     robot_ = launched(robot=str(path))
     bench, world = robot_.bench, robot_.world
-    heard = bench.listen(DiagnosticArray, "/diagnostics", QoSProfile(depth=10))
+    received = bench.listen(DiagnosticArray, "/diagnostics", QoSProfile(depth=10))
     robot_.walk()
 
-    def told(words):
-        return any(words in status.message for message in heard for status in message.status)
+    def reported(text):
+        return any(text in status.message for message in received for status in message.status)
 
     world.voltages[:] = 10.2
     bench.until(
-        lambda: told("the battery has 10.2 V, warning at 10.5 V, critical at 9.9 V: charge it"), 10.0, "warning"
+        lambda: reported("the battery has 10.2 V, warning at 10.5 V, critical at 9.9 V: charge it"), 10.0, "warning"
     )
     assert robot_.states[-1].data == "walking"
     world.voltages[:] = 9.5

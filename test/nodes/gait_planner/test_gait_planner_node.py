@@ -106,15 +106,15 @@ def test_the_foot_targets_follow_the_contract(bench):
 
 def test_latecomers_get_the_latched_states_within_a_second(bench):
     bench.planner()
-    heard = {
+    received = {
         topic: bench.listen(String, topic, LATCHED) for topic in ("gait_state", "gait_active", "gaits", "motion_state")
     }
     limits = bench.listen(TwistMessage, "velocity_limits", LATCHED)
-    bench.until(lambda: all(heard.values()) and limits and limits[-1].linear.x > 0.0, 1.0)
-    assert heard["gait_state"][-1].data in ("rising", "standing")
-    assert heard["gait_active"][-1].data == "tripod"
-    assert heard["gaits"][-1].data == "tripod,ripple,tetrapod,wave"
-    assert len(heard["motion_state"][-1].data.split()) == 3
+    bench.until(lambda: all(received.values()) and limits and limits[-1].linear.x > 0.0, 1.0)
+    assert received["gait_state"][-1].data in ("rising", "standing")
+    assert received["gait_active"][-1].data == "tripod"
+    assert received["gaits"][-1].data == "tripod,ripple,tetrapod,wave"
+    assert len(received["motion_state"][-1].data.split()) == 3
     assert limits[-1].angular.z > 0.1
 
 
@@ -235,11 +235,11 @@ def test_markers_show_feet_polygon_and_footholds(bench):
 
 def test_diagnostics_show_rate_source_and_last_refusal(bench):
     node = bench.planner()
-    heard = bench.listen(DiagnosticArray, "/diagnostics")
+    received = bench.listen(DiagnosticArray, "/diagnostics")
     bench.publisher(TwistMessage, "cmd_vel").publish(twist(math.nan))
 
     def values():
-        status = next((m.status[0] for m in reversed(heard) if m.status[0].name == "/gait_planner"), None)
+        status = next((m.status[0] for m in reversed(received) if m.status[0].name == "/gait_planner"), None)
         return {v.key: v.value for v in status.values} | {"": status.message} if status else {}
 
     bench.until(lambda: "nan" in values().get("last refusal", "") and float(values()["loop Hz"]) > 35.0)
@@ -249,7 +249,7 @@ def test_diagnostics_show_rate_source_and_last_refusal(bench):
     assert node.planner.state.value == "standing"
 
 
-def test_senses_are_listened_to_while_they_are_wanted_and_a_lost_one_is_said(bench):
+def test_sensors_are_subscribed_while_enabled_and_a_lost_one_is_reported(bench):
     node = bench.planner(adaptive_touch_down=True)
     layout, sender = messages.FootLayout(robot()), bench.publisher(MultiDOFJointState, "foot_states")
     zero = np.zeros((6, 3))
@@ -268,8 +268,8 @@ def test_senses_are_listened_to_while_they_are_wanted_and_a_lost_one_is_said(ben
     node.set_parameters([Parameter("adaptive_touch_down", value=False), Parameter("imu_levelling", value=True)])
     bench.until(lambda: sender.get_subscription_count() == 0)
     imu = bench.publisher(Imu, "imu/data")
-    told = messages.Inertial((0.03, -0.05, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81))
-    imu.publish(messages.inertial_message(told, messages.time(1)))
+    inertial = messages.Inertial((0.03, -0.05, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81))
+    imu.publish(messages.inertial_message(inertial, messages.time(1)))
     bench.until(lambda: node.planner.sensors.lean is not None)
     assert node.planner.sensors.lean == pytest.approx((0.03, -0.05), abs=1e-9)
 

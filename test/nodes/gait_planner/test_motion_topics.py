@@ -42,14 +42,14 @@ def test_a_shipped_motion_is_rehearsed_and_then_reaches_the_servos_from_start_to
     bench.until(lambda: rows)
     motions.play("wave")
     motions.until("wave done 100", 20.0)
-    bench.until(lambda: motions.states[-1].data == "standing")
-    words = [message.data.split() for message in motions.said if message.data.startswith("wave ")]
+    bench.until(lambda: motions.gait_states[-1].data == "standing")
+    words = [message.data.split() for message in motions.motion_states if message.data.startswith("wave ")]
     assert words[0] == ["wave", "rehearse", "0"]
     percents = [int(word[2]) for word in words if word[1] not in ("rehearse", "done")]
     assert percents == sorted(percents)
     assert percents[-1] > 90
     assert {"pose", "leg"} <= {word[1] for word in words}
-    assert [state.data for state in motions.states][-2:] == ["moving", "standing"]
+    assert [state.data for state in motions.gait_states][-2:] == ["moving", "standing"]
     assert_sound(rows)
     layout, leg = messages.JointLayout(robot()), robot().leg_names.index("left_front")
     heights = [forward(robot(), layout.joints(row))[leg, 2] for row in rows]
@@ -58,9 +58,9 @@ def test_a_shipped_motion_is_rehearsed_and_then_reaches_the_servos_from_start_to
 
 def test_all_shipped_motions_are_listed_for_latecomers(bench):
     bench.planner()
-    heard = bench.listen(String, "motions", LATCHED)
-    bench.until(lambda: heard, 1.0)
-    assert tuple(heard[-1].data.split(",")) == known_motions()
+    received = bench.listen(String, "motions", LATCHED)
+    bench.until(lambda: received, 1.0)
+    assert tuple(received[-1].data.split(",")) == known_motions()
     assert {"wave", "pack", "unpack"} <= set(known_motions())
 
 
@@ -82,12 +82,12 @@ def test_a_rehearsal_takes_its_time_between_the_ticks_and_keeps_none_of_them_wai
 def test_a_motion_that_was_rehearsed_begins_at_once_the_next_time(bench, motions):
     path = motions.write("nod", NOD)
     for _ in range(2):
-        motions.said.clear()
+        motions.motion_states.clear()
         motions.play(path)
         motions.until("nod done 100")
-        bench.until(lambda: motions.said[-1].data.startswith("none"))
-    assert not motions.heard("nod rehearse")
-    motions.said.clear()
+        bench.until(lambda: motions.motion_states[-1].data.startswith("none"))
+    assert not motions.reported("nod rehearse")
+    motions.motion_states.clear()
     motions.write("nod", BREATH)
     motions.play(path)
     motions.until("nod rehearse")
@@ -102,20 +102,20 @@ def test_one_next_motion_waits_and_a_newer_one_replaces_it(bench, motions):
     motions.play(third)
     motions.until("third done 100", 8.0)
     assert motions.names() == ["first", "third"]
-    assert motions.heard("first done 100")
+    assert motions.reported("first done 100")
 
 
 def test_an_empty_name_ends_a_loop_with_its_cycle(bench, motions):
     motions.play(motions.write("breathe", BREATH, loops=0))
     motions.until("breathe pose 90")
-    bench.until(lambda: motions.said[-1].data.startswith("breathe pose 1"), what="second pass")
+    bench.until(lambda: motions.motion_states[-1].data.startswith("breathe pose 1"), what="second pass")
     motions.play("")
     motions.until("breathe done 100")
     achieved = bench.listen(Pose, "body_pose_achieved", LATCHED)
     bench.until(lambda: achieved and messages.body_pose(achieved[-1]).z == pytest.approx(0.0, abs=1e-6))
 
 
-def test_cancelling_brings_the_feet_down_and_says_so(bench, motions):
+def test_cancelling_brings_the_feet_down_and_is_reported(bench, motions):
     motions.play("wave")
     bench.until(lambda: motions.node.output.last.planted.count(False) == 1, 10.0, "a leg in the air")
     assert bench.call(Trigger, "cancel_motion").success
@@ -132,7 +132,7 @@ def test_what_cannot_be_done_is_refused_with_file_line_and_time_before_anything_
     steps = "  - wait: {duration: 0.5}\n  - leg: {name: left_front, x: 0.2, out: 0.3, z: 0.05}\n"
     motions.play(motions.write("reach", steps))
     motions.until("reach refused 0 ")
-    reason = next(m.data for m in motions.said if " refused " in m.data)
+    reason = next(m.data for m in motions.motion_states if " refused " in m.data)
     assert "reach.yaml:5: leg: " in reason
     assert "s after the start)" in reason
     assert float(reason.rsplit("(", 1)[1].split()[0]) >= 0.5
@@ -164,13 +164,13 @@ def test_a_velocity_takes_over_from_a_motion_and_a_zero_does_not(bench, motions)
     motions.play(motions.write("breathe", BREATH, loops=0))
     motions.until("breathe pose")
     timer = bench.probe.create_timer(0.05, lambda: velocity.publish(twist()))
-    motions.said.clear()
+    motions.motion_states.clear()
     motions.until("breathe pose 80")
-    bench.until(lambda: motions.said[-1].data.startswith("breathe pose 1"), what="the next pass")
+    bench.until(lambda: motions.motion_states[-1].data.startswith("breathe pose 1"), what="the next pass")
     bench.probe.destroy_timer(timer)
     stream = Stream(bench, lambda: twist(0.06))
     bench.until(lambda: motions.node.output.last.twist.vx > 0.05)
-    assert motions.heard("breathe cancelled")
+    assert motions.reported("breathe cancelled")
     assert not motions.node.motions.busy
     stream.stop()
 
@@ -233,7 +233,7 @@ def test_packing_and_unpacking_are_services_and_standing_up_interrupts_a_fold(be
     bench.until(lambda: motions.node.planner.view.whole_body_move_active, 10.0, "folding")
     assert bench.call(Trigger, "stand").success
     bench.until(lambda: motions.node.planner.state.value == "standing", 10.0)
-    assert motions.heard("pack cancelled")
+    assert motions.reported("pack cancelled")
 
 
 def test_an_emergency_stop_ends_a_motion_for_good(bench, tmp_path):
@@ -246,15 +246,15 @@ def test_an_emergency_stop_ends_a_motion_for_good(bench, tmp_path):
     motions.until("wave cancelled")
     assert motions.node.planner.state.value == "unknown"
     assert not motions.node.motions.busy
-    motions.said.clear()
+    motions.motion_states.clear()
     assert bench.call(SetBool, "estop", SetBool.Request(data=False)).success
     for service in ("reset_fault", "arm"):
         assert bench.call(Trigger, service).success
     bench.until(lambda: motions.node.planner.state.value not in ("unknown", "rising"), 8.0)
     assert bench.call(Trigger, "stand").success
-    bench.until(lambda: motions.states[-1].data == "standing", 8.0)
-    assert not motions.heard("wave pose")
-    assert not motions.heard("wave leg")
+    bench.until(lambda: motions.gait_states[-1].data == "standing", 8.0)
+    assert not motions.reported("wave pose")
+    assert not motions.reported("wave leg")
 
 
 def test_step_height_and_tempo_set_during_a_motion_hold_after_it(bench, motions):

@@ -34,7 +34,7 @@ def test_finite_extremes_are_accepted_at_a_size_that_can_be_squared(value):
 
 
 @pytest.mark.parametrize(
-    ("stamp", "accepted", "says"),
+    ("stamp", "accepted", "reason"),
     [
         (90.0, False, "10 s old"),
         (99.4, False, "0.6 s old"),
@@ -45,10 +45,10 @@ def test_finite_extremes_are_accepted_at_a_size_that_can_be_squared(value):
         (0.0, True, "the stamp is zero"),
     ],
 )
-def test_stamps_are_held_against_the_clock(stamp, accepted, says):
+def test_stamps_are_held_against_the_clock(stamp, accepted, reason):
     verdict = VelocityFilter(TIMEOUT).offer(Twist(0.1, 0.0, 0.0), STILL, stamp, 100.0, 5.0)
     assert verdict.accepted is accepted
-    assert says in verdict.text
+    assert reason in verdict.text
 
 
 def test_the_age_of_a_stamp_counts_against_the_timeout():

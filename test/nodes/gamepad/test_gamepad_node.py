@@ -146,7 +146,7 @@ def test_what_was_lost_in_a_full_queue_is_asked_for():
     assert (pad.state.buttons[L1], pad.state.buttons[11]) == (1, 1)
 
 
-def test_a_removed_device_is_told():
+def test_a_removed_device_is_reported():
     device = Device()
     pad = EvdevGamepad(device, 0.05)
     device.gone = True
@@ -170,32 +170,32 @@ def pads(bench, *devices, **parameters):
 def test_the_state_is_sent_when_it_changes_and_repeated(bench):
     device = Device()
     pads(bench, device)
-    heard = bench.listen(Joy, "joy")
-    bench.until(lambda: len(heard) > 10, 2.0)
+    received = bench.listen(Joy, "joy")
+    bench.until(lambda: len(received) > 10, 2.0)
     device.event(EV_KEY, 0x130, 1)
-    bench.until(lambda: heard[-1].buttons[0], 0.3)
-    assert (len(heard[-1].axes), len(heard[-1].buttons)) == (6, 21)
+    bench.until(lambda: received[-1].buttons[0], 0.3)
+    assert (len(received[-1].axes), len(received[-1].buttons)) == (6, 21)
 
 
 def test_a_gamepad_that_is_removed_with_the_stick_forward_is_a_stop(bench):
     device = Device()
     node, driver = pads(bench, device), teleop(bench)
     Robot(bench)
-    heard = bench.listen(TwistMessage, "cmd_vel")
+    received = bench.listen(TwistMessage, "cmd_vel")
     bench.until(lambda: connected(driver) and driver.teleop.robot.maxima.vx > 0.0)
     device.event(EV_KEY, 0x136, 1)
     device.event(EV_ABS, 1, STICK[0])
-    bench.until(lambda: heard and speeds(heard)[-1].vx > 0.0)
+    bench.until(lambda: received and speeds(received)[-1].vx > 0.0)
     device.gone = True
-    assert bench.until(lambda: speeds(heard)[-1].is_zero, STOP) < 0.3
+    assert bench.until(lambda: speeds(received)[-1].is_zero, STOP) < 0.3
     assert "gamepad Test Pad is gone" in node.last_report("lost")
     bench.until(lambda: not connected(driver), 2.0, "silence")
     assert device.closed
     device.gone = False  # plugged in again, everything still held
-    before = len(heard)
+    before = len(received)
     bench.until(lambda: connected(driver), 3.0)
     bench.until(lambda: "enable_button" in (driver.teleop.pressed or ()))
-    assert len(heard) == before
+    assert len(received) == before
 
 
 def test_the_one_with_the_name_is_taken_and_the_others_let_go(bench):
@@ -206,7 +206,7 @@ def test_the_one_with_the_name_is_taken_and_the_others_let_go(bench):
     assert other.closed
 
 
-def test_without_a_gamepad_it_waits_and_says_what_to_do(bench):
+def test_without_a_gamepad_it_waits_and_reports_the_remedy(bench):
     found = []
     node = bench.add(GamepadNode(lambda: found))
     assert "plug one in" in node.last_report("none")
@@ -214,7 +214,7 @@ def test_without_a_gamepad_it_waits_and_says_what_to_do(bench):
     bench.until(lambda: node.status()["gamepad"] == "Test Pad", 3.0)
 
 
-def test_without_evdev_the_cure_is_said(bench, monkeypatch):
+def test_without_evdev_the_remedy_is_reported(bench, monkeypatch):
     load = builtins.__import__
 
     def lacking(name, *rest):

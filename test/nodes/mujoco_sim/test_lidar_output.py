@@ -52,16 +52,16 @@ def test_scans_come_at_their_rate_with_all_fields_and_their_frame(bench, phantom
     assert (position.x, position.y, position.z) == pytest.approx(lidar_position(phantomx[0]))
 
 
-def test_a_collision_is_told_on_its_topic(bench, phantomx):
-    told = bench.listen(UInt32, "simulator/collisions", LATCHED)
+def test_a_collision_is_published_on_its_topic(bench, phantomx):
+    counts = bench.listen(UInt32, "simulator/collisions", LATCHED)
     node = bench.add(MujocoSim(parameter_overrides=overrides(world="obstacles", seed=3)))
-    bench.until(lambda: told and told[-1].data == 0)
+    bench.until(lambda: counts and counts[-1].data == 0)
     node.world.simulation.data.qpos[0] = WORLD.room_size / 2 - 0.1
-    bench.until(lambda: told[-1].data > 0)
-    assert node.status()["collisions"] == told[-1].data
+    bench.until(lambda: counts[-1].data > 0)
+    assert node.status()["collisions"] == counts[-1].data
 
 
-def test_a_lidar_nobody_listens_to_casts_no_rays(bench, phantomx, monkeypatch):
+def test_a_lidar_without_subscribers_casts_no_rays(bench, phantomx, monkeypatch):
     node = bench.add(MujocoSim(parameter_overrides=overrides()))
     monkeypatch.setattr(Lidar, "scan", lambda *_: pytest.fail("cast rays"))
     bench.until(lambda: bench.probe.count_publishers("scan"), what="a lidar")

@@ -1,4 +1,4 @@
-"""mujoco_sim on real DDS: what a driver node says and obeys, and what only a simulator can."""
+"""mujoco_sim on real DDS: the topics and services of a driver node, and those that only a simulator has."""
 
 import math
 
@@ -33,11 +33,11 @@ def seconds(message):
     return stamp.sec + 1e-9 * stamp.nanosec
 
 
-def rate(heard):
-    return (len(heard) - 1) / (seconds(heard[-1]) - seconds(heard[0]))
+def rate(received):
+    return (len(received) - 1) / (seconds(received[-1]) - seconds(received[0]))
 
 
-def test_at_rest_it_says_everything_at_its_rate(bench):
+def test_at_rest_every_topic_is_published_at_its_rate(bench):
     imu = bench.listen(Imu, "imu/data", MANY)
     feet = bench.listen(MultiDOFJointState, "foot_states", MANY)
     rig = Rig(bench)
@@ -181,11 +181,11 @@ def test_the_speed_factor_lets_simulated_time_run_faster(bench):
     assert 1.5 / took == pytest.approx(3.0, rel=0.3)
 
 
-def test_targets_that_stop_coming_while_moving_are_said_in_diagnostics(bench):
-    heard = bench.listen(DiagnosticArray, "/diagnostics", MANY)
+def test_missing_targets_while_moving_are_reported_in_diagnostics(bench):
+    received = bench.listen(DiagnosticArray, "/diagnostics", MANY)
     rig = Rig(bench)
     rig.send(sitting(robot()) + 0.1, np.full((6, 3), 0.5))
-    bench.until(lambda: any("no joint_targets for 0.2 s" in array.status[0].message for array in heard))
+    bench.until(lambda: any("no joint_targets for 0.2 s" in array.status[0].message for array in received))
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_targets_that_cannot_be_used_are_refused_and_the_robot_holds(rig, change
     assert rig.joints == pytest.approx(sitting(robot()), abs=0.05)
 
 
-def test_an_exception_in_a_callback_is_said_and_the_robot_holds(rig, monkeypatch):
+def test_an_exception_in_a_callback_is_reported_and_the_robot_holds(rig, monkeypatch):
     monkeypatch.setattr(rig.node.world.driver, "take", lambda *_: 1 / 0)
     rig.send(standing())
     rig.bench.until(lambda: "ZeroDivisionError" in rig.node.last_report("failed take_targets"))
@@ -221,7 +221,7 @@ def test_an_exception_in_a_callback_is_said_and_the_robot_holds(rig, monkeypatch
         ({"payload": -1.0}, ParameterError, "payload must be in [0, 20] kg"),
         ({"servo_model": "rocket"}, ParameterError, "servo model 'rocket' is unknown"),
         ({"rate": math.nan}, ParameterError, "rate must be in [50, 500] Hz"),
-        ({"robot": "nobody"}, RobotFileError, "known: article, "),
+        ({"robot": "unknown"}, RobotFileError, "known: article, "),
     ],
 )
 def test_parameters_that_cannot_be_used_are_refused_before_anything_runs(bench, parameters, error, sentence):
@@ -240,7 +240,7 @@ def test_the_record_has_the_states_of_the_run(bench, tmp_path):
         assert len(frames["time"]) >= 18
 
 
-def test_a_record_that_cannot_be_written_is_said(bench, tmp_path):
+def test_a_recording_that_cannot_be_written_is_reported(bench, tmp_path):
     rig = Rig(bench, record=str(tmp_path / "missing" / "run.npz"))
     rig.wait(5)
     rig.node.publish_final_state()

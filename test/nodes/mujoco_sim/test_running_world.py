@@ -116,7 +116,7 @@ def test_no_servo_turns_faster_than_its_no_load_speed(described):
     assert 0.5 < max(fastest) < 1.02
 
 
-def test_a_servo_gives_at_most_its_stall_torque_and_says_so(phantomx):
+def test_a_servo_delivers_at_most_its_stall_torque_and_reports_saturation(phantomx):
     robot, _ = phantomx
     simulation = settled(phantomx)
     simulation.step(standing(robot) + np.array([0.0, 0.0, -1.0]), 0.02)

@@ -160,16 +160,16 @@ def test_a_bus_that_cannot_be_made_is_refused(bench, wire):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--bus", "feetech"], "--bus: unknown protocol 'feetech'; known: feetech_st"),
         (["--bus", "loopback"], "--bus: unknown protocol"),
         (["--bus", "feetech_st", "--speed", "2"], "--speed: must be 1 with --bus"),
     ],
 )
-def test_a_bus_that_makes_no_sense_is_bad_input(words, told, capsys):
+def test_an_invalid_bus_is_refused_as_bad_input(words, message, capsys):
     assert main(["sim", *words]) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.heavy
@@ -185,20 +185,20 @@ def test_the_command_walks_over_an_emulated_bus():
 
 
 @pytest.mark.parametrize(
-    ("protocol", "rate", "tells"),
+    ("protocol", "rate", "timed"),
     [("feetech_st", 50.0, True), ("dynamixel1", 50.0, False), ("dynamixel1", 30.0, True), ("dynamixel2", 50.0, False)],
 )
-def test_torque_tells_of_motion_where_all_are_read_and_none_leaps(protocol, rate, tells):
+def test_positions_have_times_where_all_servos_are_read_in_a_cycle_and_move_evenly(protocol, rate, timed):
     settings = replace(servo_settings(FILE, protocol, "the wire"), baud=1_000_000, rate=rate)
     simulation = Simulation(FILE.robot, urdf(FILE), WorldSettings(between_targets="linear"))
     run = bus_replay.BusLockstep(settings, simulation, Planner(FILE.robot))
-    assert (run.driver.snapshot.times is not None) == tells
+    assert (run.driver.snapshot.times is not None) == timed
 
 
 @pytest.mark.physics
 @pytest.mark.parametrize("protocol", ["feetech_st", "dynamixel1"])
 def test_odometry_holds_however_many_servos_are_read_in_a_cycle(protocol):
-    """The AX-12A's 18 take turns: a row of joints has as many ages as it has servos."""
+    """The AX-12A's 18 take turns: each joint angle has its own age."""
     settings = replace(servo_settings(FILE, protocol, "the wire"), baud=1_000_000)
     simulation = Simulation(FILE.robot, urdf(FILE), WorldSettings(between_targets="linear"))
     simulation.reset(sitting(FILE.robot))

@@ -123,7 +123,7 @@ def test_answers_to_the_services_and_in_the_terminal_write_the_same_file(protoco
     front = front_end(protocol, own)
     mounted, bench = front.mounted, front.bench
     if mounted.smart:
-        mounted.crooked[7] = np.radians(4.0)  # somebody holds a femur wrongly, and it is trimmed
+        mounted.crooked[7] = np.radians(4.0)  # a femur is held at a wrong angle, and trimmed
     assert front.prompt == {"state": "idle"}
     front.begin()
     seen = front.until_step(person_for(mounted), "save")
@@ -209,7 +209,7 @@ def test_a_calibration_that_is_cancelled_leaves_the_file_and_takes_the_torque(fr
 
 
 @pytest.mark.parametrize("how", ["estop", "unplug", "exit"])
-def test_whatever_takes_the_torque_ends_the_calibration_and_says_why(how, front_end, own):
+def test_a_loss_of_torque_ends_the_calibration_with_the_reason(how, front_end, own):
     front = front_end("ssc32", own)
     before = own.read_text()
     front.begin()
@@ -225,8 +225,8 @@ def test_whatever_takes_the_torque_ends_the_calibration_and_says_why(how, front_
         assert front.mounted.relaxed() and own.read_text() == before
         return
     front.bench.until(lambda: front.prompt["state"] == "ended", 10.0)
-    told = front.prompt["said"][-1]
-    assert re.search("emergency stop" if how == "estop" else "port|gone|unplugged", told), told
+    last = front.prompt["said"][-1]
+    assert re.search("emergency stop" if how == "estop" else "port|gone|unplugged", last), last
     assert own.read_text() == before
 
 

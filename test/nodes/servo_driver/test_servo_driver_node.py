@@ -34,20 +34,20 @@ def test_the_chain_stands_and_walks_on_emulated_servos(bench, wire):
     driver, _, planner = chain(bench, wire)
     Stream(bench, lambda: twist(0.08))
     bench.until(lambda: planner.output.last.twist.vx > 0.07)
-    told = planner.output.last.joint_angles
-    bench.until(lambda: np.abs(planner.output.last.joint_angles - told).max() > 0.2)
+    planned = planner.output.last.joint_angles
+    bench.until(lambda: np.abs(planner.output.last.joint_angles - planned).max() > 0.2)
     assert np.abs(wire.world.angles() - planner.output.last.joint_angles).max() < 0.5
     assert_sound(rows)
     assert driver.status()["feedback"] == "measured"
 
 
-def test_battery_and_diagnostics_tell_what_the_bus_knows(bench, wire):
+def test_battery_and_diagnostics_report_the_readings_of_the_bus(bench, wire):
     wire().driver(bench)
-    heard, batteries = bench.listen(DiagnosticArray, "/diagnostics"), bench.listen(BatteryState, "battery_state")
+    received, batteries = bench.listen(DiagnosticArray, "/diagnostics"), bench.listen(BatteryState, "battery_state")
     bench.until(lambda: batteries, 4.0)
     assert batteries[-1].voltage == pytest.approx(11.1, abs=0.1)
-    bench.until(lambda: any(s.values and _values(s).get("loop Hz", "0.0") != "0.0" for m in heard for s in m.status))
-    values = _values(heard[-1].status[0])
+    bench.until(lambda: any(s.values and _values(s).get("loop Hz", "0.0") != "0.0" for m in received for s in m.status))
+    values = _values(received[-1].status[0])
     assert values["feedback"] == "measured"
     assert float(values["loop Hz"]) == pytest.approx(50.0, rel=0.15)
     assert {"overruns", "misses", "bus errors", "voltage [V]", "temperatures [degC]", "loads"} <= set(values)
@@ -76,7 +76,7 @@ def test_a_robot_that_was_let_go_is_lost_to_the_planner_until_it_is_armed_again(
     bench.until(lambda: not holds[-1].data, 0.5, "armed is false")
     bench.until(lambda: planner.planner.state is RobotState.UNKNOWN, 0.5, "the planner knows")
     assert not bench.call(Trigger, "stand").success
-    wire.world.positions[1::3] += 100  # somebody moves the legs
+    wire.world.positions[1::3] += 100  # the legs are moved by hand
     if let_go == "unplug":
         states = bench.listen(JointState, "joint_states")
         wire.pty.come_back()
@@ -133,12 +133,12 @@ def test_a_driver_that_is_started_again_ramps_from_where_the_servos_are(bench, w
     driver, _, planner = chain(bench, wire)
     driver.driver.close(False)
     bench.remove(driver)
-    told = len(wire.world.told)
+    sent = len(wire.world.received_goals)
     wire.driver(bench)
-    bench.until(lambda: len(wire.world.told) > told + 18 * 60, 5.0)
+    bench.until(lambda: len(wire.world.received_goals) > sent + 18 * 60, 5.0)
     assert planner.planner.state is RobotState.STANDING
     last = {}
-    for _, index, goal, where, _ in wire.world.told[told:]:
+    for _, index, goal, where, _ in wire.world.received_goals[sent:]:
         assert abs(goal - last.setdefault(index, where)) < 0.02
         last[index] = goal
 

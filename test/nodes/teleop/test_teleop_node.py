@@ -56,55 +56,55 @@ def ready(bench, node):
 def test_the_dead_man_drives_at_a_share_of_the_robots_own_limits_and_its_release_is_one_zero(bench):
     node = teleop(bench)
     _, pad = ready(bench, node)
-    heard = bench.listen(TwistMessage, "cmd_vel")
+    received = bench.listen(TwistMessage, "cmd_vel")
     pad.touch(ly=1.0)
-    count = len(heard)
+    count = len(received)
     bench.until(lambda: node.teleop.pressed is not None)
     pad.touch(L1, ly=1.0)
-    bench.until(lambda: len(heard) >= count + 5)
-    assert speeds(heard)[-1] == pytest.approx((0.1, 0.0, 0.0))
+    bench.until(lambda: len(received) >= count + 5)
+    assert speeds(received)[-1] == pytest.approx((0.1, 0.0, 0.0))
     pad.touch(L1, R1, ly=1.0, lx=1.0, rx=-1.0)
-    bench.until(lambda: speeds(heard)[-1] == pytest.approx(Twist(TOP.vx, TOP.vy, -TOP.wz)))
+    bench.until(lambda: speeds(received)[-1] == pytest.approx(Twist(TOP.vx, TOP.vy, -TOP.wz)))
     pad.touch(ly=1.0)
-    bench.until(lambda: speeds(heard)[-1].is_zero, STOP)
-    count = len(heard)
+    bench.until(lambda: speeds(received)[-1].is_zero, STOP)
+    count = len(received)
     pad.touch(ly=0.9)
     pad.touch(L1)
-    bench.until(lambda: len(heard) > count)
-    assert speeds(heard)[count].is_zero  # nothing came from the stick alone
+    bench.until(lambda: len(received) > count)
+    assert speeds(received)[count].is_zero  # nothing came from the stick alone
 
 
 def test_nothing_moves_before_the_limits_have_come(bench):
     node = teleop(bench)
     pad = Pad(bench)
-    heard = bench.listen(TwistMessage, "cmd_vel")
+    received = bench.listen(TwistMessage, "cmd_vel")
     bench.until(lambda: connected(node))
     pad.touch(L1, ly=1.0)
-    bench.until(lambda: len(heard) > 3)
-    assert all(speed.is_zero for speed in speeds(heard))
+    bench.until(lambda: len(received) > 3)
+    assert all(speed.is_zero for speed in speeds(received))
     assert node.last_report("hint") == "no gait_state yet"
 
 
 def test_stamped_commands_carry_stamp_and_frame(bench):
     node = teleop(bench, enable_stamped_cmd_vel=True, scale_linear__x=0.07)
     _, pad = ready(bench, node)
-    heard = bench.listen(TwistStamped, "cmd_vel")
+    received = bench.listen(TwistStamped, "cmd_vel")
     pad.touch(L1, ly=1.0)
-    bench.until(lambda: heard and heard[-1].twist.linear.x > 0.0)
-    assert heard[-1].twist.linear.x == pytest.approx(0.07)
-    assert heard[-1].header.frame_id == "base_footprint"
-    age = bench.probe.get_clock().now().nanoseconds - messages.nanoseconds(heard[-1].header.stamp)
+    bench.until(lambda: received and received[-1].twist.linear.x > 0.0)
+    assert received[-1].twist.linear.x == pytest.approx(0.07)
+    assert received[-1].header.frame_id == "base_footprint"
+    age = bench.probe.get_clock().now().nanoseconds - messages.nanoseconds(received[-1].header.stamp)
     assert 0 <= age < 1e9
 
 
 def test_other_numbers_and_scales_are_parameters_and_live_where_they_may_be(bench):
     node = teleop(bench, enable_button=2, axis_linear__x=3, require_enable_button=True)
     _, pad = ready(bench, node)
-    heard = bench.listen(TwistMessage, "cmd_vel")
+    received = bench.listen(TwistMessage, "cmd_vel")
     pad.touch(2, ry=1.0)
-    bench.until(lambda: heard and speeds(heard)[-1].vx == pytest.approx(0.1))
+    bench.until(lambda: received and speeds(received)[-1].vx == pytest.approx(0.1))
     assert node.set_parameters([Parameter("scale_linear.x", value=0.02)])[0].successful
-    bench.until(lambda: speeds(heard)[-1].vx == pytest.approx(0.02))
+    bench.until(lambda: speeds(received)[-1].vx == pytest.approx(0.02))
     for name, value in (("scale_linear.x", math.inf), ("expo", 2.0), ("enable_button", 5), ("joy_timeout", math.nan)):
         result = node.set_parameters([Parameter(name, value=value)])[0]
         assert not result.successful
@@ -163,11 +163,11 @@ def test_buttons_reach_pose_gait_and_services(bench):
 def test_stop_is_live_without_the_dead_man_and_sends_a_zero(bench):
     node = teleop(bench)
     robot, pad = ready(bench, node)
-    heard = bench.listen(TwistMessage, "cmd_vel")
+    received = bench.listen(TwistMessage, "cmd_vel")
     bench.until(lambda: subscribed(node, "cmd_vel"))
     pad.touch(B)
-    bench.until(lambda: robot.calls == ["stop"] and heard, STOP)
-    assert speeds(heard)[-1].is_zero
+    bench.until(lambda: robot.calls == ["stop"] and received, STOP)
+    assert speeds(received)[-1].is_zero
 
 
 def test_a_missing_planner_and_a_refusal_are_reported(bench):
@@ -211,43 +211,43 @@ def test_a_pad_that_is_removed_with_the_stick_forward_is_a_stop(bench):
 def test_a_pad_that_comes_back_with_everything_stuck_drives_nothing(bench):
     node = teleop(bench)
     _, pad = ready(bench, node)
-    heard = bench.listen(TwistMessage, "cmd_vel")
+    received = bench.listen(TwistMessage, "cmd_vel")
     pad.touch(L1, ly=1.0)
-    bench.until(lambda: heard and speeds(heard)[-1].vx > 0.0)
+    bench.until(lambda: received and speeds(received)[-1].vx > 0.0)
     pad.remove()
     bench.until(lambda: not connected(node), STOP)
-    bench.until(lambda: speeds(heard)[-1].is_zero)
+    bench.until(lambda: speeds(received)[-1].is_zero)
     again = Pad(bench)
     again.touch(L1, ly=1.0)
-    before = len(heard)
+    before = len(received)
     bench.until(lambda: connected(node))
     again.touch(ly=1.0)
     again.touch(L1)
-    bench.until(lambda: len(heard) > before)
-    assert speeds(heard)[before].is_zero
+    bench.until(lambda: len(received) > before)
+    assert speeds(received)[before].is_zero
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_joy_with_an_axis_that_is_not_finite_is_refused_and_ends_in_a_stop(bench, value):
     node = teleop(bench)
     _, pad = ready(bench, node)
-    heard = bench.listen(TwistMessage, "cmd_vel")
+    received = bench.listen(TwistMessage, "cmd_vel")
     pad.touch(L1, ly=1.0)
-    bench.until(lambda: heard and speeds(heard)[-1].vx > 0.0)
+    bench.until(lambda: received and speeds(received)[-1].vx > 0.0)
     pad.touch(L1, ly=value)
-    bench.until(lambda: speeds(heard)[-1].is_zero, STOP + LATE)
+    bench.until(lambda: speeds(received)[-1].is_zero, STOP + LATE)
     assert "are not finite; check the driver" in node.last_report("refused joy")
-    assert all(math.isfinite(value) for speed in speeds(heard) for value in speed)
+    assert all(math.isfinite(value) for speed in speeds(received) for value in speed)
 
 
 def test_a_callback_that_fails_is_a_stop_and_is_named(bench):
     node = teleop(bench)
     _, pad = ready(bench, node)
-    heard = bench.listen(TwistMessage, "cmd_vel")
+    received = bench.listen(TwistMessage, "cmd_vel")
     pad.touch(L1, ly=1.0)
-    bench.until(lambda: heard and speeds(heard)[-1].vx > 0.0)
+    bench.until(lambda: received and speeds(received)[-1].vx > 0.0)
     node.teleop.map = None
-    bench.until(lambda: speeds(heard)[-1].is_zero, STOP)
+    bench.until(lambda: speeds(received)[-1].is_zero, STOP)
     assert "callback on_joy failed" in node.last_report("failed on_joy")
 
 
@@ -257,16 +257,16 @@ def test_a_signal_while_driving_ends_with_a_zero_and_exit_code_0(bench, number):
     command = [sys.executable, "-m", "hexapod_control.nodes.teleop.teleop"]
     process = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True, env=os.environ)
     try:
-        heard = bench.listen(TwistMessage, "cmd_vel")
+        received = bench.listen(TwistMessage, "cmd_vel")
         pad = Pad(bench)
         Robot(bench)
         pad.touch(L1, ly=1.0)
-        bench.until(lambda: (pad.touch(), pad.touch(L1, ly=1.0)) and heard and speeds(heard)[-1].vx > 0.0, 10.0)
+        bench.until(lambda: (pad.touch(), pad.touch(L1, ly=1.0)) and received and speeds(received)[-1].vx > 0.0, 10.0)
         pad.touch(L1, ly=1.0)
-        bench.until(lambda: speeds(heard)[-1].vx > 0.0)
+        bench.until(lambda: speeds(received)[-1].vx > 0.0)
         process.send_signal(number)
         bench.until(lambda: process.poll() is not None, 5.0, "end of teleop")
-        bench.until(lambda: speeds(heard)[-1].is_zero, 1.0, "a last zero")
+        bench.until(lambda: speeds(received)[-1].is_zero, 1.0, "a last zero")
         assert process.returncode == 0
     finally:
         process.kill()

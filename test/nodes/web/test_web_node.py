@@ -218,7 +218,7 @@ def test_buttons_call_services_and_refusals_come_back(web):
     assert services.called[4:] == ["estop False", "reset_fault", "arm"]
 
 
-def test_a_service_that_is_not_there_is_said(web):
+def test_a_missing_service_is_reported(web):
     visitor = web.visit()
     visitor.send("ask", what="stand")
     web.until(lambda: visitor.received("answer"))
@@ -344,10 +344,10 @@ class Process:
 
 @pytest.fixture
 def walking(bench):
-    """A planner that walks because a page says so: bench, planner, process, loop."""
+    """A planner that walks on a command of a page: bench, planner, process, loop."""
     planner, process, loop = bench.planner(), Process(), Loop()
     visitor = Visitor(loop, process.port)
-    heard = bench.listen(TwistMessage, "cmd_vel", MANY)
+    received = bench.listen(TwistMessage, "cmd_vel", MANY)
 
     def drive():
         with contextlib.suppress(ConnectionError):  # the process may have ended
@@ -355,7 +355,7 @@ def walking(bench):
 
     timer = bench.probe.create_timer(0.05, drive)
     bench.until(lambda: planner.output.last.twist.vx > 0.01, 10.0)
-    yield planner, process, heard
+    yield planner, process, received
     bench.probe.destroy_timer(timer)
     process.end()
     visitor.close()
@@ -365,11 +365,11 @@ def walking(bench):
 @pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_asked_to_end_it_sends_a_zero(bench, walking, number):
-    planner, process, heard = walking
+    planner, process, received = walking
     process.process.send_signal(number)
     bench.until(lambda: process.process.poll() is not None, 4.0, "end of the node")
     assert process.process.returncode == 0
-    bench.until(lambda: heard[-1].linear.x == 0.0, 1.0)
+    bench.until(lambda: received[-1].linear.x == 0.0, 1.0)
     wait_for_stop(bench, planner)
     assert "Traceback" not in process.end()
 

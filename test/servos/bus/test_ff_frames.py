@@ -311,8 +311,8 @@ def test_protocol_1_is_that_of_the_makers_sdk(goals, speed):
 @given(st.integers(0, 252), st.binary(min_size=8, max_size=8), st.integers(0, 0x7F))
 def test_the_makers_sdk_reads_our_protocol_1_status(servo, data, error):
     sheet = Sheet(ff_frames.build(servo, error, data))
-    read, result, told = dynamixel_sdk.Protocol1PacketHandler().readTxRx(sheet, servo, 36, 8)
-    assert (bytes(read), result, told) == (data, 0, error)
+    read, result, status = dynamixel_sdk.Protocol1PacketHandler().readTxRx(sheet, servo, 36, 8)
+    assert (bytes(read), result, status) == (data, 0, error)
 
 
 @given(goals, st.integers(0, 32767), st.integers(0, 254))
@@ -335,9 +335,9 @@ def test_st_frames_are_those_of_the_makers_sdk(goals, speed, acceleration):
 def test_the_makers_sdk_reads_the_same_numbers_with_sign(position, speed):
     data = feetech_st.word(position) + feetech_st.word(speed)
     sheet = Sheet(ff_frames.build(3, 0, data))
-    told = scservo_sdk.sms_sts(sheet).ReadPosSpeed(3)
+    reading = scservo_sdk.sms_sts(sheet).ReadPosSpeed(3)
     ours = feetech_st.decode(0, data)
-    assert told[:3] == (position, speed, 0)
+    assert reading[:3] == (position, speed, 0)
     assert (ours.position, ours.speed) == (position, speed)
 
 

@@ -1,4 +1,4 @@
-"""The serial port fails in one way, with a sentence that says what to do."""
+"""Failures of the serial port are one kind of error, with the remedy."""
 
 import contextlib
 import errno
@@ -141,14 +141,14 @@ def test_a_line_that_is_readable_and_has_nothing_is_dead(line, monkeypatch):
 
 
 def test_a_frame_larger_than_the_buffer_of_the_line_arrives_whole(line, terminal):
-    sent, heard = bytes(range(256)) * 256, b""
+    sent, received = bytes(range(256)) * 256, b""
     with ThreadPoolExecutor(1) as pool:
         writing = pool.submit(line.write, sent)
-        while len(heard) < len(sent):
+        while len(received) < len(sent):
             assert select.select([terminal.master], [], [], 5.0)[0], writing.result(1.0)
-            heard += os.read(terminal.master, 4096)
+            received += os.read(terminal.master, 4096)
         writing.result(1.0)
-    assert heard == sent
+    assert received == sent
 
 
 def test_a_line_that_takes_no_bytes_does_not_block(line):
@@ -159,7 +159,7 @@ def test_a_line_that_takes_no_bytes_does_not_block(line):
     assert time.monotonic() - begun < 2.0
 
 
-def test_a_second_opener_is_told_who_has_the_port(line, terminal):
+def test_opening_a_busy_port_reports_the_process_that_uses_it(line, terminal):
     with pytest.raises(PortGone, match=rf"{terminal.path}: is in use by this program itself: end that first"):
         SerialPort(terminal.path, 115200)
 
@@ -181,7 +181,7 @@ def test_a_port_can_be_opened_again_after_it_was_closed(terminal):
         SerialPort(terminal.path, 115200).close()
 
 
-def test_an_absent_port_says_what_is_present(monkeypatch, tmp_path):
+def test_opening_an_absent_port_lists_the_ports_that_exist(monkeypatch, tmp_path):
     (tmp_path / "usb-FTDI_A1").touch()
     monkeypatch.setattr(port_module, "BY_ID", tmp_path)
     with pytest.raises(PortGone, match=r"there is no such port: plug the adapter in .* present: .*usb-FTDI_A1"):
@@ -205,8 +205,8 @@ def test_a_character_device_that_is_no_terminal_is_refused():
 def test_a_missing_right_names_the_group_to_join(terminal, monkeypatch):
     monkeypatch.setattr(port_module.os, "access", lambda *_: False)
     group = port_module.grp.getgrgid(Path(terminal.path).stat().st_gid).gr_name.replace("root", "dialout")
-    told = reason(terminal.path, 115200, PermissionError(errno.EACCES, "Permission denied"))
-    assert f"no permission: join its group with `sudo usermod -aG {group} $USER`, then log in again" in told
+    message = reason(terminal.path, 115200, PermissionError(errno.EACCES, "Permission denied"))
+    assert f"no permission: join its group with `sudo usermod -aG {group} $USER`, then log in again" in message
 
     def unknown(_):
         raise KeyError
@@ -226,11 +226,11 @@ def test_messages_are_one_line(terminal):
         assert "\n" not in reason(path, 115200, OSError(errno.EIO, "Input/output error"))
 
 
-def test_a_port_without_a_latency_timer_says_nothing_of_it(line):
+def test_a_port_without_a_latency_timer_reports_no_latency(line):
     assert line.latency is None
 
 
-def test_the_latency_of_an_adapter_is_read_where_it_is_told(monkeypatch, tmp_path):
+def test_the_latency_of_an_adapter_is_read_from_sysfs(monkeypatch, tmp_path):
     timer = tmp_path / "sys/class/tty/ttyUSB7/device"
     timer.mkdir(parents=True)
     (timer / "latency_timer").write_text("16\n")

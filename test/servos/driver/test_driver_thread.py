@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 from support.phantomx import lying
-from support.real_time.servo_bench import SMART, ServoBench, said
+from support.real_time.servo_bench import SMART, ServoBench, reported
 
 from hexapod_control.servos.bus.bus_interface import BusError, PortGone
 from hexapod_control.servos.protocol_registry import PROTOCOLS
@@ -58,7 +58,7 @@ def test_targets_are_followed_at_the_full_rate_with_everybody_read_in_every_cycl
     bench.assert_no_leap()
 
 
-def test_servos_that_cannot_tell_are_staged_and_switched_on_leg_by_leg(bench):
+def test_servos_without_position_readings_are_switched_on_leg_by_leg(bench):
     bench = bench("ssc32")
     assert bench.driver.snapshot.joints is None
     begin = time.monotonic()
@@ -66,10 +66,10 @@ def test_servos_that_cannot_tell_are_staged_and_switched_on_leg_by_leg(bench):
     assert time.monotonic() - begin > 5 * 0.2
     assert not bench.driver.snapshot.measured
     bench.until(lambda: bench.driver.snapshot.joints is not None, 1.0)
-    bench.until(lambda: len(bench.world.told) >= 18, 0.5)
-    legs = [index // 3 for _, index, *_ in bench.world.told[:18]]
+    bench.until(lambda: len(bench.world.received_goals) >= 18, 0.5)
+    legs = [index // 3 for _, index, *_ in bench.world.received_goals[:18]]
     assert legs == sorted(legs)
-    firsts = {leg: min(now for now, index, *_ in bench.world.told if index // 3 == leg) for leg in range(6)}
+    firsts = {leg: min(now for now, index, *_ in bench.world.received_goals if index // 3 == leg) for leg in range(6)}
     assert min(np.diff([firsts[leg] for leg in range(6)])) > 0.15
     bench.driver.disarm()
     bench.until(lambda: bench.driver.snapshot.joints is None, 1.0)
@@ -102,7 +102,7 @@ def test_two_servos_with_one_id_are_named_before_any_torque(bench, protocol):
 
 
 @pytest.mark.parametrize("protocol", ["ssc32", "maestro", "servo2040"])
-def test_a_line_that_echoes_is_refused_where_replies_could_not_be_told_from_it(bench, protocol):
+def test_an_echo_is_refused_where_it_cannot_be_distinguished_from_replies(bench, protocol):
     bench = bench(protocol, connect=False)
     bench.pty.faults.echo = True
     with pytest.raises(BusError, match=r"gives back what is sent at 115200 baud.*: separate TX from RX"):
@@ -110,12 +110,12 @@ def test_a_line_that_echoes_is_refused_where_replies_could_not_be_told_from_it(b
     assert not bench.world.torques.any()
 
 
-def test_a_line_that_echoes_is_told_where_the_echo_is_dropped(bench):
+def test_an_echo_that_is_dropped_is_reported(bench):
     bench = bench(connect=False)
     bench.pty.faults.echo = True
     bench.driver.connect()
     bench.driver.start()
-    bench.until(lambda: bench.troubles("echo"), 1.0, "the sentence")
+    bench.until(lambda: bench.troubles("echo"), 1.0, "report")
     assert not bench.troubles("echo")[0].serious
 
 
@@ -126,7 +126,7 @@ def test_a_port_that_is_absent_is_named_with_a_cure(bench):
         bench.driver.connect()
 
 
-def test_a_wrong_baud_is_said_before_any_torque(bench):
+def test_a_wrong_baud_is_reported_before_any_torque(bench):
     bench = bench(connect=False, baud=500_000)
     bench.pty.baud = 1_000_000
     with pytest.raises(BusError, match="baud"):
@@ -171,7 +171,7 @@ def test_a_callback_that_raises_does_not_stop_the_servos(bench):
         raise RuntimeError("callback failed")
 
     bench.driver.call_after_cycle(fail)
-    bench.until(lambda: said(bench, "callback failed"))
+    bench.until(lambda: reported(bench, "callback failed"))
     then = bench.driver.snapshot.time
     bench.until(lambda: bench.driver.snapshot.time > then + 0.2)
     assert bench.driver.armed

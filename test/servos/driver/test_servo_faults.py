@@ -1,7 +1,7 @@
-"""What happens when the line, a servo or the port fails, over a pty: what, how soon, said how.
+"""Failures of the line, a servo or the port, over a pty: the reaction, its delay and its report.
 
-Over all faults: no goal is further from the one before than the joint's speed allows (the fixture `armed` looks), and
-every one has a sentence that says what, where and what to do.
+All faults: no goal is farther from the previous one than the joint's speed allows (checked by the fixture `armed`), and
+every report contains what, where and what to do.
 """
 
 import time
@@ -14,7 +14,7 @@ from support.real_time.servo_bench import (
     LOST,
     SLACK,
     kinds,
-    said,
+    reported,
 )
 
 from hexapod_control.servos.bus.bus_interface import PortGone
@@ -90,7 +90,7 @@ def test_a_servo_that_falls_silent_is_warned_of_named_and_the_planner_stopped(ar
     assert bench.driver.snapshot.planner_request is PlannerRequest.NOTHING
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.STOP, LOST + SLACK, "fault")
     words = f"{FEMUR} is silent for", "the robot stops", "check its cable and id"
-    bench.until(lambda: said(bench, *words), 0.3, "the sentence")
+    bench.until(lambda: reported(bench, *words), 0.3, "report")
     assert bench.driver.armed
     bench.assert_no_leap()
 
@@ -105,7 +105,7 @@ def test_one_missing_servo_leaves_the_others_their_rate(armed, protocol):
         begin, before = time.monotonic(), bench.driver.snapshot.counters.received
         bench.during(PING_PERIOD_S)
         received, end = bench.driver.snapshot.counters.received - before, time.monotonic()
-        cycles = sum(index == 5 and begin < now < end for now, index, *_ in bench.world.told)
+        cycles = sum(index == 5 and begin < now < end for now, index, *_ in bench.world.received_goals)
         return cycles / (end - begin), received / (end - begin)
 
     cycles, answers = np.max([counted() for _ in range(3)], axis=0)
@@ -131,7 +131,7 @@ def test_a_lost_servo_takes_the_torque_if_that_is_set(armed):
     bench.world.unplug(4)
     took = bench.until(lambda: not bench.world.torques.any(), LOST + SLACK)
     assert took > LOST - 0.1
-    bench.until(lambda: said(bench, f"torque is off: {FEMUR} lost"), 0.5, "the sentence")
+    bench.until(lambda: reported(bench, f"torque is off: {FEMUR} lost"), 0.5, "report")
     bench.world.plug(4)
     assert bench.driver.reset_fault() == ""
     assert bench.driver.arm() == ""
@@ -146,7 +146,7 @@ def test_a_servo_that_comes_back_elsewhere_is_brought_to_its_place_without_a_lea
     bench.world.positions[4] -= 0.45 * bench.world.scale.per_rad  # it hung down meanwhile
     bench.world.plug(4)
     bench.until(lambda: bench.world.torques[4], PING_PERIOD_S + SLACK, "torque of the servo")
-    goals = [goal for *_, index, goal, where, torque in bench.world.told if index == 4 and not torque]
+    goals = [goal for *_, index, goal, where, torque in bench.world.received_goals if index == 4 and not torque]
     assert abs(goals[-1] - bench.driver.snapshot.joints[1, 1]) < 0.02
     bench.until(lambda: abs(bench.driver.snapshot.joints - bench.driver.snapshot.joints[0])[1, 1] < 0.02, 4.0)
     assert not [trouble for trouble in bench.driver.snapshot.diagnoses if trouble.kind != "budget"]
@@ -156,7 +156,7 @@ def test_a_servo_that_comes_back_elsewhere_is_brought_to_its_place_without_a_lea
 def test_a_servo_with_a_twin_is_called_a_likely_duplicate(armed):
     bench = armed()
     bench.world.twin(4)
-    bench.until(lambda: said(bench, f"{FEMUR} answers garbled, likely two servos have this id"), 6.0)
+    bench.until(lambda: reported(bench, f"{FEMUR} answers garbled, likely two servos have this id"), 6.0)
     bench.assert_no_leap()
 
 
@@ -169,18 +169,18 @@ def test_an_unplugged_port_is_a_fault_at_once_and_comes_back_without_torque_and_
     bench.until(lambda: not bench.driver.armed, FAULT, "fault")
     bench.until(lambda: bench.driver.snapshot.joints is None, FAULT, "pose unknown")
     assert "not connected" in bench.driver.arm()
-    bench.until(lambda: said(bench, "torque counts as off, the port is tried again"), 0.3)
-    bench.world.positions += 100  # somebody moves the robot meanwhile
+    bench.until(lambda: reported(bench, "torque counts as off, the port is tried again"), 0.3)
+    bench.world.positions += 100  # the robot is moved by hand meanwhile
     bench.pty.come_back()
     bench.until(lambda: bench.driver.snapshot.power is TorqueState.OFF, MAX_BACK_OFF_S + 1.0, "reconnected")
     bench.until(lambda: not bench.world.torques.any(), 0.1, "torque off")
     assert np.abs(bench.driver.snapshot.joints - bench.world.angles()).max() < 0.01
-    bench.until(lambda: said(bench, "is back, torque is off: call arm"), 0.5, "the sentence")
-    told = len(bench.world.told)
+    bench.until(lambda: reported(bench, "is back, torque is off: call arm"), 0.5, "report")
+    sent = len(bench.world.received_goals)
     bench.during(0.3)
-    assert len(bench.world.told) == told  # targets come, nothing is sent
+    assert len(bench.world.received_goals) == sent  # targets come, nothing is sent
     assert bench.driver.arm() == ""
-    first = [goal for *_, index, goal, where, _ in bench.world.told[told:] if abs(goal - where) > 0.01]
+    first = [goal for *_, index, goal, where, _ in bench.world.received_goals[sent:] if abs(goal - where) > 0.01]
     bench.during(0.1)
     assert not first
     bench.during(1.2)

@@ -65,7 +65,7 @@ def test_a_brown_out_is_over_when_no_servo_is_silent_any_more(rig):
         (OnLost.OFF, PlannerRequest.NOTHING, False),
     ],
 )
-def test_a_lost_servo_leads_to_what_the_robot_file_says(policy, request_, armed):
+def test_a_lost_servo_leads_to_the_policy_of_the_robot_file(policy, request_, armed):
     rig = ScriptedDriver(on_lost=policy).armed()
     rig.bus.silent = {rig.settings.ids[4]}
     rig.run(rig.settings.lost_after - 0.1)
@@ -85,7 +85,7 @@ def test_an_overloaded_servo_is_restarted_where_it_is(rig):
 
 
 @pytest.mark.parametrize(("policy", "armed"), [(OnSilence.HOLD, True), (OnSilence.OFF, False)])
-def test_targets_that_stay_away_switch_the_torque_off_only_if_the_robot_file_says_so(policy, armed):
+def test_missing_targets_switch_the_torque_off_only_with_that_policy(policy, armed):
     rig = ScriptedDriver(on_silence=policy, silence_time=0.5).armed()
     for tick in range(10):
         rig.driver.take(lying() - 0.01 * tick, None, rig.clock())

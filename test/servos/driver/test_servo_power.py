@@ -1,12 +1,12 @@
-"""What happens when servos have too little power, too much heat or load, over a pty: what, how soon, said how.
+"""Servos with too little power, too much heat or load, over a pty: the reaction, its delay and its report.
 
-Over all faults: no goal is further from the one before than the joint's speed allows (the fixture `armed` looks), and
-every one has a sentence that says what, where and what to do.
+All faults: no goal is farther from the previous one than the joint's speed allows (checked by the fixture `armed`), and
+every report contains what, where and what to do.
 """
 
 import numpy as np
 import pytest
-from support.real_time.servo_bench import FAULT, FEMUR, SLACK, kinds, said
+from support.real_time.servo_bench import FAULT, FEMUR, SLACK, kinds, reported
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import ServoFault
@@ -23,17 +23,17 @@ def test_a_brown_out_is_detected_and_the_servos_stay_off_until_armed_leg_by_leg(
     bench = armed()
     bench.world.power(4.0)
     bench.until(lambda: not bench.driver.armed, 0.8, "detected")
-    bench.until(lambda: said(bench, "most servos fell silent at once, as in a brown-out"), 0.5, "the sentence")
+    bench.until(lambda: reported(bench, "most servos fell silent at once, as in a brown-out"), 0.5, "report")
     bench.until(lambda: bench.driver.snapshot.joints is None, 0.2)
     bench.during(3.0)
     bench.world.power(11.1)
     bench.until(lambda: not bench.driver.snapshot.diagnoses, 3.0, "all answer again")
     assert not bench.world.torques.any()
-    told = len(bench.world.told)
+    sent = len(bench.world.received_goals)
     assert bench.driver.arm() == ""
     bench.until(bench.world.torques.all, 0.2)
     energised = {}
-    for now, index, goal, where, torque in bench.world.told[told:]:
+    for now, index, goal, where, torque in bench.world.received_goals[sent:]:
         if not torque:
             energised.setdefault(index // 3, now)
             assert abs(goal - where) < 0.01
@@ -44,13 +44,13 @@ def test_a_brown_out_is_detected_and_the_servos_stay_off_until_armed_leg_by_leg(
 
 
 @kinds
-def test_every_kind_of_servo_tells_its_heat_and_its_voltage_beside_what_is_read_always(armed, protocol):
+def test_every_kind_of_servo_reports_temperature_and_voltage(armed, protocol):
     bench = armed(protocol, battery=Battery(10.5, 9.9, 0.5))
     bench.until(lambda: np.isfinite(np.ravel(bench.driver.snapshot.temperatures).astype(float)).all(), 3.0, "heat")
     bench.world.voltages[:] = 10.2
     bench.until(lambda: bench.troubles("battery"), 4.0, "warning")
     bench.world.temperatures[4] = 62.0
-    bench.until(lambda: said(bench, f"{FEMUR} has 62 degC"), 3.0, "the sentence")
+    bench.until(lambda: reported(bench, f"{FEMUR} has 62 degC"), 3.0, "report")
     assert bench.driver.armed
 
 
@@ -58,7 +58,7 @@ def test_a_low_battery_warns_sits_once_and_switches_off_and_never_climbs_back(ar
     bench = armed(battery=Battery(10.5, 9.9, 0.5))
     bench.world.voltages[:] = 10.2
     bench.until(lambda: bench.troubles("battery"), 2.5, "warning")
-    bench.until(lambda: said(bench, "the battery has", "warning at 10.5 V, critical at 9.9 V"), 0.5, "the sentence")
+    bench.until(lambda: reported(bench, "the battery has", "warning at 10.5 V, critical at 9.9 V"), 0.5, "report")
     assert bench.driver.snapshot.planner_request is PlannerRequest.NOTHING
     bench.world.voltages[:] = 9.5
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.SIT, 3.0, "sit")
@@ -95,7 +95,7 @@ def test_a_hot_servo_is_warned_of_slowed_and_at_its_limit_the_robot_sits_then_of
     bench = armed(max_temperature=70.0)
     bench.world.temperatures[4] = 62.0
     bench.until(lambda: bench.troubles("heat"), 1.5, "warning")
-    bench.until(lambda: said(bench, f"{FEMUR} has 62 degC of 70: slower now"), 0.5, "the sentence")
+    bench.until(lambda: reported(bench, f"{FEMUR} has 62 degC of 70: slower now"), 0.5, "report")
     assert bench.driver.snapshot.planner_request is PlannerRequest.NOTHING
     bench.world.temperatures[4] = 71.0
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.SIT, 1.5, "sit")
@@ -110,17 +110,17 @@ def test_a_hot_servo_is_warned_of_slowed_and_at_its_limit_the_robot_sits_then_of
 
 
 @pytest.mark.parametrize("protocol", ["feetech_st", "feetech_sc", "dynamixel1", "dynamixel2"])
-def test_an_overloaded_servo_is_said_and_started_again_where_it_is_three_times_only(armed, protocol):
+def test_an_overloaded_servo_is_reported_and_restarted_in_place_three_times_only(armed, protocol):
     bench = armed(protocol)
     for count in range(3):
         bench.world.latch(4, ServoFault.OVERLOAD)
         bench.world.positions[4] -= 100
         bench.until(lambda: bench.world.torques[4] and not bench.world.faults[4], 2.5, f"recovery {count}")
-    bench.until(lambda: said(bench, f"{FEMUR} was overloaded: started again"), 0.5, "the sentence")
+    bench.until(lambda: reported(bench, f"{FEMUR} was overloaded: started again"), 0.5, "report")
     assert bench.driver.armed
     bench.during(0.5)
     bench.world.latch(4, ServoFault.OVERLOAD)
-    bench.until(lambda: said(bench, f"{FEMUR} was overloaded too often"), 1.5)
+    bench.until(lambda: reported(bench, f"{FEMUR} was overloaded too often"), 1.5)
     assert not bench.world.torques[4]
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.STOP, 0.2)
     bench.assert_no_leap()
@@ -170,7 +170,7 @@ def test_the_driver_writes_to_no_eeprom_whatever_happens(armed, protocol):
     assert lock not in addresses
 
 
-def test_no_lx_servo_is_told_anything_that_lasts(armed):
+def test_no_lx_servo_gets_a_command_that_changes_its_memory(armed):
     bench = armed("lx16a")
     sent = []
     bench.pty.listener = sent.append

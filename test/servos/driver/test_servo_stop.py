@@ -1,7 +1,7 @@
-"""What happens when the robot must stop, nobody leads it, or the driver fails, over a pty: what, how soon, said how.
+"""Stop requests, missing targets and failures of the driver, over a pty: the reaction, its delay and its report.
 
-Over all faults: no goal is further from the one before than the joint's speed allows (the fixture `armed` looks), and
-every one has a sentence that says what, where and what to do.
+All faults: no goal is farther from the previous one than the joint's speed allows (checked by the fixture `armed`), and
+every report contains what, where and what to do.
 """
 
 import threading
@@ -9,14 +9,14 @@ import time
 
 import numpy as np
 import pytest
-from support.real_time.servo_bench import FAULT, HIGH, SLACK, said
+from support.real_time.servo_bench import FAULT, HIGH, SLACK, reported
 
 from hexapod_control.servos.bus.ff_bus import FFBus
 from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, OnSilence
 
-# --- the emergency stop, and nobody to follow ---------------------------------------------------------------
+# --- the emergency stop, and missing targets ---------------------------------------------------------------
 
 
 def test_an_emergency_stop_takes_all_torque_at_once_three_times_over_and_latches(armed):
@@ -47,9 +47,9 @@ def test_an_emergency_stop_takes_the_torque_of_every_kind_of_servo_at_once(armed
     bench.during(0.2)
     bench.driver.press_estop()
     bench.until(lambda: not bench.world.torques.any(), 0.2)
-    told = len(bench.world.told)
+    sent = len(bench.world.received_goals)
     bench.during(0.2)
-    assert len(bench.world.told) == told  # targets come, nothing is sent
+    assert len(bench.world.received_goals) == sent  # targets come, nothing is sent
     assert "latched" in bench.driver.arm()
 
 
@@ -84,13 +84,13 @@ def test_targets_that_stop_are_held_within_a_fifth_of_a_second(armed):
     bench.during(1.2)
     bench.publishing.clear()
     bench.until(lambda: bench.driver.holding, FAULT + SLACK, "hold")
-    told = len(bench.world.told)
+    sent = len(bench.world.received_goals)
     bench.during(0.5)
-    goals = np.array([goal for _, index, goal, *_ in bench.world.told[told + 18 :] if index == 4])
+    goals = np.array([goal for _, index, goal, *_ in bench.world.received_goals[sent + 18 :] if index == 4])
     assert len(goals) > 10
     assert np.ptp(goals) < 0.005
     bench.until(
-        lambda: said(bench, "no joint_targets for 0.2 s while moving: holding the last joint angles"),
+        lambda: reported(bench, "no joint_targets for 0.2 s while moving: holding the last joint angles"),
         0.5,
         "the sentence",
     )
@@ -102,21 +102,21 @@ def test_targets_that_stay_away_take_the_torque_if_that_is_set(armed):
     bench.during(1.2)
     bench.publishing.clear()
     bench.until(lambda: not bench.world.torques.any(), FAULT + 0.5 + SLACK)
-    bench.until(lambda: said(bench, "no joint_targets for 0.5 s: torque off; call arm"), 0.5, "the sentence")
+    bench.until(lambda: reported(bench, "no joint_targets for 0.5 s: torque off; call arm"), 0.5, "report")
 
 
 def test_a_driver_that_is_started_again_reads_the_pose_and_ramps_from_there(armed):
     bench = armed()
     bench.during(1.0)
     bench.driver.close(False)  # killed: the servos hold
-    told = len(bench.world.told)
+    sent = len(bench.world.received_goals)
     bench.driver = bench.new_driver()
     bench.driver.connect()
     bench.driver.start()
     bench.row = HIGH + 0.2
     assert bench.driver.arm() == ""
     bench.during(1.5)
-    for _, _, goal, where, _ in bench.world.told[told : told + 18]:
+    for _, _, goal, where, _ in bench.world.received_goals[sent : sent + 18]:
         assert abs(goal - where) < 0.02
     bench.assert_no_leap()
 
@@ -126,7 +126,7 @@ def test_a_defect_in_the_driver_ends_neither_the_thread_nor_the_robot(armed, mon
     write = FFBus.write_goals
     monkeypatch.setattr(FFBus, "write_goals", lambda *_: 1 / 0)
     bench.until(lambda: not bench.driver.armed, 0.2)
-    bench.until(lambda: said(bench, "ZeroDivisionError"), 0.5, "the sentence")
+    bench.until(lambda: reported(bench, "ZeroDivisionError"), 0.5, "report")
     monkeypatch.setattr(FFBus, "write_goals", write)
     bench.until(lambda: bench.driver.snapshot.power is TorqueState.OFF, 2.0)
     bench.until(lambda: not bench.world.torques.any(), 0.2)

@@ -28,7 +28,7 @@ static uint8_t reply[SSC32_REPLY];
 static struct ssc32 zero;
 void init(void) { board = zero; ssc32_init(&board); memset(reply, 0, sizeof reply); }
 int feed(uint8_t byte, uint32_t now) { return ssc32_feed(&board, byte, now, reply); }
-const uint8_t *said(void) { return reply; }
+const uint8_t *reply_data(void) { return reply; }
 void watch(uint32_t now) { ssc32_watch(&board, now); }
 int pulse(uint8_t channel, uint32_t now) { return ssc32_pulse(&board, channel, now); }
 void input(uint8_t index, uint8_t value) { board.inputs[index] = value; }
@@ -42,7 +42,7 @@ class Board:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._c = library
-        self._c.said.restype = ctypes.POINTER(ctypes.c_uint8)
+        self._c.reply_data.restype = ctypes.POINTER(ctypes.c_uint8)
         self._c.feed.argtypes = (ctypes.c_uint8, ctypes.c_uint32)
         self._c.pulse.argtypes = (ctypes.c_uint8, ctypes.c_uint32)
         self._c.watch.argtypes = (ctypes.c_uint32,)
@@ -53,11 +53,11 @@ class Board:
 
     def receive(self, data: bytes, now: int = 0) -> bytes:
         """Bytes in, bytes out, at a time [ms]."""
-        said = b""
+        replies = b""
         for byte in data:
             size = self._c.feed(byte, now)
-            said += bytes(self._c.said()[:size])
-        return said
+            replies += bytes(self._c.reply_data()[:size])
+        return replies
 
     def pulses(self, now: int = 0) -> list[int]:
         return [self._c.pulse(i, now) for i in range(18)]
@@ -96,7 +96,7 @@ def test_the_frame_of_the_driver_moves_all_eighteen_servos(board):
     assert board.pulses(20) == [1500 + 10 * i for i in range(18)]
 
 
-def test_no_channel_has_a_pulse_before_it_is_told(board):
+def test_no_channel_has_a_pulse_before_its_first_command(board):
     assert board.pulses() == [0] * 18
     board.receive(b"#3P1600\r")
     assert [i for i, pulse in enumerate(board.pulses()) if pulse] == [3]
@@ -129,7 +129,7 @@ def test_stop_halts_one_channel_where_it_is(board):
     assert board.pulses(1000)[:2] == [1500, 2000]
 
 
-def test_l_takes_the_pulse_away_and_qp_says_so(board):
+def test_l_switches_the_pulse_off_and_qp_reports_it(board):
     board.receive(b"#0P1000#1P2500\r#0L\r")
     assert board.receive(b"QP0QP1QP2\r") == bytes([0, 250, 0])
 
@@ -195,7 +195,7 @@ def test_no_bytes_bring_the_sketch_out_of_step_or_out_of_range(library, data):
 def _same(board: Board, chunks: list[bytes]) -> None:
     device = Ssc32Device(LagWorld(SCALE, voltage=0.0), count=18)
     for chunk in chunks:
-        said = b"".join(reply for _, reply in device.receive(chunk, 0.0))
-        assert board.receive(chunk) == said
+        replies = b"".join(reply for _, reply in device.receive(chunk, 0.0))
+        assert board.receive(chunk) == replies
     # what is reached when all is done; the dead-man switch is the sketch's own
     assert board.pulses(2**31) == [device.pulse(i, 1e9) for i in range(18)]

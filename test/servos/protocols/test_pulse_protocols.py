@@ -163,9 +163,9 @@ def test_writing_and_reading_take_what_the_vendors_bytes_allow(bus, total):
 
 @given(pulses, st.integers(0, 65535))
 @steady
-def test_what_is_sent_to_an_ssc32_is_what_it_hears(goals, milliseconds):
-    (heard,) = emulated_ssc32.Ssc32LineDecoder().feed(ssc32.move(goals, milliseconds / 1000))
-    assert heard == emulated_ssc32.Ssc32Move(tuple((i, pulse, 0) for i, pulse in goals.items()), milliseconds)
+def test_an_ssc32_decodes_what_is_encoded(goals, milliseconds):
+    (received,) = emulated_ssc32.Ssc32LineDecoder().feed(ssc32.move(goals, milliseconds / 1000))
+    assert received == emulated_ssc32.Ssc32Move(tuple((i, pulse, 0) for i, pulse in goals.items()), milliseconds)
 
 
 @given(
@@ -175,7 +175,7 @@ def test_what_is_sent_to_an_ssc32_is_what_it_hears(goals, milliseconds):
     ),
 )
 @steady
-def test_what_is_sent_to_a_maestro_is_what_it_hears(goals, form):
+def test_a_maestro_decodes_what_is_encoded(goals, form):
     decoder, found = emulated_maestro.MaestroCommandDecoder(form), {}
     for first, row in runs(goals):
         (command,) = decoder.feed(maestro.targets(first, row, form))
@@ -187,7 +187,7 @@ def test_what_is_sent_to_a_maestro_is_what_it_hears(goals, form):
 
 @given(st.sampled_from(Servo2040Dialect), st.integers(0, 24), st.lists(st.integers(0, 16383), min_size=1, max_size=3))
 @steady
-def test_what_a_servo2040_answers_is_what_is_heard(dialect, start, values):
+def test_replies_of_a_servo2040_are_decoded_as_encoded(dialect, start, values):
     (frame,) = servo2040.Servo2040Decoder(dialect).feed(servo2040.reply(dialect, start, values))
     assert frame == servo2040.Servo2040Frame(servo2040.GET, start, len(values), tuple(values))
 
@@ -278,9 +278,9 @@ def test_any_bytes_split_anywhere_leave_a_board_in_order(name, data):
     chunks = data.draw(strategy)
     whole, pieces = StrictWorld(SCALE), StrictWorld(SCALE)
     one, many = make(whole), make(pieces)
-    said = [b"".join(r for _, r in one.receive(b"".join(chunks), 0.0))]
-    said.append(b"".join(r for chunk in chunks for _, r in many.receive(chunk, 0.0)))
-    assert said[0] == said[1]  # how the bytes are split does not matter
+    replies = [b"".join(r for _, r in one.receive(b"".join(chunks), 0.0))]
+    replies.append(b"".join(r for chunk in chunks for _, r in many.receive(chunk, 0.0)))
+    assert replies[0] == replies[1]  # how the bytes are split does not matter
     assert (whole.goals == pieces.goals).all()
     assert (whole.torques == pieces.torques).all()
     many.receive(frame, 0.0)  # and the next good frame is obeyed
@@ -351,7 +351,7 @@ def test_a_board_that_answers_is_identified(rig):
     assert set(bus.identify()) == set(ALL)
 
 
-def test_a_board_that_does_not_answer_is_told_with_a_cure(rig):
+def test_a_board_that_does_not_answer_is_reported_with_the_remedy(rig):
     _, port, bus = rig
     port.deaf = True
     with pytest.raises(BusError, match=r"no .* answers.*: |no .* answers at .*: "):
@@ -494,7 +494,7 @@ def test_the_maestro_error_word_is_a_fault_of_all_servos_until_they_are_relaxed(
     bus.torque(ALL, True)
     port.write(b"\x84\x01\xff")
     assert not world.torques.any()  # any error sends the servos home, which is off
-    for i in ALL:  # the board itself tells it once
+    for i in ALL:  # the board itself reports it once
         assert bus.read([i], ServoQuantity.FAULT)[i].fault == ServoFault.OTHER
     assert bus.errors == maestro.MaestroError.PROTOCOL
     bus.relax()
@@ -532,7 +532,7 @@ def test_a_maestro_speed_limit_stretches_a_move():
 
 
 @pytest.mark.parametrize("dialect", Servo2040Dialect)
-def test_the_servo2040_dialect_is_told_by_the_length_of_a_reply(dialect):
+def test_the_servo2040_dialect_is_recognised_by_the_length_of_a_reply(dialect):
     world = LagWorld(SCALE, voltage=11.1)
     port = MemoryPort(Servo2040Device(world, dialect=dialect))
     bus = Servo2040Bus(port, ALL)
@@ -547,11 +547,11 @@ def test_the_servo2040_dialect_is_told_by_the_length_of_a_reply(dialect):
 def test_a_fork_reply_without_its_end_is_not_taken_for_the_original():
     port = MemoryPort(Servo2040Device(LagWorld(SCALE), dialect=Servo2040Dialect.FORK))
     bus = Servo2040Bus(port, ALL)
-    heard = port.read
+    read = port.read
 
     def once(count, deadline):
-        port.read = heard
-        return heard(count, deadline)[:-1]
+        port.read = read
+        return read(count, deadline)[:-1]
 
     port.read = once
     bus.identify()

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from support.real_time.servo_bench import HIGH, LOST, SLACK, ServoBench, said
+from support.real_time.servo_bench import HIGH, LOST, SLACK, ServoBench, reported
 
 from hexapod_control.servos.bus import pulse_board
 from hexapod_control.servos.bus.bus_interface import ServoQuantity
@@ -63,7 +63,7 @@ def test_a_late_reply_is_never_taken_for_the_next_one(board):
     pty.faults.slow = LATE
     assert pulses(bus) == {}
     pty.faults.slow = 0.0
-    for pulse in (1600, 1700, 1800):  # what is under way says 1500
+    for pulse in (1600, 1700, 1800):  # the pulse under way is 1500
         bus.write_goals(dict.fromkeys(IDS, pulse), 0.0)
         assert set(soon(lambda: pulses(bus)).values()) == {pulse}
 
@@ -80,14 +80,14 @@ def test_a_board_that_is_always_late_is_never_believed_with_an_old_answer(board)
 
 def test_after_a_reply_that_did_not_come_nothing_is_asked_until_it_cannot_come_any_more(board):
     pty, bus = board
-    heard = []
+    received = []
     pty.faults.mute = True
     assert bus.answers() is False
-    pty.listener = heard.append
+    pty.listener = received.append
     assert bus.answers() is None
     assert bus.supply() == (None, None)
     assert pulses(bus) == {}
-    assert not heard
+    assert not received
     pty.faults.mute = False
     begun = time.monotonic()
     assert soon(bus.answers) is True
@@ -100,22 +100,22 @@ def test_after_a_reply_that_did_not_come_nothing_is_asked_until_it_cannot_come_a
 def test_a_board_that_hangs_behind_a_live_port_is_a_fault_and_comes_back_without_torque(bench):
     bench.arm()
     bench.during(0.5)
-    heard = []
+    received = []
     bench.pty.faults.mute = True
-    bench.pty.listener = heard.append
+    bench.pty.listener = received.append
     took = bench.until(lambda: not bench.driver.armed, LOST + SLACK, "fault")
     assert took > LOST - 0.2  # not for a reply or two
     bench.until(lambda: bench.driver.snapshot.joints is None, 0.2, "pose unknown")
     words = str(bench.link), "the board behind it is silent for", "check the board's power"
-    bench.until(lambda: said(bench, *words), 0.5, "the sentence")
+    bench.until(lambda: reported(bench, *words), 0.5, "report")
     assert "not connected" in bench.driver.arm()
-    bench.until(lambda: not bench.world.torques.any(), 0.5, "torque off: it hears, though it says nothing")
+    bench.until(lambda: not bench.world.torques.any(), 0.5, "torque off: it receives, though it sends nothing")
     bench.pty.faults.mute = False
     bench.until(lambda: bench.driver.snapshot.power is TorqueState.OFF, MAX_BACK_OFF_S + 8.0, "reconnected")
-    bench.until(lambda: said(bench, "is back, torque is off: call arm"), 0.5, "the sentence")
-    told = len(bench.world.told)
+    bench.until(lambda: reported(bench, "is back, torque is off: call arm"), 0.5, "report")
+    sent = len(bench.world.received_goals)
     bench.during(0.3)
-    assert len(bench.world.told) == told  # targets come, nothing is sent
+    assert len(bench.world.received_goals) == sent  # targets come, nothing is sent
     assert not bench.world.torques.any()
     bench.arm()
     bench.during(0.5)

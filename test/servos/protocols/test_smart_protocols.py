@@ -167,7 +167,7 @@ def test_torque_is_switched_per_servo_and_taken_from_all_three_times(name):
 
 
 @smart
-def test_health_is_told(name):
+def test_voltage_temperature_and_load_are_read(name):
     bench = Bench(name)
     bench.world.voltages[:] = 11.4
     bench.world.temperatures[4] = 63.0
@@ -200,7 +200,7 @@ def test_speed_and_load_have_the_sign_of_the_motion(name, way):
 @pytest.mark.parametrize(
     "fault", [ServoFault.OVERLOAD, ServoFault.HEAT, ServoFault.VOLTAGE, ServoFault.OVERLOAD | ServoFault.HEAT]
 )
-def test_faults_are_told_and_overload_is_cleared(name, fault):
+def test_faults_are_read_and_overload_is_cleared(name, fault):
     bench = Bench(name)
     bench.bus.torque(IDS, True)
     bench.world.latch(6, fault)
@@ -276,7 +276,7 @@ def test_an_echo_changes_nothing(name):
 
 
 @smart
-def test_nobody_but_an_echo_is_said(name):
+def test_an_echo_without_replies_is_reported(name):
     bench = Bench(name)
     bench.line.echo = True
     bench.world.unplug(*range(18))
@@ -292,7 +292,7 @@ def test_noise_before_every_reply_changes_nothing(name):
     assert {i: r.position for i, r in bench.bus.read(IDS, POSITION).items()} == expected
 
 
-# The same spoilt replies every time: a checksum of eight bits lets one of 256 through, which no code can tell.
+# The same spoilt replies every time: a checksum of eight bits lets one of 256 through, which no decoder can detect.
 @smart
 @pytest.mark.parametrize("seed", range(30))
 def test_whatever_happens_to_replies_no_reading_is_wrong(name, seed):
@@ -407,7 +407,7 @@ def test_the_bytes_on_the_wire_are_those_of_its_timing(row):
     assert sum(map(len, bench.line.writes)) + bench.line.replied == read
 
 
-def test_the_block_of_all_registers_takes_what_the_table_says():
+def test_the_block_of_all_registers_takes_the_bytes_of_the_table():
     world = LagWorld(feetech_st.SCALE, 18)
     line = Line(emulated_device("feetech_st", world, IDS), 1_000_000)
     line.write(ff_frames.sync_read(56, 15, IDS))
@@ -431,7 +431,7 @@ def test_an_st_move_gets_the_speed_that_takes_it_there_in_time():
     bench = Bench("feetech_st", (1, 2))
     bench.bus.read((1,), POSITION)
     bench.bus.write_goals({1: 2148, 2: 2148}, 0.1)
-    slow = feetech_st.goal_row(2148, feetech_st.SPEEDS.unknown)  # nobody knows where 2 is
+    slow = feetech_st.goal_row(2148, feetech_st.SPEEDS.unknown)  # the position of servo 2 is unknown
     assert bench.line.writes[-1] == ff_frames.sync_write(42, {1: feetech_st.goal_row(2148, 1000), 2: slow})
     bench.bus.write_goals({1: 2148, 2: 2168}, 0.1)  # 1 has not been seen to move yet
     rows = {1: feetech_st.goal_row(2148, 1000), 2: feetech_st.goal_row(2168, 200)}
@@ -442,7 +442,7 @@ def test_an_st_move_gets_the_speed_that_takes_it_there_in_time():
     assert bench.line.writes[-1] == ff_frames.sync_write(42, {1: feetech_st.goal_row(2148, 1)})  # 0 would be full speed
 
 
-def test_an_x_servo_with_a_time_profile_is_told_the_time_once():
+def test_an_x_servo_with_a_time_profile_gets_the_duration_once():
     bench = Bench("dynamixel2", (1, 2))
     for memory in bench.line.device.memories:
         memory[dynamixel2_frames.Dynamixel2Register.DRIVE_MODE] = dynamixel2_frames.TIME_BASED

@@ -16,7 +16,7 @@ from hexapod_control.servos.settings.save_servo_section import section
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 OPTIONS = [(row.name, option.key) for row in PROTOCOLS.values() for option in row.settings]
-GOOD = {  # what the file says, what the bus gets
+GOOD = {  # value in the file, value that the bus gets
     ("feetech_st", "acceleration"): (50, 50),
     ("feetech_sc", "degrees"): (180, 180.0),
     ("dynamixel2", "read"): ("fast", "fast"),
@@ -53,12 +53,12 @@ def test_every_option_in_the_table_is_one_that_its_bus_takes():
 
 @pytest.mark.parametrize(("protocol", "key"), OPTIONS)
 def test_an_option_comes_out_of_the_file_as_its_bus_takes_it(protocol, key, with_options):
-    said, meant = GOOD[protocol, key]
-    ((name, value),) = with_options(protocol, {key: said}).options
+    given, meant = GOOD[protocol, key]
+    ((name, value),) = with_options(protocol, {key: given}).options
     assert (name, value, type(value)) == (key, meant, type(meant))
 
 
-def test_the_range_of_a_model_sets_the_units_of_joints_that_say_nothing_else(with_options):
+def test_the_range_of_a_model_sets_the_units_of_joints_without_their_own(with_options):
     usual = with_options("feetech_sc", {}).joints[0].units_per_rad
     assert with_options("feetech_sc", {"degrees": 200}).joints[0].units_per_rad == pytest.approx(1.5 * usual, rel=1e-3)
 
@@ -81,7 +81,7 @@ def board(tmp_path):
 
 
 @pytest.mark.parametrize("dialect", list(Servo2040Dialect))
-def test_a_board_whose_dialect_the_file_says_is_not_asked_for_it(dialect, with_options, board, tmp_path):
+def test_a_board_whose_dialect_is_in_the_file_is_not_asked_for_it(dialect, with_options, board, tmp_path):
     bus = board(with_options("servo2040", {"dialect": dialect.value}, str(tmp_path / "bus")), dialect)
     assert f"{dialect.value} firmware" in bus.identify()[0]
     assert bus.supply()[0] == pytest.approx(11.1, abs=0.1)

@@ -94,11 +94,11 @@ class Person:
 
     def __init__(self, mounted, measure=()):
         self.mounted, self.measure = mounted, measure
-        self.said, self.asked = [], []
+        self.shown, self.asked = [], []
         self.jogged = None
 
     def say(self, text):
-        self.said.append(text)
+        self.shown.append(text)
 
     def ask(self, question, meanwhile=None):
         self.asked.append(question)

@@ -126,21 +126,21 @@ async def page(url: str) -> int:
 
 async def visit(address: str, hello: dict[str, str]) -> str:
     """One connection, until it is closed or silent. Returns the key for the next one."""
-    key, heard = hello["key"], time.monotonic()
+    key, received_at = hello["key"], time.monotonic()
     async with aiohttp.ClientSession() as session:
         async with asyncio.timeout(SILENT):
             client = await session.ws_connect(f"{address}/socket", origin=address, max_msg_size=0)
 
         async def read() -> None:
-            nonlocal key, heard
+            nonlocal key, received_at
             async for message in client:
-                told, heard = json.loads(message.data), time.monotonic()
-                key = told.get("key", key)
+                content, received_at = json.loads(message.data), time.monotonic()
+                key = content.get("key", key)
 
         reader = asyncio.ensure_future(read())
         await client.send_str(json.dumps({"v": 1, "n": 1, "t": "hello", **hello}))
         number, asked = 1, 0.0
-        while not reader.done() and time.monotonic() - heard < SILENT:
+        while not reader.done() and time.monotonic() - received_at < SILENT:
             number += 1
             what = {"t": "drive", "on": True, "vx": 0.5}
             if time.monotonic() - asked > 8.0:

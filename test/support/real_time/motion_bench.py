@@ -15,8 +15,8 @@ class Motions:
         self.bench, self.folder = bench, folder
         self.node = bench.planner(**parameters)
         self.topic = bench.publisher(String, "motion")
-        self.said = bench.listen(String, "motion_state", ALL)
-        self.states = bench.listen(String, "gait_state", ALL)
+        self.motion_states = bench.listen(String, "motion_state", ALL)
+        self.gait_states = bench.listen(String, "gait_state", ALL)
 
     def write(self, name, steps, **head):
         lines = [f"{key}: {value}" for key, value in {"name": name, "description": "For a test.", **head}.items()]
@@ -27,13 +27,15 @@ class Motions:
     def play(self, what):
         self.topic.publish(String(data=str(what)))
 
-    def heard(self, text):
-        return any(message.data.startswith(text) for message in self.said)
+    def reported(self, text):
+        return any(message.data.startswith(text) for message in self.motion_states)
 
     def until(self, text, seconds=6.0):
-        self.bench.until(lambda: self.heard(text), seconds, f"{text}; heard {[m.data for m in self.said][-5:]}")
+        self.bench.until(
+            lambda: self.reported(text), seconds, f"{text}; received {[m.data for m in self.motion_states][-5:]}"
+        )
 
     def names(self):
         """Motions in the order in which they played."""
-        played = [m.data.split()[0] for m in self.said if m.data.split()[1] not in ("rehearse", "cancelled")]
+        played = [m.data.split()[0] for m in self.motion_states if m.data.split()[1] not in ("rehearse", "cancelled")]
         return [name for k, name in enumerate(played) if name != "none" and played[:k][-1:] != [name]]

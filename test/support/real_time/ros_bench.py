@@ -77,9 +77,9 @@ class Bench:
 
     def listen(self, kind: Any, topic: str, qos: QoSProfile = COMMAND) -> list[Any]:
         """A list to which the messages of a topic are appended."""
-        heard: list[Any] = []
-        self.probe.create_subscription(kind, topic, heard.append, qos)
-        return heard
+        received: list[Any] = []
+        self.probe.create_subscription(kind, topic, received.append, qos)
+        return received
 
     def call(self, kind: Any, service: str, request: Any = None) -> Any:
         """Calls a service and returns its response."""

@@ -34,10 +34,10 @@ SPEED = LIMITS[..., 2].ravel()  # [rad/s]
 HIGH = lying() - 0.3  # [rad] a pose away from the joint limits
 
 
-def said(bench, *words):
-    """Whether each of these words occurs in an event or diagnosis of the driver."""
-    texts = bench.texts()
-    return all(any(word in text for text in texts) for word in words)
+def reported(bench, *texts):
+    """Whether each of these texts occurs in an event or diagnosis of the driver."""
+    reports = bench.texts()
+    return all(any(text in report for report in reports) for text in texts)
 
 
 class Recorded(LagWorld):
@@ -45,7 +45,7 @@ class Recorded(LagWorld):
 
     def __init__(self, joints, scale, start):
         super().__init__(scale, len(joints), positions=[j.raw(q) for j, q in zip(joints, start.ravel(), strict=True)])
-        self.joints, self.told = joints, []
+        self.joints, self.received_goals = joints, []
         self.switched = []  # (index, goal [rad], position [rad]) when torque came on
 
     def goal(self, index, raw, duration):
@@ -53,7 +53,7 @@ class Recorded(LagWorld):
             now = time.monotonic()
             joint = self.joints[index]
             where = joint.angle(self.positions[index])
-            self.told.append((now, index, joint.angle(raw), where, bool(self.torques[index])))
+            self.received_goals.append((now, index, joint.angle(raw), where, bool(self.torques[index])))
         super().goal(index, raw, duration)
 
     def torque(self, index, on):
@@ -82,7 +82,7 @@ class ServoBench:
         self.row, self.speed = self.start, np.zeros_like(self.start)
         self.publishing = threading.Event()
         self._ending = threading.Event()
-        self.said = []
+        self.events = []
         self.driver = self.new_driver()
         if connect:
             self.driver.connect()
@@ -121,7 +121,7 @@ class ServoBench:
 
     def collect(self):
         while self.driver.events:
-            self.said.append(self.driver.events.popleft())
+            self.events.append(self.driver.events.popleft())
 
     def arm(self):
         refusal = self.driver.arm()
@@ -130,7 +130,7 @@ class ServoBench:
 
     def texts(self):
         self.collect()
-        return [t.text for t in (*self.said, *self.driver.snapshot.diagnoses)]
+        return [t.text for t in (*self.events, *self.driver.snapshot.diagnoses)]
 
     def troubles(self, kind):
         return [t for t in self.driver.snapshot.diagnoses if t.kind.startswith(kind)]
@@ -138,7 +138,7 @@ class ServoBench:
     def assert_no_leap(self):
         """Checks that no goal changes faster than its joint can move, and that torque comes on at the position."""
         last = {}
-        for now, index, goal, _, torque in list(self.world.told):
+        for now, index, goal, _, torque in list(self.world.received_goals):
             resolution = 2.0 / self.settings.joints[index].units_per_rad
             assert np.isfinite(goal)
             if torque and index in last:

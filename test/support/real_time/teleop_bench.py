@@ -94,5 +94,5 @@ def connected(node):
     return node.status()["gamepad"] == "connected"
 
 
-def speeds(heard):
-    return [messages.twist(message) for message in heard]
+def speeds(received):
+    return [messages.twist(message) for message in received]

@@ -11,7 +11,7 @@ import time
 import aiohttp
 from support.page_messages import TOKEN
 
-PATIENCE = 5.0  # [s]
+MAX_WAIT_S = 5.0  # for a reply of the server
 
 
 class Loop:
@@ -23,11 +23,11 @@ class Loop:
         self.thread.start()
 
     def run(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(PATIENCE)
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(MAX_WAIT_S)
 
     def close(self):
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join(PATIENCE)
+        self.thread.join(MAX_WAIT_S)
         self.loop.close()
 
 
@@ -72,7 +72,7 @@ class Visitor:
         """All messages of a kind."""
         return [message for message in list(self.messages) if message["t"] == kind]
 
-    def wait(self, condition, spin=lambda: time.sleep(0.005), seconds=PATIENCE):
+    def wait(self, condition, spin=lambda: time.sleep(0.005), seconds=MAX_WAIT_S):
         """Waits for a condition; `spin` is called between two looks at it."""
         deadline = time.monotonic() + seconds
         while not condition():

@@ -86,14 +86,16 @@ class Launched:
         self.bench, self.world = bench, wire.world
         self.states, self.holds = bench.listen(String, "gait_state", LATCHED), bench.listen(Bool, "armed", LATCHED)
         self.process = wire.bringup(**arguments)
-        bench.until(lambda: self._says("sitting") and self.holds and self.holds[-1].data, START, "sitting and armed")
+        bench.until(
+            lambda: self._is_in_state("sitting") and self.holds and self.holds[-1].data, START, "sitting and armed"
+        )
 
-    def _says(self, state):
+    def _is_in_state(self, state):
         return self.states and self.states[-1].data == state
 
     def stand(self):
         self._begin()
-        self.bench.until(lambda: self._says("standing"), RISING, "standing")
+        self.bench.until(lambda: self._is_in_state("standing"), RISING, "standing")
 
     def _begin(self):
         """Asks until the planner accepts: it may learn later than the test that the servos are armed."""
@@ -106,7 +108,7 @@ class Launched:
     def walk(self, vx=0.08):
         self.stand()
         Stream(self.bench, lambda: twist(vx))
-        self.bench.until(lambda: self._says("walking"), RISING, "walking")
+        self.bench.until(lambda: self._is_in_state("walking"), RISING, "walking")
         before = self.world.angles()
         self.bench.until(lambda: np.abs(self.world.angles() - before).max() > 0.3, RISING, "servos that walk")
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import FFPacket
-from hexapod_control.servos.emulator.device import DelayedReply, voice
-from hexapod_control.servos.emulator.devices.ff_device import DELAY_UNIT, FRAME_TIMEOUT_S, error_bits
+from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, voice
+from hexapod_control.servos.emulator.devices.ff_device import DELAY_UNIT, error_bits
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import dynamixel2_frames as codec
 from hexapod_control.servos.protocols.dynamixel2_frames import BROADCAST, Dynamixel2Instruction, Dynamixel2Register
@@ -33,8 +33,7 @@ class Dynamixel2Device:
         self.world = world
         self.memories = [bytearray(SIZE) for _ in ids]
         self._waiting: dict[int, tuple[int, bytes]] = {}
-        self._decoder = codec.Dynamixel2Decoder()
-        self._heard = 0.0
+        self._stream = FrameStream(codec.Dynamixel2Decoder())
         for servo, memory in zip(ids, self.memories, strict=True):
             for address, data in START.items():
                 memory[address : address + len(data)] = data
@@ -43,10 +42,7 @@ class Dynamixel2Device:
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Obeys every frame that is complete."""
         self.world.step(now)
-        if now - self._heard > FRAME_TIMEOUT_S:
-            self._decoder.forget()
-        self._heard = now
-        return [reply for packet in self._decoder.feed(data) for reply in self._obey(packet)]
+        return [reply for packet in self._stream.feed(data, now) for reply in self._obey(packet)]
 
     def _named(self, servo: int) -> list[int]:
         """Indices of the servos that a frame for this id reaches."""

@@ -9,10 +9,9 @@ from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import FFDecoder, FFInstruction, FFPacket
 from hexapod_control.servos.bus.id_addressing import FaultBits
-from hexapod_control.servos.emulator.device import DelayedReply, voice
+from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, voice
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 
-FRAME_TIMEOUT_S = 0.05  # [s] of silence after which servos drop an unfinished frame
 DELAY_UNIT = 2e-6  # [s] of the return delay register
 
 
@@ -76,8 +75,7 @@ class FFDevice:
         self.world, self._table = world, table
         self.memories = [bytearray(table.size) for _ in ids]  # registers, by index
         self._waiting: dict[int, tuple[int, bytes]] = {}  # index -> address and data of a REG_WRITE
-        self._decoder = FFDecoder()
-        self._heard = 0.0
+        self._stream = FrameStream(FFDecoder())
         for servo, memory in zip(ids, self.memories, strict=True):
             for address, data in table.start.items():
                 memory[address : address + len(data)] = data
@@ -86,10 +84,7 @@ class FFDevice:
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Obeys every frame that is complete."""
         self.world.step(now)
-        if now - self._heard > FRAME_TIMEOUT_S:
-            self._decoder.forget()
-        self._heard = now
-        return [reply for packet in self._decoder.feed(data) for reply in self._obey(packet)]
+        return [reply for packet in self._stream.feed(data, now) for reply in self._obey(packet)]
 
     def _named(self, servo: int) -> list[int]:
         """Indices of the servos that a frame for this id reaches."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hexapod_control.servos.bus.ff_frames import FFPacket
-from hexapod_control.servos.emulator.device import DelayedReply, voice
-from hexapod_control.servos.emulator.devices.ff_device import FRAME_TIMEOUT_S
+from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, voice
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import lx16a as codec
 from hexapod_control.servos.protocols.lx16a import Lx16aCommand
@@ -21,17 +20,13 @@ class Lx16aDevice:
         """Servo `ids[i]` is number i of the world; a reply starts after `delay` [s]."""
         self.world, self.ids, self._delay = world, list(ids), delay
         self._waiting: dict[int, tuple[int, float]] = {}  # index -> goal and duration of a MOVE_WAIT
-        self._decoder = codec.Lx16aDecoder()
-        self._heard = 0.0
+        self._stream = FrameStream(codec.Lx16aDecoder())
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Obeys every frame that is complete."""
         self.world.step(now)
-        if now - self._heard > FRAME_TIMEOUT_S:
-            self._decoder.forget()
-        self._heard = now
         replies: list[DelayedReply] = []
-        for packet in self._decoder.feed(data):
+        for packet in self._stream.feed(data, now):
             for index, servo in enumerate(self.ids):
                 if packet.id in (servo, codec.BROADCAST) and self.world.answers(index):
                     self._obey(index, packet)
