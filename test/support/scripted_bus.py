@@ -23,7 +23,7 @@ class ManualClock:
 
 
 class ScriptedBus(LoopbackBus):
-    """Servos that reach every goal. `silent` ids do not answer; `gone` lets the port vanish."""
+    """Servos that reach every goal. `silent` ids do not answer, or `garbled`; `gone` lets the port vanish."""
 
     can_read = ~ServoQuantity.NONE
 
@@ -31,7 +31,7 @@ class ScriptedBus(LoopbackBus):
         super().__init__(ids, positions=positions, speed=1e6, clock=clock)
         self.sent = []  # (what, ids): goals, on, off, relax, recover
         self.goals = {}  # servo id -> last raw goal
-        self.silent, self.gone = set(), False
+        self.silent, self.garbled, self.gone = set(), set(), False
         self.temperature, self.volts, self.faults = 30.0, 11.1, {}
 
     def _send(self, what, ids):
@@ -59,6 +59,7 @@ class ScriptedBus(LoopbackBus):
     def read(self, ids, what):
         if self.gone:
             raise PortGone("the port is gone")
+        self.counters.bad += bool(self.garbled.intersection(ids))
         motion = super().read([i for i in ids if i not in self.silent], what)
         if not what & ServoQuantity.TEMPERATURE:
             return motion

@@ -253,3 +253,15 @@ def test_a_joint_that_is_back_from_a_dropout_fades_to_its_targets(rig):
     assert ("on", (servo,)) in rig.bus.sent[goals:]
     assert max(abs(a - b) for a, b in pairwise(found)) < 0.02  # [rad] no jump of 0.3 rad
     assert found[-1] == pytest.approx(-0.3, abs=0.002)
+
+
+@pytest.mark.parametrize(("pings", "twins"), [(2, False), (3, True)])
+def test_a_servo_that_answers_three_pings_garbled_likely_has_the_id_of_another(rig, pings, twins):
+    servo = rig.settings.ids[4]
+    rig.bus.silent = {servo}
+    rig.run(0.2)
+    rig.bus.garbled = {servo}
+    rig.run(pings + 0.3)
+    texts = " ".join(rig.texts())
+    assert ("answers garbled, likely two servos have this id" in texts) == twins
+    assert "left_middle_femur_joint (id 5)" in texts

@@ -1,6 +1,7 @@
 """The robot file's section `servos`: what is wrong is refused with its place and a cure, before any torque."""
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -217,3 +218,24 @@ def test_the_battery_has_bounds_of_its_own(read, key):
     assert read(TOP + "  battery: {warn: 2, critical: 1, time: 0.5}\n" + joints()).battery == Battery(2, 1, 0.5)
     with pytest.raises(RobotFileError, match="must be above critical"):
         read(TOP + "  battery: {warn: 10, critical: 10}\n" + joints())
+
+
+@pytest.mark.parametrize(
+    ("key", "least", "most"),
+    [
+        ("id", 0, 253),
+        ("center", -1_000_000, 1_000_000),
+        ("units_per_rad", 1, 1_000_000),
+        ("units_per_rad_neg", 1, 1_000_000),
+        ("q_center_deg", -180, 180),
+        ("trim_deg", -45, 45),
+        ("low", -1_000_000, 1_000_000),
+        ("high", -1_000_000, 1_000_000),
+    ],
+)
+def test_a_number_of_a_servo_beyond_its_bounds_is_refused_with_them(read, key, least, most):
+    for value in (least - 1, most + 1):
+        text = f"{{id: 100, direction: 1, {key}: {value}}}" if key != "id" else f"{{id: {value}, direction: 1}}"
+        bounds = re.escape(f"within {least:g} and {most:g}")
+        with pytest.raises(RobotFileError, match=rf"left_front\.coxa\.{key}: is {value}, must be .*{bounds}"):
+            read(TOP + joints(left_front_coxa=text))
