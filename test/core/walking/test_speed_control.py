@@ -1,0 +1,57 @@
+"""Laws of the speed of a walk: braking takes as long as announced, and swings are stretched as far as strides allow."""
+
+import math
+import random
+
+import pytest
+from support.drives import DT, robot
+
+from hexapod_control.core.gait.gait_table import gaits
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.walking.speed_control import ROUGH_STRIDE_SHARE, SpeedControl, stretched_swing_time
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.speed_envelope import STRIDE_SHARE
+from hexapod_control.core.workspace.speed_limiter import SpeedConditions
+
+MACHINE = robot("phantomx")
+HEIGHT = MACHINE.walk.height
+GAITS = gaits(MACHINE.leg_names)
+
+
+@pytest.mark.parametrize("name", GAITS)
+def test_a_stretched_swing_lasts_as_long_as_asked_or_as_the_longest_stride_that_fits(name):
+    regions, gait, rng = Capabilities.of(MACHINE).stances.at(HEIGHT), GAITS[name], random.Random(1)
+    kinds = set()
+    for _ in range(100):
+        twist = Twist(*(rng.uniform(-1.0, 1.0) * a for a in (0.15, 0.15, 0.6))).scaled(rng.random())
+        share, stretch = rng.uniform(0.4, 1.0), rng.uniform(1.0, 1.6)
+        found = stretched_swing_time(0.45, stretch, twist, gait, regions, share)
+        fits = min(
+            2.0
+            * ROUGH_STRIDE_SHARE
+            * STRIDE_SHARE
+            * share
+            * radius
+            / (gait.stance * math.dist((twist.vx, twist.vy), (twist.wz * y, -twist.wz * x)))
+            for (x, y), radius in zip(regions.footholds, regions.radii, strict=True)
+        )
+        assert found == pytest.approx(max(0.45, min(0.45 * stretch, fits)))
+        kinds.add((found == 0.45, found == pytest.approx(0.45 * stretch)))
+    assert len(kinds) > 1
+    assert stretched_swing_time(0.45, 1.5, ZERO, gait, regions, 1.0) == pytest.approx(0.675)
+
+
+def test_a_walk_brakes_in_the_time_announced_and_on_a_straight_course():
+    under = SpeedConditions(GAITS["tripod"], HEIGHT, 1.0)
+    speed = SpeedControl(Capabilities.of(MACHINE))
+    speed.drive(Twist(0.1, 0.05, 0.2))
+    goal = speed.limit(under, [], 1.0).twist
+    for _ in range(500):
+        speed.ramp(DT, goal, under, 0.0)
+    assert speed.twist == goal
+    expected, time = speed.braking_time(under), 0.0
+    while not speed.twist.is_zero:
+        speed.ramp(DT, ZERO, under, 0.0)
+        time += DT
+        assert speed.twist.vx * goal.vy == pytest.approx(speed.twist.vy * goal.vx)
+    assert expected - 1e-9 <= time <= expected + DT + 1e-9 and speed.braking_time(under) == 0.0
