@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -36,8 +36,12 @@ def robot(name: str) -> Robot:
 
 
 def standing(name: str | Robot, gait: str = "") -> Planner:
-    """A planner whose robot stands on its neutral footholds."""
-    machine = robot(name) if isinstance(name, str) else name
+    """A planner of its own whose robot stands on its neutral footholds."""
+    return _standing(robot(name) if isinstance(name, str) else name, gait).copy()
+
+
+@lru_cache(maxsize=16)
+def _standing(machine: Robot, gait: str) -> Planner:
     planner = Planner(machine, gait)
     row = joints_at_offset(machine, planner.capabilities.stances.at(machine.walk.height).footholds, 0.0)
     planner.set_measured_joints(np.array(row))

@@ -66,16 +66,16 @@ def _radius(leg: Leg, ball: float, height: float, lift: float, most: float) -> f
     """As radius_about, about the leg's own foothold; `ball` is the radius of the foot [m]."""
     placement, (x, y), around = Placement(NEUTRAL, height), leg.foothold, _around(leg, leg.foothold)
 
-    def inside(radius: float) -> bool:
+    def inside(radius: float, directions: Sequence[Point] = around) -> bool:
         return all(
             ball_centre_and_joints(leg, (x + r * dx, y + r * dy), z, placement, ball, BENT_LEG)[1][1] is None
             for r, z in ((FLIGHT_REACH_SHARE * radius, 0.0), (radius, lift))
-            for dx, dy in around
+            for dx, dy in directions
         )
 
     if inside(most):
         return most
-    if not inside(0.0):
+    if not inside(0.0, around[:1]):
         return 0.0
     low, high = 0.0, most
     while high - low > RADIUS_RESOLUTION:

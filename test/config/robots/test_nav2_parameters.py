@@ -5,6 +5,7 @@ test/data/nav2_parameters.yaml is the table of what the nodes and plugins of Jaz
 
 import itertools
 import math
+from functools import cache
 
 import pytest
 from ruamel.yaml import YAML
@@ -49,6 +50,7 @@ def flat(section, prefix=""):
             yield f"{prefix}{name}", value
 
 
+@cache
 def nodes(name):
     """Parameters by the last part of the node's name."""
 

@@ -1,6 +1,7 @@
 """Standing up from any pose, sitting down, and taking over a robot that already stands."""
 
 import random
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -211,7 +212,7 @@ def test_a_planner_that_starts_under_a_posed_robot_on_its_footholds_finds_the_wh
     for _ in range(POSES):
         posed = standing(name)
         posed.request_pose(BodyPose(*(rng.uniform(-1.0, 1.0) * most for most in (0.02, 0.02, 0.0, 0.1, 0.1, 0.15))))
-        plan = list(drive(posed, ZERO, 3.0))[-1]
+        plan = next(after for before, after in pairwise(drive(posed, ZERO, 3.0)) if after.pose == before.pose)
         planner = Planner(robot(name))
         planner.set_measured_joints(plan.joint_angles)
         until(planner, RobotState.STANDING, 3.0)
@@ -238,8 +239,11 @@ def test_the_body_takes_poses_while_feet_stay_and_while_walking(name):
 @pytest.mark.parametrize("gait", GAITS)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_in_a_pose_to_one_side_strides_are_as_short_as_the_feet_need_to_hold_the_robot(name, gait):
-    for pose in (BodyPose(x=0.03), BodyPose(x=-0.03), BodyPose(y=0.03), BodyPose(x=0.02, y=0.02)):
-        for command in (Twist(0.2, 0.0, 0.0), Twist(-0.2, 0.0, 0.0), Twist(0.0, 0.2, 0.0), Twist(0.2, 0.1, 0.0)):
+    """Every gait meets every pose and every command twice; together the gaits meet every pair of them."""
+    poses = (BodyPose(x=0.03), BodyPose(x=-0.03), BodyPose(y=0.03), BodyPose(x=0.02, y=0.02))
+    commands = (Twist(0.2, 0.0, 0.0), Twist(-0.2, 0.0, 0.0), Twist(0.0, 0.2, 0.0), Twist(0.2, 0.1, 0.0))
+    for (row, pose), (column, command) in product(enumerate(poses), enumerate(commands)):
+        if (column - row - GAITS.index(gait)) % 4 < 2:
             planner = standing(name, gait)
             planner.request_pose(pose)
             plans = list(drive(planner, command, 4.0))
