@@ -1,7 +1,11 @@
 """What the view of a planner computes."""
 
+import math
+
 import pytest
-from support.drives import standing
+from support.drives import robot, standing
+
+from hexapod_control.core.gait.gait_table import gaits
 
 NAME = "phantomx"
 
@@ -12,3 +16,12 @@ def test_an_arc_of_so_much_travel_per_stance_is_slower_at_a_longer_swing_time(te
     usual = planner.view.arc_twist(0.03, 0.5)
     planner.change_settings(tempo=tempo)
     assert planner.view.arc_twist(0.03, 0.5) == pytest.approx(usual.scaled(1.0 / tempo))
+
+
+@pytest.mark.parametrize("curvature", [0.0, 0.5, -2.0])
+def test_in_one_stance_the_outermost_foot_covers_the_travel_of_an_arc(curvature):
+    planner, machine = standing(NAME), robot(NAME)
+    stance_time = gaits(machine.leg_names)[planner.view.active_gait].stance * machine.walk.swing_time
+    vx, vy, wz = planner.view.arc_twist(0.03, curvature)
+    speeds = [math.hypot(vx - wz * y, vy + wz * x) for x, y in (leg.foothold for leg in machine.legs)]
+    assert max(speeds) * stance_time == pytest.approx(0.03)

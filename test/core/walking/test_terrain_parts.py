@@ -64,3 +64,24 @@ def test_a_planted_foot_out_of_reach_goes_back_to_the_plane_at_a_bounded_speed_a
         assert abs(foot.z - before) <= SEARCH_SPEED * DT + 1e-12
         assert foot.z == 0.0 or math.copysign(1.0, foot.z) == math.copysign(1.0, height) or abs(foot.z) < 1e-4
     assert foot.z == pytest.approx(0.0, abs=1e-4)
+
+
+class ReachUpTo:
+    """Heights [m] up to a limit on both sides of the plane are in reach."""
+
+    def __init__(self, limit):
+        self.limit = limit
+
+    def includes(self, leg, foot, height):
+        return abs(height) <= self.limit
+
+
+@pytest.mark.parametrize("height", [0.02, -0.02])
+def test_a_planted_foot_near_the_end_of_its_reach_goes_back_to_the_plane_and_one_well_inside_stays(height):
+    for limit, moves in ((0.025, True), (0.035, False)):
+        foot, contact = Foot(0.1, 0.2, height), FootContact()
+        for _ in range(10):
+            search_ground(
+                0, foot, contact, DT, ReachUpTo(limit), touches=True, leaving=False, roughness=0.0, depth=0.05
+            )
+        assert (abs(foot.z) < abs(height)) == moves
