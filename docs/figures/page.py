@@ -7,12 +7,9 @@ and all nodes report that they are well.
 from __future__ import annotations
 
 import argparse
-import io
 import tempfile
 import time
 from pathlib import Path
-
-from PIL import Image
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import Supervisor
@@ -40,19 +37,21 @@ def until(page: BrowserPage, condition: str) -> None:
 
 
 def save(page: BrowserPage, name: str) -> None:
-    """Writes a screenshot with a palette, which is half as large."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, name)
-        page.screenshot(path)
-        picture = Image.open(io.BytesIO(path.read_bytes())).convert("RGB")
-    picture.quantize(256, dither=Image.Dither.NONE).save(IMAGES / name, optimize=True)
+    """Writes a screenshot."""
+    page.screenshot(IMAGES / name)
     print(IMAGES / name)
+
+
+def show(page: BrowserPage, tab: str) -> None:
+    """Changes to a tab of the page."""
+    page.js(f"document.querySelector('#tabs [data-tab={tab}]').click()")
 
 
 def desktop(page: BrowserPage) -> None:
     """The desktop while the robot waves."""
     page.resize(1600, 900)
     page.scheme("light")
+    show(page, "views")
     for _ in range(MAX_WAVES):
         page.click("#moves [data-motion=wave]")
         until(page, f"{WAVING} && {HALFWAY}")
@@ -70,6 +69,7 @@ def phone(page: BrowserPage) -> None:
     """A phone, driven by two thumbs."""
     page.resize(360, 740, touch=True)
     page.scheme("dark")
+    show(page, "views")
     left, right = page.spot("#left"), page.spot("#right")
     page.touch("Start", left=left)
     page.touch("Start", left=left, right=right)
@@ -85,7 +85,7 @@ def space(page: BrowserPage) -> None:
     """The 3D view of the walking robot."""
     page.resize(1280, 720)
     page.scheme("dark")
-    page.js("document.querySelector('#tabs [data-tab=space]').click()")
+    show(page, "space")
     until(page, DRAWN_IN_3D)
     page.key("Down", "i")
     time.sleep(STRIDES_S)
