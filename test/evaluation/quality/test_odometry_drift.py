@@ -41,7 +41,7 @@ def phantomx():
 
 
 @cache
-def driven(ground, drive, modes, seed=0):
+def driven(ground, drive, modes, seed):
     """The drift on a ground with this seed; the tests share what takes a minute of simulated time."""
     world = replace(GROUNDS[ground], seed=seed)
     return drift(standing(*phantomx(), world), (DRIVES | RANDOM)[drive], modes, seed)
@@ -51,7 +51,7 @@ def driven(ground, drive, modes, seed=0):
 def test_soak_of_odometry_staying_with_the_robot(ground, drive):
     """Legs and IMU on every ground; on flat ground also the legs alone, with the contacts that were planned."""
     limits = {"legs_imu": LIMITS[ground]} | ({"planned": LEGS_ALONE} if ground == "flat" else {})
-    found = driven(ground, drive, MODES if ground == "flat" else tuple(limits))
+    found = driven(ground, drive, MODES if ground == "flat" else tuple(limits), 0)
     for mode, (share, degrees) in limits.items():
         assert found[mode].distance > 4.0
         assert found[mode].share <= share, mode
