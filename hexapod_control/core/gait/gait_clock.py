@@ -27,6 +27,8 @@ class GaitChange:
 class GaitClock:
     """Lift-off times of all legs."""
 
+    __slots__ = ("change", "gait", "phase", "until")
+
     def __init__(self, gait: Gait) -> None:
         """Starts at phase 0 of the gait."""
         self.gait = gait

@@ -128,7 +128,8 @@ def _object_copier(kind: type) -> Copier:
     """Copies an object attribute by attribute, whether it keeps them in slots or in a dictionary.
 
     Written out for the slots of the class, as dataclasses write their methods: a tick of a walk copies the walk, and a
-    loop over the names of the slots costs more than all the rest.
+    loop over the names of the slots costs more than all the rest. The classes of a walk have slots
+    because they are quicker to copy, and copies quicker to read, than objects with a dictionary.
     """
     slots = [name for base in kind.__mro__ for name in getattr(base, "__slots__", ()) if name != "__weakref__"]
     lines = [

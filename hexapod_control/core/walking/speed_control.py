@@ -27,6 +27,8 @@ ROUGH_STRIDE_SHARE = 0.85  # of steady strides that strides on rough ground use:
 class SpeedControl:
     """Command, executed twist and swing time of a walk."""
 
+    __slots__ = ("_limiter", "_limits", "_speed_share", "_swing_time_scale", "command", "halted", "swing_time", "twist")
+
     def __init__(self, capabilities: Capabilities) -> None:
         """At rest, with nothing commanded."""
         self._limiter = SpeedLimiter(capabilities)

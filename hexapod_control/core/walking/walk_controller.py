@@ -46,6 +46,8 @@ WAITING_SHARE = 0.3  # of the speed while a lift-off waits
 class WalkController:
     """The motion of a robot on its feet, from standing up to lying down; `advance` moves it by one tick."""
 
+    __slots__ = ("_body", "_capabilities", "_gaits", "_motion", "_recovery", "_speed", "state")
+
     def __init__(self, capabilities: Capabilities, contacts: Sequence[Point], pose: BodyPose, gait: Gait) -> None:
         """Starts standing on contact points [m, base_footprint] in a pose."""
         self._capabilities = capabilities

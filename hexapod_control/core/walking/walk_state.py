@@ -19,6 +19,8 @@ from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceR
 class WalkState:
     """Read-only view of a walk: always up to date, and to look at only."""
 
+    __slots__ = ("_body", "_motion", "_recovery", "_speed", "_stances")
+
     def __init__(
         self,
         stances: StanceRegionTable,

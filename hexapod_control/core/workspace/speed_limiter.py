@@ -38,6 +38,8 @@ class _MaximaLookup(NamedTuple):
 class SpeedLimiter:
     """Looks up the speed envelope of one robot, again only when something has changed."""
 
+    __slots__ = ("_capabilities", "_last_limit", "_last_maxima")
+
     def __init__(self, capabilities: Capabilities) -> None:
         """Nothing is looked up yet."""
         self._capabilities = capabilities

@@ -19,6 +19,8 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 class BodyControl:
     """Pose and tilt of the body; `step` moves both by one tick."""
 
+    __slots__ = ("_feasibility", "_height", "_lean", "_pose", "_requested", "levelling", "temporary")
+
     def __init__(self, capabilities: Capabilities, pose: BodyPose) -> None:
         """Starts at rest in a pose."""
         self._height = capabilities.robot.walk.height  # [m]

@@ -27,6 +27,19 @@ POSE_TOLERANCE = (
 class BodyPoseControl:
     """Goals and present pose of the body; `step` moves it by one tick."""
 
+    __slots__ = (
+        "_accelerations",
+        "_feasibility",
+        "_goal_share",
+        "_speed",
+        "_top",
+        "pose",
+        "region_share",
+        "standing_goal",
+        "walkable",
+        "walking_goal",
+    )
+
     def __init__(self, feasibility: PoseFeasibility, pose: BodyPose) -> None:
         """Starts at rest in a pose."""
         self._feasibility = feasibility

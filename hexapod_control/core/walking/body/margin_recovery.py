@@ -74,6 +74,8 @@ class RecoveryMeasures:
 class MarginRecovery:
     """Holds the measures, and when body and gait are to follow them."""
 
+    __slots__ = ("_since_gait_change", "measures", "requested_lean")
+
     def __init__(self) -> None:
         """No measures."""
         self.measures = RecoveryMeasures()

@@ -27,6 +27,8 @@ MAX_LIFT_OFF_DELAY = 0.15  # cycles a lift-off waits for other feet to touch
 class FootMotion:
     """The feet of one robot and the gait clock; `step` moves them by one tick."""
 
+    __slots__ = ("clock", "feet", "lift_height", "resting", "running", "terrain")
+
     def __init__(self, feet: Sequence[Foot], clock: GaitClock, lift_height: float) -> None:
         """Takes over the feet and the clock; the lift height is in [m]."""
         self.feet = list(feet)

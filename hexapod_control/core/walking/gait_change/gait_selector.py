@@ -55,6 +55,8 @@ def first_phase(gait: Gait, contacts: Sequence[Point], center: Point) -> float:
 class GaitSelector:
     """The gait asked for, and how far the change to it has come."""
 
+    __slots__ = ("_capabilities", "_on_detour", "_requested", "_until_retry", "_waited", "wanted")
+
     def __init__(self, capabilities: Capabilities, gait: Gait) -> None:
         self._capabilities = capabilities
         self._requested = gait
