@@ -26,7 +26,7 @@ from hexapod_control.core.kinematics.se2 import (
     log,
     wrap,
 )
-from hexapod_control.core.sensing.odometry import FootSupport, Odometry, fit
+from hexapod_control.core.sensing.odometry import FootSupport, Odometry, fit, fit_change
 
 
 def walked(machine, gait, direction):
@@ -140,6 +140,21 @@ def test_the_rigid_fit_recovers_any_motion_and_its_residual_reveals_slip():
     turned = fit(before, FootSupport(BodyPose(), tuple(moved), (1.0,) * 6), turn=0.5)
     assert turned.motion.yaw == 0.5
     assert fit(before, FootSupport(BodyPose(), tuple(moved), (1.0,) + (0.0,) * 5)) is None
+
+
+@pytest.mark.parametrize(
+    "loads", [((5.0,) * 5 + (20.0,), (5.0,) * 5 + (1e-9,)), ((5.0,) * 5 + (1e-9,), (5.0,) * 5 + (20.0,))]
+)
+def test_a_foot_counts_with_the_smaller_of_its_loads_and_with_the_larger_where_tripods_change(loads):
+    feet = [(0.25, 0.15), (-0.02, -0.24), (-0.22, 0.17), (0.2, -0.2), (-0.24, -0.16), (0.03, 0.26)]
+    motion = exp(Twist(0.1, -0.05, 0.4), 0.3)
+    moved = [motion.inverse().apply(*p) for p in feet]
+    moved[5] = (moved[5][0] + 2e-4, moved[5][1])  # too little to be taken for slip
+    before, after = (
+        FootSupport(BodyPose(), tuple(points), load) for points, load in zip((feet, moved), loads, strict=True)
+    )
+    assert tuple(fit(before, after).motion) == pytest.approx(tuple(motion), abs=1e-9)
+    assert abs(fit_change(before, after).motion.x - motion.x) > 2e-5
 
 
 @pytest.mark.parametrize("turn", [None, 0.12])
