@@ -12,7 +12,7 @@ from hexapod_control.config.schema import NumberRow, did_you_mean, refuse_unknow
 
 @dataclass(frozen=True, slots=True)
 class ChoiceOption:
-    """A choice of words, and the value of each for the bus."""
+    """An option with a fixed set of words, each with its value for the bus."""
 
     key: str
     words: Mapping[str, object]
@@ -75,7 +75,7 @@ SWITCH: Mapping[str, object] = {"true": True, "false": False}
 def values(entry: DocumentEntry, known: Sequence[ProtocolOption]) -> dict[str, object]:
     """Values in the file, as the bus takes them. Raises RobotFileError."""
     if not known:
-        raise entry.error("is unknown", "this protocol has no options", "leave it out")
+        raise entry.error("is unknown", "this protocol has no options", "remove it")
     rows = {row.key: row for row in known}
     refuse_unknown(entry, dict.fromkeys(rows))
     return {name: rows[name].value(child) for name, child in entry.children.items()}

@@ -1,4 +1,4 @@
-"""Table of servo protocols. A new one is a bus in protocols/, a line here, and an emulated device (emulator/)."""
+"""Table of servo protocols. A new one needs a bus in protocols/, an entry here and an emulated device in emulator/."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class ServoProtocol:
     ids: range  # that a servo can have
     can_read: ServoQuantity  # from the servos themselves; NONE: positions are never known
     options: tuple[str, ...] = ()  # that `open` takes
-    settings: tuple[ProtocolOption, ...] = ()  # of these, what `servos.options` of a robot file may say
+    settings: tuple[ProtocolOption, ...] = ()  # those that `servos.options` of a robot file may set
     scale_with: Callable[..., RawScale] | None = None  # (**settings) -> raw units, where they depend on them
     notes: str = ""
 
     def with_options(self, options: Mapping[str, object]) -> ServoProtocol:
-        """This protocol with the raw units that these options make."""
+        """This protocol with the raw units that follow from these options."""
         return self if self.scale_with is None or not options else replace(self, scale=self.scale_with(**options))
 
 
@@ -100,7 +100,7 @@ _ROWS = (
         settings=(
             ChoiceOption("read", {"sync": "sync", "fast": "fast"}, "fast: one reply of all, by recent firmware"),
         ),
-        notes="57600 baud from the factory is slow, set 1000000",
+        notes="the factory setting of 57600 baud is slow: set 1000000",
     ),
     ServoProtocol(
         name="lx16a",
@@ -123,9 +123,9 @@ _ROWS = (
         can_read=ServoQuantity.NONE,
         options=("dialect",),
         settings=(
-            ChoiceOption("dialect", {d.value: d for d in Servo2040Dialect}, "which firmware; left out it is found out"),
+            ChoiceOption("dialect", {d.value: d for d in Servo2040Dialect}, "firmware variant; detected if omitted"),
         ),
-        notes="one relay feeds all servos; tells supply voltage and current, the fork its over-current latch too",
+        notes="one relay powers all servos; reports supply voltage and current, the fork also its over-current latch",
     ),
     ServoProtocol(
         name="ssc32",
@@ -140,7 +140,7 @@ _ROWS = (
             ChoiceOption("battery", {name: name for name in "ABCDEFGH"}, "analog input to which the battery is wired"),
             MeasureOption("divider", 0.01, 100.0, "", "battery = divider * input"),
         ),
-        notes="an SSC-32U comes with 9600 baud: set 115200",
+        notes="factory setting of an SSC-32U is 9600 baud: set 115200",
     ),
     ServoProtocol(
         name="maestro",
@@ -152,14 +152,14 @@ _ROWS = (
         can_read=maestro.MaestroBus.can_read,
         options=("device", "crc"),
         settings=(
-            RegisterOption("device", 0.0, 127.0, "", "number of the board, where several share the line"),
+            RegisterOption("device", 0.0, 127.0, "", "device number of the board, if several share the line"),
             ChoiceOption("crc", SWITCH, "as set in the Control Center"),
         ),
         notes='set "USB Dual Port", the serial timeout, and home Off for every channel: the board\'s dead-man switch',
     ),
     ServoProtocol(
         name="loopback",
-        title="no wire: servos that are where they were told to be",
+        title="no hardware: servos that follow their goals exactly",
         open=loopback.open_bus,
         scale=loopback.SCALE,
         baud=1_000_000,

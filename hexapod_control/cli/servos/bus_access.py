@@ -23,7 +23,7 @@ from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
-REPLY_MARGIN_S = 0.01  # that a reply may be late: more than while walking
+REPLY_MARGIN_S = 0.01  # for late replies; longer than while walking
 baud = whole_number(1200, 4_500_000)  # the type of `--baud`
 servo_id = whole_number(0, 253)  # of any protocol; the protocol itself may take fewer
 
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser, default: str | None) -> None:
         type=number(0.1, 50.0),
         default=1.0,
         metavar="X",
-        help="moves X times as fast as usual (default: %(default)g)",
+        help="factor on the speed of moves (default: %(default)g)",
     )
 
 
@@ -64,7 +64,7 @@ def settings(args: argparse.Namespace, file: RobotFile) -> ServoSettings:
     found = servo_settings(file, args.protocol, args.port)
     if found.protocol == LOOPBACK:
         known = ", ".join(name for name in PROTOCOLS if name != LOOPBACK)
-        raise InputError(f"--protocol: must be given, {file.path} has no servos with a wire; known: {known}")
+        raise InputError(f"--protocol: must be given, {file.path} has no servo bus; known: {known}")
     return dataclasses.replace(found, baud=args.baud or found.baud)
 
 

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help="robot (default: %(default)s)")
     parser.add_argument("--protocol", default="", metavar="P", help=f"{known} (default: the robot file's)")
-    parser.add_argument("--link", type=Path, required=True, metavar="PATH", help="link to make to the terminal")
+    parser.add_argument("--link", type=Path, required=True, metavar="PATH", help="symbolic link to create")
     parser.add_argument("--baud", type=baud, metavar="B", help="of the wire (default: the robot file's, or the usual)")
     parser.add_argument("--fault", action="append", default=[], metavar="F", help="see below; may be given many times")
     rows = [(f"{name}={kind.value}" if kind.value else name, kind.help) for name, kind in fault_injection.KINDS.items()]
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     file = load(args.robot)
     settings = servo_settings(file, args.protocol, str(link))
     if settings.protocol == LOOPBACK:
-        raise InputError("--protocol: must be given, this robot file has no servos with a wire")
+        raise InputError("--protocol: must be given, this robot file has no servo bus")
     settings = dataclasses.replace(settings, baud=args.baud or settings.baud)
     sys.setswitchinterval(SWITCH)
     with stop_requests() as asked:

@@ -99,7 +99,9 @@ def _scan(action: ServoAction) -> int:
     if missing:
         parts.append(f"missing: {', '.join(missing)}")
     if garbled:
-        parts.append(f"garbled, likely two servos have this id: {', '.join(garbled)}; connect one alone and set its id")
+        parts.append(
+            f"corrupt replies, probably two servos have this id: {', '.join(garbled)}; connect only one, set its id"
+        )
     print("; ".join(parts))
     return int(bool(away))
 

@@ -1,8 +1,8 @@
 """The interface of a servo bus, for every protocol: the one type between driver and wire.
 
 A bus speaks raw units (ticks or microseconds) of servo ids; radians are converted in settings.joint_calibration.
-Reads are partial by design: a servo that does not answer is missing from the answer, never an exception. The
-port being gone is the one error a transaction raises (`PortGone`).
+Reads are partial by design: a servo that does not answer is missing from the result and raises no exception. A
+lost port is the one error that a transaction raises (`PortGone`).
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Protocol
 
 
 class PortGone(OSError):  # noqa: N818 - named after the condition of the port
-    """The port cannot be opened, or vanished: the text names the port, the cause and the cure."""
+    """The port cannot be opened, or has vanished; the text names the port, the cause and the remedy."""
 
 
 class BoardSilent(PortGone):
-    """The port is there, but the board behind it does not answer any more: treated as a vanished port."""
+    """The port is open, but its board no longer answers: treated like a lost port."""
 
 
 class BusError(RuntimeError):
-    """The bus answers wrongly: wrong baud, echo, duplicate ids; the text names the cure."""
+    """The bus gives wrong replies: wrong baud rate, echo or duplicate ids; the text names the remedy."""
 
 
 class ServoFault(Flag):
@@ -75,7 +75,7 @@ class RawScale:
 
 @dataclass(frozen=True, slots=True)
 class BusTiming:
-    """Time for which the wire is busy, computed from bytes; without processing."""
+    """Time for which the line is busy, computed from the number of bytes; without processing time."""
 
     write: float  # [s] goals of all servos
     read: float  # [s] reading all servos, with replies and return delays; 0 if the bus cannot read
@@ -103,7 +103,7 @@ class Bus(Protocol):
     counters: BusCounters
 
     def identify(self) -> Mapping[int, str]:
-        """Ids and models of the servos that answer; on boards the ids of the robot file. Raises BusError."""
+        """Ids and models of the servos that answer; for boards, the ids in the robot file. Raises BusError."""
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
         """Sends raw goals of any number of servos, to be reached in `duration` [s]; in one frame where possible."""

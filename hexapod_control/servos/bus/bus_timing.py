@@ -1,4 +1,4 @@
-"""What the wire allows: servos read per cycle, and cycles per second."""
+"""What the bandwidth of the line allows: servos read per cycle, and cycles per second."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hexapod_control.servos.bus.bus_interface import BusError, BusTiming
 
 TURNAROUND_S = 0.001  # [s] of the line over USB
-MAX_LINE_SHARE = 0.85  # of a cycle that the wire may be busy
+MAX_LINE_SHARE = 0.85  # of a cycle for which the line may be busy
 MIN_RATE = 10.0  # [Hz] needed to walk
 MIN_REFRESH = 4.0  # [Hz] for the position of every servo
 
@@ -19,7 +19,7 @@ class BusBudget:
 
     rate: float  # [Hz]
     reads: int  # servos per cycle; 0 where nothing can be read
-    limitation: str  # what the line does not allow, as a text; empty if nothing
+    limitation: str  # what the line is too slow for, as a text; empty if nothing
 
 
 def duration(timing: Callable[[int], BusTiming], count: int, reads: int) -> float:
@@ -45,7 +45,7 @@ def budget(timing: Callable[[int], BusTiming], count: int, rate: float, reads: b
     if not reads:
         return BusBudget(slower, 0, _lowered(rate, slower))
     most = _most(timing, count, slower)
-    while most * slower < count * MIN_REFRESH and slower > MIN_RATE:  # fewer goals, so that poses stay fresh
+    while most * slower < count * MIN_REFRESH and slower > MIN_RATE:  # fewer goals, so that positions stay recent
         slower = max(MIN_RATE, 0.9 * slower)
         most = _most(timing, count, slower)
     limitation = _lowered(rate, slower)
@@ -66,6 +66,6 @@ def _lowered(rate: float, slower: float) -> str:
     if slower >= rate * 0.999:
         return ""
     return (
-        f"the rate is lowered from {rate:g} to {slower:.1f} Hz, the line allows no more: "
+        f"the rate is lowered from {rate:g} to {slower:.1f} Hz because the line is too slow: "
         "set the servos to a higher baud, or servos.rate lower"
     )

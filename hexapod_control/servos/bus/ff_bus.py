@@ -62,7 +62,7 @@ class FFTravel:
         self._positions: dict[int, int] = {}
 
     def measured(self, servo: int, position: int) -> None:
-        """Notes a measured position [raw]."""
+        """Records a measured position [raw]."""
         self._positions[servo] = position
 
     def to(self, goals: Mapping[int, int]) -> dict[int, int | None]:
@@ -84,7 +84,7 @@ class FFBus:
     """An open bus of servos that speak `FF FF` frames."""
 
     def __init__(self, port: Port, ids: Sequence[int], dialect: FFDialect, wait: ReplyTiming | None = None) -> None:
-        """Uses these ids over this port. Raises ValueError for ids no servo can have."""
+        """A bus of these servo ids on this port. Raises ValueError for invalid ids."""
         self.ids = checked_ids(ids, ff_frames.LAST_ID)
         self.dialect = dialect
         self.scale = dialect.scale
@@ -135,7 +135,7 @@ class FFBus:
         self._travel.forget(self.ids)
 
     def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
-        """Reads one block of registers of each servo, in one transaction where the servos can."""
+        """Reads one block of registers of each servo, in one transaction if the servos support it."""
         if not ids:
             return {}
         address, length = self.dialect.block(what)
@@ -152,7 +152,7 @@ class FFBus:
         return readings
 
     def supply(self) -> tuple[float | None, float | None]:
-        """Unknown: there is no board; each servo reports its own voltage."""
+        """Always unknown: there is no board; each servo reports its own voltage."""
         return None, None
 
     def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
@@ -178,25 +178,25 @@ class FFBus:
 
         def write() -> None:
             if lock is not None:
-                self._order(old, ff_frames.write(old, lock, b"\x00"))
-            self._order(old, ff_frames.write(old, self.dialect.addresses.id, bytes((new,))))
+                self._send_and_confirm(old, ff_frames.write(old, lock, b"\x00"))
+            self._send_and_confirm(old, ff_frames.write(old, self.dialect.addresses.id, bytes((new,))))
             if lock is not None:
-                self._order(new, ff_frames.write(new, lock, b"\x01"))
+                self._send_and_confirm(new, ff_frames.write(new, lock, b"\x01"))
 
         change_id(self.ping, write, old, new, ff_frames.LAST_ID)
 
     def recover(self, servo: int) -> None:
         """Clears a latched overload; the torque of the servo is off afterwards."""
         for frame in self.dialect.recovery(servo):
-            self._order(servo, frame)
+            self._send_and_confirm(servo, frame)
         self._travel.forget([servo])
 
     def close(self) -> None:
         """Closes the port."""
         self.exchange.port.close()
 
-    def _order(self, servo: int, frame: bytes) -> None:
-        """Writes to one servo and waits for its status, so that it collides with no other frame."""
+    def _send_and_confirm(self, servo: int, frame: bytes) -> None:
+        """Sends a write to one servo and waits for its status, so that no other frame collides with it."""
         self._ask(frame, [servo], 0)
 
     def _ask(self, frame: bytes, ids: Sequence[int], length: int) -> dict[int, ff_frames.FFPacket]:

@@ -2,9 +2,9 @@
 
 CODE is the instruction in a request and the error bits in a status; LEN counts CODE, DATA and CHECKSUM;
 CHECKSUM = ~(sum of everything from ID on). Sources: Robotis "Dynamixel Protocol 1.0", Feetech SDK.
-Requests and statuses have the same form, so on a line that echoes, a request comes back as a likely status:
+Requests and statuses have the same form, so on a line with echo a request comes back looking like a status:
 the decoder drops what is identical to the request. Only a ping (`FF FF ID 02 01 ck`) and its status with error 1
-cannot be told apart; so instead of a ping the model number is read.
+are identical; so the model number is read instead of sending a ping.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ def build(servo: int, code: int, data: bytes = b"") -> bytes:
 
 
 def read(servo: int, address: int, length: int) -> bytes:
-    """Asks a servo for registers."""
+    """Request to read registers of a servo."""
     return build(servo, FFInstruction.READ, bytes((address, length)))
 
 
 def write(servo: int, address: int, data: bytes) -> bytes:
-    """Writes registers of a servo, or of all (BROADCAST: no status comes back)."""
+    """Request to write registers of a servo, or of all (BROADCAST: no status comes back)."""
     return build(servo, FFInstruction.WRITE, bytes((address,)) + data)
 
 
 def sync_write(address: int, rows: Mapping[int, bytes]) -> bytes:
-    """Writes the same registers of several servos (id -> data, all of one length) in one frame."""
+    """Request to write the same registers of several servos (id -> data, all of one length) in one frame."""
     sizes = {len(data) for data in rows.values()}
     if len(sizes) != 1:
         raise ValueError(f"all rows of a sync write must be of one length, have {sorted(sizes)}")
@@ -73,7 +73,7 @@ def sync_write(address: int, rows: Mapping[int, bytes]) -> bytes:
 
 
 def sync_read(address: int, length: int, ids: Iterable[int]) -> bytes:
-    """Asks several servos for the same registers; each sends a status of its own (Feetech ST only)."""
+    """Request to read the same registers of several servos; each sends its own status (Feetech ST only)."""
     return build(BROADCAST, FFInstruction.SYNC_READ, bytes((address, length, *ids)))
 
 
@@ -98,8 +98,8 @@ def tail(rest: bytes, header: bytes) -> bytes:
 class FFDecoder:
     """Finds frames in a byte stream with noise and broken frames.
 
-    A frame is accepted if it has a plausible head and a correct checksum; else the search goes on one byte later, so
-    no broken frame takes a good one with it.
+    A frame is accepted if it has a plausible header and a correct checksum; else the search continues one byte later,
+    so a broken frame never hides a good one.
     """
 
     def __init__(self, ids: Iterable[int] | None = None, size: int | None = None, echo: bytes = b"") -> None:
@@ -108,7 +108,7 @@ class FFDecoder:
         self._length = None if size is None else size + 2
         self._echo = echo
         self._buffer = b""
-        self.bad = 0  # heads that no good frame followed
+        self.bad = 0  # headers without a good frame
         self.echoes = 0
 
     def feed(self, data: bytes) -> list[FFPacket]:

@@ -1,4 +1,4 @@
-"""Servo ids on a bus: checked, scanned, changed; and the speed register that stands in for a move's duration."""
+"""Servo ids on a bus: checking, scanning, changing; and the speed register that replaces a move's duration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def checked_ids(ids: Sequence[int], last: int) -> tuple[int, ...]:
     """The ids as a tuple. Raises ValueError unless they are unique and from 0 to `last`."""
     wrong = sorted({i for i in ids if not 0 <= i <= last or list(ids).count(i) > 1})
     if wrong:
-        raise ValueError(f"servo ids {wrong}: every servo needs an id of its own from 0 to {last}")
+        raise ValueError(f"servo ids {wrong}: every servo needs its own id from 0 to {last}")
     return tuple(ids)
 
 
@@ -40,7 +40,7 @@ def answering(
 
 
 def duplicate_ids(bus: Bus, ids: Iterable[int]) -> list[int]:
-    """Ids that are answered by garble every time: likely two servos have the same."""
+    """Ids whose replies are always corrupt: probably two servos share the id."""
     found = []
     for servo in ids:
         before = bus.counters.bad
@@ -57,7 +57,7 @@ def clamp_goal(raw: int, scale: RawScale) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SpeedRegister:
-    """The speed register of servos that know no move time: a move's duration becomes a speed."""
+    """The speed register of servos without a move time: a move's duration becomes a speed."""
 
     unit: float  # [steps/s]
     fastest: int  # greatest register value; 0 is as fast as the servo can
@@ -82,12 +82,12 @@ def decode_faults(error: int, bits: FaultBits) -> ServoFault:
 
 
 def change_id(ping: Callable[[int], str | None], write: Callable[[], None], old: int, new: int, last: int) -> None:
-    """Lets `write` change an id and checks that it did. Raises BusError; ValueError if `new` is above `last`."""
+    """Changes an id by calling `write`, and checks the result. Raises BusError; ValueError if `new` is above `last`."""
     checked_ids([new], last)
     if ping(new) is not None:
-        raise BusError(f"a servo with id {new} is there already: connect only the one to change")
+        raise BusError(f"a servo with id {new} already exists: connect only the one to change")
     if ping(old) is None:
         raise BusError(f"no servo answers with id {old}: scan for the ids that do")
     write()
     if ping(new) is None:
-        raise BusError(f"the servo with id {old} did not take id {new}: switch its power off and on, then scan")
+        raise BusError(f"the servo with id {old} did not accept id {new}: switch its power off and on, then scan")

@@ -13,13 +13,13 @@ from hexapod_control.servos.bus.bus_interface import BusCounters, BusError, RawS
 from hexapod_control.servos.bus.serial_port import Port
 
 SCALE = RawScale(unit="us", low=500, high=2500, center=1500, per_rad=2000.0 / math.pi)
-REPLY_TIMEOUT = 0.03  # [s] for a reply of the board, including the USB turnaround
+REPLY_TIMEOUT_S = 0.03  # for a reply of the board, including the USB turnaround
 SETTLE_TIME_S = 0.1  # [s] of silence after which a late reply counts as lost
 FLUSH_BYTES = 4096
 
 
 def clamp(pulse: float) -> int:
-    """A pulse [us] clamped to what servos stand. Raises ValueError if it is not finite."""
+    """A pulse [us] clamped to the range that servos tolerate. Raises ValueError if it is not finite."""
     if not math.isfinite(pulse):
         raise ValueError(f"a pulse must be a finite number of microseconds, is {pulse}")
     return min(max(round(pulse), SCALE.low), SCALE.high)
@@ -45,7 +45,7 @@ def runs(pulses: Mapping[int, int]) -> list[tuple[int, list[int]]]:
 
 
 class PulseStaging:
-    """Last goals [us] of all servos, and which have torque: a servo gets its first pulse when it gets torque."""
+    """Last goals [us] of all servos, and which have torque: a servo gets its first pulse with its torque."""
 
     def __init__(self, ids: Sequence[int]) -> None:
         self.ids = tuple(ids)
@@ -53,7 +53,7 @@ class PulseStaging:
         self.on: set[int] = set()
 
     def stage(self, goals: Mapping[int, int]) -> dict[int, int]:
-        """Remembers goals, clamped. Raises ValueError for an unknown id."""
+        """Stores goals, clamped. Raises ValueError for an unknown id."""
         unknown = sorted(set(goals) - set(self.ids))
         if unknown:
             raise ValueError(f"servo ids {unknown} are not on this bus, which has {list(self.ids)}")
@@ -68,7 +68,7 @@ class PulseStaging:
             raise BusError(f"servos {missing} have no goal yet: write the goals of all servos, then switch torque on")
 
     def clear(self) -> None:
-        """Forgets torque and goals: goals must be staged again before torque."""
+        """Clears torque and goals: goals must be staged again before the torque is switched on."""
         self.goals.clear()
         self.on.clear()
 
@@ -92,21 +92,21 @@ class WireTiming:
         self.counters.sent += 1
         self.port.write(frame)
 
-    def ask(self, request: bytes, count: int, patience: float = REPLY_TIMEOUT) -> bytes:
+    def ask(self, request: bytes, count: int, timeout_s: float = REPLY_TIMEOUT_S) -> bytes:
         """Sends a request and waits for `count` bytes; fewer, counted as a timeout, if they do not come in time.
 
-        Replies do not tell what they answer: ask only when `settled`, or a late reply is taken for the next one.
+        Replies do not identify their request: ask only when `settled`, or a late reply is taken for the next one.
         """
         self.port.clear()
         self.send(request)
-        reply = self.port.read(count, self._busy_until + self.seconds(count) + patience)
+        reply = self.port.read(count, self._busy_until + self.seconds(count) + timeout_s)
         if len(reply) < count:
             self.counters.timeouts += 1
             self._quiet_at = time.monotonic() + SETTLE_TIME_S
         return reply
 
     def settled(self) -> bool:
-        """Whether no reply to an earlier request can come any more; discards late bytes."""
+        """Whether no reply to an earlier request can still arrive; discards late bytes."""
         now = time.monotonic()
         if now >= self._quiet_at and self._quiet_at and self.port.read(FLUSH_BYTES, now):
             self._quiet_at = now + SETTLE_TIME_S
@@ -116,27 +116,27 @@ class WireTiming:
         return True
 
     def ignore_missing_reply(self) -> None:
-        """Takes back the last timeout: the missing bytes were a probe."""
+        """Does not count the last timeout: the request was a probe for a longer reply."""
         self.counters.timeouts -= 1
         self._quiet_at = 0.0
 
     def refusal(self, request: bytes, echoes: Sequence[bytes], otherwise: str) -> BusError:
-        """Why a board has not answered: the line echoes, if a request has one of these replies; else something else."""
+        """Why a board has not answered: the line echoes if a reply is one of `echoes`; else the text `otherwise`."""
         self.drain()
         if self.ask(request, max(map(len, echoes))) not in echoes:
             return BusError(otherwise)
         self.counters.echoes += 1
         return BusError(
-            f"the line gives back what is sent at {self.port.baud} baud, which no board does: separate TX from RX, or "
+            f"the line echoes what is sent at {self.port.baud} baud, which no board does: separate TX from RX, or "
             "switch the local echo of the adapter off"
         )
 
     def drain(self) -> None:
-        """Discards bytes that are on their way."""
+        """Discards bytes that are still arriving."""
         self.port.read(FLUSH_BYTES, time.monotonic() + SETTLE_TIME_S)
 
     def listen(self, seconds: float) -> None:
-        """Waits until the board sends anything unasked, up to a time [s]."""
+        """Waits until the board sends anything without a request, for at most `seconds`."""
         self.port.read(1, time.monotonic() + seconds)
 
     def judge(self, ids: Sequence[int], good: bool) -> None:

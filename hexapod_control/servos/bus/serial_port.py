@@ -1,4 +1,4 @@
-"""A serial port that fails in one way only."""
+"""A serial port with one kind of error: whatever goes wrong, it raises PortGone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import serial
 
 from hexapod_control.servos.bus.bus_interface import PortGone
 
-WRITE_TIMEOUT_S = 0.1  # without a byte accepted: the line is dead
+WRITE_TIMEOUT_S = 0.1  # without a byte accepted, after which the line is dead
 BY_ID = Path("/dev/serial/by-id")
 DEAD = (serial.SerialException, OSError, ValueError, termios.error, TypeError)
 """What pyserial raises when a port is missing or vanishes; TypeError if the port was closed concurrently."""
@@ -24,7 +24,7 @@ BUSY = (errno.EAGAIN, errno.EBUSY)
 
 
 class Port(Protocol):
-    """Bytes out, bytes in, with deadlines. Every operation raises bus.PortGone if the port is gone, nothing else."""
+    """Writes and reads bytes, with deadlines. Every operation raises PortGone if the port is gone, and nothing else."""
 
     baud: int
 
@@ -42,14 +42,14 @@ class Port(Protocol):
 
 
 class SerialPort:
-    """A serial port of this machine, for this process alone and with the least latency it offers.
+    """A serial port of this machine, locked for this process and set to the lowest latency.
 
-    pyserial opens and sets it; bytes go straight to and from its descriptor, which does not block: pyserial's own
-    `read` and `write` take as long as a short reply is on the wire.
+    pyserial opens and configures it; bytes go straight to and from its non-blocking descriptor, because pyserial's own
+    `read` and `write` take as long as the transmission of a short reply.
     """
 
     def __init__(self, path: str, baud: int) -> None:
-        """Opens the port. Raises PortGone with cause and cure."""
+        """Opens the port. Raises PortGone with cause and remedy."""
         self.path, self.baud = path, baud
         try:
             self._serial = serial.Serial(path, baud, timeout=0, write_timeout=WRITE_TIMEOUT_S, exclusive=True)
@@ -67,7 +67,7 @@ class SerialPort:
             deadline = time.monotonic() + WRITE_TIMEOUT_S
             while sent < len(data):  # the line is full: rare, a frame is shorter than its buffer
                 if not select.select([], [descriptor], [], max(deadline - time.monotonic(), 0.0))[1]:
-                    raise PortGone(f"{self.path}: takes no bytes any more: check the adapter, plug it in again")
+                    raise PortGone(f"{self.path}: no longer accepts bytes: check the adapter, plug it in again")
                 sent += _put(descriptor, data[sent:])
         except PortGone:
             raise
@@ -106,7 +106,7 @@ class SerialPort:
 
 
 def _put(descriptor: int, data: bytes) -> int:
-    """Number of bytes that the line accepts at once."""
+    """Writes what the line accepts at once; returns the number of bytes."""
     try:
         return os.write(descriptor, data)
     except BlockingIOError:
@@ -114,13 +114,13 @@ def _put(descriptor: int, data: bytes) -> int:
 
 
 def _taken(descriptor: int, count: int) -> bytes:
-    """Bytes of a readable line. Raises OSError if there are none: that is how a dead line shows."""
+    """Bytes of a readable line. Raises OSError if there are none: then the line is dead."""
     try:
         data = os.read(descriptor, count)
     except BlockingIOError:  # another reader was faster
         return b""
     if not data:
-        raise OSError(errno.EIO, "it is readable and has no bytes")
+        raise OSError(errno.EIO, "it is readable but has no bytes")
     return data
 
 
@@ -134,7 +134,7 @@ def latency(path: str) -> float | None:
 
 
 def reason(path: str, baud: int, error: BaseException) -> str:
-    """Why a port cannot be opened, and the cure, in one line."""
+    """Why a port cannot be opened, and the remedy, in one line."""
     file = Path(path)
     if not file.exists():
         return f"{path}: there is no such port: plug the adapter in and switch it on; {_present()}"
@@ -145,7 +145,7 @@ def reason(path: str, baud: int, error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno in BUSY:
         return f"{path}: is in use by {_holder(file) or 'another program'}: end that first"
     if isinstance(error, ValueError):
-        return f"{path}: does not take {baud} baud: {error}"
+        return f"{path}: does not support {baud} baud: {error}"
     return f"{path}: cannot be opened: {error}"
 
 
@@ -162,7 +162,7 @@ def _no_right(file: Path) -> str:
     group = "dialout"
     with contextlib.suppress(OSError, KeyError):
         group = grp.getgrgid(file.stat().st_gid).gr_name
-    if group == "root":  # of a port that no udev rule has touched; dialout is the usual group
+    if group == "root":  # of a port without a udev rule; dialout is the usual group
         group = "dialout"
     return f"{file}: no permission: join its group with `sudo usermod -aG {group} $USER`, then log in again"
 

@@ -18,7 +18,7 @@ BITS_PER_BYTE = 10  # on the wire per byte: 8N1
 class ReplyTiming:
     """Time that a reply may take beyond its bytes on the wire."""
 
-    return_delay: float = 0.0  # [s] of a servo between request and reply, as it is configured
+    return_delay: float = 0.0  # [s] of a servo between request and reply, as configured
     turnaround: float = 0.001  # [s] of the adapter between the last byte in and the first byte out
     margin: float = 0.008  # [s] for the scheduler of this machine
 
@@ -36,16 +36,16 @@ class Transaction:
     """Sends frames and collects the statuses that come back."""
 
     def __init__(self, port: Port, wait: ReplyTiming | None = None) -> None:
-        """Uses this port; `wait` is what replies may take beyond their time on the wire."""
+        """Uses this port; `wait` is the time that replies may take beyond their transmission."""
         self.port = port
         self.wait = wait or ReplyTiming()
         self.counters = BusCounters()
         self.received_bytes = 0  # since the start, good or not
         self._received = b""  # since the last request
-        self._busy_until = 0.0  # the last byte sent is on the wire then (time.monotonic() [s])
+        self._busy_until = 0.0  # when the last byte sent has been transmitted (time.monotonic() [s])
 
     def send(self, frame: bytes, count: int = 1) -> None:
-        """Sends `count` frames in ONE write, which returns long before they have left."""
+        """Sends `count` frames in ONE write, which returns long before they are transmitted."""
         self._busy_until = max(self._busy_until, time.monotonic()) + self.seconds(len(frame))
         self.port.write(frame)
         self.counters.sent += count
@@ -68,7 +68,7 @@ class Transaction:
                 break
         echoed = frame in self._received
         self.counters.echoes += echoed
-        garbled = not answers and len(self._received) > echoed * len(frame)  # not even the head of a frame
+        garbled = not answers and len(self._received) > echoed * len(frame)  # not even the header of a frame
         self._count(ids, missing, max(decoder.bad, garbled))
         return answers
 
@@ -96,12 +96,12 @@ class Transaction:
         """The error to raise when no servo has answered."""
         if self.counters.echoes:
             return BusError(
-                f"only the echo of what is sent comes back at {self.port.baud} baud, no servo answers: check the "
+                f"only the echo of what is sent comes back at {self.port.baud} baud; no servo answers: check the "
                 "servos' power supply, that TX and RX are not merely joined, the baud and the ids"
             )
         if self.received_bytes:
             return BusError(
-                f"bytes come in at {self.port.baud} baud, but none make sense: wrong baud or protocol, "
+                f"bytes arrive at {self.port.baud} baud, but no valid frame: wrong baud or protocol, "
                 "or two servos with one id; check both against the robot file"
             )
         return BusError(

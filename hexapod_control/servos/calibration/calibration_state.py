@@ -1,4 +1,4 @@
-"""State of a guided calibration: calibrations so far, questions with undo, joints put into position."""
+"""State of a guided calibration: results so far, questions with undo, positioning of the joints."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CalibrationState:
     # --- questions ----------------------------------------------------------------------------------
 
     def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
-        """The answer to a question. Raises Back if the operator wants the question before."""
+        """The answer to a question. Raises Back if the operator goes back to the previous question."""
         answer = self._dialog.ask(question, meanwhile)
         if answer == words.BACK:
             raise Back
@@ -50,7 +50,7 @@ class CalibrationState:
         return words.yes(self.ask(words.question(question, usual)), usual)
 
     def each(self, items: Sequence[Item], act: Callable[[Item], None]) -> None:
-        """Calls `act` with each item; going back at its first question leads to the item before.
+        """Calls `act` with each item; going back at its first question returns to the previous item.
 
         Calibrations made since then are undone. Raises Back at the first question of the first item.
         """
@@ -70,7 +70,7 @@ class CalibrationState:
     # --- positions -------------------------------------------------------------------------------------
 
     def captured(self, rows: Sequence[int], what: str, angles: Sequence[float]) -> dict[int, float]:
-        """Raw positions by row of joints that the operator puts to `angles` [rad], by hand or by jogging."""
+        """Raw positions, by row, of joints that the operator moves to `angles` [rad], by hand or by jogging."""
         if self.hands.reads:
             self.ask(f"{what}. Enter when it is there ")
             places = self.hands.positions([self.joints[row].id for row in rows])
@@ -104,6 +104,6 @@ class CalibrationState:
         if least > lower + 0.05 or most < upper - 0.05:
             leg, column = self.robot.leg_names[row // 3], JOINTS[row % 3]
             self.say(
-                f"  {self.label(row)} turns from {least:.1f} to {most:.1f} deg, the robot file has {lower:g} to "
-                f"{upper:g}:\n  set the horn another tooth on, or narrow legs.{leg}.joints.{column} in the file"
+                f"  {self.label(row)} turns from {least:.1f} to {most:.1f} deg, but the robot file has {lower:g} to "
+                f"{upper:g}:\n  move the horn by one tooth, or narrow legs.{leg}.joints.{column} in the file"
             )

@@ -8,18 +8,16 @@ from typing import Protocol
 
 BACK = "b"  # the answer that goes back
 JOG_UNITS = (10, 50)  # [us or ticks] for + and -, for ++ and --
-JOG_HELP = (
-    f"Jog with + and - ({JOG_UNITS[0]} units), ++ and -- ({JOG_UNITS[1]}), or a number like +7; Enter takes the place."
-)
+JOG_HELP = f"Jog with + and - ({JOG_UNITS[0]} units), ++ and -- ({JOG_UNITS[1]}), or a number like +7; Enter accepts."
 NAMED_ANGLES = {(0, 0): "straight out", (1, 0): "level", (2, -90): "straight down"}  # column, degrees
 
 
-class Abandoned(Exception):  # noqa: N818 - a wish of the operator, no error
+class Abandoned(Exception):  # noqa: N818 - a request of the operator, not an error
     """The operator has ended the dialog."""
 
 
-class Back(Exception):  # noqa: N818 - a wish of the operator, no error
-    """The operator wants the question before."""
+class Back(Exception):  # noqa: N818 - a request of the operator, not an error
+    """The operator goes back to the previous question."""
 
 
 class Dialog(Protocol):
@@ -29,14 +27,14 @@ class Dialog(Protocol):
         """Shows a text."""
 
     def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
-        """The answer to a question, without blanks around it; `meanwhile` is called repeatedly.
+        """The answer to a question, stripped; `meanwhile` is called repeatedly while waiting.
 
         Raises Abandoned if the operator ends the dialog.
         """
 
 
 def jog(answer: str) -> int | None:
-    """The jog [units] in an answer; None if it is none."""
+    """The jog [units] in an answer; None if it is not a jog."""
     if answer in ("+", "-", "++", "--"):
         return JOG_UNITS[len(answer) - 1] * (1 if answer[0] == "+" else -1)
     try:

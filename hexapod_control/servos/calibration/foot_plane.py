@@ -20,7 +20,7 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 ITERATIONS = 60
 MIN_DISTANCE = 1e-7  # [m] bounds the weights
-MIN_SPREAD = 1e-12  # feet with large weights may lie on one line: the others decide then, however small their weights
+MIN_SPREAD = 1e-12  # below it, feet with large weights are collinear and the others determine the plane
 ANGLE_STEP = 1e-5  # [rad] of the finite difference
 MAX_TRIM = 0.35  # [rad]
 FEMUR = 1  # column
@@ -48,7 +48,7 @@ def residuals(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def trims(robot: Robot, joints: Array) -> NDArray[np.float64]:
-    """Angles (n,) [rad] to add to the measured femur angles, so that all feet lie on one plane (Newton's method)."""
+    """Angles (n,) [rad] to add to the measured femur angles, so that all feet lie in one plane (Newton's method)."""
     height = plane(forward(robot, joints))
     found = np.zeros(len(robot.legs))
     for _ in range(8):

@@ -1,4 +1,4 @@
-"""Reads, jogs and releases servos for the operator of a calibration, slowly and from where they are. Units are raw."""
+"""Reads, jogs and releases servos during a calibration, slowly and from their present positions. Units are raw."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class HandPositioning:
         return found
 
     def hold(self, ids: Sequence[int]) -> None:
-        """Torque on where they are, leg by leg; servos that report no position all at once, as some boards need it."""
+        """Torque on at the present positions, leg by leg; servos without position feedback all at once."""
         fresh = [i for i in (ids if self.reads else self.bus.ids) if i not in self._places]
         if not fresh:
             return
@@ -75,7 +75,7 @@ class HandPositioning:
             self._places |= row
 
     def settle(self) -> None:
-        """Waits for servos that lag behind their goals."""
+        """Waits until lagging servos have reached their goals."""
         self._sleep(SETTLE_TIME_S)
 
     def release(self, ids: Iterable[int]) -> None:

@@ -13,19 +13,19 @@ from hexapod_control.servos.calibration.dialog import initials
 
 WIGGLE_ANGLE = math.radians(5.0)
 INTRODUCTION = """
-Which servo is which joint? Hold the robot up, its legs free. Each servo turns a little one way, then
-back over the middle. Answer with leg, joint and the FIRST way, e.g. "lf coxa +":
+Which servo is which joint? Lift the robot, its legs free. Each servo turns a little in one direction,
+then back past the middle. Answer with leg, joint and the FIRST direction, e.g. "lf coxa +":
   coxa   + counter-clockwise seen from above
   femur  + foot up
   tibia  + foot up
-Enter takes what stands in brackets, r repeats, s leaves a servo out, b goes back."""
+Enter accepts the answer in brackets, r repeats, s skips a servo, b goes back."""
 
 
 def wiggle(work: CalibrationState, ids: Sequence[int]) -> None:
     """Asks for every servo which joint it turns and in which direction. Raises BusError if a joint has no servo."""
     work.say(INTRODUCTION)
     if not work.hands.reads:
-        work.say("These servos report no positions: with the first one all move to the middle, leg by leg.")
+        work.say("These servos report no positions: before the first one turns, all move to the middle, leg by leg.")
     taken: dict[int, int] = {}  # servo -> row
 
     def one(servo: int) -> None:
@@ -41,17 +41,17 @@ def wiggle(work: CalibrationState, ids: Sequence[int]) -> None:
     work.each(ids, one)
     missing = [joint.joint for row, joint in enumerate(work.joints) if row not in taken.values()]
     if missing:
-        raise BusError(f"no servo was found for {', '.join(missing)}: check cables and ids, then begin again")
+        raise BusError(f"no servo was found for {', '.join(missing)}: check cables and ids, then start again")
 
 
 def _joint(work: CalibrationState, servo: int, taken: dict[int, int]) -> tuple[int | None, int]:
-    """Row and direction of a servo, as the operator sees it move; no row if it is left out."""
+    """Row and direction of a servo, as the operator sees it move; no row if it is skipped."""
     owners = {row: other for other, row in taken.items()}
     suggested = next((r for r, j in enumerate(work.joints) if j.id == servo and r not in owners), None)
     hint = f" [{_as_answer(work, suggested)}]" if suggested is not None else ""
     while True:
         work.hands.wiggle(servo, WIGGLE_ANGLE)
-        answer = work.ask(f"servo {servo}: which joint, which way first?{hint} ")
+        answer = work.ask(f"servo {servo}: which joint, which direction first?{hint} ")
         if answer == "s":
             return None, 1
         if answer == "r":
@@ -61,7 +61,7 @@ def _joint(work: CalibrationState, servo: int, taken: dict[int, int]) -> tuple[i
         if found is None:
             work.say('  answer with leg, joint and sign, e.g. "lf coxa +" or "right_rear tibia -"')
         elif found[0] in owners:
-            work.say(f"  that is servo {owners[found[0]]} already; b goes back if that was wrong")
+            work.say(f"  that is already servo {owners[found[0]]}; b goes back if that was wrong")
         else:
             return found
 

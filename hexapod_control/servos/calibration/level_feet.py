@@ -1,4 +1,4 @@
-"""Step verify: measures whether all feet lie on one plane, and trims the femurs so that they do."""
+"""Step verify: measures whether all feet lie in one plane, and trims the femurs so that they do."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def verify(work: CalibrationState, show: Callable[[Residuals], None]) -> None:
 
 def _by_reading(work: CalibrationState, show: Callable[[Residuals], None]) -> None:
     work.hands.relax()
-    work.say("\nAre all feet on one plane? Torque is off.")
-    work.ask("Put the robot on a flat table, belly down, every foot touching the table. Enter when it is ")
+    work.say("\nAre all feet in one plane? Torque is off.")
+    work.ask("Put the robot on a flat table, belly down, every foot touching the table. Enter when it is there ")
     row = _measured(work)
     _report(work, show, "feet above their common plane", foot_plane.residuals(forward(work.robot, row)))
-    if work.agrees("trim the femurs so that they are on one?", True):
+    if work.agrees("trim the femurs so that they are in one plane?", True):
         work.joints = foot_plane.trimmed(work.joints, foot_plane.trims(work.robot, row))
         _report(work, show, "after that", foot_plane.residuals(forward(work.robot, _measured(work))))
 
@@ -41,11 +41,11 @@ def _measured(work: CalibrationState) -> Array:
 def _by_paper(work: CalibrationState, show: Callable[[Residuals], None]) -> None:
     robot = work.robot
     row = np.array(joints_at_offset(robot, [leg.foothold for leg in robot.legs], 0.0))
-    work.say("\nAre all feet on one plane? The robot takes the pose in which it stands: keep a hand on it.")
-    work.ask("Enter lets it ")
+    work.say("\nAre all feet in one plane? The robot will move to its standing pose: keep a hand on it.")
+    work.ask("Enter starts the move ")
     angles = np.ravel(row).tolist()
     work.hands.go({j.id: min(max(j.raw(q), j.low), j.high) for j, q in zip(work.joints, angles, strict=True)})
-    work.say(f"It stands. Under every foot a sheet of paper must just be held. {JOG_HELP}")
+    work.say(f"The robot stands. Each foot must just hold a sheet of paper. {JOG_HELP}")
     added = np.zeros(len(robot.legs))
 
     def hold(leg: int) -> None:

@@ -1,4 +1,4 @@
-"""Dialog over services: a question stays open until it is answered. One thread asks, others answer."""
+"""Dialog over services: a question stays open until it is answered. One thread asks, other threads answer."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class RemoteDialog:
             if meanwhile:
                 meanwhile()
 
-    # --- others -------------------------------------------------------------------------------------
+    # --- other threads -------------------------------------------------------------------------------------
 
     def answer(self, text: str) -> str:
-        """Answers the open question. Returns why that cannot be, or nothing."""
+        """Answers the open question. Returns why that is impossible, or an empty text."""
         with self._changed:
             if not self.asked.question or self._answer is not None:
                 return "no question is open"

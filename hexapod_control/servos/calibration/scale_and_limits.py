@@ -85,10 +85,10 @@ def _scaled(work: CalibrationState, row: int, side: int, mark: float) -> None:
         if abs(units / work.scale.per_rad - 1.0) <= MAX_SCALE_ERROR:
             break
         work.say(
-            f"  that makes {units:.0f} {work.scale.unit}s per rad, nominal are {work.scale.per_rad:.0f}: "
+            f"  that gives {units:.0f} {work.scale.unit}s per rad, nominal is {work.scale.per_rad:.0f}: "
             "is it the right joint, turned in the right direction? Repeat it"
         )
-    alone = _mark(work, row, -side) is None  # no mark on the other side: it counts for both
+    alone = _mark(work, row, -side) is None  # no mark on the other side: this one holds for both
     work.joints[row] = replace(
         joint,
         units_per_rad=units if side > 0 or alone else joint.units_per_rad,
@@ -106,7 +106,7 @@ def _limit(work: CalibrationState, row: int) -> None:
     margin = LIMIT_MARGIN * joint.units_per_rad
     bounded = _bounded(work, joint, (min(ends) + margin, max(ends) - margin))
     if not bounded.low < joint.center < bounded.high:
-        work.say("  the rest pose is outside of these limits: they are not used")
+        work.say("  the rest pose is outside these limits: they are not used")
         return
     work.joints[row] = bounded
     work.warn_of_reach(row)

@@ -38,7 +38,7 @@ def check_ranges(settings: ServoSettings) -> None:
         if joint.upper - joint.lower > most + 1e-6:
             name, asked = joint.joint.removesuffix("_joint"), math.degrees(joint.upper - joint.lower)
             raise ValueError(
-                f"{name} turns by {asked:.0f} deg in the robot file, such a servo by "
+                f"{name} turns by {asked:.0f} deg in the robot file, but this servo only by "
                 f"{math.degrees(most):.0f}: narrow the limits in leg.joints"
             )
 
@@ -72,7 +72,7 @@ class CalibrationSession:
         return self.guide.residuals
 
     def run(self, steps: Sequence[str]) -> Path:
-        """Asks, then saves. Returns the dated copy of the file as it was; torque is off at the end, however it comes.
+        """Asks, then saves. Returns the dated backup of the old file; torque is off at the end in every case.
 
         Raises Abandoned if nothing was saved, BusError, RobotFileError or OSError for what went wrong.
         """
@@ -101,9 +101,9 @@ class CalibrationSession:
                 break
             except RobotFileError as error:
                 self._dialog.say(str(error))
-                if self._dialog.ask("change the file in an editor, then Enter saves again; q gives up: ") == "q":
+                if self._dialog.ask("correct the file in an editor, then Enter saves again; q cancels: ") == "q":
                     raise Abandoned from None
-        self._dialog.say(f"saved; the file as it was: {backup.name}")
+        self._dialog.say(f"saved; backup of the old file: {backup.name}")
         return backup
 
 

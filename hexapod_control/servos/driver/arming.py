@@ -1,7 +1,7 @@
-"""Torque on without a jump: every servo's goal is where it is, then leg by leg, to spare the power supply.
+"""Torque on without a jump: each servo holds its present position; leg by leg, to limit the inrush current.
 
-Servos that report their position hold just there. Servos that do not are taken to be in an assumed pose: each leg
-moves there when it gets torque, one leg after the other.
+Servos that report their position hold it. Servos that do not are assumed to be in a given pose: each leg
+moves there when its torque is switched on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MOVING_LEG_PAUSE_S = 0.2  # between two legs whose servos move to the assumed po
 
 
 class Arming:
-    """One switching on, leg by leg. Life cycle: `step` every cycle, until `done`, or `refusal` before any torque."""
+    """One arming sequence, leg by leg. Life cycle: `step` every cycle, until `done`, or `refusal` before any torque."""
 
     def __init__(self, group: ServoGroup, assumed: Array) -> None:
         """`assumed` (n, 3) [rad] is the pose of servos that do not report their position."""
@@ -42,7 +42,7 @@ class Arming:
         self._goals = self._group.readings.goals_in_place(range(len(self._group.ids)))
 
     def step(self, now: float) -> None:
-        """Gives the next leg torque when it is due, at a steady time [s]."""
+        """Switches the torque of the next leg on when it is due, at a steady time [s]."""
         if self.done or self.refusal or now < self._due:
             return
         group, indices = self._group, range(self._first, self._first + SERVOS_PER_LEG)

@@ -14,7 +14,7 @@ MAX_BACK_OFF_S = 2.0
 
 
 class BackOff:
-    """When to try again: soon, then less often. Times are steady [s]."""
+    """When to try again, with growing pauses. Times are steady [s]."""
 
     def __init__(self) -> None:
         self.reset()
@@ -36,7 +36,7 @@ class BackOff:
 
 
 class BusConnection:
-    """Owned by one thread. `bus` and `group` are there while it is open, and None otherwise."""
+    """The bus and its servos. Owned by one thread. `bus` and `group` are None while it is closed."""
 
     def __init__(self, settings: ServoSettings, open_bus: Callable[[], Bus], clock: Callable[[], float]) -> None:
         self.bus: Bus | None = None
@@ -48,7 +48,7 @@ class BusConnection:
 
     @property
     def period(self) -> float:
-        """Of a cycle [s], as the bus allows."""
+        """Duration [s] of a cycle, as the bus allows."""
         return 1.0 / (self.group.budget.rate if self.group else self._settings.rate)
 
     @property
@@ -83,7 +83,7 @@ class BusConnection:
             return False
         self.reconnections += 1
         if self.bus is not None:
-            self.bus.relax()  # whatever the servos did meanwhile: torque comes with `arm` only
+            self.bus.relax()  # only `arm` switches the torque on
         return True
 
     def lose(self, reason: str) -> None:
@@ -99,7 +99,7 @@ class BusConnection:
             bus.close()
 
     def recalibrate(self, settings: ServoSettings) -> None:
-        """Uses other calibrations of the same servos."""
+        """Uses new calibrations of the same servos."""
         self._settings = settings
         if self.group is not None:
             self.group = self.group.recalibrated(settings)

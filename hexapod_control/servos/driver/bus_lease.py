@@ -15,16 +15,16 @@ LeaseResult = TypeVar("LeaseResult")
 
 
 class BusLease:
-    """A lent Bus. Once the lease is over, every method but `relax` raises BusError; the torque is off by then."""
+    """A Bus on lease. Once the lease is over, the torque is off and every method except `relax` raises BusError."""
 
     def __init__(self, bus: Bus, ask: Callable[[BusRequest], str]) -> None:
         """`ask` lets the bus thread serve a request, and returns its answer."""
         self.ids, self.scale, self.can_read, self.counters = bus.ids, bus.scale, bus.can_read, bus.counters
         self._bus, self._ask = bus, ask
-        self.over = ""  # why it is over, once it is
+        self.over = ""  # the reason, once it is over
 
     def end(self, reason: str) -> None:
-        """No transaction is done from now on."""
+        """Ends the lease: from now on every transaction is refused."""
         self.over = self.over or reason
 
     def _do(self, act: Callable[[Bus], LeaseResult]) -> LeaseResult:
@@ -40,7 +40,7 @@ class BusLease:
             except PortGone as error:
                 failed.append(error)
                 raise
-            except BusError as error:  # a matter of the borrower, not of the driver
+            except BusError as error:  # concerns the borrower, not the driver
                 failed.append(error)
             request.finish()
 
@@ -64,7 +64,7 @@ class BusLease:
         self._do(lambda bus: bus.torque(ids, on))
 
     def relax(self) -> None:
-        """As the bus's; nothing once the lease is over, as the torque is off then."""
+        """As `Bus.relax`; does nothing once the lease is over, as the torque is off then."""
         if not self.over:
             self._do(lambda bus: bus.relax())
 
@@ -81,7 +81,7 @@ class BusLease:
         return self._bus.timing(count, what)
 
     def close(self) -> None:
-        """The port stays open: it is the driver's."""
+        """Does nothing: the port belongs to the driver and stays open."""
 
 
 class LeaseRegistry:

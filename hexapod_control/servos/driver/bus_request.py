@@ -16,7 +16,7 @@ class BusRequest:
         self.done = threading.Event()
 
     def serve(self) -> None:
-        """Does it. An exception is an answer, too, and is raised again for the driver."""
+        """Runs the request. An exception becomes the answer and is raised again for the driver."""
         try:
             self.act(self)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""One cycle of the driver, without threads: requests, setpoints, reads, faults, and a port that comes and goes.
+"""One cycle of the driver, without threads: requests, setpoints, reads, faults, lost and reopened ports.
 
 No exception of a bus leaves this file: a lost port is opened again, with the torque off until `arm`.
 """
@@ -22,13 +22,13 @@ from hexapod_control.servos.driver.telemetry import Diagnosis, TorqueState
 from hexapod_control.servos.driver.torque_switch import TorqueSwitch
 from hexapod_control.servos.settings.servo_section import OnSilence, ServoSettings
 
-GOAL_CYCLES = 1.25  # cycles a goal takes: the next one comes before the servos stop, uneven as cycles are
-READ_SHARE = 0.8  # share of a cycle after which no more transactions are begun
+GOAL_CYCLES = 1.25  # cycles a goal takes: the next goal comes before the servos stop, even if cycles jitter
+READ_SHARE = 0.8  # of a cycle, after which no more transactions are started
 MAX_EVENTS = 64
 
 
 class JointTargets(NamedTuple):
-    """One row of targets."""
+    """Targets of all joints."""
 
     joints: Array  # (n, 3) [rad]
     velocities: Array | None  # (n, 3) [rad/s]
@@ -36,7 +36,7 @@ class JointTargets(NamedTuple):
 
 
 class DriverCycle:
-    """What happens every cycle to the servos of one robot. One thread calls everything but `take`."""
+    """Runs the servos of one robot, cycle by cycle. One thread calls everything except `take`."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class DriverCycle:
         self._last = clock()  # [s] steady time of the last cycle
 
     def take(self, targets: JointTargets) -> None:
-        """Hands in targets, from any thread; the newest replace those that were not used yet."""
+        """Sets new targets, from any thread; they replace unused ones."""
         self._targets = targets
 
     def run(self, requests: deque[BusRequest]) -> None:
@@ -69,17 +69,17 @@ class DriverCycle:
                 self._drive(self._connection.group)
         except BoardSilent as error:
             with contextlib.suppress(PortGone):
-                self._torque.off(str(error))  # it may still receive, though it sends nothing
+                self._torque.off(str(error))  # the board may still receive, though it sends nothing
             self._lose(str(error))
         except PortGone as error:
             self._lose(str(error))
         except BusError as error:
             self._abort_arming(str(error))
-        except Exception as error:  # a defect: the robot must not go on with it
+        except Exception as error:  # a bug: the robot must not continue
             self._lose(f"the driver failed with {type(error).__name__}: {error}; report it")
 
     def _abort_arming(self, reason: str) -> None:
-        """Reports a bus that does not do what it is asked; an arming is not left half done."""
+        """Reports a bus error and cancels an unfinished arming."""
         self.note("bus", reason)
         if self._torque.state is TorqueState.ARMING:
             try:
@@ -101,7 +101,7 @@ class DriverCycle:
             command = self._follower.step(dt, self._health.speed_share)
             group.send(command, self._follower.slack, GOAL_CYCLES * self._connection.period)
         for index in group.poll(now + READ_SHARE * self._connection.period):
-            if self._torque.state is TorqueState.ON:  # a servo is back: it starts where it is
+            if self._torque.state is TorqueState.ON:  # a servo is back: it starts at its present position
                 self._follower.rejoin(index, group.readings.angle(index))
                 group.resume(index)
         self._supervise(group, self._clock())
@@ -117,9 +117,9 @@ class DriverCycle:
         warning = self._follower.watch(now)
         if warning:
             self.note("silence", warning)
-        patience = self._settings.silence_time
-        if self._settings.on_silence is OnSilence.OFF and self._follower.held_for(now) >= patience:
-            self.note("silence", f"no joint_targets for {patience:g} s: torque off; call arm")
+        timeout = self._settings.silence_time
+        if self._settings.on_silence is OnSilence.OFF and self._follower.held_for(now) >= timeout:
+            self.note("silence", f"no joint_targets for {timeout:g} s: torque off; call arm")
             self._torque.off("")
 
     def _arm(self, now: float) -> None:
@@ -133,13 +133,13 @@ class DriverCycle:
         self._health.update(group, engaged, now)
         for index, fault in enumerate(group.readings.faults):
             if fault & ServoFault.OVERLOAD and engaged and self._health.allow_restart(index, now):
-                self.note("overload", f"{group.describe([index])} was overloaded: started again")
+                self.note("overload", f"{group.describe([index])} was overloaded: restarted")
                 group.clear_fault(index)
         if engaged and (self._health.brown_out or self._health.off_reason):
-            self._torque.off(self._health.off_reason or "the servos fell silent")
+            self._torque.off(self._health.off_reason or "the servos stopped answering")
 
     def recalibrate(self, settings: ServoSettings, request: BusRequest) -> None:
-        """Uses other calibrations of the same servos, while the torque is off. The answer says why that cannot be."""
+        """Uses new calibrations of the same servos while the torque is off; else answers with the reason."""
         if self._torque.engaged:
             request.finish("the servos hold: restart the driver")
             return

@@ -1,6 +1,6 @@
-"""The servo driver: one thread owns the port, sends commands and reads what is due; other threads put requests to it.
+"""The servo driver: one thread owns the port, sends commands and reads what is due; other threads send it requests.
 
-Only the newest joint targets are used; an emergency stop overtakes all other requests.
+Only the newest joint targets are used; an emergency stop is served before all other requests.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from hexapod_control.servos.driver.torque_switch import EmergencyStop, TorqueSwi
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 ANSWER_TIMEOUT_S = 5.0  # that a caller waits for the thread
-UNPLUGGED_ANSWER_TIMEOUT_S = 0.5  # while the thread may be opening the port, which takes a board up to 6 s
-MIN_LINEAR_RATE_HZ = 60.0  # of the driver, from which on setpoints are interpolated between targets
+UNPLUGGED_ANSWER_TIMEOUT_S = 0.5  # while the thread may be opening the port, which takes up to 6 s with a board
+MIN_LINEAR_RATE_HZ = 60.0  # of the driver; from this rate up, setpoints are interpolated between targets
 OVERRUN_SHARE = 0.5  # of a cycle that one may be late before it counts as an overrun
 
 
 class BusThread:
-    """Runs cycles at their period; other threads put requests to it. Life cycle: `start`, `stop`.
+    """Runs cycles at their period and serves requests of other threads. Life cycle: `start`, `stop`.
 
     Before `start`, requests are served by cycles on the caller's thread.
     """
@@ -60,7 +60,7 @@ class BusThread:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread, and waits for that."""
+        """Stops the thread and waits until it has ended."""
         self._ending = True
         if self._thread is not None:
             with self._condition:
@@ -68,7 +68,7 @@ class BusThread:
             self._thread.join(ANSWER_TIMEOUT_S)
 
     def post(self, request: BusRequest) -> None:
-        """Leaves a request for the next cycle, without waiting for an answer."""
+        """Queues a request for the next cycle, without waiting for an answer."""
         self.requests.append(request)
 
     def ask(self, request: BusRequest, timeout_s: float, *, first: bool = False) -> bool:
@@ -81,7 +81,7 @@ class BusThread:
         return request.done.wait(timeout_s)
 
     def withdraw(self, request: BusRequest) -> None:
-        """Takes a request back, unless it is being served."""
+        """Withdraws a request, unless it is being served."""
         with contextlib.suppress(ValueError):
             self.requests.remove(request)
 
@@ -92,7 +92,7 @@ class BusThread:
             self._notify()
             due += self._period()
             now = self._clock()
-            due = min(due, now + self._period())  # cycles for requests come between the others
+            due = min(due, now + self._period())  # cycles that serve requests run between the periodic ones
             if now > due + OVERRUN_SHARE * self._period():
                 self.overruns += 1
                 due = now
@@ -104,7 +104,7 @@ class BusThread:
             self.after_cycle()
         except Exception as error:
             self.after_cycle = _ignore
-            text = f"joint_states wait for a timer from now on: {type(error).__name__}: {error}; report it"
+            text = f"joint_states are published by a timer from now on: {type(error).__name__}: {error}; report it"
             self._note("wake", text)
 
     def _rest(self, due: float) -> None:
@@ -145,7 +145,7 @@ class Driver:
 
     @property
     def armed(self) -> bool:
-        """Whether the servos hold."""
+        """Whether the torque is on."""
         return self._torque.state is TorqueState.ON
 
     @property
@@ -155,12 +155,12 @@ class Driver:
 
     @property
     def events(self) -> deque[Diagnosis]:
-        """Events that are reported once; take from the left."""
+        """Events to be reported once; pop from the left."""
         return self._cycle.events
 
     @property
     def latched(self) -> bool:
-        """Whether an emergency stop was not reset."""
+        """Whether an emergency stop is latched."""
         return self._estop.latched
 
     @property
@@ -169,13 +169,13 @@ class Driver:
         return self._follower.holding
 
     def take(self, target: Array, velocity: Array | None, now: float) -> None:
-        """Hands in targets (n, 3) [rad], with speeds [rad/s], at a steady time [s]; the newest are used."""
+        """Sets targets (n, 3) [rad] with their speeds [rad/s] at a steady time [s]; only the newest are used."""
         self._cycle.take(JointTargets(target, velocity, now))
 
     def press_estop(self) -> str:
         """Latches, and switches the torque off before anything else is sent.
 
-        Returns why torque-off could not be sent, or nothing.
+        Returns why torque-off could not be sent, or an empty text.
         """
         self._estop.press()
         stop = BusRequest(lambda request: self._torque.stop(request, "the emergency stop is latched"))
@@ -186,34 +186,34 @@ class Driver:
         self._estop.release()
 
     def reset_fault(self) -> str:
-        """Clears the latch and faults that are over. Returns what is not over, or nothing."""
+        """Clears the latch and past faults. Returns a fault that persists, or an empty text."""
         return self._ask(BusRequest(self._reset))
 
     def _reset(self, request: BusRequest) -> None:
         request.finish(self._estop.reset() or self._health.reset(self._connection.group))
 
     def arm(self) -> str:
-        """Switches the torque on where the joints are. Returns why not, or nothing when it is on."""
+        """Switches the torque on at the present joint angles. Returns why it is not on, or an empty text."""
         request = BusRequest(lambda request: self._torque.begin_arming(request, self._health.off_reason))
         answer = self._ask(request)
         if not request.done.is_set():
-            self._thread.withdraw(request)  # no torque after the caller has given up
+            self._thread.withdraw(request)  # no torque once the caller has stopped waiting
         return answer
 
     def disarm(self) -> str:
-        """Switches the torque off. Returns why torque-off could not be sent, or nothing."""
+        """Switches the torque off. Returns why torque-off could not be sent, or an empty text."""
         return self._ask(BusRequest(lambda request: self._torque.stop(request, "disarmed")))
 
     def hold(self) -> None:
-        """Stays where it is until the next targets."""
+        """Holds the present joint angles until the next targets."""
         self._thread.post(BusRequest(lambda request: self._follower.hold()))
 
     def seated(self) -> None:
-        """The planner reports that the robot sits."""
+        """To be called when the planner reports that the robot sits."""
         self._thread.post(BusRequest(lambda request: self._health.seated()))
 
     def lend(self) -> BusLease:
-        """The bus on lease while the torque is off; to be given back. Raises BusError with the reason if refused."""
+        """The bus on lease while the torque is off; return it with `give_back`. Raises BusError if refused."""
         lent: list[BusLease] = []
 
         def lend(request: BusRequest) -> None:
@@ -230,7 +230,7 @@ class Driver:
         self._thread.post(BusRequest(lambda request: self._torque.give_back(lease)))
 
     def recalibrate(self, settings: ServoSettings) -> str:
-        """Uses other calibrations of the same servos. Returns why not, or nothing."""
+        """Uses new calibrations of the same servos. Returns why they were refused, or an empty text."""
         return self._ask(BusRequest(lambda request: self._cycle.recalibrate(settings, request)))
 
     def _ask(self, request: BusRequest, *, first: bool = False) -> str:
@@ -253,7 +253,7 @@ class Driver:
         Raises PortGone or BusError.
         """
         self._connection.open()
-        self._torque.forget("the port was opened anew")
+        self._torque.forget("the port was reopened")
         self._report()
 
     def start(self) -> None:
@@ -270,7 +270,7 @@ class Driver:
         self._snapshot = self._builder.build(self._torque.state, command, self._clock(), self._thread.overruns)
 
     def close(self, torque_off: bool) -> str:
-        """Ends the thread and closes the port, with the torque off or as it is. Returns what failed, or nothing."""
+        """Stops the thread and closes the port, torque off or unchanged. Returns what failed, or an empty text."""
         self._thread.stop()
         bus = self._connection.bus
         try:

@@ -15,13 +15,13 @@ from hexapod_control.servos.driver.health.servo_health import ServoHealth
 from hexapod_control.servos.driver.telemetry import Diagnosis, PlannerRequest, Snapshot, TorqueState
 
 RATE_WINDOW_S = 1.0  # over which the rate is counted
-ECHO = "the line gives back what is sent: it is dropped, but takes time: switch the local echo of the adapter off"
-MAX_EXTRAPOLATION_S = 0.1  # since a servo was read; where servos are read in turn, their positions differ in age
+ECHO = "the line echoes what is sent, which takes time: switch the local echo of the adapter off"
+MAX_EXTRAPOLATION_S = 0.1  # since a servo was read; servos read in turn have positions of different age
 DIAGNOSIS_PERIOD_S = 0.1
 
 
 class CycleRate:
-    """Counts cycles."""
+    """Rate of the driver's cycles."""
 
     def __init__(self) -> None:
         self.rate = 0.0  # [Hz] over the last RATE_WINDOW_S
@@ -98,7 +98,7 @@ class SnapshotBuilder:
         self._diagnosis_due, self._diagnosed_state = now + DIAGNOSIS_PERIOD_S, state
         group = self._connection.group
         if group is None:
-            text = f"{self._connection.lost_reason}; torque counts as off, the port is tried again"
+            text = f"{self._connection.lost_reason}; torque counts as off; reopening the port"
             self._diagnoses = (Diagnosis("port", True, text),)
             return
         found = list(self._health.diagnoses(group, now))

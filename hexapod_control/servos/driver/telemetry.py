@@ -1,4 +1,4 @@
-"""What the driver publishes: snapshots that never change, and diagnoses."""
+"""What the driver publishes: immutable snapshots, and diagnoses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hexapod_control.servos.bus.bus_interface import BusCounters
 
 
 class TorqueState(Enum):
-    """Whether the servos hold."""
+    """Whether the torque is on."""
 
     UNPLUGGED = "no port"
     OFF = "off"
@@ -28,7 +28,7 @@ class PlannerRequest(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """A present fault: what, where, value and cure in one text."""
+    """A present fault: what, where, value and remedy in one text."""
 
     kind: str
     serious: bool
@@ -43,7 +43,7 @@ class Snapshot:
     time: float = 0.0  # [s] steady time
     joints: Array | None = None  # [rad], None while the pose is unknown
     velocities: Array | None = None  # [rad/s]
-    loads: Array | None = None  # share of full torque in the joint's direction, None where the bus cannot tell
+    loads: Array | None = None  # share of full torque in the joint's direction, None where the bus cannot read them
     times: Array | None = None  # [s] steady time of each position, None unless ServoGroup.moves_evenly
     measured: bool = False  # joints are measured, else the driver's own estimate
     temperatures: Array | None = None  # [degC]

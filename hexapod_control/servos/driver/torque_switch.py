@@ -1,6 +1,6 @@
 """The torque of all servos: one explicit state, and the emergency stop that latches it off.
 
-    UNPLUGGED <-> OFF -> ARMING -> ON        `off` leads back to OFF from anywhere
+    UNPLUGGED <-> OFF -> ARMING -> ON        `off` returns to OFF from any state
 
 An emergency stop switches the torque off and latches. Releasing the button, resetting the fault and arming are three
 separate steps.
@@ -19,15 +19,15 @@ from hexapod_control.servos.driver.bus_request import BusRequest
 from hexapod_control.servos.driver.telemetry import TorqueState
 
 ESTOP_LATCHED = "the emergency stop is latched: call estop with false, then reset_fault, then arm"
-BUS_LENT = "a calibration is under way: finish or cancel it, then arm"
+BUS_LENT = "a calibration is running: finish or cancel it, then arm"
 
 
 class EStopState(Enum):
-    """Of an emergency stop."""
+    """State of an emergency stop."""
 
     READY = "ready"
     PRESSED = "pressed"
-    RELEASED = "released"  # still latched: to be reset
+    RELEASED = "released"  # still latched, until it is reset
 
 
 class EmergencyStop:
@@ -51,7 +51,7 @@ class EmergencyStop:
             self._state = EStopState.RELEASED
 
     def reset(self) -> str:
-        """Clears the latch. Returns why that cannot be, or nothing."""
+        """Clears the latch. Returns why it cannot be cleared, or an empty text."""
         if self._state is EStopState.PRESSED:
             return "estop is still true: call estop with false first"
         self._state = EStopState.READY
@@ -69,23 +69,23 @@ class TorqueSwitch:
         self._connection, self._estop, self._assumed = connection, estop, assumed
         self._state = TorqueState.OFF
         self._arming: Arming | None = None
-        self._waiting: BusRequest | None = None  # for the end of the arming
+        self._waiting: BusRequest | None = None  # answered when the arming ends
         self._leases = LeaseRegistry()
 
     @property
     def state(self) -> TorqueState:
-        """Whether the servos hold."""
+        """Whether the torque is on."""
         return TorqueState.UNPLUGGED if self._connection.bus is None else self._state
 
     @property
     def engaged(self) -> bool:
-        """Whether some servos hold: all, or the first legs of an arming."""
+        """Whether some servos have torque: all, or the first legs during arming."""
         return self.state in (TorqueState.ON, TorqueState.ARMING)
 
     # --- off ----------------------------------------------------------------------------------------
 
     def stop(self, request: BusRequest, reason: str) -> None:
-        """Switches the torque off at once. The answer is why torque-off could not be sent, or nothing."""
+        """Switches the torque off at once. The answer is why torque-off could not be sent, or empty."""
         self.off(reason)
         request.finish(self._connection.refusal)
 
@@ -103,9 +103,9 @@ class TorqueSwitch:
     # --- on -----------------------------------------------------------------------------------------
 
     def begin_arming(self, request: BusRequest, fault: str) -> None:
-        """Starts to switch the torque on where the joints are; the answer comes when it is on, or says why not.
+        """Starts to switch the torque on at the present joint angles; answers when it is on, or with a refusal.
 
-        `fault` refuses it, unless empty.
+        A non-empty `fault` refuses it.
         """
         refusal = self._refusal() or fault
         if refusal or self.state is TorqueState.ON or self._connection.group is None:
@@ -122,7 +122,7 @@ class TorqueSwitch:
         return self._connection.refusal or (BUS_LENT if self._leases.lent else "")
 
     def continue_arming(self, now: float) -> Array | None:
-        """Switches the next leg on when it is due. Returns the joint angles (n, 3) [rad] when all servos hold."""
+        """Switches the next leg on when it is due. Returns the joint angles (n, 3) [rad] once all have torque."""
         if self._arming is None:
             return None
         arming = self._arming
@@ -145,7 +145,7 @@ class TorqueSwitch:
     # --- the bus on lease ---------------------------------------------------------------------------
 
     def lend(self, ask: Callable[[BusRequest], str], request: BusRequest) -> BusLease | None:
-        """Lends the bus while the torque is off; meanwhile arming is refused. The answer says why it is not lent.
+        """Lends the bus while the torque is off; meanwhile arming is refused. If it cannot, the answer is the reason.
 
         `ask` lets the bus thread serve a request and returns its answer.
         """

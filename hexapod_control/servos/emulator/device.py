@@ -13,12 +13,12 @@ DelayedReply = tuple[float, bytes]
 
 
 class EmulatedDevice(Protocol):
-    """The far end of the wire: one board, or all servos of a bus, that speak one protocol."""
+    """The far end of the line: one board, or all servos of a bus, with one protocol."""
 
     world: ServoWorld
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
-        """Takes bytes, split anywhere, at a steady time [s]; steps the world to then first. Returns its replies."""
+        """Steps the world to a steady time [s], then processes bytes, split anywhere. Returns the replies."""
 
 
 class ForgettingDecoder(Protocol):
@@ -47,11 +47,11 @@ class FrameStream:
         return self._decoder.feed(data)
 
 
-def voice(world: ServoWorld, index: int, reply: bytes) -> bytes:
-    """Bytes on the line when servo `index` replies: none if it is absent, garble if two servos share its id."""
+def bytes_on_line(world: ServoWorld, index: int, reply: bytes) -> bytes:
+    """Bytes on the line when servo `index` replies: none if it is absent, corrupt if two servos share its id."""
     count = world.answers(index)
     if count <= 1:
         return reply if count else b""
-    half = len(reply) // 2  # both begin alike; then a low bit wins on the line
+    half = len(reply) // 2  # both begin alike; then a low bit dominates on the line
     mixed = bytes(a & b for a, b in zip(reply[half:], reply[half - 1 :], strict=False))
     return reply[:half] + (mixed if mixed != reply[half:] else bytes(byte ^ 1 for byte in mixed))

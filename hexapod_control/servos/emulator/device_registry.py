@@ -1,4 +1,4 @@
-"""Table of emulated devices: protocol name -> the far end of the wire."""
+"""Table of emulated devices: protocol name -> the far end of the line."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ DEVICES: Mapping[str, Callable[[ServoWorld, Sequence[int]], EmulatedDevice]] = {
 
 
 def emulated_device(protocol: str, world: ServoWorld, ids: Sequence[int]) -> EmulatedDevice:
-    """The emulated far end of a protocol's wire; servo `ids[i]` is number i of the world.
+    """The emulated device of a protocol; servo `ids[i]` is number i of the world.
 
     Raises ValueError for a protocol without a wire.
     """
     if protocol not in DEVICES:
-        raise ValueError(f"{protocol} has no wire and nothing to emulate: choose another protocol")
+        raise ValueError(f"{protocol} has no hardware to emulate: choose another protocol")
     return DEVICES[protocol](world, ids)

@@ -27,7 +27,7 @@ class Emulation:
 
 @dataclass(frozen=True, slots=True)
 class FaultKind:
-    """One row of the table."""
+    """A kind of fault, and how to inject it."""
 
     value: str  # meaning of the value; empty if there is none
     help: str
@@ -43,7 +43,7 @@ class FaultCommand:
     after: float  # [s] from the start
 
     def act(self, emulation: Emulation) -> None:
-        """Switches it on. Raises ValueError for a value that does not fit."""
+        """Switches the fault on. Raises ValueError for an invalid value."""
         KINDS[self.name].act(emulation, self.value)
 
 
@@ -64,7 +64,7 @@ def _switch(name: str) -> Callable[[Emulation, str], None]:
 def _on_servo(act: Callable[[LagWorld, int], None]) -> Callable[[Emulation, str], None]:
     def found(emulation: Emulation, value: str) -> None:
         if not value.isdigit() or int(value) not in emulation.ids:
-            raise ValueError(f"must be the id of a servo, one of {_spelt(emulation.ids)}, is {value!r}")
+            raise ValueError(f"must be the id of a servo, one of {_id_list(emulation.ids)}, is {value!r}")
         act(emulation.world, emulation.ids.index(int(value)))
 
     return found
@@ -106,32 +106,34 @@ def _positive(value: str) -> float:
     return number
 
 
-def _spelt(ids: Sequence[int]) -> str:
+def _id_list(ids: Sequence[int]) -> str:
     return f"{ids[0]} to {ids[-1]}" if list(ids) == list(range(ids[0], ids[-1] + 1)) else ", ".join(map(str, ids))
 
 
 KINDS: Mapping[str, FaultKind] = {
     "drop": FaultKind("SHARE", "share of the replies that is lost", _share("drop")),
     "flip": FaultKind("SHARE", "share of the replies with one bit wrong", _share("flip")),
-    "truncate": FaultKind("SHARE", "share of the replies that ends early", _share("truncate")),
-    "double": FaultKind("SHARE", "share of the replies that comes twice", _share("double")),
-    "glue": FaultKind("", "two replies come in one piece", _switch("glue")),
-    "split": FaultKind("", "replies come byte by byte", _switch("split")),
-    "echo": FaultKind("", "what the host sends comes back, as on a one-wire adapter", _switch("echo")),
+    "truncate": FaultKind("SHARE", "share of the replies that is cut off", _share("truncate")),
+    "double": FaultKind("SHARE", "share of the replies that is sent twice", _share("double")),
+    "glue": FaultKind("", "two replies arrive in one piece", _switch("glue")),
+    "split": FaultKind("", "replies arrive byte by byte", _switch("split")),
+    "echo": FaultKind("", "the host's bytes are echoed, as on a one-wire adapter", _switch("echo")),
     "mute": FaultKind("", "nothing comes back", _switch("mute")),
     "noise": FaultKind("HEX", "bytes before every reply", _noise),
-    "slow": FaultKind("MS", "every reply is so late [ms]", _slow),
-    "unplug": FaultKind("ID", "this servo is gone", _on_servo(lambda world, index: world.unplug(index))),
-    "plug": FaultKind("ID", "it is there again, freshly powered", _on_servo(lambda world, index: world.plug(index))),
+    "slow": FaultKind("MS", "delay of every reply [ms]", _slow),
+    "unplug": FaultKind("ID", "this servo is unplugged", _on_servo(lambda world, index: world.unplug(index))),
+    "plug": FaultKind(
+        "ID", "it is plugged in again, after power-on", _on_servo(lambda world, index: world.plug(index))
+    ),
     "twin": FaultKind("ID", "a second servo has this id", _on_servo(lambda world, index: world.twin(index))),
     "overload": FaultKind(
         "ID", "this servo switches itself off", _on_servo(lambda world, index: world.latch(index, ServoFault.OVERLOAD))
     ),
     "heat": FaultKind("ID", f"this servo has {HOT_TEMPERATURE:g} degC and switches itself off", _on_servo(_hot)),
-    "power": FaultKind("VOLTS", "supply of all servos; below 6 V they are gone", _power),
+    "power": FaultKind("VOLTS", "supply of all servos; below 6 V they do not answer", _power),
     "hangup": FaultKind("", "the cable is pulled", lambda emulation, value: emulation.pty.hang_up()),
     "comeback": FaultKind("", "the cable is plugged in again", lambda emulation, value: emulation.pty.come_back()),
-    "well": FaultKind("", "everything is as it should be", _well),
+    "well": FaultKind("", "clears all faults", _well),
 }
 
 
@@ -147,4 +149,4 @@ def parse_fault(text: str) -> FaultCommand:
     try:
         return FaultCommand(name, value, _positive(after) if after else 0.0)
     except ValueError:
-        raise ValueError(f"{text}: after @ comes a number of seconds, not {after!r}") from None
+        raise ValueError(f"{text}: @ must be followed by a number of seconds, not {after!r}") from None

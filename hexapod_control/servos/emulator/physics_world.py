@@ -1,6 +1,6 @@
-"""Emulated servos that are the joints of a simulated robot: bytes on one side, physics on the other.
+"""Emulated servos that drive the joints of a simulated robot: the bus on one side, physics on the other.
 
-What lags is the physics; here is only the way a servo's own profile takes to a goal. Rows are joints (n, 3).
+The physics has the lag; this file only computes the servos' motion profiles. Arrays are joints (n, 3).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class SimulatedRobot(Protocol):
         """Shares of the full torques (n, 3)."""
 
     def hold(self, on: NDArray[np.bool_]) -> None:
-        """Gives servos (n, 3) their torque, or cuts it."""
+        """Switches the torque of the servos (n, 3) on or off."""
 
 
 class PhysicsWorld:
@@ -46,17 +46,17 @@ class PhysicsWorld:
         advance: Callable[[float], None],
         voltage: float = 11.1,
     ) -> None:
-        """`body` is asked for anew each time; `advance` lets the physics come to a steady time [s]."""
+        """`body` is called for each use; `advance` runs the physics to a steady time [s]."""
         self.scale, self.count = scale, len(calibrations)
         self._joints = tuple(calibrations)
         self._body, self._advance, self._voltage = body, advance, voltage
         self.torques = np.zeros(self.count, dtype=bool)
-        self._references = np.ravel(body().joints)  # [rad] where the profiles are
+        self._references = np.ravel(body().joints)  # [rad] present references of the profiles
         self._goals = self._references.copy()  # [rad]
         self._left = np.zeros(self.count)  # [s] to the goals
-        self._look()
+        self._sample()
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         """Samples the state of the body once for all servos."""
         body = self._body()
         self._angles: list[float] = np.ravel(body.joints).tolist()
@@ -80,15 +80,15 @@ class PhysicsWorld:
         return self.references
 
     def engage(self) -> None:
-        """Switches the torque of the body's servos; to be called when the body was replaced."""
+        """Applies the torque state to the body's servos; call it after the body was replaced."""
         self._body().hold(self.torques.reshape(-1, 3))
 
     # --- for the device -----------------------------------------------------------------------------
 
     def step(self, now: float) -> None:
-        """Moves time on."""
+        """Advances time."""
         self._advance(now)
-        self._look()
+        self._sample()
 
     def goal(self, index: int, raw: float, duration: float) -> None:
         """Sets a goal."""
@@ -104,29 +104,29 @@ class PhysicsWorld:
         self.engage()
 
     def has_torque(self, index: int) -> bool:
-        """Whether it holds."""
+        """Whether the servo has torque."""
         return bool(self.torques[index])
 
     def answers(self, index: int) -> int:
-        """One: all are present."""
+        """Always 1: all servos are present."""
         return 1
 
     def position(self, index: int) -> float:
-        """Where it is."""
+        """Present position [raw]."""
         return self._joints[index].raw(self._angles[index])
 
     def target(self, index: int) -> float:
-        """Its goal."""
+        """Last goal [raw]."""
         return self._joints[index].raw(float(self._goals[index]))
 
     def speed(self, index: int) -> float:
-        """How fast it turns."""
+        """Present speed [raw/s]."""
         joint, angle = self._joints[index], self._angles[index]
         units = joint.units_per_rad if angle >= joint.q_center + joint.trim else joint.units_per_rad_neg
         return joint.direction * units * self._speeds[index]
 
     def load(self, index: int) -> float:
-        """Share of its full torque."""
+        """Share of the full torque."""
         return self._joints[index].direction * self._loads[index]
 
     def voltage(self, index: int) -> float:
@@ -142,9 +142,9 @@ class PhysicsWorld:
         return 35.0
 
     def fault(self, index: int) -> ServoFault:
-        """None."""
+        """Never a fault."""
         return ServoFault.NONE
 
     def reboot(self, index: int) -> None:
-        """Nothing to clear; the torque is off."""
+        """Switches the torque off; there is no fault to clear."""
         self.torque(index, False)

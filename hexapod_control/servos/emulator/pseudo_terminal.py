@@ -1,7 +1,7 @@
-"""An emulated device behind a pseudo terminal, its bytes as slow as on the wire, with faults to switch on.
+"""An emulated device behind a pseudo-terminal, with the timing of a real line and injectable faults.
 
-A pty takes any baud and is infinitely fast: here a byte takes 10 / baud, the device's return delay and the USB
-turnaround are kept, and a host at another baud than the device's hears and says garble.
+A pty accepts any baud rate and has no delay: here a byte takes 10 / baud, the device's return delay and the USB
+turnaround are simulated, and with a wrong baud rate the host sends and receives corrupt bytes.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class WireFaults:
 
     drop: float = 0.0  # share that is lost
     flip: float = 0.0  # share with one bit wrong
-    truncate: float = 0.0  # share that ends early
-    double: float = 0.0  # share that comes twice
+    truncate: float = 0.0  # share that is cut off
+    double: float = 0.0  # share that is sent twice
     glue: bool = False  # replies wait for the next one and come in one piece
     split: bool = False  # replies come byte by byte
-    echo: bool = False  # what the host sends comes back
+    echo: bool = False  # the host's bytes are echoed
     noise: bytes = b""  # before every reply
     slow: float = 0.0  # [s] before every reply
-    mute: bool = False  # nothing comes back
+    mute: bool = False  # nothing is sent to the host
 
 
 class PseudoTerminal:
@@ -49,7 +49,7 @@ class PseudoTerminal:
     def __init__(
         self, device: EmulatedDevice, baud: int, *, link: Path | None = None, turnaround: float = 0.001, seed: int = 0
     ) -> None:
-        """`link` is a symbolic link to make, `turnaround` [s] what USB adds to every first reply."""
+        """`link` is a symbolic link to create, `turnaround` [s] the USB delay before every first reply."""
         self.device, self.baud, self.faults = device, baud, WireFaults()
         self.listener: Callable[[bytes], None] = lambda data: None  # called with all bytes that the host sent
         self._link, self._turnaround, self._random = link, turnaround, random.Random(seed)
@@ -80,7 +80,7 @@ class PseudoTerminal:
         self._name = os.ttyname(self._slave)
         self._wake, self._bell = os.pipe()
         self._events: list[tuple[float, int, Callable[[], None]]] = []
-        self._heard_until = self._said_until = 0.0
+        self._received_at = self._transmitted_at = 0.0
         self._held = b""
         if self._link:
             self._unlink()
@@ -120,35 +120,35 @@ class PseudoTerminal:
                 return
             if self._master in ready:
                 with contextlib.suppress(OSError):
-                    self._hear(os.read(self._master, READ_BYTES))
+                    self._receive(os.read(self._master, READ_BYTES))
 
     def _at(self, when: float, action: Callable[[], None]) -> None:
         heapq.heappush(self._events, (when, next(self._order), action))
 
-    def _hear(self, data: bytes) -> None:
-        """Bytes the host wrote: the device has them when the last one is through the wire."""
-        start = max(time.monotonic(), self._heard_until)
-        self._heard_until = start + len(data) * self._byte
+    def _receive(self, data: bytes) -> None:
+        """Schedules bytes from the host: the device receives them when the last one is transmitted."""
+        start = max(time.monotonic(), self._received_at)
+        self._received_at = start + len(data) * self._byte
         self.listener(data)
-        end = self._heard_until
+        end = self._received_at
         self._at(end, lambda: self._answer(data, end))
 
     def _answer(self, data: bytes, end: float) -> None:
         garbled = not self._same_baud()
         if self.faults.echo:
-            self._said_until = max(self._said_until, end)
-            self._say(data)
+            self._transmitted_at = max(self._transmitted_at, end)
+            self._transmit(data)
         received = self._garble(data) if garbled else data
-        begin = max(end, self._said_until)
+        begin = max(end, self._transmitted_at)
         for i, (delay, reply) in enumerate(self.device.receive(received, time.monotonic())):
             begin += delay + (self._turnaround if i == 0 else 0.0)
             for spoken in self._disturbed(reply):
                 begin += self.faults.slow + len(spoken) * self._byte
                 self._schedule(begin, self._garble(spoken) if garbled else spoken)
-        self._said_until = begin
+        self._transmitted_at = begin
 
     def _disturbed(self, reply: bytes) -> list[bytes]:
-        """Applies the faults of the line to a reply."""
+        """A reply after the faults of the line, in pieces."""
         faults, chance = self.faults, self._random.random
         if not reply or faults.mute or chance() < faults.drop:
             return []
@@ -168,13 +168,13 @@ class PseudoTerminal:
 
     def _schedule(self, end: float, reply: bytes) -> None:
         if not self.faults.split:
-            self._at(end, lambda: self._say(reply))
+            self._at(end, lambda: self._transmit(reply))
             return
         for i in range(len(reply)):
             byte = reply[i : i + 1]
-            self._at(end - (len(reply) - 1 - i) * self._byte, lambda byte=byte: self._say(byte))  # type: ignore[misc]
+            self._at(end - (len(reply) - 1 - i) * self._byte, lambda byte=byte: self._transmit(byte))  # type: ignore[misc]
 
-    def _say(self, data: bytes) -> None:
+    def _transmit(self, data: bytes) -> None:
         with contextlib.suppress(OSError):  # without a reader the buffer is full
             os.write(self._master, data)
 

@@ -18,7 +18,7 @@ from hexapod_control.servos.settings.servo_section import ServoSettings
 
 
 def emulate(robot: Robot, settings: ServoSettings, link: Path, *, seed: int = 0) -> Emulation:
-    """Servos as the settings have them, behind a link to a pty. Raises ValueError or BusError without a device."""
+    """Servos as in the settings, behind a link to a pty. Raises ValueError or BusError without a device."""
     protocol = PROTOCOLS[settings.protocol]
     home = [leg.foothold for leg in robot.legs]
     lying = np.ravel(np.array(joints_at_offset(robot, home, stand_up.lying_offset(robot, home)))).tolist()

@@ -18,25 +18,25 @@ class ServoWorld(Protocol):
     count: int
 
     def step(self, now: float) -> None:
-        """Moves time on to a steady time [s]; earlier times are ignored."""
+        """Advances to a steady time [s]; earlier times are ignored."""
 
     def goal(self, index: int, raw: float, duration: float) -> None:
-        """Sends a servo to a position within `duration` [s]; 0 is as fast as it can."""
+        """Moves a servo to a position within `duration` [s]; 0 is at greatest speed."""
 
     def torque(self, index: int, on: bool) -> None:
         """Switches the torque; a latched fault keeps it off."""
 
     def has_torque(self, index: int) -> bool:
-        """Whether the servo holds."""
+        """Whether the servo has torque."""
 
     def answers(self, index: int) -> int:
-        """How many servos have this one's id: 0 it is unplugged or without power, 1, or 2."""
+        """Number of servos that answer to this id: 0 if unplugged or without power, 1, or 2."""
 
     def position(self, index: int) -> float:
         """Position [raw]."""
 
     def target(self, index: int) -> float:
-        """Its last goal [raw]; where it is if there was none."""
+        """Last goal [raw]; the present position before the first."""
 
     def speed(self, index: int) -> float:
         """Speed [raw/s]."""
@@ -85,7 +85,7 @@ class LagWorld:
         self.torques = np.zeros(count, dtype=bool)
         self.voltages = np.full(count, voltage)
         self.temperatures = np.full(count, 35.0)
-        self.loads = np.zeros(count)  # from outside, added to what the position error asks for
+        self.loads = np.zeros(count)  # set from outside, added to the load from the position error
         self.faults = [ServoFault.NONE] * count
         self.plugs = [1] * count
         self._now = math.nan
@@ -93,14 +93,14 @@ class LagWorld:
     # --- what the device does -----------------------------------------------------------------------
 
     def step(self, now: float) -> None:
-        """Moves time on."""
+        """Advances time."""
         dt = now - self._now
         if not dt > 0.0:
             self._now = now if math.isnan(self._now) else self._now
             return
         self._now = now
         error = np.where(self.torques, self.goals - self.positions, 0.0)
-        size, bend = np.abs(error), self.limits * self._lag  # beyond `bend` the speed limit rules
+        size, bend = np.abs(error), self.limits * self._lag  # beyond `bend` the speed limit applies
         cruise = np.minimum(np.maximum(size - bend, 0.0) / np.maximum(self.limits, 1e-9), dt)
         left = (size - cruise * self.limits) * np.exp(-(dt - cruise) / self._lag)
         moved = np.sign(error) * (size - left)
@@ -128,24 +128,24 @@ class LagWorld:
         return bool(self.torques[index])
 
     def answers(self, index: int) -> int:
-        """How many answer."""
+        """Number of servos that answer to this id."""
         return self.plugs[index]
 
     def position(self, index: int) -> float:
-        """Where it is."""
+        """Present position [raw]."""
         return float(self.positions[index])
 
     def target(self, index: int) -> float:
-        """Its goal."""
+        """Last goal [raw]."""
         goal = float(self.goals[index])
         return self.position(index) if math.isnan(goal) else goal
 
     def speed(self, index: int) -> float:
-        """How fast it turns."""
+        """Present speed [raw/s]."""
         return float(self.speeds[index])
 
     def load(self, index: int) -> float:
-        """Position error over a twentieth of a radian, plus what was set."""
+        """Position error divided by a twentieth of a radian, plus the load set from outside."""
         wanted = (self.target(index) - self.position(index)) / (0.05 * self.scale.per_rad) if self.torques[index] else 0
         return float(np.clip(wanted + self.loads[index], -1.0, 1.0))
 
@@ -162,11 +162,11 @@ class LagWorld:
         return float(self.temperatures[index])
 
     def fault(self, index: int) -> ServoFault:
-        """Its faults."""
+        """Present faults."""
         return self.faults[index]
 
     def reboot(self, index: int) -> None:
-        """Clears its faults."""
+        """Clears latched faults; the torque stays off."""
         if self.plugs[index]:
             self.faults[index] = ServoFault.NONE
             self.torques[index] = False
@@ -174,7 +174,7 @@ class LagWorld:
     # --- faults -----------------------------------------------------------------
 
     def latch(self, index: int, fault: ServoFault) -> None:
-        """A servo switches itself off until it is rebooted."""
+        """Latches a fault, which switches the servo off until it is rebooted."""
         self.faults[index] |= fault
         if fault & (ServoFault.OVERLOAD | ServoFault.HEAT):
             self.torques[index] = False
@@ -195,7 +195,7 @@ class LagWorld:
         self.plugs[index] = 2
 
     def power(self, volts: float, minimum: float = 6.0) -> None:
-        """Feeds all servos; below `minimum` [V] they are gone (brown-out)."""
+        """Sets the supply of all servos; below `minimum` [V] they do not answer (brown-out)."""
         self.voltages[:] = volts
         for i in range(self.count):
             if volts < minimum and self.plugs[i]:

@@ -1,7 +1,7 @@
 """Dynamixel protocol 1 (AX-12A, AX-18A). Raw units are steps, 1024 over 300 deg; words are little-endian.
 
 Registers: Robotis e-manual, AX-12A control table. † from memory of it, not verified.
-There is no sync read: every servo is a transaction of its own, so each reads all quantities at once.
+There is no sync read: each servo needs its own transaction, which reads all quantities at once.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SPEEDS = SpeedRegister(STEPS_PER_SECOND, fastest=1023, unknown=32)
 
 
 class Dynamixel1Register(IntEnum):
-    """Addresses. Two bytes where a comment says so."""
+    """Addresses. Registers are one byte unless noted."""
 
     MODEL = 0  # 2 bytes
     ID = 3
@@ -62,7 +62,7 @@ class Dynamixel1Register(IntEnum):
     VOLTAGE = 42  # 0.1 V
     TEMPERATURE = 43  # degC
     MOVING = 46
-    LOCK = 47  # of the EEPROM, until the power goes: never written here
+    LOCK = 47  # of the EEPROM, until power-off; never written here
 
 
 BLOCK = (Dynamixel1Register.POSITION, 8)
@@ -97,7 +97,7 @@ class Dynamixel1:
     sync_read = False
 
     def block(self, what: ServoQuantity) -> tuple[int, int]:
-        """Everything: six bytes more cost far less than a turnaround."""
+        """All quantities: six more bytes take far less time than another turnaround."""
         return BLOCK
 
     def reading(self, error: int, data: bytes) -> ServoReading:
@@ -110,7 +110,7 @@ class Dynamixel1:
         return ff_frames.sync_write(Dynamixel1Register.GOAL, rows)
 
     def recovery(self, servo: int) -> list[bytes]:
-        """Torque off, then the torque limit, which the shutdown has zeroed, full again †."""
+        """Torque off, then full torque limit again, which the shutdown has set to zero †."""
         full = FULL_LOAD.to_bytes(2, "little")
         return [
             ff_frames.write(servo, Dynamixel1Register.TORQUE, b"\x00"),

@@ -31,17 +31,17 @@ HEALTH = ServoQuantity.VOLTAGE | ServoQuantity.TEMPERATURE
 class Dynamixel2Bus:
     """An open bus of X servos.
 
-    Their profile stays as it is. If it is time-based in all of them, the duration of goals is sent where it changes;
-    else they go to each goal as fast as their profile lets them, which suits goals that come often.
+    Their profiles are not changed. If all are time-based, the duration of goals is sent whenever it changes;
+    else they move to each goal as fast as their profile allows, which suits frequent goals.
     """
 
     scale = codec.SCALE
     can_read = ~ServoQuantity.NONE
 
     def __init__(self, port: Port, ids: Sequence[int], wait: ReplyTiming | None = None, read: str = "sync") -> None:
-        """Uses these ids over this port; `read` is "sync" or "fast" (recent firmware).
+        """A bus of these servo ids on this port; `read` is "sync" or "fast" (recent firmware).
 
-        Raises ValueError for ids no servo can have.
+        Raises ValueError for invalid ids.
         """
         if read not in ("sync", "fast"):
             raise ValueError(f"read must be sync or fast, is {read}")
@@ -79,7 +79,7 @@ class Dynamixel2Bus:
         return None
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
-        """Sends goals in one frame, and the duration before it where it matters and has changed."""
+        """Sends goals in one frame, preceded by the duration if the profiles are time-based and it has changed."""
         if not goals:
             return
         milliseconds = max(round(duration * 1000), 0)
@@ -124,7 +124,7 @@ class Dynamixel2Bus:
         return readings
 
     def supply(self) -> tuple[float | None, float | None]:
-        """Unknown: there is no board; each servo reports its own voltage."""
+        """Always unknown: there is no board; each servo reports its own voltage."""
         return None, None
 
     def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
@@ -152,7 +152,7 @@ class Dynamixel2Bus:
         change_id(self.ping, write, old, new, codec.LAST_ID)
 
     def recover(self, servo: int) -> None:
-        """Reboots a servo, which clears a latched fault; its torque is off afterwards and its profile forgotten."""
+        """Reboots a servo, which clears a latched fault; its torque is off and its profile reset afterwards."""
         self._ask(codec.build(servo, codec.Dynamixel2Instruction.REBOOT), [servo], 0)
         self._duration = -1
 
@@ -167,7 +167,7 @@ class Dynamixel2Bus:
             rows = self._fast_sync(address, length, ids)
             if len(rows) == len(ids):
                 return rows
-            self._fast = False  # one missing servo breaks the common status: from now on each servo sends its own
+            self._fast = False  # one missing servo breaks the common status: from now on each sends its own
         return self._ask(codec.sync_read(address, length, ids), ids, length)
 
     def _fast_sync(self, address: int, length: int, ids: Sequence[int]) -> RegisterRows:

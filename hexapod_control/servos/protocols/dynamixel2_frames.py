@@ -30,7 +30,7 @@ BROADCAST = 0xFE
 LAST_ID = 0xFC
 OVERHEAD = 11  # bytes of a status without its data
 MAX_FRAME_BYTES = 1024  # bytes that LEN may count
-ALERT = 0x80  # in the error byte: look at HARDWARE_ERROR
+ALERT = 0x80  # in the error byte: HARDWARE_ERROR is set
 VOLT = 0.1  # [V]
 FULL_LOAD = 1000  # per mille
 STEPS_PER_SECOND = 0.229 / 60 * 4096  # of one unit of velocity, 0.229 rpm †
@@ -60,7 +60,7 @@ class Dynamixel2Instruction(IntEnum):
 
 
 class Dynamixel2Register(IntEnum):
-    """Addresses; one byte unless a comment says otherwise."""
+    """Addresses. Registers are one byte unless noted."""
 
     MODEL = 0  # 2 bytes
     ID = 7
@@ -137,17 +137,17 @@ def words(*values: int) -> bytes:
 
 
 def read(servo: int, address: int, length: int) -> bytes:
-    """Asks a servo for registers."""
+    """Request to read registers of a servo."""
     return build(servo, Dynamixel2Instruction.READ, words(address, length))
 
 
 def write(servo: int, address: int, data: bytes) -> bytes:
-    """Writes registers of a servo, or of all (BROADCAST: no status comes back)."""
+    """Request to write registers of a servo, or of all (BROADCAST: no status comes back)."""
     return build(servo, Dynamixel2Instruction.WRITE, words(address) + data)
 
 
 def sync_write(address: int, rows: Mapping[int, bytes]) -> bytes:
-    """Writes the same registers of several servos (id -> data, all of one length) in one frame."""
+    """Request to write the same registers of several servos (id -> data, all of one length) in one frame."""
     sizes = {len(data) for data in rows.values()}
     if len(sizes) != 1:
         raise ValueError(f"all rows of a sync write must be of one length, have {sorted(sizes)}")
@@ -156,12 +156,12 @@ def sync_write(address: int, rows: Mapping[int, bytes]) -> bytes:
 
 
 def sync_read(address: int, length: int, ids: Iterable[int]) -> bytes:
-    """Asks several servos for the same registers; each sends a status of its own."""
+    """Request to read the same registers of several servos; each sends its own status."""
     return build(BROADCAST, Dynamixel2Instruction.SYNC_READ, words(address, length) + bytes(ids))
 
 
 def fast_sync_read(address: int, length: int, ids: Iterable[int]) -> bytes:
-    """Asks several servos for the same registers; together they make one status."""
+    """Request to read the same registers of several servos, which together send one status."""
     return build(BROADCAST, Dynamixel2Instruction.FAST_SYNC_READ, words(address, length) + bytes(ids))
 
 
@@ -182,7 +182,7 @@ def goal_row(goal: int) -> bytes:
 
 
 class Dynamixel2Decoder:
-    """Finds frames in a byte stream; a broken frame takes no good one with it."""
+    """Finds frames in a byte stream; a broken frame never hides a good one."""
 
     def __init__(self, ids: Iterable[int] | None = None, size: int | None = None) -> None:
         """Accepts only statuses of these ids with `size` bytes after the instruction (None: any frame)."""

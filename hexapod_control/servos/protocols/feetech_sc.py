@@ -1,6 +1,6 @@
 """Feetech SC servos (SC15, SCS0009). Raw units are steps, 1024 over a range that depends on the model; big-endian.
 
-From the position on the registers are those of ST servos.
+From the position on, the registers are the same as on ST servos.
 Registers: Feetech's SDK (scscl). † from memory of the manual, not verified.
 """
 
@@ -25,7 +25,7 @@ MAX_MOVE_MS = 9999  # [ms] the time register takes †
 
 
 class FeetechScRegister(IntEnum):
-    """Addresses. Two bytes, high first, where a comment says so."""
+    """Addresses. Registers are one byte unless noted; two-byte registers are high byte first."""
 
     MODEL = 3  # 2 bytes
     ID = 5
@@ -36,7 +36,7 @@ class FeetechScRegister(IntEnum):
     HIGH_LIMIT = 11  # 2 bytes
     TORQUE = 40
     GOAL = 42  # 2 bytes
-    TIME = 44  # 2 bytes, ms; 0 = as fast as it can
+    TIME = 44  # 2 bytes, ms; 0 = greatest speed
     SPEED = 46  # 2 bytes
     LOCK = 48  # of the EEPROM; 0 = open
     POSITION = 56  # 2 bytes
@@ -81,7 +81,7 @@ class FeetechSc:
         return decode(error, data, "big")
 
     def goals(self, goals: Mapping[int, int], travels: Mapping[int, int | None], duration: float) -> bytes:
-        """The servos take the time itself."""
+        """Timed moves are native: the frame holds the duration."""
         return ff_frames.sync_write(
             FeetechScRegister.GOAL, {servo: goal_row(goal, duration) for servo, goal in goals.items()}
         )

@@ -36,7 +36,7 @@ SPEEDS = SpeedRegister(unit=1.0, fastest=32767, unknown=300)
 
 
 class FeetechStRegister(IntEnum):
-    """Addresses. Two bytes where a comment says so."""
+    """Addresses. Registers are one byte unless noted."""
 
     MODEL = 3  # 2 bytes
     ID = 5
@@ -58,7 +58,7 @@ class FeetechStRegister(IntEnum):
     ACCELERATION = 41  # 100 steps/s^2 †
     GOAL = 42  # 2 bytes, sign bit 15
     TIME = 44  # 2 bytes, only in PWM mode
-    SPEED = 46  # 2 bytes, steps/s; 0 = as fast as it can
+    SPEED = 46  # 2 bytes, steps/s; 0 = greatest speed
     TORQUE_LIMIT = 48  # 2 bytes
     LOCK = 55  # of the EEPROM; 0 = open
     POSITION = 56  # 2 bytes, sign bit 15
@@ -71,7 +71,7 @@ class FeetechStRegister(IntEnum):
     CURRENT = 69  # 2 bytes, 6.5 mA †
 
 
-BLOCK_ENDS = {  # the block starts with the position and goes on to the last that is wanted
+BLOCK_ENDS = {  # the block extends from the position to the last quantity that is read
     ServoQuantity.TEMPERATURE: FeetechStRegister.TEMPERATURE + 1,
     ServoQuantity.VOLTAGE: FeetechStRegister.VOLTAGE + 1,
     ServoQuantity.LOAD: FeetechStRegister.LOAD + 2,
@@ -80,7 +80,7 @@ BLOCK_ENDS = {  # the block starts with the position and goes on to the last tha
 
 
 def word(value: int) -> bytes:
-    """Two bytes of a number with sign."""
+    """Two bytes of a signed number."""
     return ff_frames.sign_magnitude(value, SIGN).to_bytes(2, "little")
 
 
@@ -96,7 +96,7 @@ def block_length(what: ServoQuantity) -> int:
 
 
 def decode(error: int, data: bytes, byteorder: Literal["little", "big"] = "little") -> ServoReading:
-    """The reading in registers from the position on, as many as there are."""
+    """The reading in the registers from the position on; `data` may be shorter than all of them."""
 
     def number(register: FeetechStRegister, sign: int) -> int | None:
         at = register - FeetechStRegister.POSITION

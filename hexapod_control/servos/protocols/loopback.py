@@ -27,9 +27,9 @@ class LoopbackBus:
         speed: float = 6.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Starts at `positions` [raw] (the middle, where one is not given), without torque; `speed` [rad/s] at most.
+        """Starts at `positions` [raw] (default: the middle of the range), without torque; `speed` [rad/s] at most.
 
-        Raises ValueError for ids that stand twice or a speed that is not above 0.
+        Raises ValueError for duplicate ids or a speed that is not above 0.
         """
         if len(set(ids)) != len(ids):
             raise ValueError(f"servo ids must differ, are {list(ids)}")
@@ -50,7 +50,7 @@ class LoopbackBus:
         return dict.fromkeys(self.ids, "loopback")
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
-        """Takes goals, clamped. Raises ValueError for an unknown id."""
+        """Sets goals, clamped. Raises ValueError for an unknown id."""
         unknown = sorted(set(goals) - set(self.ids))
         if unknown:
             raise ValueError(f"servo ids {unknown} are not on this bus, which has {list(self.ids)}")
@@ -105,5 +105,5 @@ class LoopbackBus:
 
 
 def open_bus(_port: Port | None, ids: Sequence[int], **options: Any) -> LoopbackBus:
-    """As for every protocol; there is no port."""
+    """Opens the bus; there is no port."""
     return LoopbackBus(ids, **options)

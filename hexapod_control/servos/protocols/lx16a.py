@@ -32,7 +32,7 @@ BROADCAST = 0xFE
 LAST_ID = 0xFD
 OVERHEAD = 6  # bytes of a frame without its parameters
 MAX_MOVE_MS = 30000  # [ms] of a move
-MODEL = "LX-16A or kin"  # not reported
+MODEL = "LX-16A or similar"  # not reported
 
 
 class Lx16aCommand(IntEnum):
@@ -58,7 +58,7 @@ class Lx16aCommand(IntEnum):
     TORQUE_WRITE = 31  # 1
     TORQUE_READ = 32  # -> 1
     LED = 33
-    FAULT_MASK_WRITE = 35  # bits: 0 temperature, 1 voltage, 2 stall; what the LED shows, not what is
+    FAULT_MASK_WRITE = 35  # bits: 0 temperature, 1 voltage, 2 stall; faults that the LED shows, not present faults
     FAULT_MASK_READ = 36
 
 
@@ -87,7 +87,7 @@ def torque(servo: int, state: int) -> bytes:
 
 
 class Lx16aDecoder:
-    """Finds frames in a byte stream; a broken frame takes no good one with it."""
+    """Finds frames in a byte stream; a broken frame never hides a good one."""
 
     def __init__(self, servo: int | None = None, command: int | None = None, size: int | None = None) -> None:
         """Accepts only frames of this servo and command with `size` bytes of parameters (None: any)."""
@@ -137,7 +137,7 @@ class Lx16aBus:
     can_read = ServoQuantity.POSITION | ServoQuantity.VOLTAGE | ServoQuantity.TEMPERATURE
 
     def __init__(self, port: Port, ids: Sequence[int], wait: ReplyTiming | None = None) -> None:
-        """Uses these ids over this port. Raises ValueError for ids no servo can have."""
+        """A bus of these servo ids on this port. Raises ValueError for invalid ids."""
         self.ids = checked_ids(ids, LAST_ID)
         self.exchange = Transaction(port, wait)
         self.counters = self.exchange.counters
@@ -177,25 +177,25 @@ class Lx16aBus:
         """Reads servo by servo, a transaction per quantity; after a missing reply the servo is skipped."""
         readings: dict[int, ServoReading] = {}
         for servo in ids:
-            told: dict[ServoQuantity, int] = {}
+            values: dict[ServoQuantity, int] = {}
             for quantity, (command, size) in ANSWERS.items():
                 if not what & quantity:
                     continue
                 data = self._ask(servo, command, size)
                 if data is None:
                     break
-                told[quantity] = int.from_bytes(data, "little", signed=quantity is ServoQuantity.POSITION)
-            if told:
-                millivolts = told.get(ServoQuantity.VOLTAGE)
+                values[quantity] = int.from_bytes(data, "little", signed=quantity is ServoQuantity.POSITION)
+            if values:
+                millivolts = values.get(ServoQuantity.VOLTAGE)
                 readings[servo] = ServoReading(
-                    position=told.get(ServoQuantity.POSITION),
+                    position=values.get(ServoQuantity.POSITION),
                     voltage=None if millivolts is None else millivolts / 1000,
-                    temperature=told.get(ServoQuantity.TEMPERATURE),
+                    temperature=values.get(ServoQuantity.TEMPERATURE),
                 )
         return readings
 
     def supply(self) -> tuple[float | None, float | None]:
-        """Unknown: there is no board; each servo reports its own voltage."""
+        """Always unknown: there is no board; each servo reports its own voltage."""
         return None, None
 
     def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:

@@ -1,8 +1,8 @@
-"""Pololu Maestro, compact protocol, set to "USB Dual Port" in its control centre (it comes as "UART, detect baud").
+"""Pololu Maestro, compact protocol. Set it to "USB Dual Port" in its Control Center (default: "UART, detect baud").
 
-Only command bytes have the top bit set. Pulses go as quarter microseconds, low 7 bits first; replies have no frame.
-Enable the serial timeout and set the home of every channel to Off there: together they are the board's dead-man
-switch, since any error, a timeout too, sends the servos home.
+Only command bytes have the top bit set. Pulses are in quarter microseconds, low 7 bits first; replies have no frame.
+Enable the serial timeout and set the home of every channel to Off there: together they act as the board's dead-man
+switch, since any error, including a timeout, sends the servos home.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hexapod_control.servos.bus.pulse_board import (
 from hexapod_control.servos.bus.serial_port import Port
 
 LAST_CHANNEL = 23  # channel
-DEVICE = 12  # number of a board in the Pololu protocol, as it comes
+DEVICE = 12  # factory number of a board in the Pololu protocol
 TARGET, SPEED, POSITION, MOVING, TARGETS, ERRORS = 0x84, 0x87, 0x90, 0x93, 0x9F, 0xA1
 POLOLU = 0xAA  # begins a frame that names the device
 
@@ -55,7 +55,7 @@ def crc7(data: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class MaestroForm:
-    """How frames look on this line: with a device number or without, with a checksum or without."""
+    """Form of the frames on this line: with or without device number, with or without checksum."""
 
     device: int | None = None
     crc: bool = False
@@ -92,17 +92,17 @@ def speed(channel: int, quarters: int, form: MaestroForm = COMPACT) -> bytes:
 
 
 def query_position(channel: int, form: MaestroForm = COMPACT) -> bytes:
-    """Asks the pulse that is sent: two bytes, low first, quarter microseconds."""
+    """Request for the present pulse: two bytes, low first, quarter microseconds."""
     return form.frame(POSITION, channel)
 
 
 def query_moving(form: MaestroForm = COMPACT) -> bytes:
-    """Asks whether a servo moves under a speed limit: one byte, 0 or 1."""
+    """Request for whether a servo moves under a speed limit: one byte, 0 or 1."""
     return form.frame(MOVING)
 
 
 def query_errors(form: MaestroForm = COMPACT) -> bytes:
-    """Asks the error word: two bytes, low first."""
+    """Request for the error word: two bytes, low first."""
     return form.frame(ERRORS)
 
 
@@ -121,8 +121,8 @@ def words(reply: bytes) -> list[int]:
 class MaestroBus:
     """Servos on a Maestro. `read` gives the pulses that are sent, not positions; FAULT is the board's error word.
 
-    After an error the board has sent all servos home (off): the word is the only way to know. `duration` is left to
-    the driver, which sends goals often. A servo gets its first pulse when `torque` is switched on for it.
+    After an error the board has sent all servos home (off); only the error word shows that. `duration` is not sent, as
+    the driver sends goals often. A servo gets its first pulse when `torque` is switched on for it.
     """
 
     scale = SCALE
@@ -135,10 +135,10 @@ class MaestroBus:
         self.counters = self._wire.counters
         self._staging = PulseStaging(self.ids)
         self._form = MaestroForm(device, crc)
-        self.errors = MaestroError.NONE  # kept until `relax` or torque on: the board forgets them when they are read
+        self.errors = MaestroError.NONE  # kept until `relax` or torque on, as reading clears them on the board
 
     def identify(self) -> Mapping[int, str]:
-        """Asks for the error word, and clears what the noise of opening has left there."""
+        """Reads the error word, which clears errors caused by noise when the port was opened."""
         question = query_errors(self._form)
         for _ in range(3):
             reply = self._wire.ask(question, 2)
@@ -153,7 +153,7 @@ class MaestroBus:
         )
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
-        """Sends the goals of those that have torque; the others are staged."""
+        """Sends the goals of servos with torque; stages the others."""
         sent = {i: pulse for i, pulse in self._staging.stage(goals).items() if i in self._staging.on}
         self._send(sent)
 
@@ -162,7 +162,7 @@ class MaestroBus:
             self._wire.send(b"".join(targets(first, row, self._form) for first, row in runs(pulses)))
 
     def torque(self, ids: Sequence[int], on: bool) -> None:
-        """Gives these servos the pulse that was staged, or none. Raises BusError if one has no goal."""
+        """Starts the staged pulses of these servos, or stops them. Raises BusError if one has no goal."""
         if on:
             self._staging.check(ids)
             self.errors = MaestroError.NONE
@@ -173,7 +173,7 @@ class MaestroBus:
             self._send(dict.fromkeys(ids, 0))
 
     def relax(self) -> None:
-        """No pulse for any servo, three times."""
+        """Stops the pulses of all servos; sent three times."""
         self._staging.clear()
         self.errors = MaestroError.NONE
         for _ in range(3):
@@ -190,7 +190,7 @@ class MaestroBus:
         found = [round(word / 4) for word in words(reply)]
         good = len(reply) == 2 * len(ids) and all(p == 0 or SCALE.low <= p <= SCALE.high for p in found)
         self._wire.judge(ids, good)
-        if not good:  # one byte lost shifts all: none of them can be trusted
+        if not good:  # a lost byte shifts all that follow: the whole reply is discarded
             self.counters.bad += len(reply) == 2 * len(ids)
             return {}
         return {i: ServoReading(position=p, fault=fault) for i, p in zip(ids, found, strict=True) if p}
@@ -206,7 +206,7 @@ class MaestroBus:
         return ServoFault.OTHER if self.errors else ServoFault.NONE
 
     def supply(self) -> tuple[float | None, float | None]:
-        """It cannot tell."""
+        """Always unknown: the board does not measure its supply."""
         return None, None
 
     def answers(self) -> bool | None:
@@ -214,7 +214,7 @@ class MaestroBus:
         return self._errors(()) is not None if self._wire.settled() else None
 
     def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
-        """All in one row of channels."""
+        """Wire time of `count` neighbouring channels."""
         write = len(targets(0, [SCALE.center] * count, self._form))
         read = count * (len(query_position(0, self._form)) + 2)
         return BusTiming(self._wire.seconds(write), self._wire.seconds(read), 1)

@@ -1,8 +1,8 @@
 """Pimoroni Servo2040 with the "Chica" firmware or its fork.
 
 SET is `D3 start count values`, GET `C7 start count`; values are 14 bits, low 7 first, and only command bytes have the
-top bit set. A frame goes out in ONE write: the board waits 100 us for a byte, fills up a short frame with anything and
-executes it. One relay feeds all servos, and a servo without a goal snaps to the middle when it closes.
+top bit set. A frame is sent in ONE write: the board waits 100 us for a byte, then fills a short frame with garbage and
+executes it. One relay powers all servos, and a servo without a goal snaps to the middle when the relay closes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ VALUE_BITS = 14  # bits of a value
 
 
 class Servo2040Dialect(Enum):
-    """Which firmware; told apart by the length of a GET reply."""
+    """Protocol variant of the firmware, recognized by the length of a GET reply."""
 
     ORIGINAL = "original"  # no checksum, raw converter counts
     FORK = "fork"  # checksum after every GET reply, centivolts and centiamperes, over-current latch at index 27
@@ -53,7 +53,7 @@ class Servo2040Dialect(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Servo2040Frame:
-    """`command` SET or GET, the first index, how many, and the values where the frame has them."""
+    """`command` SET or GET, the first index, the count, and the values if the frame has any."""
 
     command: int
     start: int
@@ -62,7 +62,7 @@ class Servo2040Frame:
 
 
 def checksum(data: bytes) -> int:
-    """The fork's: XOR of all before, top bit set."""
+    """The fork's checksum: XOR of all bytes before it, with the top bit set."""
     total = 0
     for byte in data:
         total ^= byte
@@ -82,26 +82,26 @@ def set_goals(start: int, pulses: Sequence[float]) -> bytes:
 
 
 def relay(on: bool) -> bytes:
-    """Switches what feeds the servos."""
+    """Switches the relay that powers the servos."""
     return frame(SET, RELAY, [int(on)])
 
 
 def query(start: int, count: int) -> bytes:
-    """Asks values."""
+    """Request for values."""
     return bytes([GET, start, count])
 
 
 def reply(dialect: Servo2040Dialect, start: int, values: Sequence[int]) -> bytes:
-    """What the board answers to GET."""
+    """The board's reply to GET."""
     data = frame(GET, start, values)
     return data + bytes([checksum(data)]) if dialect.checksum else data
 
 
 class Servo2040Decoder:
-    """Frames out of bytes that may be split anywhere; a command byte always begins a new one. `bad` are left out."""
+    """Decodes frames from a byte stream; a command byte always begins a new frame. `bad` counts the dropped ones."""
 
     def __init__(self, end: Servo2040Dialect | None = None) -> None:
-        """None: what the board hears (SET with values, GET without); a dialect: its GET replies."""
+        """None: decodes requests (SET with values, GET without); a dialect: its GET replies."""
         self._end = end
         self._data = bytearray()
         self.bad = 0
@@ -162,7 +162,7 @@ class Servo2040Bus:
     scale = SCALE
 
     def __init__(self, port: Port, ids: Sequence[int], *, dialect: Servo2040Dialect | None = None) -> None:
-        """The dialect is found out by `identify`, or by the first question, if it is not given."""
+        """Without a dialect, `identify` or the first request detects it."""
         self.ids = checked(ids, LAST_CHANNEL, "Servo2040")
         self._wire = WireTiming(port)
         self.counters = self._wire.counters
@@ -171,20 +171,20 @@ class Servo2040Bus:
         self.can_read = ServoQuantity.FAULT if dialect is Servo2040Dialect.FORK else ServoQuantity.NONE
 
     def identify(self) -> Mapping[int, str]:
-        """Finds out the dialect, or whether the one that was given gets answers."""
+        """Detects the dialect, or checks that the given one is answered."""
         given, dialect = self.dialect, self._dialect()
         if dialect is None or (given and not any(self._asked(given, CURRENT, 2) for _ in range(4))):
-            also = f"; or it does not speak the dialect {given.value}: leave options.dialect out" if given else ""
+            also = f"; or its dialect is not {given.value}: remove options.dialect" if given else ""
             question = query(CURRENT, 2)
             raise self._wire.refusal(
                 question,
-                [question, 2 * question],  # an answer begins like its question
+                [question, 2 * question],  # a reply begins like its request
                 f"no Servo2040 answers: it needs the Chica firmware, and its port must be the board's own USB{also}",
             )
         return dict.fromkeys(self.ids, f"hobby servo on a Servo2040, {dialect.value} firmware")
 
     def _dialect(self) -> Servo2040Dialect | None:
-        """Asks for two values: 7 bytes come back, twice (one may have lost its end), or 8 with a checksum."""
+        """Requests two values: 7 bytes come back, checked twice (one reply may be cut off), or 8 with a checksum."""
         request, size, plain = query(CURRENT, 2), 7, 0
         for _ in range(0 if self.dialect else 4):
             answer = self._wire.ask(request, size + 1)
@@ -192,7 +192,7 @@ class Servo2040Bus:
                 self.dialect, self.can_read = Servo2040Dialect.FORK, ServoQuantity.FAULT
                 break
             if len(answer) == size and self._decoded(answer, Servo2040Dialect.ORIGINAL, request):
-                self._wire.ignore_missing_reply()  # the byte that never comes is no loss
+                self._wire.ignore_missing_reply()  # the missing byte is the checksum that this dialect does not send
                 plain += 1
             if plain == 2:
                 self.dialect = Servo2040Dialect.ORIGINAL
@@ -200,7 +200,7 @@ class Servo2040Bus:
         return self.dialect
 
     def _ask(self, start: int, count: int) -> tuple[int, ...]:
-        """Values of neighbouring indices; none if the reply is missing or wrong, or one before may still come."""
+        """Values of neighbouring indices; empty if the reply is missing or wrong, or an earlier one is due."""
         dialect = self._dialect() if self._wire.settled() else None
         return self._asked(dialect, start, count) if dialect else ()
 
@@ -219,7 +219,7 @@ class Servo2040Bus:
         return ()
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
-        """Sends goals; without torque the board keeps them for later. `duration` is left to the driver."""
+        """Sends goals, which the board stores without torque. `duration` is not sent, as goals come often."""
         self._send(self._staging.stage(goals))
 
     def _send(self, pulses: Mapping[int, int]) -> None:
@@ -231,7 +231,7 @@ class Servo2040Bus:
         if on and ids:
             self._staging.check(self.ids)
             if not self._staging.on:
-                self._send(self._staging.goals)  # again: one of the frames may have been lost
+                self._send(self._staging.goals)  # sent again, as a frame may have been lost
                 self._wire.send(relay(True))
             self._staging.on.update(ids)
         elif not on:
@@ -240,7 +240,7 @@ class Servo2040Bus:
                 self._wire.send(relay(False))
 
     def relax(self) -> None:
-        """Opens the relay, three times."""
+        """Opens the relay; sent three times."""
         self._staging.clear()
         for _ in range(3):
             self._wire.send(relay(False))
@@ -280,7 +280,7 @@ class Servo2040Bus:
         return bool(self._ask(CURRENT, 2)) if self._wire.settled() else None
 
     def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
-        """Reading is voltage and current: the board has nothing to tell about its servos."""
+        """Wire time of `count` goals and of reading voltage and current, all that the board measures."""
         write, size = len(set_goals(0, [SCALE.center] * count)), 7 + (self.dialect.checksum if self.dialect else 0)
         return BusTiming(self._wire.seconds(write), self._wire.seconds(len(query(CURRENT, 2)) + size), 1)
 

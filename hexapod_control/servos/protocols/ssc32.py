@@ -1,7 +1,7 @@
 """SSC-32, SSC-32U and boards that speak their ASCII lines, such as firmware/ssc32_mega.
 
-A line ends with CR and is executed then. There is no checksum and the replies have no frame: ESC throws an unfinished
-line away, and what is read is counted. † from memory of the manual, not verified.
+A line ends with CR, which executes it. There is no checksum and the replies have no frame: ESC discards an unfinished
+line, and replies are recognized by their length. † from memory of the manual, not verified.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LAST_CHANNEL = 31  # channel
 MAX_MOVE_MS = 65535  # [ms] that T takes
 VOLT = 5.0 / 256.0  # [V] per count of an analog input
 BOOT_TIME_S = (
-    5.0  # [s] an Arduino takes at most after its port was opened; bytes in the meantime would keep it from starting
+    5.0  # [s] start-up time of an Arduino after its port was opened, at most; bytes in the meantime would block it
 )
 TRY_TIMEOUT = 0.25  # [s]
 
@@ -25,7 +25,7 @@ TRY_TIMEOUT = 0.25  # [s]
 
 
 def move(pulses: Mapping[int, float], duration: float = 0.0) -> bytes:
-    """A group move within `duration` [s]; 0 is without T, as fast as the servos can. Pulses [us] are clamped."""
+    """A group move within `duration` [s]; 0 is without T, at greatest speed. Pulses [us] are clamped."""
     time = f"T{min(max(round(duration * 1000.0), 1), MAX_MOVE_MS)}" if duration > 0.0 else ""
     return ("".join(f"#{i}P{clamp(pulse)}" for i, pulse in pulses.items()) + time + "\r").encode()
 
@@ -41,17 +41,17 @@ def stop(channel: int) -> bytes:
 
 
 def query_pulses(ids: Sequence[int]) -> bytes:
-    """Asks what pulses are sent; one byte per channel, see `pulses`."""
+    """Request for the present pulses: one byte per channel, see `pulses`."""
     return ("".join(f"QP{i}" for i in ids) + "\r").encode()
 
 
 def query_moving() -> bytes:
-    """Asks whether the last group move is done (`.`) or not (`+`)."""
+    """Request for whether the last group move is done (`.`) or not (`+`)."""
     return b"Q\r"
 
 
 def query_analog(inputs: str) -> bytes:
-    """Asks analog inputs (`A` to `H`); one byte each, times VOLT."""
+    """Request for analog inputs (`A` to `H`): one byte each, times VOLT."""
     return ("".join(f"V{letter}" for letter in inputs) + "\r").encode()
 
 
@@ -81,41 +81,41 @@ class Ssc32Bus:
         self.counters = self._wire.counters
         self._staging = PulseStaging(self.ids)
         self._battery, self._divider, self._warm = battery, divider, False
-        self._unsure = True  # there may be half a line on the board
+        self._unfinished_line = True  # the board may hold an unfinished line
 
     def identify(self) -> Mapping[int, str]:
-        """Asks; if there is no answer, waits in silence for a board that the port has reset, and asks again."""
+        """Queries the board; without an answer, waits silently while a reset board may be starting, and tries again."""
         for silence in (0.0, BOOT_TIME_S, 0.0, 0.0):
             if silence:
                 self._wire.listen(silence)
-            self._unsure = True
+            self._unfinished_line = True
             reply = self._wire.ask(self._frame(query_moving()), 1, TRY_TIMEOUT)
             if reply in (b".", b"+"):
                 self.counters.received += 1
                 return dict.fromkeys(self.ids, "hobby servo on an SSC-32")
             self.counters.bad += bool(reply)
-            if reply:  # and the rest of it, which may end like an answer
+            if reply:  # discard the rest of it, which may end like a reply
                 self._wire.drain()
         raise self._wire.refusal(
             query_moving(),
             [query_moving()],
             f"no SSC-32 answers at {self._wire.port.baud} baud: check power, the VL jumper and the baud "
-            "(an SSC-32U comes with 9600, our Arduino sketch has 115200)",
+            "(factory setting of an SSC-32U: 9600; firmware/ssc32_mega: 115200)",
         )
 
     def _frame(self, frame: bytes) -> bytes:
-        """The frame, after an ESC if the board may hold half a line."""
-        unsure, self._unsure = self._unsure, False
-        return ESC + frame if unsure else frame
+        """The frame, preceded by ESC if the board may hold an unfinished line."""
+        unfinished_line, self._unfinished_line = self._unfinished_line, False
+        return ESC + frame if unfinished_line else frame
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
-        """Sends the goals of those that have torque; the others are staged."""
+        """Sends the goals of servos with torque; stages the others."""
         sent = {i: pulse for i, pulse in self._staging.stage(goals).items() if i in self._staging.on}
         if sent:
             self._wire.send(self._frame(move(sent, duration)))
 
     def torque(self, ids: Sequence[int], on: bool) -> None:
-        """Gives these servos the pulse that was staged, or none. Raises BusError if one has no goal."""
+        """Starts the staged pulses of these servos, or stops them. Raises BusError if one has no goal."""
         if not ids:
             return
         if not on:
@@ -129,10 +129,10 @@ class Ssc32Bus:
             self._wire.send(self._frame(move(fresh)))
 
     def relax(self) -> None:
-        """No pulse for any servo, three times."""
+        """Stops the pulses of all servos; sent three times."""
         self._staging.clear()
         for _ in range(3):
-            self._unsure = True
+            self._unfinished_line = True
             self._wire.send(self._frame(off(self.ids)))
 
     def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
@@ -145,7 +145,7 @@ class Ssc32Bus:
         self._wire.judge(ids, good)
         if not good:
             self.counters.bad += len(reply) == len(ids)
-            self._unsure = True
+            self._unfinished_line = True
             return {}
         return {i: ServoReading(position=p, fault=ServoFault.NONE) for i, p in zip(ids, sent, strict=True) if p}
 
@@ -157,11 +157,11 @@ class Ssc32Bus:
         if not self._warm:
             self._warm = len(self._wire.ask(self._frame(request), 1)) == 1
             if not self._warm:
-                self._unsure = True
+                self._unfinished_line = True
                 return None, None
         reply = self._wire.ask(self._frame(request), 1)
         if not reply:
-            self._unsure = True
+            self._unfinished_line = True
             return None, None
         self.counters.received += 1
         return reply[0] * VOLT * self._divider, None
@@ -174,11 +174,11 @@ class Ssc32Bus:
         good = reply in (b".", b"+")
         self.counters.received += good
         self.counters.bad += bool(reply) and not good
-        self._unsure |= not good
+        self._unfinished_line |= not good
         return good
 
     def timing(self, count: int, what: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
-        """With T20 and four-digit pulses."""
+        """Wire time of `count` servos, for lines with T20 and four-digit pulses."""
         write = len(move(dict.fromkeys(range(count), SCALE.center), 0.02))
         read = len(query_pulses(range(count))) + count
         return BusTiming(self._wire.seconds(write), self._wire.seconds(read), 1)

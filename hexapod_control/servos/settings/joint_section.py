@@ -16,17 +16,17 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 _UNITS = 1e6
 _ROWS = (
     NumberRow("id", 1, 0.0, 253.0, "", "every servo needs its own", whole=True),
-    NumberRow("direction", 1, -1.0, 1.0, "", "1, or -1 for a servo that turns the other way"),
+    NumberRow("direction", 1, -1.0, 1.0, "", "1, or -1 for a servo that turns in the opposite direction"),
     NumberRow("center", 1, -_UNITS, _UNITS, "raw units", "where the joint is at q_center_deg"),
-    NumberRow("units_per_rad", 1, 1.0, _UNITS, "raw units per rad", "direction says the sign"),
-    NumberRow("units_per_rad_neg", 1, 1.0, _UNITS, "raw units per rad", "direction says the sign"),
+    NumberRow("units_per_rad", 1, 1.0, _UNITS, "raw units per rad", "positive; direction holds the sign"),
+    NumberRow("units_per_rad_neg", 1, 1.0, _UNITS, "raw units per rad", "positive; direction holds the sign"),
     NumberRow("q_center_deg", 1, -180.0, 180.0, "deg", "degrees"),
     NumberRow("trim_deg", 1, -45.0, 45.0, "deg", "degrees"),
     NumberRow("low", 1, -_UNITS, _UNITS, "raw units", "least goal the servo gets", whole=True),
     NumberRow("high", 1, -_UNITS, _UNITS, "raw units", "greatest goal the servo gets", whole=True),
 )
 _REQUIRED = ("id", "direction")
-_ROOM = 0.98  # of a standard servo's range that the joint's may take
+_ROOM = 0.98  # of a standard servo's range that the joint may use
 
 
 def _each(robot: Robot) -> Iterator[tuple[str, str, Joint]]:
@@ -54,7 +54,7 @@ def calibrations(section: DocumentEntry, robot: Robot, kind: ServoProtocol) -> t
         calibration = _calibration(place, joint_name(leg, name), joint, kind)
         other = taken.setdefault(calibration.id, place)
         if other is not place:
-            what = f"is {calibration.id}, which {other.key} (line {other.line}) has already"
+            what = f"is {calibration.id}, which {other.key} (line {other.line}) already has"
             raise place.children["id"].error(what, "must be unique", "the command hexapod servos sets another id")
         found.append(calibration)
     return tuple(found)
@@ -91,8 +91,8 @@ def _calibration(entry: DocumentEntry, name: str, joint: Joint, kind: ServoProto
 def _check_range(entry: DocumentEntry, joint: JointCalibration, scale: RawScale) -> None:
     for key, goal in (("low", joint.low), ("high", joint.high)):
         if not scale.low <= goal <= scale.high:
-            what = f"is {goal}, the servo takes {scale.low} to {scale.high} {scale.unit}s"
-            raise entry.error(what, "must be within that", below=key)
+            what = f"is {goal}, but the servo's range is {scale.low} to {scale.high} {scale.unit}s"
+            raise entry.error(what, "must be within its range", below=key)
     if not joint.low < joint.center < joint.high:
         what = f"is {joint.center:g}, low is {joint.low}, high is {joint.high}"
         raise entry.error(what, "must satisfy low < center < high", "are low and high swapped?", below="center")
@@ -105,7 +105,7 @@ def _check_range(entry: DocumentEntry, joint: JointCalibration, scale: RawScale)
 
 
 def standard_calibrations(robot: Robot, scale: RawScale, ids: range) -> tuple[JointCalibration, ...]:
-    """New servos: ids in row order, from 1 where 0 is none; each centred in the middle of its joint's range."""
+    """Calibrations of new servos: ids in row order, from 1 if 0 is invalid; each centred in the range of its joint."""
     first = max(ids.start, 1) if ids.stop > 32 else ids.start
     found = []
     for row, (leg, name, joint) in enumerate(_each(robot)):

@@ -1,4 +1,4 @@
-"""Writes calibrations into the section `servos` of a robot file; its other keys stay."""
+"""Writes calibrations into the section `servos` of a robot file and keeps its other keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.servo_section import ServoSettings, servo_settings
 
 NAME = "servos"
-TIED = ("protocol", "baud", "options", "joints")  # keys that hold for one protocol only
+TIED = ("protocol", "baud", "options", "joints")  # keys that are valid for one protocol only
 
 
 def entry(joint: JointCalibration, scale: RawScale) -> dict[str, float | int]:
@@ -52,9 +52,9 @@ def section(file: RobotFile, settings: ServoSettings, scale: RawScale) -> dict[s
 
 
 def save(file: RobotFile, settings: ServoSettings, scale: RawScale) -> Path:
-    """Writes the settings into their robot file. Returns the dated copy of what it was.
+    """Writes the settings into their robot file. Returns the dated backup.
 
-    Raises RobotFileError, and leaves the file as it is, if the driver would refuse them; OSError if it cannot write.
+    Raises RobotFileError, and leaves the file as it is, if the driver would refuse them; OSError if writing fails.
     """
     data = section(file, settings, scale)
     with tempfile.TemporaryDirectory(prefix="hexapod_") as folder:
@@ -64,7 +64,7 @@ def save(file: RobotFile, settings: ServoSettings, scale: RawScale) -> Path:
             servo_settings(load(draft))
         except RobotFileError as error:
             why = str(error).removeprefix(f"{draft}")
-            raise RobotFileError(file.path, None, "", f"was not written, the driver would not take it{why}") from None
+            raise RobotFileError(file.path, None, "", f"was not written, as the driver would refuse it{why}") from None
     return save_section(file.path, NAME, data)
 
 

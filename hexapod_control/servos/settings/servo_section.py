@@ -1,15 +1,15 @@
-"""The section `servos` of a robot file, validated: which bus, what to do when something fails, one servo per joint.
+"""The section `servos` of a robot file, validated: the bus, the reaction to faults, one servo per joint.
 
     servos:
       protocol: feetech_st
-      port: /dev/serial/by-id/usb-...    # stays the same whatever the order of plugging
+      port: /dev/serial/by-id/usb-...    # does not depend on the order of plugging in
       battery: {warn: 10.5, critical: 9.9}
       joints:
         left_front:
           coxa: {id: 1, direction: 1, center: 2048}
           ...
 
-A robot without it has the loopback bus. Everything is refused before any torque.
+A robot without the section has the loopback bus. Errors are found before any torque is switched on.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LOOPBACK = "loopback"
 class OnLost(Enum):
     """What happens when a servo is lost."""
 
-    HOLD = "hold"  # the planner is stopped: feet down and stay
+    HOLD = "hold"  # the planner stops: feet down, then standing still
     SIT = "sit"
     OFF = "off"
 
@@ -59,7 +59,7 @@ class OnSilence(Enum):
 class OnExit(Enum):
     """What happens when the driver ends."""
 
-    SIT = "sit"  # follows the targets while they come, then torque off
+    SIT = "sit"  # follows the targets until the robot sits, then torque off
     OFF = "off"
     HOLD = "hold"  # the torque stays on
 
@@ -107,7 +107,7 @@ _NUMBERS = (
 _BATTERY = (
     NumberRow("warn", 1, 1.0, 100.0, "V", "of the whole battery"),
     NumberRow("critical", 1, 1.0, 100.0, "V", "of the whole battery"),
-    NumberRow("time", 1, 0.5, 60.0, "s", "sags shorter than that do not count"),
+    NumberRow("time", 1, 0.5, 60.0, "s", "shorter voltage sags do not count"),
 )
 _CHOICES: Mapping[str, type[Enum]] = {"on_lost": OnLost, "on_silence": OnSilence, "on_exit": OnExit}
 
@@ -130,14 +130,14 @@ def section_keys() -> Iterator[tuple[str, str]]:
 def servo_settings(file: RobotFile, protocol: str = "", port: str = "") -> ServoSettings:
     """The servos of a robot, with another protocol or port where one is given. Raises RobotFileError.
 
-    A protocol that is not the file's has the standard servos: ids in row order, centred, all the same way round.
+    If `protocol` differs from the file's, the servos are standard: ids in row order, centred, all with direction 1.
     """
     root = read(file.path)
     section = root.children.get("servos")
     if section is None or (protocol and section.children.get("protocol", section).value != protocol):
         return standard(file.robot, root, protocol or LOOPBACK, port)
     if not section.is_section:
-        raise section.error(f"is {spell(section.value)}", "must be a section", "leave it out for the loopback bus")
+        raise section.error(f"is {spell(section.value)}", "must be a section", "remove it for the loopback bus")
     refuse_unknown(section, _known())
     name = _protocol(section)
     options = values(section.children["options"], PROTOCOLS[name].settings) if "options" in section.children else {}
@@ -196,7 +196,7 @@ def _choices(section: DocumentEntry) -> dict[str, Enum]:
         if name not in section.children:
             continue
         entry, words = section.children[name], [choice.value for choice in kind]
-        # YAML 1.1 reads a bare `off` as false; ruamel is YAML 1.2, where it is a word
+        # YAML 1.1 reads a bare `off` as false; ruamel uses YAML 1.2, where it is a string
         found[name] = kind(value(entry, ChoiceRow(name, tuple(words), "choose one of them")))
     return found
 

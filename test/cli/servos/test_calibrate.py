@@ -184,14 +184,14 @@ def test_joint_ranges_beyond_those_of_the_servos_are_refused_at_the_start(tmp_pa
     path = tmp_path / "wide.yaml"
     path.write_bytes(resolve("phantomx").read_bytes())
     assert main(["calibrate", "--robot", str(path), "--protocol", "ssc32", "--port", "/dev/none"]) == 2
-    assert "left_front_femur turns by 230 deg in the robot file, such a servo by 180" in capsys.readouterr().err
+    assert "left_front_femur turns by 230 deg in the robot file, but this servo only by 180" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--robot", "phantomx", "--protocol", "feetech_st", "--port", "/dev/none"], "copy it first: cp "),
-        (["--robot", "OWN"], "has no servos with a wire"),
+        (["--robot", "OWN"], "has no servo bus"),
         (["--robot", "OWN", "--protocol", "feetech_st", "--port", "/dev/none"], "there is no such port"),
         (["--robot", "OWN", "--protocol", "feetech_st", "--port", "/dev/none", "--steps", "rets"], "--steps: must be"),
     ],

@@ -47,8 +47,8 @@ def test_a_scan_reports_an_id_that_two_servos_seem_to_share(wire, capsys):
     switch(wire, "unplug=6")
     assert servos(wire, "scan", "--ids", "1-18") == 1
     output = capsys.readouterr().out
-    assert "16 servos; missing: left_middle_tibia (id 6); garbled, likely two servos have this id: " in output
-    assert "left_middle_femur (id 5); connect one alone and set its id" in output
+    assert "16 servos; missing: left_middle_tibia (id 6); corrupt replies, probably two servos have this id: " in output
+    assert "left_middle_femur (id 5); connect only one, set its id" in output
 
 
 def test_a_ping_reports_servos_that_do_not_answer(wire, capsys):

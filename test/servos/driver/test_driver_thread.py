@@ -95,7 +95,7 @@ def test_a_servo_that_is_missing_at_the_start_is_named_before_any_torque(bench):
 def test_two_servos_with_one_id_are_named_before_any_torque(bench, protocol):
     bench = bench(protocol, connect=False)
     bench.world.twin(7)
-    words = r"left_rear_femur_joint \(id 8\) answers garbled, likely two servos have this id: connect one alone"
+    words = r"left_rear_femur_joint \(id 8\) gives corrupt replies, probably two servos have this id: connect only one"
     with pytest.raises(BusError, match=words):
         bench.driver.connect()
     assert not bench.world.torques.any()
@@ -105,7 +105,7 @@ def test_two_servos_with_one_id_are_named_before_any_torque(bench, protocol):
 def test_an_echo_is_refused_where_it_cannot_be_distinguished_from_replies(bench, protocol):
     bench = bench(protocol, connect=False)
     bench.pty.faults.echo = True
-    with pytest.raises(BusError, match=r"gives back what is sent at 115200 baud.*: separate TX from RX"):
+    with pytest.raises(BusError, match=r"echoes what is sent at 115200 baud.*: separate TX from RX"):
         bench.driver.connect()
     assert not bench.world.torques.any()
 

@@ -89,7 +89,7 @@ def test_a_servo_that_falls_silent_is_warned_of_named_and_the_planner_stopped(ar
     assert not bench.troubles("silent")[0].serious
     assert bench.driver.snapshot.planner_request is PlannerRequest.NOTHING
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.STOP, LOST + SLACK, "fault")
-    words = f"{FEMUR} is silent for", "the robot stops", "check its cable and id"
+    words = f"{FEMUR} has been silent for", "the robot stops", "check its cable and id"
     bench.until(lambda: reported(bench, *words), 0.3, "report")
     assert bench.driver.armed
     bench.assert_no_leap()
@@ -156,7 +156,7 @@ def test_a_servo_that_comes_back_elsewhere_is_brought_to_its_place_without_a_lea
 def test_a_servo_with_a_twin_is_called_a_likely_duplicate(armed):
     bench = armed()
     bench.world.twin(4)
-    bench.until(lambda: reported(bench, f"{FEMUR} answers garbled, likely two servos have this id"), 6.0)
+    bench.until(lambda: reported(bench, f"{FEMUR} gives corrupt replies, probably two servos have this id"), 6.0)
     bench.assert_no_leap()
 
 
@@ -169,7 +169,7 @@ def test_an_unplugged_port_is_a_fault_at_once_and_comes_back_without_torque_and_
     bench.until(lambda: not bench.driver.armed, FAULT, "fault")
     bench.until(lambda: bench.driver.snapshot.joints is None, FAULT, "pose unknown")
     assert "not connected" in bench.driver.arm()
-    bench.until(lambda: reported(bench, "torque counts as off, the port is tried again"), 0.3)
+    bench.until(lambda: reported(bench, "torque counts as off; reopening the port"), 0.3)
     bench.world.positions += 100  # the robot is moved by hand meanwhile
     bench.pty.come_back()
     bench.until(lambda: bench.driver.snapshot.power is TorqueState.OFF, MAX_BACK_OFF_S + 1.0, "reconnected")

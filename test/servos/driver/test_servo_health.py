@@ -263,5 +263,5 @@ def test_a_servo_that_answers_three_pings_garbled_likely_has_the_id_of_another(r
     rig.bus.garbled = {servo}
     rig.run(pings + 0.3)
     texts = " ".join(rig.texts())
-    assert ("answers garbled, likely two servos have this id" in texts) == twins
-    assert ("left_middle_femur_joint (id 5) is silent for 2." in texts) != twins
+    assert ("gives corrupt replies, probably two servos have this id" in texts) == twins
+    assert ("left_middle_femur_joint (id 5) has been silent for 2." in texts) != twins

@@ -23,7 +23,7 @@ def test_a_brown_out_is_detected_and_the_servos_stay_off_until_armed_leg_by_leg(
     bench = armed()
     bench.world.power(4.0)
     bench.until(lambda: not bench.driver.armed, 0.8, "detected")
-    bench.until(lambda: reported(bench, "most servos fell silent at once, as in a brown-out"), 0.5, "report")
+    bench.until(lambda: reported(bench, "most servos stopped answering at once, as in a brown-out"), 0.5, "report")
     bench.until(lambda: bench.driver.snapshot.joints is None, 0.2)
     bench.during(3.0)
     bench.world.power(11.1)
@@ -58,7 +58,7 @@ def test_a_low_battery_warns_sits_once_and_switches_off_and_never_climbs_back(ar
     bench = armed(battery=Battery(10.5, 9.9, 0.5))
     bench.world.voltages[:] = 10.2
     bench.until(lambda: bench.troubles("battery"), 2.5, "warning")
-    bench.until(lambda: reported(bench, "the battery has", "warning at 10.5 V, critical at 9.9 V"), 0.5, "report")
+    bench.until(lambda: reported(bench, "the battery is at", "warning at 10.5 V, critical at 9.9 V"), 0.5, "report")
     assert bench.driver.snapshot.planner_request is PlannerRequest.NOTHING
     bench.world.voltages[:] = 9.5
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.SIT, 3.0, "sit")
@@ -95,7 +95,7 @@ def test_a_hot_servo_is_warned_of_slowed_and_at_its_limit_the_robot_sits_then_of
     bench = armed(max_temperature=70.0)
     bench.world.temperatures[4] = 62.0
     bench.until(lambda: bench.troubles("heat"), 1.5, "warning")
-    bench.until(lambda: reported(bench, f"{FEMUR} has 62 degC of 70: slower now"), 0.5, "report")
+    bench.until(lambda: reported(bench, f"{FEMUR} is at 62 degC, limit 70: slower now"), 0.5, "report")
     assert bench.driver.snapshot.planner_request is PlannerRequest.NOTHING
     bench.world.temperatures[4] = 71.0
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.SIT, 1.5, "sit")
@@ -116,7 +116,7 @@ def test_an_overloaded_servo_is_reported_and_restarted_in_place_three_times_only
         bench.world.latch(4, ServoFault.OVERLOAD)
         bench.world.positions[4] -= 100
         bench.until(lambda: bench.world.torques[4] and not bench.world.faults[4], 2.5, f"recovery {count}")
-    bench.until(lambda: reported(bench, f"{FEMUR} was overloaded: started again"), 0.5, "report")
+    bench.until(lambda: reported(bench, f"{FEMUR} was overloaded: restarted"), 0.5, "report")
     assert bench.driver.armed
     bench.during(0.5)
     bench.world.latch(4, ServoFault.OVERLOAD)

@@ -125,8 +125,8 @@ def test_the_bus_is_lent_without_torque_only_and_arming_is_refused_meanwhile(rig
     rig.driver.disarm()
     lease = rig.driver.lend()
     assert lease.identify()
-    assert "a calibration is under way" in rig.driver.arm()
-    with pytest.raises(BusError, match="a calibration is under way"):
+    assert "a calibration is running" in rig.driver.arm()
+    with pytest.raises(BusError, match="a calibration is running"):
         rig.driver.lend()
     rig.driver.give_back(lease)
     rig.run(0.1)

@@ -362,7 +362,7 @@ def test_a_line_that_echoes_is_refused_with_the_cure_whether_the_board_answers_o
     _, port, bus = rig
     port.echo = True
     for port.deaf in (False, True):
-        with pytest.raises(BusError, match=r"gives back what is sent at 115200 baud.*: separate TX from RX"):
+        with pytest.raises(BusError, match=r"echoes what is sent at 115200 baud.*: separate TX from RX"):
             bus.identify()
 
 

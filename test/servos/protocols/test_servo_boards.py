@@ -106,7 +106,7 @@ def test_a_board_that_hangs_behind_a_live_port_is_a_fault_and_comes_back_without
     took = bench.until(lambda: not bench.driver.armed, LOST + SLACK, "fault")
     assert took > LOST - 0.2  # not for a reply or two
     bench.until(lambda: bench.driver.snapshot.joints is None, 0.2, "pose unknown")
-    words = str(bench.link), "the board behind it is silent for", "check the board's power"
+    words = str(bench.link), "its board has been silent for", "check the board's power"
     bench.until(lambda: reported(bench, *words), 0.5, "report")
     assert "not connected" in bench.driver.arm()
     bench.until(lambda: not bench.world.torques.any(), 0.5, "torque off: it receives, though it sends nothing")

@@ -97,7 +97,7 @@ def test_models_are_named():
         "feetech_sc": {"model 5"},
         "dynamixel1": {"AX-12A"},
         "dynamixel2": {"XL430-W250"},
-        "lx16a": {"LX-16A or kin"},
+        "lx16a": {"LX-16A or similar"},
     }
 
 
@@ -361,7 +361,7 @@ def test_ids_that_cannot_be_are_refused(name, ids):
 @smart
 def test_an_id_is_written_and_only_to_a_free_one(name):
     bench = Bench(name, (1, 2))
-    with pytest.raises(BusError, match="id 2 is there already"):
+    with pytest.raises(BusError, match="id 2 already exists"):
         bench.bus.set_id(1, 2)
     with pytest.raises(BusError, match="no servo answers with id 9"):
         bench.bus.set_id(9, 3)

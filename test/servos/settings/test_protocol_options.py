@@ -87,7 +87,7 @@ def test_a_board_whose_dialect_is_in_the_file_is_not_asked_for_it(dialect, with_
     assert bus.supply()[0] == pytest.approx(11.1, abs=0.1)
 
 
-def test_a_dialect_that_the_board_does_not_speak_is_refused_with_a_cure(with_options, board, tmp_path):
+def test_a_dialect_that_the_board_does_not_use_is_refused_with_a_remedy(with_options, board, tmp_path):
     bus = board(with_options("servo2040", {"dialect": "fork"}, str(tmp_path / "bus")), Servo2040Dialect.ORIGINAL)
-    with pytest.raises(BusError, match=r"does not speak the dialect fork: leave options\.dialect out"):
+    with pytest.raises(BusError, match=r"its dialect is not fork: remove options\.dialect"):
         bus.identify()

@@ -131,7 +131,7 @@ WRONG = {
     ),
     "a raw limit no servo has": (
         TOP + joints(left_front_coxa="{id: 1, direction: 1, high: 5000}"),
-        "is 5000, the servo takes 0 to 4095",
+        "is 5000, but the servo's range is 0 to 4095",
     ),
     "a joint limit out of reach": (
         TOP + joints(left_front_coxa="{id: 1, direction: 1, high: 2500}"),

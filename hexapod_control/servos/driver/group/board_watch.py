@@ -1,4 +1,4 @@
-"""Watches a board whose servos do not reply themselves: if it is silent, it is treated as unplugged."""
+"""Watches a board whose servos do not reply: a silent board is treated as unplugged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hexapod_control.servos.bus.bus_interface import BoardSilent, Bus
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 QUERY_PERIOD_S = 0.1
-MIN_SILENCE_S = 0.4  # at least, for three queries without a reply
+MIN_SILENCE_S = 0.4  # time for three queries without a reply
 
 
 @runtime_checkable
@@ -22,12 +22,12 @@ class AnsweringBoard(Protocol):
 
 
 class BoardWatch:
-    """Queries the board now and then, and every cycle once it does not answer."""
+    """Queries the board at intervals, and every cycle once it does not answer."""
 
     def __init__(self, bus: Bus, settings: ServoSettings, clock: Callable[[], float]) -> None:
-        """Does nothing on a bus whose servos answer themselves."""
+        """`check` does nothing on a bus whose servos reply themselves."""
         self._board = bus if isinstance(bus, AnsweringBoard) else None
-        self._port, self._patience = settings.port, max(settings.lost_after, MIN_SILENCE_S)
+        self._port, self._timeout_s = settings.port, max(settings.lost_after, MIN_SILENCE_S)
         self._clock, self._last_answer, self._due = clock, clock(), -math.inf
 
     def check(self) -> None:
@@ -39,8 +39,8 @@ class BoardWatch:
             self._last_answer, self._due = self._clock(), now + QUERY_PERIOD_S
             return
         silence = self._clock() - self._last_answer
-        if silence >= self._patience:
+        if silence >= self._timeout_s:
             raise BoardSilent(
-                f"{self._port}: the port is there, but the board behind it is silent for {silence:.1f} s: "
+                f"{self._port}: the port is open, but its board has been silent for {silence:.1f} s: "
                 "check the board's power, press its reset"
             )

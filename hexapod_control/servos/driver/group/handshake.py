@@ -1,4 +1,4 @@
-"""Are all servos there? Asked before any of them gets torque."""
+"""Checks that all servos answer before the torque of any is switched on."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 
 def check_presence(bus: Bus, joints: Sequence[JointCalibration]) -> None:
-    """Asks for the servos of all joints. Raises BusError that names missing servos and likely duplicate ids."""
+    """Pings the servos of all joints. Raises BusError that names missing servos and probable duplicate ids."""
     present = dict(bus.identify())
-    if any(joint.id not in present for joint in joints):  # one disturbed reply is no missing servo
+    if any(joint.id not in present for joint in joints):  # one corrupt reply does not make a servo missing
         present.update(bus.identify())
     absent = [joint for joint in joints if joint.id not in present]
     duplicates = duplicate_ids(bus, [joint.id for joint in absent])
     reasons = []
     if duplicates:
         names = describe(joint for joint in absent if joint.id in duplicates)
-        reasons.append(f"{names} answers garbled, likely two servos have this id: connect one alone and set its id")
+        reasons.append(f"{names} gives corrupt replies, probably two servos have this id: connect only one, set its id")
     missing = [joint for joint in absent if joint.id not in duplicates]
     if missing:
         found = ", ".join(map(str, sorted(present))) or "none"

@@ -6,11 +6,11 @@ import math
 
 QUARANTINE_MISSES = 3  # consecutive: from then on the servo is only pinged
 PING_PERIOD_S = 1.0
-FIRST_PING_S = 0.2 * PING_PERIOD_S  # after a restart that is known to silence a servo
+FIRST_PING_S = 0.2 * PING_PERIOD_S  # after a restart, during which a servo is silent
 
 
 class Presence:
-    """Fed with every answer and every miss."""
+    """Counts answers and misses of every servo."""
 
     def __init__(self, count: int, lost_after: float, now: float) -> None:
         """All servos count as present at `now`; one is lost after `lost_after` [s] without an answer."""
@@ -38,11 +38,11 @@ class Presence:
         self._pinged[index] = now - (PING_PERIOD_S - FIRST_PING_S)
 
     def quarantined(self, index: int) -> bool:
-        """Whether a servo is left out of the cycle."""
+        """Whether a servo is excluded from the cycle."""
         return self.misses[index] >= QUARANTINE_MISSES
 
     def lost(self, index: int, now: float) -> bool:
-        """Whether a servo is given up."""
+        """Whether a servo has been silent for too long."""
         return self.quarantined(index) and now - self.last_answer[index] >= self._lost_after
 
     def due_ping(self, now: float) -> int | None:

@@ -1,4 +1,4 @@
-"""Which servos are read now: motion in every cycle or in turn, health a few times a second, pings of silent servos."""
+"""Which servos are read in a cycle: motion of all or in turn, health a few times a second, pings of silent servos."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOTION = ServoQuantity.POSITION | ServoQuantity.SPEED | ServoQuantity.LOAD
 HEALTH = ServoQuantity.VOLTAGE | ServoQuantity.TEMPERATURE | ServoQuantity.FAULT
 MAX_HEALTH_RATE_HZ = 3.0  # of every servo, at most
 MAX_HEALTH_SHARE = 0.08  # of the time on the line, at most
-BROWN_OUT_SHARE = 0.5  # share of servos that are silent together: they have no power, or the line is bad
+BROWN_OUT_SHARE = 0.5  # of the servos, silent at the same time: they have no power, or the line is bad
 SUPPLY_PERIOD_S = 0.4
 
 
@@ -30,7 +30,7 @@ class ReadSchedule:
         self._health_due = self._supply_due = -math.inf
 
     def motion(self) -> list[list[int]]:
-        """Servos whose motion is read now, by transaction: all at once where the bus can, else one after the other."""
+        """Servos whose motion is read now, by transaction: all at once if the bus supports it, else one by one."""
         present = [i for i in range(self._count) if not self._presence.quarantined(i)]
         if not present:
             return []

@@ -1,7 +1,7 @@
 """The servos of one robot on an open bus: goals out, readings in. Owned by one thread.
 
-Servos are numbered by index in row order (three joints per leg). A servo that does not answer costs the others
-nothing but its ping.
+Servos are numbered by index in row order (three joints per leg). A servo that does not answer takes no bus time
+except for its ping.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ClearsOverload(Protocol):
     """A bus that can clear a latched overload."""
 
     def recover(self, servo: int) -> None:
-        """Clears it; the torque of the servo is off afterwards."""
+        """Clears a latched overload; the torque of the servo is off afterwards."""
 
 
 @runtime_checkable
@@ -57,7 +57,7 @@ class ServoGroup:
         self.budget: BusBudget = budget(motion, len(self.ids), settings.rate, self.reports_position)
         self.presence = Presence(len(self.ids), settings.lost_after, clock())
         self.readings = ServoReadings(settings.joints)
-        self.garbled_pings = [0] * len(self.ids)  # consecutive pings that were answered by garble
+        self.garbled_pings = [0] * len(self.ids)  # consecutive pings with a corrupt reply
         self.board_voltage: float | None = None  # [V]
         self.board_current: float | None = None  # [A]
         self._bus, self._clock = bus, clock
@@ -72,7 +72,7 @@ class ServoGroup:
 
     @property
     def moves_evenly(self) -> bool:
-        """Whether all servos are read in every cycle and move evenly from goal to goal: only then load tells force."""
+        """Whether all servos are read every cycle and move evenly between goals, as force estimates from loads need."""
         jumps = isinstance(self._bus, JumpsToGoal) and self._bus.jumps_to_goal
         return self.budget.reads == len(self.ids) and not jumps
 
@@ -87,13 +87,13 @@ class ServoGroup:
         return tuple(self._converter.clamps)
 
     def handshake(self) -> None:
-        """Checks that all servos answer, and reads where they are. Raises BusError that names missing servos."""
+        """Checks that all servos answer, and reads their positions. Raises BusError that names missing servos."""
         check_presence(self._bus, self._converter.joints)
         if self.reports_position:
             self.read_all()
 
     def recalibrated(self, settings: ServoSettings) -> ServoGroup:
-        """The same servos with other calibrations, read anew."""
+        """The same servos with new calibrations; their positions are read again."""
         group = ServoGroup(self._bus, settings, self._clock)
         if group.reports_position:
             group.read_all()
@@ -122,7 +122,7 @@ class ServoGroup:
         return self._converter.goals(joints)
 
     def stage(self, goals: dict[int, int]) -> None:
-        """Sends raw goals that move nothing, as the servos are there or have no torque."""
+        """Sends raw goals that cause no motion: the servos are already there, or have no torque."""
         self._bus.write_goals(goals, 0.0)
 
     def torque_on(self, indices: Sequence[int]) -> None:
@@ -130,7 +130,7 @@ class ServoGroup:
         self._bus.torque([self.ids[i] for i in indices], True)
 
     def resume(self, index: int) -> None:
-        """Gives a servo torque again, where it is."""
+        """Switches the torque of a servo on again, at its present position."""
         self.stage(self.readings.goals_in_place([index]))
         self.torque_on([index])
 
@@ -166,7 +166,7 @@ class ServoGroup:
         if not self.reports_position:
             return []
         returned = self._ping()
-        for indices in self._schedule.motion():  # last: it takes all the time there is
+        for indices in self._schedule.motion():  # last, as it uses all remaining time
             returned += self._read_motion(indices)
             self._schedule.was_read(indices[-1])
             if self._clock() >= deadline:

@@ -1,1 +1,1 @@
-"""What is wrong with the servos, and what follows: a warning, sitting down, torque off."""
+"""Faults of the servos and the reaction to them: warning, sitting down, torque off."""

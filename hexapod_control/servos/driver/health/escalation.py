@@ -8,8 +8,8 @@ from enum import IntEnum
 
 MAX_RETRIES = 3  # in RETRY_WINDOW_S
 RETRY_WINDOW_S = 300.0
-SIT_TIMEOUT_S = 10.0  # for the robot to sit down before the torque is switched off
-MAX_WARN_DELAY_S = 0.5  # that a value must be bad before the warning, at most
+SIT_TIMEOUT_S = 10.0  # for the robot to sit down, before the torque is switched off
+MAX_WARN_DELAY_S = 0.5  # for which a value must be bad before the warning, at most
 
 
 class Severity(IntEnum):
@@ -22,15 +22,15 @@ class Severity(IntEnum):
 
 
 class EscalationLadder:
-    """Warn, sit, off, for a value that is bad when it is high; from SIT there is no way back but `reset`.
+    """Warn, sit, torque off, for a value that is bad when it is high; only `reset` leads back from SIT.
 
-    A value counts when it has been bad for `patience` seconds without a break.
+    A value counts once it has been bad for `delay_s` without interruption.
     """
 
-    def __init__(self, warn: float, limit: float, patience: float, back: float, sitting: float = SIT_TIMEOUT_S) -> None:
+    def __init__(self, warn: float, limit: float, delay_s: float, back: float, sitting: float = SIT_TIMEOUT_S) -> None:
         """WARN ends when the value is `back` below `warn`; SIT becomes OFF after `sitting` [s]."""
         self.severity = Severity.OK
-        self._warn, self._limit, self._patience, self._back = warn, limit, patience, back
+        self._warn, self._limit, self._delay_s, self._back = warn, limit, delay_s, back
         self._sitting = sitting
         self._warm = self._bad = self._sat = math.nan  # [s] since when
 
@@ -38,9 +38,9 @@ class EscalationLadder:
         """The severity after a value at a steady time [s]."""
         self._warm = self._since(self._warm, value >= self._warn, now)
         self._bad = self._since(self._bad, value >= self._limit, now)
-        if self.severity < Severity.SIT and now - self._bad >= self._patience:
+        if self.severity < Severity.SIT and now - self._bad >= self._delay_s:
             self.severity, self._sat = Severity.SIT, now
-        elif self.severity is Severity.OK and now - self._warm >= min(self._patience, MAX_WARN_DELAY_S):
+        elif self.severity is Severity.OK and now - self._warm >= min(self._delay_s, MAX_WARN_DELAY_S):
             self.severity = Severity.WARN
         elif self.severity is Severity.WARN and value < self._warn - self._back:
             self.severity = Severity.OK
@@ -98,7 +98,7 @@ class RetryBudget:
         self._retries: deque[float] = deque()
 
     def take(self, now: float) -> bool:
-        """Returns whether one more is allowed; if so, it counts."""
+        """Returns whether one more retry is allowed, and counts it if so."""
         while self._retries and now - self._retries[0] >= self._within:
             self._retries.popleft()
         if len(self._retries) >= self._most:

@@ -1,4 +1,4 @@
-"""Faults of the servos on an open bus: what to report and to request of the planner, when to switch the torque off."""
+"""Faults of the servos: what to report, what to request of the planner, and when to switch the torque off."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ BATTERY_HYSTERESIS = 0.3  # [V] above the warning: the battery was charged or ch
 BROWN_OUT_SILENCE_S = 0.15  # of many servos before it counts as a brown-out
 HOT_SPEED_SHARE = 0.7  # of the joint speeds, while a servo is hot
 MAX_LISTED_SERVOS = 3  # silent servos that are reported one by one
-MIN_GARBLED_PINGS = 3  # pings answered by garble: two servos with one id
+MIN_GARBLED_PINGS = 3  # pings with a corrupt reply: two servos with one id
 
 
 def _coincide(times: list[float], count: int, within: float) -> bool:
-    """Whether `count` of the sorted times [s] lie within a window: a bad line loses servos one after the other."""
+    """Whether `count` of the sorted times [s] lie within a window; a bad line loses servos one by one."""
     return any(late - early <= within for early, late in zip(times, times[count - 1 :], strict=False))
 
 
@@ -45,7 +45,7 @@ class ServoHealth:
         limit = settings.max_temperature
         self._heat = EscalationLadder(limit - HEAT_WARNING_MARGIN, limit, 0.0, HEAT_HYSTERESIS)
         self._recoveries: dict[int, RetryBudget] = {}
-        self._given_up: set[int] = set()  # overloaded too often
+        self._given_up: set[int] = set()  # overloaded too often, not restarted any more
         self._lost_since = math.nan
         self._seated = False
         self.brown_out = False
@@ -54,7 +54,7 @@ class ServoHealth:
     # --- every cycle --------------------------------------------------------------------------------
 
     def update(self, group: ServoGroup, armed: bool, now: float) -> None:
-        """Judges what was read, at a steady time [s]; `armed` if the servos hold or are being armed."""
+        """Evaluates what was read, at a steady time [s]; `armed` if the torque is on or being switched on."""
         self._look_at_power(group, armed, now)
         voltage = group.voltage()
         if voltage is not None:
@@ -127,7 +127,7 @@ class ServoHealth:
             self._heat.seated()
 
     def allow_restart(self, index: int, now: float) -> bool:
-        """Whether an overloaded servo may be restarted; a few times only, then it is given up."""
+        """Whether an overloaded servo may be restarted; only a few times; then it stays off."""
         if index in self._given_up:
             return False
         allowed = self._recoveries.setdefault(index, RetryBudget()).take(now)
@@ -136,10 +136,10 @@ class ServoHealth:
         return allowed
 
     def reset(self, group: ServoGroup | None) -> str:
-        """Clears faults that are over. Returns the one that is not, or nothing."""
+        """Clears past faults. Returns one that persists, or an empty text."""
         volts = self._volts.value
         if not self._battery.reset(None if volts is None else -volts):
-            return f"the battery still has {volts:.1f} V: charge or change it"
+            return f"the battery is still at {volts:.1f} V: charge or replace it"
         known = [t for t in group.readings.temperatures if not math.isnan(t)] if group else []
         if not self._heat.reset(max(known, default=-math.inf)):
             return f"{self._hot(group) if group else 'a servo'}: let it cool"
@@ -160,7 +160,7 @@ class ServoHealth:
             return f"{group.describe(reporting)} reports overheating"
         index = int(np.nanargmax(group.readings.temperatures))
         temperature, limit = group.readings.temperatures[index], self._settings.max_temperature
-        return f"{group.describe([index])} has {temperature:.0f} degC of {limit:.0f}"
+        return f"{group.describe([index])} is at {temperature:.0f} degC, limit {limit:.0f}"
 
     def diagnoses(self, group: ServoGroup, now: float) -> tuple[Diagnosis, ...]:
         """All present faults."""
@@ -168,7 +168,7 @@ class ServoHealth:
         if self.off_reason:
             found.append(Diagnosis("torque off", True, f"torque is off: {self.off_reason}"))
         if self.brown_out:
-            text = "most servos fell silent at once, as in a brown-out: check battery and wiring, then call arm"
+            text = "most servos stopped answering at once, as in a brown-out: check battery and wiring, then call arm"
             found.append(Diagnosis("brown-out", True, text))
         else:
             found += self._silent(group, now)
@@ -195,10 +195,10 @@ class ServoHealth:
         age, name = now - group.presence.last_answer[index], group.describe([index])
         lost = group.presence.lost(index, now)
         if group.garbled_pings[index] >= MIN_GARBLED_PINGS:
-            text = f"{name} answers garbled, likely two servos have this id: connect one alone and set its id"
+            text = f"{name} gives corrupt replies, probably two servos have this id: connect only one, set its id"
         else:
             doing = {OnLost.HOLD: "the robot stops", OnLost.SIT: "the robot sits", OnLost.OFF: "torque off"}
-            text = f"{name} is silent for {age:.1f} s" + (f", {doing[self._settings.on_lost]}" if lost else "")
+            text = f"{name} has been silent for {age:.1f} s" + (f", {doing[self._settings.on_lost]}" if lost else "")
             text += ": check its cable and id"
         return Diagnosis(f"silent {index}", lost, text)
 
@@ -209,4 +209,4 @@ class ServoHealth:
         battery = self._settings.battery
         bound = f"warning at {battery.warn:g} V, critical at {battery.critical:g} V"
         doing = "charge it soon" if severity is Severity.WARN else "the robot sits, then torque off; charge it"
-        return [Diagnosis("battery", severity >= Severity.SIT, f"the battery has {volts:.1f} V, {bound}: {doing}")]
+        return [Diagnosis("battery", severity >= Severity.SIT, f"the battery is at {volts:.1f} V, {bound}: {doing}")]

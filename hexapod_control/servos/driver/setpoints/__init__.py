@@ -1,1 +1,1 @@
-"""From joint targets to the commands that servos may get: interpolation, arming ramp, watchdog, speed limit."""
+"""From joint targets to servo commands: interpolation, arming ramp, watchdog, speed limit."""

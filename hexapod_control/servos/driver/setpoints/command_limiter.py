@@ -1,6 +1,6 @@
-"""The last limit before the servos: no joint is commanded faster than it can turn, and none jumps to its setpoint.
+"""The last limit before the servos: no joint is commanded faster than it can turn, and no joint jumps to its setpoint.
 
-A joint that is found away from its setpoint (armed outside its limits, back after a dropout) is commanded from where
+A joint that is away from its setpoint (armed outside its limits, back after a dropout) is commanded from where
 it is. The difference fades to zero along the quintic profile of a swing, in a second or more.
 Joint angles are arrays (n, 3) [rad].
 """
@@ -14,7 +14,7 @@ from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.robot import Robot
 
 SPEED_MARGIN = 1.05  # of the no-load speed: tolerance for the jitter of measured time
-MAX_STEP_S = 0.1  # a step counts this much time at most: no catching up after a pause
+MAX_STEP_S = 0.1  # of one step at most: no catching up after a pause
 REJOIN_TIME_S = 1.0  # at least, to bring a joint to its setpoint
 REJOIN_SPEED_SHARE = 0.3  # of the no-load speed, at most, while a joint is brought to its setpoint
 
@@ -25,7 +25,7 @@ class CommandLimiter:
     def __init__(self, robot: Robot, joints: Array, catch_up_s: float = 0.0) -> None:
         """Starts at `joints` (n, 3) [rad].
 
-        `catch_up_s` [s] of standing still may be made up for in one step, for callers that step more often than
+        A standstill of at most `catch_up_s` [s] may be made up for in one step, for callers that step more often than
         targets come.
         """
         self._speed = np.array([[joint.no_load_speed for joint in leg.joints] for leg in robot.legs])  # [rad/s]
@@ -58,13 +58,13 @@ class CommandLimiter:
 
     @property
     def slack(self) -> Array:
-        """How far joints may still be outside their limits (n, 3) [rad], because they were found there."""
+        """How far joints may still be outside their limits (n, 3) [rad], because they started there."""
         found: Array = np.abs(self._remaining_offset())
         return found
 
     @property
     def reached(self) -> Array:
-        """The setpoint (n, 3) [rad] that the command has got to: the command without the fading offset."""
+        """The setpoint (n, 3) [rad] that the command has reached: the command without the fading offset."""
         reached: Array = self.command - self._remaining_offset()
         return reached
 

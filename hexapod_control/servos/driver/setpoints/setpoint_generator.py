@@ -19,7 +19,7 @@ PERIOD_BOUNDS_S = (0.002, 0.05)  # bounds of the targets' measured period, for t
 
 
 class Interpolation(Enum):
-    """How setpoints get from one row of targets to the next."""
+    """How setpoints move from one set of targets to the next."""
 
     HOLD = "hold"  # at once: the servos themselves move evenly from goal to goal
     LINEAR = "linear"  # evenly over the measured period of the targets
@@ -43,14 +43,14 @@ class SetpointGenerator:
         self._period = self._since = 0.0  # [s]
 
     def start_ramp(self, measured: Array) -> None:
-        """Starts at measured joint angles and takes ARMING_RAMP_S to get to the targets that come from now on."""
+        """Starts at measured joint angles and takes ARMING_RAMP_S to reach the targets that come from now on."""
         self._start_at(measured)
         self._ramp_s = 0.0
 
     def hold_at(self, joints: Array) -> None:
-        """Stays at these joint angles until the next targets come."""
+        """Holds these joint angles until the next targets come."""
         self.target = self._from = self.setpoint = joints
-        if self._ramp_s < ARMING_RAMP_S:  # begins again: else the setpoint would go back along the ramp
+        if self._ramp_s < ARMING_RAMP_S:  # restarts the ramp: else the setpoint would move back along it
             self._ramp_from, self._ramp_s = joints, 0.0
 
     def clamp(self, target: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Joint targets in, servo commands out: what stands between joint_targets and the servos, on hardware and simulated.
+"""Joint targets to servo commands, the same for real and simulated servos.
 
 target -> joint limits -> interpolation and arming ramp -> speed limit -> command. Joint angles are arrays (n, 3) [rad].
 """
@@ -45,7 +45,7 @@ class TargetFollower:
 
     @property
     def slack(self) -> Array:
-        """How far joints may be outside their limits (n, 3) [rad], because they were found there."""
+        """How far joints may be outside their limits (n, 3) [rad], because they started there."""
         return self._limiter.slack
 
     @property
@@ -54,7 +54,7 @@ class TargetFollower:
         return self._watchdog.holding
 
     def held_for(self, now: float) -> float:
-        """For how long [s] it has been holding for lack of targets; 0 while they come."""
+        """For how long [s] it has been holding because targets are missing; 0 while they come."""
         return self._watchdog.held_for(now)
 
     def start(self, measured: Array) -> None:
@@ -68,12 +68,12 @@ class TargetFollower:
         self._limiter.rejoin(index, angle, self._generator.setpoint)
 
     def hold(self) -> None:
-        """Stays where it is until the next targets come."""
+        """Holds the present joint angles until the next targets come."""
         self._generator.hold_at(self._limiter.reached)
         self._watchdog.rest()
 
     def take(self, target: Array, velocity: Array | None, now: float) -> str:
-        """Takes targets (n, 3) [rad] and their speeds [rad/s] at a steady time [s]. Returns a complaint, or nothing."""
+        """Takes targets (n, 3) [rad] and their speeds [rad/s] at a steady time [s]. Returns a warning, or ""."""
         if not np.isfinite(target).all():
             return "joint_targets contains NaN or infinity: the message is ignored"
         clamped = self._generator.clamp(target)
@@ -91,7 +91,7 @@ class TargetFollower:
         return self._watchdog.check(now)
 
     def extend_watchdog(self, seconds: float) -> None:
-        """Does not count a pause [s] of a simulated world."""
+        """Extends the timeout by a pause [s] of the simulation."""
         self._watchdog.extend(seconds)
 
     def step(self, dt: float, speed_share: float = 1.0) -> Array:

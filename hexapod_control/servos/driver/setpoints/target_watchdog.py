@@ -9,7 +9,7 @@ TARGET_TIMEOUT_S = 0.2  # without targets, while moving, after which the driver 
 
 
 class TargetFlow(Enum):
-    """Whether targets come."""
+    """Whether targets arrive."""
 
     RESTING = "resting"  # the robot does not move: targets may stop
     MOVING = "moving"
@@ -17,13 +17,13 @@ class TargetFlow(Enum):
 
 
 class TargetWatchdog:
-    """Fed with `arrived` for every row of targets, asked with `check` once per cycle. Times are steady [s]."""
+    """Call `arrived` for each set of targets and `check` once per cycle. Times are steady [s]."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Waits for the first targets."""
+        """Returns to the state before the first targets."""
         self._flow = TargetFlow.RESTING
         self._arrival = math.nan
         self._holding_since = math.nan
@@ -39,7 +39,7 @@ class TargetWatchdog:
         return self._arrival
 
     def arrived(self, now: float, *, moving: bool) -> None:
-        """Targets came, of a robot that moves or rests."""
+        """Registers targets of a moving or resting robot."""
         self._arrival = now
         self._flow = TargetFlow.MOVING if moving else TargetFlow.RESTING
 
@@ -54,12 +54,12 @@ class TargetWatchdog:
             return ""
         self._flow, self._holding_since = TargetFlow.HOLDING, now
         late = f"no joint_targets for {TARGET_TIMEOUT_S:g} s while moving"
-        return f"{late}: holding the last joint angles; is inverse_kinematics alive?"
+        return f"{late}: holding the last joint angles; is inverse_kinematics running?"
 
     def held_for(self, now: float) -> float:
         """For how long [s] the driver has been holding; 0 while targets come."""
         return now - self._holding_since if self.holding else 0.0
 
     def extend(self, seconds: float) -> None:
-        """Does not count a pause [s] of a simulated world."""
+        """Extends the timeout by a pause [s] of the simulation."""
         self._arrival += seconds

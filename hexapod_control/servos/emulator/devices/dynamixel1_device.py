@@ -20,7 +20,7 @@ def low_high(value: float) -> bytes:
 
 
 class AxTable:
-    """Registers of AX servos and what they do."""
+    """Registers of AX servos and their effects."""
 
     size = 50
     id_address: int = Dynamixel1Register.ID
@@ -37,8 +37,8 @@ class AxTable:
     fault_bits = codec.FAULT_BITS
     sync_read = False
 
-    def show(self, world: ServoWorld, index: int, memory: bytearray) -> None:
-        """Position, speed, load, voltage, temperature; an overload has zeroed the torque limit."""
+    def refresh(self, world: ServoWorld, index: int, memory: bytearray) -> None:
+        """Updates position, speed, load, voltage and temperature; an overload sets the torque limit to zero."""
         block = round(min(max(world.position(index), 0.0), 1023.0)).to_bytes(2, "little")
         block += low_high(world.speed(index) / codec.STEPS_PER_SECOND) + low_high(world.load(index) * codec.FULL_LOAD)
         block += bytes((round(world.voltage(index) / codec.VOLT) & 0xFF, round(world.temperature(index)) & 0xFF))
@@ -46,8 +46,8 @@ class AxTable:
         if world.fault(index) & ServoFault.OVERLOAD:
             memory[Dynamixel1Register.TORQUE_LIMIT : Dynamixel1Register.TORQUE_LIMIT + 2] = b"\x00\x00"
 
-    def obey(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
-        """Torque, its limit, and goals with their speed."""
+    def apply_write(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
+        """Applies torque, torque limit, and goals with their speed."""
         if touched(written, Dynamixel1Register.TORQUE_LIMIT) and world.fault(index) & ServoFault.OVERLOAD:
             world.reboot(index)
         if touched(written, Dynamixel1Register.TORQUE):

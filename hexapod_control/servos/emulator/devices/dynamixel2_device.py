@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import FFPacket
-from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, voice
+from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, bytes_on_line
 from hexapod_control.servos.emulator.devices.ff_device import DELAY_UNIT, error_bits
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import dynamixel2_frames as codec
@@ -21,7 +21,7 @@ START = {
     Dynamixel2Register.STATUS_LEVEL: b"\x02",
 }
 FULL_STATUS = 2
-EEPROM = range(0, 64)  # locked while there is torque
+EEPROM = range(0, 64)  # locked while the torque is on
 OK, BAD_INSTRUCTION, BAD_RANGE, NO_ACCESS = 0, 2, 4, 7  # errors
 
 
@@ -40,12 +40,12 @@ class Dynamixel2Device:
             memory[Dynamixel2Register.ID] = servo
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
-        """Obeys every frame that is complete."""
+        """Executes every complete frame."""
         self.world.step(now)
-        return [reply for packet in self._stream.feed(data, now) for reply in self._obey(packet)]
+        return [reply for packet in self._stream.feed(data, now) for reply in self._execute(packet)]
 
-    def _named(self, servo: int) -> list[int]:
-        """Indices of the servos that a frame for this id reaches."""
+    def _addressed(self, servo: int) -> list[int]:
+        """Indices of the servos addressed by this id."""
         everyone = [i for i in range(len(self.memories)) if self.world.answers(i)]
         return (
             everyone
@@ -53,7 +53,7 @@ class Dynamixel2Device:
             else [i for i in everyone if self.memories[i][Dynamixel2Register.ID] == servo]
         )
 
-    def _obey(self, packet: FFPacket) -> list[DelayedReply]:
+    def _execute(self, packet: FFPacket) -> list[DelayedReply]:
         code, data = packet.code, packet.data
         if code == Dynamixel2Instruction.STATUS:
             return []
@@ -63,7 +63,7 @@ class Dynamixel2Device:
                 return []
             if code in (Dynamixel2Instruction.SYNC_READ, Dynamixel2Instruction.FAST_SYNC_READ):
                 return self._sync_read(data, code)
-        reached = self._named(packet.id)
+        reached = self._addressed(packet.id)
         if code == Dynamixel2Instruction.PING:
             return [
                 self._status(i, OK, self._registers(i, Dynamixel2Register.MODEL, 2) + bytes((FIRMWARE,)))
@@ -75,15 +75,15 @@ class Dynamixel2Device:
             if address + length > SIZE:
                 return [self._status(i, BAD_RANGE) for i in alone]
             return [self._status(i, OK, self._registers(i, address, length)) for i in alone]
-        answers = [(i, self._order(code, i, data)) for i in reached]
+        answers = [(i, self._apply_instruction(code, i, data)) for i in reached]
         return [
             self._status(i, error)
             for i, error in answers
             if i in alone and self.memories[i][Dynamixel2Register.STATUS_LEVEL] == FULL_STATUS
         ]
 
-    def _order(self, instruction: int, index: int, data: bytes) -> int:
-        """Obeys what changes something; returns an error."""
+    def _apply_instruction(self, instruction: int, index: int, data: bytes) -> int:
+        """Executes an instruction that changes the servo; returns the error code."""
         if instruction == Dynamixel2Instruction.WRITE and len(data) > 2:
             return self._write(index, int.from_bytes(data[:2], "little"), data[2:])
         if instruction == Dynamixel2Instruction.REG_WRITE and len(data) > 2:
@@ -103,12 +103,12 @@ class Dynamixel2Device:
         if not size or (len(data) - 4) % (size + 1):
             return
         for at in range(4, len(data), size + 1):
-            for index in self._named(data[at]) if data[at] != BROADCAST else ():
+            for index in self._addressed(data[at]) if data[at] != BROADCAST else ():
                 self._write(index, address, data[at + 1 : at + 1 + size])
 
     def _sync_read(self, data: bytes, instruction: int) -> list[DelayedReply]:
         address, length = int.from_bytes(data[:2], "little"), int.from_bytes(data[2:4], "little")
-        named = [self._named(servo) if servo != BROADCAST else [] for servo in data[4:]]
+        named = [self._addressed(servo) if servo != BROADCAST else [] for servo in data[4:]]
         if address + length > SIZE:
             return []
         if instruction == Dynamixel2Instruction.SYNC_READ:
@@ -116,7 +116,7 @@ class Dynamixel2Device:
         return self._together(named, address, length)
 
     def _together(self, named: Sequence[Sequence[int]], address: int, length: int) -> list[DelayedReply]:
-        """One status made by all; it ends where a servo is missing."""
+        """One status made by all servos; it ends at the first missing servo."""
         size = codec.fast_size(length, len(named)) - 7
         status = bytearray(codec.HEADER + bytes((BROADCAST, size & 0xFF, size >> 8, Dynamixel2Instruction.STATUS)))
         for group in named:
@@ -145,7 +145,7 @@ class Dynamixel2Device:
         return OK
 
     def _duration(self, index: int, raw: int) -> float:
-        """Of a move by the servo's profile [s]; 0 is as fast as it can."""
+        """Duration [s] of a move with the servo's profile; 0 is at greatest speed."""
         memory = self.memories[index]
         velocity = int.from_bytes(
             memory[Dynamixel2Register.PROFILE_VELOCITY : Dynamixel2Register.PROFILE_VELOCITY + 4], "little"
@@ -158,14 +158,14 @@ class Dynamixel2Device:
         world, memory = self.world, self.memories[index]
         memory[Dynamixel2Register.TORQUE] = world.has_torque(index)
         memory[Dynamixel2Register.HARDWARE_ERROR] = error_bits(world.fault(index), codec.FAULT_BITS)
-        told = (
+        values = (
             (Dynamixel2Register.LOAD, 2, world.load(index) * codec.FULL_LOAD),
             (Dynamixel2Register.VELOCITY, 4, world.speed(index) / codec.STEPS_PER_SECOND),
             (Dynamixel2Register.POSITION, 4, world.position(index)),
             (Dynamixel2Register.VOLTAGE, 2, world.voltage(index) / codec.VOLT),
             (Dynamixel2Register.TEMPERATURE, 1, world.temperature(index)),
         )
-        for register, size, value in told:
+        for register, size, value in values:
             memory[register : register + size] = round(value).to_bytes(size, "little", signed=True)
         return bytes(memory[address : address + length])
 
@@ -177,7 +177,7 @@ class Dynamixel2Device:
         reply = codec.build(
             memory[Dynamixel2Register.ID], Dynamixel2Instruction.STATUS, bytes((self._error(index, error),)) + data
         )
-        return memory[Dynamixel2Register.RETURN_DELAY] * DELAY_UNIT, voice(self.world, index, reply)
+        return memory[Dynamixel2Register.RETURN_DELAY] * DELAY_UNIT, bytes_on_line(self.world, index, reply)
 
 
 def device(world: ServoWorld, ids: Sequence[int]) -> Dynamixel2Device:

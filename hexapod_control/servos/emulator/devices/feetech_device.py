@@ -1,4 +1,4 @@
-"""Emulated Feetech servos: the ST and the SC series share their registers and differ in what a row here says."""
+"""Emulated Feetech servos: the ST and SC series have the same registers; a FeetechTable holds their differences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hexapod_control.servos.protocols.feetech_st import FeetechStRegister
 
 @dataclass(frozen=True, slots=True)
 class FeetechTable:
-    """Registers of a series and what they do."""
+    """Registers of a series and their effects."""
 
     byteorder: Literal["little", "big"]
     model: int
@@ -25,7 +25,7 @@ class FeetechTable:
     lock_address: int
     sync_read: bool
     shown: Callable[[float], int]  # raw position -> register
-    go: Callable[[ServoWorld, int, bytes], None]  # obeys registers GOAL to SPEED
+    go: Callable[[ServoWorld, int, bytes], None]  # executes registers GOAL to SPEED
     size: int = 128
     id_address: int = FeetechStRegister.ID
     delay_address: int = FeetechStRegister.RETURN_DELAY
@@ -34,7 +34,7 @@ class FeetechTable:
 
     @property
     def fault_bits(self) -> FaultBits:
-        """Of the error byte."""
+        """Bits of the error byte."""
         return feetech_st.FAULT_BITS
 
     @property
@@ -50,8 +50,8 @@ class FeetechTable:
     def _word(self, value: int) -> bytes:
         return value.to_bytes(2, self.byteorder)
 
-    def show(self, world: ServoWorld, index: int, memory: bytearray) -> None:
-        """Position, speed, load, voltage, temperature."""
+    def refresh(self, world: ServoWorld, index: int, memory: bytearray) -> None:
+        """Updates position, speed, load, voltage and temperature."""
         load = round(world.load(index) * feetech_st.FULL_LOAD)
         block = self._word(self.shown(world.position(index)))
         block += self._word(sign_magnitude(round(world.speed(index)), feetech_st.SIGN))
@@ -60,8 +60,8 @@ class FeetechTable:
         block += bytes((volts & 0xFF, degrees & 0xFF))
         memory[FeetechStRegister.POSITION : FeetechStRegister.POSITION + len(block)] = block
 
-    def obey(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
-        """Torque, and goals."""
+    def apply_write(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
+        """Applies torque and goals."""
         if touched(written, FeetechStRegister.TORQUE):
             if not memory[FeetechStRegister.TORQUE] and world.fault(index) & ServoFault.OVERLOAD:
                 world.reboot(index)  # torque off ends the protection

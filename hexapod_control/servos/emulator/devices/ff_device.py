@@ -1,4 +1,4 @@
-"""Emulated servos that speak `FF FF` frames; what differs between them is a Table."""
+"""Emulated servos that speak `FF FF` frames; a RegisterTable holds what differs between them."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import FFDecoder, FFInstruction, FFPacket
 from hexapod_control.servos.bus.id_addressing import FaultBits
-from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, voice
+from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, bytes_on_line
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 
 DELAY_UNIT = 2e-6  # [s] of the return delay register
 
 
 class RegisterTable(Protocol):
-    """Registers of a kind of servo, and what they do."""
+    """Registers of a kind of servo, and their effects."""
 
     @property
     def size(self) -> int:
-        """Bytes of the registers."""
+        """Number of bytes of all registers."""
 
     @property
     def id_address(self) -> int:
-        """Of a servo's own id."""
+        """Address of the servo id."""
 
     @property
     def delay_address(self) -> int:
-        """Of the return delay."""
+        """Address of the return delay."""
 
     @property
     def level_address(self) -> int:
-        """Of what is answered."""
+        """Address of the status return level."""
 
     @property
     def quiet_level(self) -> int:
@@ -44,26 +44,26 @@ class RegisterTable(Protocol):
 
     @property
     def fault_bits(self) -> FaultBits:
-        """Of the error byte."""
+        """Bits of the error byte."""
 
     @property
     def sync_read(self) -> bool:
-        """Whether one frame can read many."""
+        """Whether one frame can read several servos."""
 
-    def show(self, world: ServoWorld, index: int, memory: bytearray) -> None:
-        """Brings the registers that tell something up to date."""
+    def refresh(self, world: ServoWorld, index: int, memory: bytearray) -> None:
+        """Updates the status registers from the world."""
 
-    def obey(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
-        """Does what a write to these addresses means."""
+    def apply_write(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
+        """Executes a write to these addresses."""
 
 
 def touched(written: range, address: int) -> bool:
-    """Whether a write reached this address."""
+    """Whether a write includes this address."""
     return address in written
 
 
 def error_bits(fault: ServoFault, bits: FaultBits) -> int:
-    """The error byte that says this."""
+    """The error byte for these faults."""
     return sum(1 << bit for bit, name in bits.items() if name in fault and name is not ServoFault.OTHER)
 
 
@@ -82,37 +82,37 @@ class FFDevice:
             memory[table.id_address] = servo
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
-        """Obeys every frame that is complete."""
+        """Executes every complete frame."""
         self.world.step(now)
-        return [reply for packet in self._stream.feed(data, now) for reply in self._obey(packet)]
+        return [reply for packet in self._stream.feed(data, now) for reply in self._execute(packet)]
 
-    def _named(self, servo: int) -> list[int]:
-        """Indices of the servos that a frame for this id reaches."""
+    def _addressed(self, servo: int) -> list[int]:
+        """Indices of the servos addressed by this id."""
         everyone = range(len(self.memories))
         if servo == ff_frames.BROADCAST:
             return [i for i in everyone if self.world.answers(i)]
         return [i for i in everyone if self.memories[i][self._table.id_address] == servo and self.world.answers(i)]
 
-    def _obey(self, packet: FFPacket) -> list[DelayedReply]:
+    def _execute(self, packet: FFPacket) -> list[DelayedReply]:
         data = packet.data
         if packet.code == FFInstruction.SYNC_WRITE:
             self._sync_write(data)
             return []
         if packet.code == FFInstruction.SYNC_READ:
             return self._sync_read(data) if self._table.sync_read and packet.id == ff_frames.BROADCAST else []
-        reached = self._named(packet.id)
+        reached = self._addressed(packet.id)
         if packet.code == FFInstruction.PING and not data:
             return [self._status(i) for i in reached]
         alone = reached if packet.id != ff_frames.BROADCAST else []
         if packet.code == FFInstruction.READ and len(data) == 2:
             return [self._status(i, self._registers(i, data[0], data[1])) for i in alone]
-        if not self._order(packet.code, reached, data):
+        if not self._apply_instruction(packet.code, reached, data):
             return []
         quiet = self._table.quiet_level
         return [self._status(i) for i in alone if self.memories[i][self._table.level_address] > quiet]
 
-    def _order(self, instruction: int, reached: Iterable[int], data: bytes) -> bool:
-        """Obeys what changes something; False if it is nothing of the kind."""
+    def _apply_instruction(self, instruction: int, reached: Iterable[int], data: bytes) -> bool:
+        """Executes an instruction that changes servos; False if it is another instruction."""
         if instruction not in (FFInstruction.WRITE, FFInstruction.REG_WRITE, FFInstruction.ACTION):
             return False
         if (instruction == FFInstruction.ACTION) == bool(data) or len(data) == 1:
@@ -131,26 +131,26 @@ class FFDevice:
             return
         address, size = data[0], data[1]
         for at in range(2, len(data), size + 1):
-            for index in self._named(data[at]) if data[at] != ff_frames.BROADCAST else ():
+            for index in self._addressed(data[at]) if data[at] != ff_frames.BROADCAST else ():
                 self._write(index, address, data[at + 1 : at + 1 + size])
 
     def _sync_read(self, data: bytes) -> list[DelayedReply]:
         if len(data) < 3:
             return []
-        reached = [i for servo in data[2:] if servo != ff_frames.BROADCAST for i in self._named(servo)]
+        reached = [i for servo in data[2:] if servo != ff_frames.BROADCAST for i in self._addressed(servo)]
         return [self._status(i, self._registers(i, data[0], data[1])) for i in reached]
 
     def _write(self, index: int, address: int, data: bytes) -> None:
         if address + len(data) <= self._table.size:
             self.memories[index][address : address + len(data)] = data
-            self._table.obey(self.world, index, self.memories[index], range(address, address + len(data)))
+            self._table.apply_write(self.world, index, self.memories[index], range(address, address + len(data)))
 
     def _registers(self, index: int, address: int, length: int) -> bytes:
-        self._table.show(self.world, index, self.memories[index])
+        self._table.refresh(self.world, index, self.memories[index])
         return bytes(self.memories[index][address : address + length])
 
     def _status(self, index: int, data: bytes = b"") -> DelayedReply:
         memory = self.memories[index]
         error = error_bits(self.world.fault(index), self._table.fault_bits)
         reply = ff_frames.build(memory[self._table.id_address], error, data[: ff_frames.MAX_LENGTH - 2])
-        return memory[self._table.delay_address] * DELAY_UNIT, voice(self.world, index, reply)
+        return memory[self._table.delay_address] * DELAY_UNIT, bytes_on_line(self.world, index, reply)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hexapod_control.servos.bus.ff_frames import FFPacket
-from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, voice
+from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, bytes_on_line
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import lx16a as codec
 from hexapod_control.servos.protocols.lx16a import Lx16aCommand
@@ -23,20 +23,20 @@ class Lx16aDevice:
         self._stream = FrameStream(codec.Lx16aDecoder())
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
-        """Obeys every frame that is complete."""
+        """Executes every complete frame."""
         self.world.step(now)
         replies: list[DelayedReply] = []
         for packet in self._stream.feed(data, now):
             for index, servo in enumerate(self.ids):
                 if packet.id in (servo, codec.BROADCAST) and self.world.answers(index):
-                    self._obey(index, packet)
+                    self._execute(index, packet)
                     answer = b"" if packet.data else self._answer(index, packet.code)
                     if answer and (packet.id == servo or packet.code == Lx16aCommand.ID_READ):
                         reply = codec.build(self.ids[index], packet.code, answer)
-                        replies.append((self._delay, voice(self.world, index, reply)))
+                        replies.append((self._delay, bytes_on_line(self.world, index, reply)))
         return replies
 
-    def _obey(self, index: int, packet: FFPacket) -> None:
+    def _execute(self, index: int, packet: FFPacket) -> None:
         data = packet.data
         if packet.code in MOVES and len(data) == 4:
             goal = min(int.from_bytes(data[:2], "little"), codec.SCALE.high)

@@ -37,7 +37,7 @@ class MaestroDevice:
     ) -> None:
         """Servos are on the channels `ids` (default: the first ones).
 
-        Serial `timeout` [s], 0 for none: seen at the next call of `receive`, which may bring no bytes.
+        The serial `timeout` [s], 0 for none, is checked at the next call of `receive`, even without bytes.
         """
         self.world = world
         self._channels = PulseChannels(world, ids)
@@ -45,21 +45,21 @@ class MaestroDevice:
         self._decoder = MaestroCommandDecoder(form)
         self._ramps = [PulseRamp()] * (LAST_CHANNEL + 1)
         self._speeds = [0] * (LAST_CHANNEL + 1)  # [us/s], 0 for no limit
-        self._timeout, self._heard = timeout, -1.0
+        self._timeout, self._last_receive = timeout, -1.0
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
-        """Executes every command that is complete."""
-        if self._timeout and self._heard >= 0.0 and now - self._heard > self._timeout:
-            self._heard = -1.0
+        """Executes every complete command."""
+        if self._timeout and self._last_receive >= 0.0 and now - self._last_receive > self._timeout:
+            self._last_receive = -1.0
             self._failed(MaestroError.TIMEOUT)
         self.world.step(now)
         replies = []
-        for byte in data:  # one by one: what is wrong must act before what follows
+        for byte in data:  # one by one: an error must take effect before the bytes that follow
             commands = self._decoder.feed(bytes([byte]))
             self._failed(self._decoder.errors)
             self._decoder.errors = MaestroError.NONE
             for command in commands:
-                self._heard = now
+                self._last_receive = now
                 replies.append(self._execute(command, now))
         return in_turn(replies, REPLY)
 
@@ -114,23 +114,23 @@ PARAMETERS = {TARGET: 3, SPEED: 3, POSITION: 1, MOVING: 0, ERRORS: 0}  # bytes
 
 @dataclass(frozen=True, slots=True)
 class MaestroCommand:
-    """A frame that is complete and right: for TARGETS the parameters are count, first, pulses; 7 bits each."""
+    """A valid frame. For TARGETS the parameters are count, first channel, pulses; 7 bits each."""
 
     code: int
     parameters: bytes
 
 
 class MaestroCommandDecoder:
-    """Commands out of bytes that may be split anywhere, as the board hears them; `errors` gathers what was wrong."""
+    """Decodes commands from a byte stream like the board does; `errors` collects protocol errors."""
 
     def __init__(self, form: MaestroForm = COMPACT) -> None:
-        """With a device number in the form, frames for other devices are left out; compact ones are always taken."""
+        """With a device number in the form, frames for other devices are ignored; compact ones are always accepted."""
         self._form = form
         self._frame = bytearray()
         self.errors = MaestroError.NONE
 
     def feed(self, data: bytes) -> list[MaestroCommand]:
-        """Commands that are complete now."""
+        """The commands that these bytes complete."""
         return [command for byte in data for command in self._take(byte)]
 
     def _take(self, byte: int) -> Iterator[MaestroCommand]:
@@ -139,7 +139,7 @@ class MaestroCommandDecoder:
                 self.errors |= MaestroError.PROTOCOL
             self._frame.clear()
         elif not self._frame:
-            self.errors |= MaestroError.PROTOCOL  # a parameter of nothing
+            self.errors |= MaestroError.PROTOCOL  # a parameter without a command
             return
         self._frame.append(byte)
         head = 3 if self._frame[0] == POLOLU else 1
@@ -160,7 +160,7 @@ class MaestroCommandDecoder:
 
     @staticmethod
     def _size(code: int, parameters: bytes | bytearray) -> int | None:
-        """How many parameters the command has; for TARGETS the first says it; None if there is no such command."""
+        """Number of parameters of a command; TARGETS holds it in the first; None for an unknown command."""
         if code != TARGETS:
             return PARAMETERS.get(code)
         if not parameters:

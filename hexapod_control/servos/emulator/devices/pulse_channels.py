@@ -1,4 +1,4 @@
-"""What the emulated boards for hobby servos share."""
+"""Channels, pulse ramps and reply timing, shared by the emulated boards for hobby servos."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def in_turn(replies: Iterable[bytes], delay: float) -> list[DelayedReply]:
 
 
 class PulseChannels:
-    """Servos of a world by channel; nothing happens on a channel without one."""
+    """Servos of a world by channel; channels without a servo do nothing."""
 
     def __init__(self, world: ServoWorld, ids: Sequence[int] | None) -> None:
         """The servos are on the channels `ids`, in this order; None: on the first ones."""
@@ -24,20 +24,20 @@ class PulseChannels:
         self._index = {channel: i for i, channel in enumerate(range(world.count) if ids is None else ids)}
 
     def drive(self, channel: int, pulse: float, duration: float = 0.0) -> None:
-        """Pulses [us] that go to `pulse` within `duration` [s]: a servo holds while it gets any."""
+        """Moves a servo to `pulse` [us] within `duration` [s]; it has torque while it gets pulses."""
         if channel in self._index:
             self._world.goal(self._index[channel], pulse, duration)
             self._world.torque(self._index[channel], True)
 
     def release(self, channel: int) -> None:
-        """No pulses."""
+        """Stops the pulses."""
         if channel in self._index:
             self._world.torque(self._index[channel], False)
 
 
 @dataclass(frozen=True, slots=True)
 class PulseRamp:
-    """The pulse [us] that goes from one width to another; 0 is no pulse."""
+    """A linear ramp from one pulse width [us] to another; 0 is no pulse."""
 
     begin: float = 0.0
     end: float = 0.0
@@ -51,5 +51,5 @@ class PulseRamp:
         return self.begin + (self.end - self.begin) * max(now - self.start, 0.0) / self.duration
 
     def moving(self, now: float) -> bool:
-        """Whether it is still on its way at a time [s]."""
+        """Whether the ramp has not ended at a time [s]."""
         return now < self.start + self.duration

@@ -24,7 +24,7 @@ from hexapod_control.servos.protocols.servo2040 import (
 )
 
 REPLY = 0.0001  # [s] before a reply
-GARBAGE = b"\x00"  # what a short frame is filled up with
+GARBAGE = b"\x00"  # fills a short frame
 
 
 class Servo2040Device:
@@ -41,26 +41,26 @@ class Servo2040Device:
     ) -> None:
         """Servos are on the channels `ids` (default: the first ones).
 
-        `byte_timeout` [s] as the real board's 100e-6, infinite where a host's clock is not to be trusted.
+        `byte_timeout` [s] is 100e-6 on the real board; infinite where the timing of the host is not reliable.
 
         Over `fuse` [A] the fork opens the relay and latches.
         """
         self.world, self.dialect = world, dialect
         self._channels = PulseChannels(world, ids)
         self.relay, self.latch = False, 0
-        self.goals: dict[int, int] = {}  # servos that were given one -> pulse [us]
+        self.goals: dict[int, int] = {}  # servo -> pulse [us], for servos with a goal
         self._decoder = Servo2040Decoder()
-        self._byte_timeout, self._fuse, self._heard = byte_timeout, fuse, math.inf
+        self._byte_timeout, self._fuse, self._last_receive = byte_timeout, fuse, math.inf
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
-        """Executes every frame that is complete, and a short one once its time is over."""
+        """Executes every complete frame, and a short one after its timeout."""
         self.world.step(now)
         if self.dialect is Servo2040Dialect.FORK and self.relay and self.world.current() > self._fuse:
             self.latch = 1
             self._switch(False)
-        frames = self._late() if now - self._heard > self._byte_timeout else []
+        frames = self._late() if now - self._last_receive > self._byte_timeout else []
         frames += self._decoder.feed(data)
-        self._heard = now
+        self._last_receive = now
         return in_turn([self._execute(frame) for frame in frames], REPLY)
 
     def _late(self) -> list[Servo2040Frame]:
@@ -92,7 +92,7 @@ class Servo2040Device:
                 self._channels.release(i)
 
     def _drive(self, index: int) -> None:
-        """A servo without a goal snaps to the middle, but the fork leaves it alone."""
+        """Moves a servo to its goal; without one it snaps to the middle, but not with the fork."""
         if index in self.goals or self.dialect is Servo2040Dialect.ORIGINAL:
             self._channels.drive(index, self.goals.get(index, SCALE.center))
 

@@ -13,11 +13,11 @@ from hexapod_control.servos.emulator.devices.pulse_channels import PulseChannels
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols.ssc32 import ESC, LAST_CHANNEL, MAX_MOVE_MS, VOLT
 
-REPLY = 0.0005  # [s] before a reply; the manual says 50 us to 5 ms
+REPLY = 0.0005  # [s] before a reply; 50 us to 5 ms in the manual
 
 
 class Ssc32Device:
-    """The board: moves in groups, knows only what it sent."""
+    """The board: moves servos in groups, without feedback from them."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Ssc32Device:
         self._read: set[int] = set()  # analog inputs that were read before
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
-        """Executes every line that is complete."""
+        """Executes every complete line."""
         self.world.step(now)
         replies = [self._execute(command, now) for command in self._decoder.feed(data)]
         return in_turn(replies, REPLY)
@@ -77,7 +77,7 @@ class Ssc32Device:
             duration = command.time / 1000.0
             if speed:
                 duration = max(duration, abs(pulse - begin) / speed)
-            if not begin:  # it cannot know where the servo is
+            if not begin:  # the servo's position is unknown
                 duration = 0.0
             self._ramps[channel] = PulseRamp(begin, pulse, now, duration)
             self._channels.drive(channel, pulse, duration)
@@ -95,7 +95,7 @@ class Ssc32Device:
         return min(max(round(count), 0), 255) if math.isfinite(count) else 0
 
 
-LINE = 460  # bytes of the longest line that is taken: all channels with their own S
+LINE = 460  # bytes of the longest valid line: all channels with their own S
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Ssc32Stop:
 
 @dataclass(frozen=True, slots=True)
 class Ssc32Query:
-    """What is asked: `Q`, `QP` (items are channels) or `V` (items are inputs, 0 is A)."""
+    """A request: `Q`, `QP` (items are channels) or `V` (items are inputs, 0 is A)."""
 
     kind: str
     items: tuple[int, ...] = ()
@@ -140,7 +140,7 @@ _STOP = re.compile(r"STOP(\d{1,5})")
 
 
 def parse(line: bytes, last: int = LAST_CHANNEL) -> Ssc32Command | None:
-    """What a line without CR and spaces says; None for anything that is not entirely right: then nothing is done."""
+    """Parses a line without CR and spaces; None for anything invalid, which the board ignores."""
     command = _command(line.decode("ascii", "replace").upper())
     match command:
         case Ssc32Move(goals):
@@ -184,7 +184,7 @@ def _moved(goals: str, time: str) -> Ssc32Move | None:
 
 
 class Ssc32LineDecoder:
-    """Lines out of bytes that may be split anywhere, as the board hears them."""
+    """Decodes lines from a byte stream like the board does."""
 
     def __init__(self, last: int = LAST_CHANNEL) -> None:
         """A board whose last channel is `last`."""
@@ -196,7 +196,7 @@ class Ssc32LineDecoder:
         self._spoilt = self._spaced = False
 
     def feed(self, data: bytes) -> list[Ssc32Command]:
-        """Commands that are complete now; a line that is wrong or too long is left out."""
+        """The commands that these bytes complete; invalid and too long lines are dropped."""
         found: list[Ssc32Command] = []
         for byte in data:
             if byte == ESC[0]:
@@ -211,7 +211,7 @@ class Ssc32LineDecoder:
         return found
 
     def _keep(self, byte: int) -> None:
-        """Spaces may stand between words only; what cannot be in a line spoils it."""
+        """Spaces may only separate words; an invalid byte invalidates the line."""
         if byte in b" \n":
             self._spaced = True
             return
