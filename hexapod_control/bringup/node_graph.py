@@ -112,8 +112,10 @@ ARGUMENTS = {
         Argument("bus", TEXT, "servo bus between planner and simulation, a protocol; empty: none"),
         Argument("servo_protocol", TEXT, "servo bus; empty: the robot file's"),
         Argument("servo_port", TEXT, "serial port of the servos; empty: the robot file's"),
-        Argument("arm_on_start", TRUTH, "hold the joints from the start, if the servos report their positions"),
-        Argument("wait_for_port", TRUTH, "start before the servo port exists, and hold the joints once it does"),
+        Argument("arm_on_start", TRUTH, "switch the torque on at the start, if the servos report their positions"),
+        Argument(
+            "wait_for_port", TRUTH, "start before the servo port exists, and switch the torque on when it appears"
+        ),
         Argument("web", TRUTH, "start the page for the browser"),
         Argument("web_lan", TRUTH, "open the page to the network, with invitations by QR code"),
         Argument("web_bind", TEXT, "address on which the page is served"),

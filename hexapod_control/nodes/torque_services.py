@@ -16,22 +16,22 @@ class TorqueControl(Protocol):
 
     @property
     def latched(self) -> bool:
-        """Whether an emergency stop was not reset."""
+        """Whether an emergency stop is latched."""
 
     def press_estop(self) -> str:
-        """Latches and switches the torque off. Returns why torque-off could not be sent, or nothing."""
+        """Latches and switches the torque off. Returns why torque-off could not be sent, or an empty text."""
 
     def release_estop(self) -> None:
         """Releases the button; the latch stays."""
 
     def reset_fault(self) -> str:
-        """Clears the latch and faults that are over. Returns what is not over, or nothing."""
+        """Clears the latch and past faults. Returns a fault that persists, or an empty text."""
 
     def arm(self) -> str:
-        """Switches the torque on where the joints are. Returns why not, or nothing when it is on."""
+        """Switches the torque on at the present joint angles. Returns why it is not on, or an empty text."""
 
     def disarm(self) -> str:
-        """Switches the torque off. Returns why torque-off could not be sent, or nothing."""
+        """Switches the torque off. Returns why torque-off could not be sent, or an empty text."""
 
 
 class TorqueServices:

@@ -111,7 +111,7 @@ def test_an_arc_steers_by_travel_and_curvature(bench, travel, curvature):
     assert node.status()["command source"] == "/probe"
     bench.probe.destroy_timer(timer)
     bench.until(lambda: node.output.last.twist.is_zero, 3.0)
-    assert node.recent_reports() == ["arc: nothing usable for 0.5 s while walking: stopping; is its sender alive?"]
+    assert node.recent_reports() == ["arc: nothing usable for 0.5 s while walking: stopping; is its sender running?"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The command source: sources announce themselves on `driving`, `command_source` shows the foremost one."""
+"""The command source: sources announce themselves on `driving`; `command_source` is the most important one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hexapod_control.ros.qos import EVENTS, LATCHED
 NO_SOURCE = "none"
 WATCH_PERIOD_S = 0.2
 MAX_NAME_LENGTH = 40
-MAX_NAMES = 16  # that are kept beside those of the table
+MAX_NAMES = 16  # kept in addition to those of the table
 
 
 class CommandSourceDisplay:
@@ -31,7 +31,7 @@ class CommandSourceDisplay:
         self.show()
 
     def on_driving(self, message: String) -> None:
-        """A source that is in use."""
+        """Records a source that is in use."""
         name = "".join(filter(str.isprintable, message.data))[:MAX_NAME_LENGTH]
         if name and (name in SOURCES or name in self.announced or len(self.announced) < MAX_NAMES):
             self.announced[name] = time.monotonic()
@@ -39,7 +39,7 @@ class CommandSourceDisplay:
 
     @property
     def name(self) -> str:
-        """The foremost source in use; the nodes that publish cmd_vel if the one in force does not announce itself."""
+        """The source with the highest priority; else the nodes that publish cmd_vel, if theirs announces nothing."""
         now = time.monotonic()
         self.announced = {name: when for name, when in self.announced.items() if now - when <= ANNOUNCED}
         if self.announced:
@@ -47,7 +47,7 @@ class CommandSourceDisplay:
         return NO_SOURCE if self._velocity.input.twist.is_zero else ", ".join(self._velocity.sources) or NO_SOURCE
 
     def show(self) -> None:
-        """Publishes the name if it is a new one."""
+        """Publishes the name if it has changed."""
         name = self.name
         if name != self._shown:
             self._shown = name

@@ -20,11 +20,11 @@ SWINGING = ColorRGBA(r=0.95, g=0.6, b=0.1, a=1.0)
 POLYGON = ColorRGBA(r=0.2, g=0.45, b=0.9, a=0.9)
 HOME = ColorRGBA(r=0.6, g=0.6, b=0.6, a=0.7)
 LINE_WIDTH_M = 0.004
-MARKER_LIFETIME_S = 0.5  # [s] after which the markers of a silent planner disappear
+MARKER_LIFETIME_S = 0.5  # after which markers disappear if the planner stops publishing
 
 
 def foot_markers(robot: Robot, stances: StanceRegionTable, plan: TickPlan, frame: str, stamp: Time) -> MarkerArray:
-    """Markers of a plan with feet; none for one without."""
+    """Markers of a plan; empty for a plan without feet."""
     if plan.feet is None:
         return MarkerArray()
     placement = Placement(plan.pose, robot.walk.height)

@@ -31,7 +31,7 @@ from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import COMMAND, LATCHED
 
-MAX_TICK_PERIODS = 2.0  # that a tick may count: no catching up
+MAX_TICK_PERIODS = 2.0  # greatest time step of a tick: no catching up
 MAX_STOP_S = 1.5  # [s] for the feet to come down before the process ends
 MAX_SIT_DOWN_S = 7.0  # [s] likewise, for the whole robot
 REHEARSAL_SHARES = (0.1, 0.4)  # of a tick's period that rehearsing a motion may take, least and most
@@ -45,7 +45,7 @@ class GaitPlanner(GuardedNode):
     """
 
     def __init__(self, **options: Any) -> None:
-        """Raises RobotFileError or ParameterError for input it cannot work with."""
+        """Raises RobotFileError or ParameterError for invalid input."""
         super().__init__("gait_planner", **options)
         self.settings = settings = declare(self, PlannerSettings, self._changed)
         self.planner = _planner(settings)
@@ -57,8 +57,8 @@ class GaitPlanner(GuardedNode):
         self._ticks = self._overruns = 0
         self._counted = time.monotonic()
         self._rate = 0.0
-        self._let_go = False  # the driver reports that the servos do not hold
-        self._lies_down = False  # before the process ends
+        self._let_go = False  # the driver reports that the torque is off
+        self._lies_down = False  # sits down before the process ends
         self._ending: float | None = None  # [s] steady time at which the process was asked to end
         self.output = PlannerOutput(self, self.planner, settings)
         self.sensors = SensorInput(self, self.planner)
@@ -84,7 +84,7 @@ class GaitPlanner(GuardedNode):
         stamp = self.get_clock().now().to_msg()  # of the tick, however long planning takes
         now = self._clock_of_ticks.now().nanoseconds
         last, self._last_tick = self._last_tick, now
-        if last is None or now <= last:  # the clock was set back: go on from here
+        if last is None or now <= last:  # the clock was set back: continue from here
             return
         dt = (now - last) * 1e-9
         self._ticks += 1
@@ -98,7 +98,7 @@ class GaitPlanner(GuardedNode):
     # --- messages -------------------------------------------------------------------------------------------
 
     def on_joint_states(self, message: JointState) -> None:
-        """Measured joints, of interest before the robot stands."""
+        """Measured joints, used until the robot stands."""
         if self._let_go or self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING):
             return
         unknown = self.planner.state is RobotState.UNKNOWN
@@ -107,7 +107,7 @@ class GaitPlanner(GuardedNode):
             self.commands.stand()
 
     def on_armed(self, message: Bool) -> None:
-        """Whether the servos hold; a robot that was let go is in any pose, until it is armed and measured again."""
+        """Whether the torque is on; after torque-off the pose is unknown until the next arming."""
         self._let_go = not message.data
         if self._let_go:
             self.commands.forget_pose()
@@ -115,7 +115,7 @@ class GaitPlanner(GuardedNode):
     def on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Stops; cmd_vel counts again after a zero or a pause."""
         self.safe_stop("stop")
-        return answer(response, "", "stopping, feet go down and stay")
+        return answer(response, "", "stopping; feet in the air are set down")
 
     def _changed(self, settings: PlannerSettings) -> None:
         self.settings = settings
@@ -127,7 +127,7 @@ class GaitPlanner(GuardedNode):
     # --- stopping -------------------------------------------------------------------------------------------
 
     def safe_stop(self, callback: str) -> None:
-        """Feet down and stay; a failed tick repeats the last targets."""
+        """Sets all feet down and stands still; a failed tick repeats the last targets."""
         self.velocity.input.block()
         if callback != "tick":
             self.commands.stop()
@@ -163,10 +163,10 @@ class GaitPlanner(GuardedNode):
         }
 
     def request_stop(self) -> None:
-        """Brings the feet down, or the whole robot; commands no longer count."""
+        """Sets the feet down, or sits down; commands are ignored from now on."""
         self._ending = time.monotonic()
         self.commands.close()
-        up = self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING)  # on its feet or on the way
+        up = self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING)  # standing, or changing posture
         self._lies_down = self.settings.sit_on_exit and up and not self.planner.sit()
         if self._lies_down:
             self.velocity.input.block()
@@ -174,7 +174,7 @@ class GaitPlanner(GuardedNode):
             self.safe_stop("end")
 
     def stopped(self) -> bool:
-        """True at rest (lying, if that was asked for), or if it takes too long."""
+        """True at rest (sitting, if sit_on_exit is set), or after a timeout."""
         plan = self.output.last
         most = MAX_SIT_DOWN_S if self._lies_down else MAX_STOP_S
         late = self._ending is not None and time.monotonic() - self._ending > most
@@ -192,7 +192,7 @@ def _planner(settings: PlannerSettings) -> Planner:
     try:
         planner = Planner(robot, limits=settings.limits)
     except ValueError as error:
-        raise ParameterError(f"robot {settings.robot} cannot walk as its file says: {error}") from None
+        raise ParameterError(f"robot {settings.robot} cannot walk with the values in its file: {error}") from None
     planner.change_settings(**_step_settings(settings))
     refusal = planner.change_gait(settings.gait) if settings.gait else ""
     if refusal:
@@ -201,7 +201,7 @@ def _planner(settings: PlannerSettings) -> Planner:
 
 
 def _step_settings(settings: PlannerSettings) -> Mapping[str, float]:
-    """The walk settings that a motion may change for its time."""
+    """The walk settings that a motion may change while it plays."""
     return {
         "lift": settings.lift_scale,
         "tempo": settings.swing_time_scale,

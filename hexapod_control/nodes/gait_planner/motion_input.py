@@ -23,8 +23,8 @@ from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND, LATCHED
 
 OUTCOME_TIME_S = 0.5  # [s] for which `motion_state` shows how a motion has ended
-PERCENT_STEP = 2  # steps in which it counts
-POSTURE_MOTIONS = ("pack", "unpack")  # motions with a service of their own
+PERCENT_STEP = 2  # resolution of the progress
+POSTURE_MOTIONS = ("pack", "unpack")  # motions with their own service
 
 
 class MotionInput:
@@ -82,13 +82,13 @@ class MotionInput:
         return on_service
 
     def play(self, name_or_path: str) -> str:
-        """Rehearses a motion, then plays it. Returns why it is refused, or nothing if it is accepted so far."""
+        """Rehearses a motion, then plays it. Returns why it is refused, or "" if the rehearsal begins."""
         name = Path(name_or_path).stem
         refusal = self._commands.may_play()
         if refusal:
             return self._refuse(name, refusal)
         known = self._rehearsed.get(name_or_path)
-        if known is None or name_or_path not in self._names:  # a file of the user's own may have changed
+        if known is None or name_or_path not in self._names:  # the user's file may have changed
             try:
                 motion = load_motion(name_or_path, self._commands.robot)
             except (ValueError, OSError) as error:
@@ -103,7 +103,7 @@ class MotionInput:
     # --- in every tick ------------------------------------------------------------------------------------------
 
     def watch(self) -> None:
-        """Notes how motions have ended; called after the player's step."""
+        """Records how motions have ended; called after the player's step."""
         for outcome in self._commands.take_outcomes():
             if outcome.end is MotionEnd.REFUSED:
                 self._refuse(outcome.name, outcome.reason)
@@ -111,7 +111,7 @@ class MotionInput:
                 self._show(outcome)
 
     def rehearse(self, seconds: float) -> None:
-        """Goes on with a rehearsal for a time [s]; a motion that has passed it is played."""
+        """Continues a rehearsal for a time [s]; a motion that passes it is played."""
         until = time.perf_counter() + seconds
         while self._commands.rehearsing and time.perf_counter() < until:
             rehearsed = self._commands.advance_rehearsal()

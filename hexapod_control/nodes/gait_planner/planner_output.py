@@ -26,8 +26,8 @@ from hexapod_control.ros.qos import COMMAND, LATCHED
 
 MAX_DELIVERY_S = 0.5  # [s] that the last messages may take to all subscribers
 MARKER_RATE_HZ = 10.0
-LIMITS_RATE_HZ = 5.0  # at which the velocity limits are looked at
-PERCENT_STEP = 10  # steps in which motion_state counts
+LIMITS_RATE_HZ = 5.0  # at which the velocity limits are checked
+PERCENT_STEP = 10  # resolution of the progress in motion_state
 LIMITS_DECIMALS = 4
 
 
@@ -39,7 +39,7 @@ class LatchedText:
         self._last: Any = None
 
     def show(self, value: Any, message: Any) -> None:
-        """Publishes `message(value)` if the value is a new one."""
+        """Publishes `message(value)` if the value has changed."""
         if value != self._last:
             self._last = value
             self._publisher.publish(message(value))
@@ -104,17 +104,17 @@ class PlannerOutput:
             self._markers.publish(foot_markers(capabilities.robot, capabilities.stances, plan, frame, stamp))
 
     def _complain(self, plan: TickPlan) -> None:
-        """Reports what keeps the robot from going on."""
+        """Reports what prevents the robot from moving as commanded."""
         if plan.unreached is not None:
             leg, reason, excess = plan.unreached
             text = f"foot of {leg}: the target is {reason.value} ({1000 * excess:.1f} mm or mrad beyond); "
-            cure = "the robot holds; command less, or a pose nearer to neutral"
+            cure = "the robot holds; command a smaller motion, or a pose nearer to neutral"
             self._node.report("unreached", ReportLevel.WARNING, text + cure)
         if plan.blocked is not None and plan.blocked.legs is not None:
             first, second = (self._planner.robot.leg_names[leg] for leg in plan.blocked.legs)
             text = f"{first} and {second} are {1000 * plan.blocked.distance:.0f} mm apart and would touch; "
             self._node.report(
-                "blocked", ReportLevel.WARNING, f"{text}the robot waits; command another way, or a smaller pose"
+                "blocked", ReportLevel.WARNING, f"{text}the robot waits; command another direction, or a smaller pose"
             )
 
     def _due(self, rate: float) -> bool:

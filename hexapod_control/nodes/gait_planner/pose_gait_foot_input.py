@@ -30,7 +30,7 @@ class PoseGaitFootInput:
         pose = messages.body_pose(message)
         refusal = self._commands.request_pose(pose)
         if refusal:
-            self._node.report("pose", ReportLevel.WARNING, f"body_pose {_spelt(pose)} is {refusal}")
+            self._node.report("pose", ReportLevel.WARNING, f"body_pose {_pose_text(pose)} is {refusal}")
 
     def on_gait(self, message: String) -> None:
         """Another gait by name."""
@@ -48,5 +48,5 @@ class PoseGaitFootInput:
             self._node.report("foot", ReportLevel.WARNING, f"foot_command refused: {refusal}")
 
 
-def _spelt(pose: BodyPose) -> str:
+def _pose_text(pose: BodyPose) -> str:
     return "(" + ", ".join(f"{name} {value:.3g}" for name, value in pose._asdict().items() if value) + ")"

@@ -20,7 +20,7 @@ class PostureServices:
         node.create_service(Trigger, "sit", self.on_sit)
 
     def on_stand(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Stands up, or puts down the feet that are in the air."""
+        """Stands up, or sets down the feet that are in the air."""
         return answer(response, self._commands.stand(), "standing up, gait_state reports when it is done")
 
     def on_sit(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

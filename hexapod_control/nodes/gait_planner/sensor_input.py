@@ -16,12 +16,12 @@ from hexapod_control.ros.qos import COMMAND
 
 WITHOUT = {
     "foot_states": "the feet come down as on flat ground; does mujoco_sim, servo_driver or a node for contact send it?",
-    "imu/data": "the body is not kept level; is the IMU's driver alive, and does it send an orientation?",
+    "imu/data": "the body is not kept level; is the IMU's driver running, and does it send an orientation?",
 }
 
 
 class SensorInput:
-    """Subscriptions that come and go with the settings, and a report of a source that is lost."""
+    """Subscribes to the sensors that the settings need, and reports a lost source."""
 
     def __init__(self, node: GuardedNode, planner: Planner) -> None:
         """Subscribes to nothing yet."""
@@ -46,7 +46,7 @@ class SensorInput:
         self._sensors.contacts.take(self._feet.forces(message).tolist())
 
     def on_imu(self, message: Imu) -> None:
-        """Roll and pitch of the body; rates and accelerations show that the IMU is alive."""
+        """Roll and pitch of the body; rates and accelerations show that the IMU is working."""
         reading = messages.inertial(message)
         if reading.orientation is not None:
             self._sensors.tilt.take((*reading.orientation, *reading.angular_velocity, *reading.acceleration))

@@ -17,7 +17,9 @@ class LinearAxis:
     """Limits of a linear axis."""
 
     max_velocity: float = number(math.nan, "m/s", 0.0, 10.0, "greatest speed forward or left", **FROM_ROBOT)
-    min_velocity: float = number(math.nan, "m/s", -10.0, 0.0, "greatest speed the other way, negative", **FROM_ROBOT)
+    min_velocity: float = number(
+        math.nan, "m/s", -10.0, 0.0, "greatest speed in the opposite direction, negative", **FROM_ROBOT
+    )
     max_acceleration: float = number(math.nan, "m/s^2", 0.01, 100.0, "greatest increase of the speed", **FROM_ROBOT)
     max_deceleration: float = number(math.nan, "m/s^2", 0.01, 100.0, "greatest decrease of the speed", **FROM_ROBOT)
 
@@ -42,7 +44,7 @@ class PlannerSettings(RobotSettings):
     enable_stamped_cmd_vel: bool = choice(stamped_by_default(), "cmd_vel is TwistStamped, not Twist")
     publish_limited_velocity: bool = choice(False, "publish the executed velocity on cmd_vel_out")
     stand_on_start: bool = choice(False, "stand up as soon as the pose is known")
-    sit_on_exit: bool = choice(False, "asked to end, sit down first; else the feet come down and stay")
+    sit_on_exit: bool = choice(False, "sit down before the process ends; else only set the feet down")
     lift_scale: float = number(1.0, "", 0.2, 1.0, "height of the steps as a share of walk.lift_height", **LIVE)
     swing_time_scale: float = number(
         1.0, "", 0.8, 2.0, "time of a swing, and so of a cycle, as a share of walk.swing_time", **LIVE
@@ -67,5 +69,5 @@ class PlannerSettings(RobotSettings):
 
     @property
     def adaptation(self) -> Adaptation:
-        """What the core makes of its senses."""
+        """Adaptations of the core to its sensors."""
         return Adaptation(self.adaptive_touch_down, self.imu_levelling)

@@ -1,4 +1,4 @@
-"""`speed_share`: the share of its speed that hot servos leave a robot, as a setting of its walk."""
+"""`speed_share`: the share of the full speed that hot servos allow, as a setting of the walk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hexapod_control.ros.qos import LATCHED
 
 
 class SpeedDerating:
-    """Passes the share on; the walk slows down by it, and `velocity_limits` shrinks."""
+    """Passes the share to the planner, which slows the walk and reduces `velocity_limits`."""
 
     def __init__(self, node: GuardedNode, planner: Planner) -> None:
         """At full speed until a message comes."""
@@ -22,12 +22,12 @@ class SpeedDerating:
         node.create_subscription(Float64, "speed_share", self.on_speed_share, LATCHED)
 
     def on_speed_share(self, message: Float64) -> None:
-        """Another share; one that is not finite is refused, what is outside of 0 to 1 is clamped."""
+        """A new share: refused if not finite, clamped to 0 to 1."""
         if not math.isfinite(message.data):
             raise messages.MessageError(f"must be a number from 0 to 1, is {message.data}")
         share = min(max(message.data, 0.0), 1.0)
         if share != self.value:
             level = ReportLevel.WARNING if share < 1.0 else ReportLevel.OK
-            self._node.report("speed_share", level, f"the servos leave {100 * share:.0f} % of the speed")
+            self._node.report("speed_share", level, f"the servos allow {100 * share:.0f} % of the speed")
         self.value = share
         self._planner.change_settings(speed_share=share)

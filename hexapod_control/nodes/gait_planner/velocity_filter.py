@@ -1,7 +1,7 @@
-"""What is accepted as a velocity command, and for how long; no ROS in it.
+"""Which velocity commands are accepted, and for how long they are valid; no ROS in it.
 
-A command is good for a timeout after it was sent (its stamp) and after it arrived (steady time). Refused messages
-change nothing: a stream of them ends in the timeout like silence.
+A command is valid for a timeout after it was sent (its stamp) and after it arrived (steady time). Refused messages
+change nothing: if only such messages arrive, the command times out.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ FIELDS = ("linear.x", "linear.y", "angular.z", "linear.z", "angular.x", "angular
 
 
 class CommandVerdict(NamedTuple):
-    """What became of a message."""
+    """Whether a message is accepted, and what to report about it."""
 
     accepted: bool
-    kind: str = ""  # of what there is to say; empty: nothing
+    kind: str = ""  # of report; empty: nothing to report
     text: str = ""
 
 
@@ -36,12 +36,12 @@ class VelocityFilter:
         self.timeout = timeout
         self.twist = ZERO
         self._until = -math.inf  # [s] steady time
-        self._heard = -math.inf  # [s] steady time of the last usable message
+        self._last_usable = -math.inf  # [s] steady time of the last usable message
         self._newest: float | None = None  # [s] stamp
-        self.blocked = False  # after a stop, until a zero or a silence
+        self.blocked = False  # after a stop, until a zero or a pause
 
     def offer(self, twist: Twist, beside: Vector, stamp: float | None, now: float, steady: float) -> CommandVerdict:
-        """Takes a message or refuses it.
+        """Accepts or refuses a message.
 
         `beside` are the fields that a walking robot cannot follow, as in messages.non_planar. `stamp` [s] is None
         for a type without one, 0 if it was left empty; `now` [s] is on the same clock as the stamp, `steady` [s] is
@@ -53,17 +53,17 @@ class VelocityFilter:
         age, verdict = 0.0, ACCEPTED
         if stamp == 0.0:
             verdict = CommandVerdict(
-                True, "no stamp", "the stamp is zero: accepted, but only its arrival is watched; set it"
+                True, "no stamp", "the stamp is zero: accepted, but only its arrival time is checked; set the stamp"
             )
         elif stamp is not None:
             age, verdict = now - stamp, self._timely(stamp, now)
             if not verdict.accepted:
                 return verdict
             self._newest = stamp
-        silent = steady - self._heard > self.timeout
-        self._heard = steady
+        silent = steady - self._last_usable > self.timeout
+        self._last_usable = steady
         if self.blocked and not twist.is_zero and not silent:
-            text = f"ignored after a stop: send a zero command, or nothing for {self.timeout:g} s, to go on"
+            text = f"ignored after a stop: send a zero command, or nothing for {self.timeout:g} s, to continue"
             return CommandVerdict(False, "stopped", text)
         self.blocked = False
         largest = max(map(abs, twist))
@@ -77,7 +77,9 @@ class VelocityFilter:
             text = f"the stamp is {-age:.3g} s in the future: refused; synchronise the clocks (use_sim_time on both?)"
             return CommandVerdict(False, "future", text)
         if age > self.timeout:
-            text = f"the stamp is {age:.3g} s old, more than cmd_vel_timeout {self.timeout:g} s: refused; stamp it anew"
+            text = (
+                f"the stamp is {age:.3g} s old, more than cmd_vel_timeout {self.timeout:g} s: refused; stamp at sending"
+            )
             return CommandVerdict(False, "stale", text)
         if self._newest is not None and self._newest > now + FUTURE:
             self._newest = None  # the clock was set back
@@ -87,13 +89,13 @@ class VelocityFilter:
         return ACCEPTED
 
     def expired(self, steady: float) -> bool:
-        """True once when a command other than zero has run out; the command is then zero."""
+        """True once when a command other than zero has timed out; the command is then zero."""
         if self.twist.is_zero or steady <= self._until:
             return False
         self.twist = ZERO
         return True
 
     def block(self) -> None:
-        """After a stop: a command other than zero counts again only after a zero or a silence."""
+        """After a stop: commands are ignored until a zero or a pause."""
         self.twist = ZERO
         self.blocked = True

@@ -22,16 +22,16 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND
 
-WATCH_PERIOD_S = 0.05  # [s] between two looks at the timeout
+WATCH_PERIOD_S = 0.05  # between two checks of the timeout
 TOPIC, ARC = "cmd_vel", "arc"
 DRIVING = "driving"  # on which sources announce that they are in use
 REPORTED_ONCE = ("no stamp", "beside")  # kinds of reports
 
 
 class VelocityInput:
-    """Passes accepted twists on to the operator's commands, and stops a walk whose commands have ceased.
+    """Passes accepted twists on to the operator's commands, and stops the walk when commands stop arriving.
 
-    Lives as long as its node. What is accepted is decided by the velocity filter (velocity_filter.py).
+    Lives as long as its node. The velocity filter (velocity_filter.py) decides which commands are accepted.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class VelocityInput:
         self._offer(ARC, self._planner.view.arc_twist(travel, curvature), (0.0, 0.0, 0.0), None)
 
     def _offer(self, topic: str, twist: Twist, beside: Vector, stamp: float | None) -> bool:
-        """Follows a twist, or reports why not."""
+        """Follows a twist, or reports why it is refused."""
         now = self._node.get_clock().now().nanoseconds * 1e-9 if stamp is not None else 0.0
         verdict = self.input.offer(twist, beside, stamp, now, time.monotonic())
         if verdict.text:
@@ -101,10 +101,10 @@ class VelocityInput:
         self._node.report(f"{topic} {kind}", ReportLevel.WARNING, text)
 
     def watch(self) -> None:
-        """Checks whether the command has run out."""
+        """Checks whether the command has timed out."""
         if self.input.expired(time.monotonic()):
             seconds, topic = self.input.timeout, self._topic
-            text = f"{topic}: nothing usable for {seconds:g} s while walking: stopping; is its sender alive?"
+            text = f"{topic}: nothing usable for {seconds:g} s while walking: stopping; is its sender running?"
             self._node.report(f"{topic} timeout", ReportLevel.WARNING, text)
             self._commands.velocity_ran_out()
 

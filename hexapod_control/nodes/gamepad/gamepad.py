@@ -48,7 +48,7 @@ def devices() -> Iterable[EvdevDevice]:
 
 
 class GamepadNode(GuardedNode):
-    """Finds a gamepad, publishes its state, and finds it again after it was removed."""
+    """Finds a gamepad, publishes its state, and finds it again after a removal."""
 
     def __init__(self, find: Callable[[], Iterable[EvdevDevice]] = devices, **options: Any) -> None:
         """`find` lists the input devices. Raises ParameterError for an invalid parameter."""
@@ -87,7 +87,7 @@ class GamepadNode(GuardedNode):
         try:
             pad.read()
         except GamepadLost as loss:
-            self._lose(f"gamepad {pad.name} is gone ({loss}): all controls at rest; plug it in again")
+            self._lose(f"gamepad {pad.name} was removed ({loss}): all controls at rest; plug it in again")
             return
         now = time.monotonic()
         if (
@@ -113,7 +113,7 @@ class GamepadNode(GuardedNode):
 
     def safe_stop(self, callback: str) -> None:
         """Publishes all controls at rest and opens the device again."""
-        self._lose(f"{callback} failed: the gamepad is opened again")
+        self._lose(f"{callback} failed: reopening the gamepad")
 
     def request_stop(self) -> None:
         """Publishes all controls at rest."""

@@ -9,7 +9,7 @@ from hexapod_control.ros.parameters import choice, number
 
 @dataclass(frozen=True, slots=True)
 class GamepadSettings:
-    """Parameters of gamepad; those that game_controller_node also has are spelled as there."""
+    """Parameters of gamepad; parameters of game_controller_node have the same name here."""
 
     device_name: str = choice("", "name of the gamepad, or a part of it; empty: the first one found")
     deadzone: float = number(0.05, "", 0.0, 0.9, "share of a stick's travel about the centre that counts as centred")

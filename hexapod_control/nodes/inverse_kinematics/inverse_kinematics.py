@@ -1,4 +1,4 @@
-"""Node inverse_kinematics: one message of feet or joints in, one of joint targets out.
+"""Node inverse_kinematics: for each message of feet or joints, publishes one of joint targets.
 
 It is the only publisher of joint_targets.
 """
@@ -26,7 +26,7 @@ from hexapod_control.ros.row_messages import FootLayout, JointLayout
 MAX_PAUSE_S = 0.5  # between two targets; after a longer pause the next ones start from measured joints
 DISCOVERY_TIME_S = 2.0  # from the start, in which joint_states may not have arrived yet
 SILENCE_S = 0.25  # without targets, after which this node may end if the planner has ended
-MAX_SILENCE_S = 2.0  # without targets, after which the planner counts as ended whatever discovery reports
+MAX_SILENCE_S = 2.0  # without targets, after which the planner counts as ended even if it is still discovered
 
 
 class InverseKinematics(GuardedNode):
@@ -74,7 +74,9 @@ class InverseKinematics(GuardedNode):
             self._filter.seed(self._joints.joints(self._measured))
         self._last_targets_at = now
         if not self._filter.seeded and now - self.started > DISCOVERY_TIME_S:
-            text = "no joint_states yet, so no joint_targets go out: start the driver or the simulator, or arm it"
+            text = (
+                "no joint_states yet, so no joint_targets are published: start the driver or the simulator, or arm it"
+            )
             self.report("seed", ReportLevel.WARNING, text)
         return self._filter.seeded
 

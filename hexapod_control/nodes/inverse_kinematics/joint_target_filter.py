@@ -1,6 +1,6 @@
 """Keeps joint targets within the joint limits and the no-load speeds of the servos; no ROS in it.
 
-Joint angles are (n, 3) [rad]. Targets that jump are not followed at once: the joints go there at no-load speed, so that
+Joint angles are (n, 3) [rad]. Targets that jump are approached at no-load speed, so that
 a restarted planner or a lost message ends in a short lag and never in a jump or a standstill.
 """
 
@@ -23,11 +23,11 @@ LIMIT_TOLERANCE = 1e-9  # [rad] beyond a joint limit that is rounding
 
 
 class FilteredTargets(NamedTuple):
-    """Joint targets to send, and in what they differ from the requested ones."""
+    """Joint targets to send, and how they differ from the requested ones."""
 
     joints: Array  # (n, 3) [rad]
     velocities: Array  # (n, 3) [rad/s]
-    complaint: str  # empty: they do not differ
+    complaint: str  # the difference, as a text; empty: none
 
 
 class JointTargetFilter:

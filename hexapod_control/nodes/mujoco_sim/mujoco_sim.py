@@ -1,4 +1,4 @@
-"""Node mujoco_sim: the robot in physics, in place of servo_driver, with the same topics and ground truth.
+"""Node mujoco_sim: the robot in physics, replaces servo_driver: the same topics, and ground truth.
 
 With `publish_clock` it publishes /clock, and all stamps are simulated time. With `bus` it emulates a servo bus instead
 of joint_targets and joint_states: the servo_driver at the other end has these.
@@ -32,7 +32,7 @@ from hexapod_control.servos.driver.setpoints.target_follower import TargetFollow
 from hexapod_control.sim.rendering.state_recording import StateRecording
 from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
 
-TARGETS_TIMEOUT_S = 0.25  # without targets, after which no controller moves the robot any more
+TARGETS_TIMEOUT_S = 0.25  # without targets, after which the robot counts as at rest
 
 
 class MujocoSim(GuardedNode):

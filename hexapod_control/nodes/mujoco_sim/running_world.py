@@ -32,7 +32,7 @@ SWITCH_INTERVAL_S = 0.001  # of Python threads, so that the thread of the bus re
 
 
 class RunningWorld:
-    """One simulated robot. Callers hold `lock`, as the thread of the bus steps the world, too."""
+    """One simulated robot. Callers hold `lock`, as the bus thread also steps the world."""
 
     def __init__(self, robot_file: RobotFile, settings: SimulatorSettings, world: WorldSettings) -> None:
         """Puts the robot sitting at the origin. Raises ParameterError or RobotFileError for an invalid bus."""
@@ -65,7 +65,7 @@ class RunningWorld:
 
     @property
     def armed(self) -> bool:
-        """Whether the servos hold."""
+        """Whether the torque is on."""
         return self.bus.armed if self.bus else self.torque.armed
 
     # --- time -----------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class RunningWorld:
             yield
 
     def catch_up(self) -> None:
-        """Brings a world that does not publish /clock to the present."""
+        """Advances a world that does not publish /clock to the present time."""
         if not self.paused and not self.publishes_clock:
             self._pace.owe(time.monotonic())
             self.step(self._pace.take_all())
@@ -110,7 +110,7 @@ class RunningWorld:
         self.simulation.step(self.driver.step(seconds), seconds)
 
     def note_targets(self, stamp: float) -> None:
-        """Notes that targets with a published time [s] were received."""
+        """Records that targets with a published time [s] were received."""
         self.last_targets_at = time.monotonic()
         self._lead.note_targets(stamp, self.last_targets_at)
         self.catch_up()
@@ -127,7 +127,7 @@ class RunningWorld:
         self.paused, self._paused_at = True, time.monotonic()
 
     def resume(self) -> None:
-        """Goes on from here; the time of the pause is discarded."""
+        """Continues; the time of the pause is discarded."""
         if not self.paused:
             return
         now = time.monotonic()
@@ -139,7 +139,7 @@ class RunningWorld:
         self.paused = False
 
     def reset(self) -> None:
-        """Puts the robot at the origin; the published time goes on."""
+        """Puts the robot at the origin; the published time continues."""
         self._clock_offset = self.time
         self.simulation.reset(self._at_origin)
         self.driver.start(self._start)

@@ -1,4 +1,4 @@
-"""Parameters of mujoco_sim, besides those of the world and the lidar (sim.world_settings)."""
+"""Parameters of mujoco_sim, except those of the world and the lidar (sim.world_settings)."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ class SimulatorSettings(RobotSettings):
     record: str = choice("", "file (.npz) for the states of the run, written at the end; empty: none")
     record_rate: float = number(25.0, "Hz", 1.0, 100.0, "states per simulated second in the record")
     tf_frame_prefix: str = choice("", "put before the frame ids base_link and imu_link")
-    bus: str = choice("", "servo bus to be behind instead of joint_targets: a protocol; empty: none")
-    bus_port: str = choice("", "link to make to the bus, the port of its servo_driver")
+    bus: str = choice("", "protocol of the servo bus to emulate instead of joint_targets; empty: none")
+    bus_port: str = choice("", "symbolic link to create to the bus, the port for servo_driver")

@@ -1,4 +1,4 @@
-"""The servo bus of a simulated robot: emulated servos behind a pseudo terminal, for a servo_driver at the other end."""
+"""The servo bus of a simulated robot: emulated servos behind a pseudo-terminal, for a servo_driver at the other end."""
 
 from __future__ import annotations
 

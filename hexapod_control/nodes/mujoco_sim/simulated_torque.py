@@ -1,4 +1,4 @@
-"""The torque of a simulated robot without a bus: what the servo driver is to real servos."""
+"""The torque of a simulated robot without a bus: the counterpart of the servo driver for real servos."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hexapod_control.servos.driver.torque_switch import ESTOP_LATCHED, Emergency
 
 
 class SimulatedServos(Protocol):
-    """The part of the simulation that is switched."""
+    """The part of the simulation that switches the torque."""
 
     @property
     def joints(self) -> Array:
@@ -34,16 +34,16 @@ class SimulatedTorque:
 
     @property
     def armed(self) -> bool:
-        """Whether the servos hold."""
+        """Whether the torque is on."""
         return self._armed
 
     @property
     def latched(self) -> bool:
-        """Whether an emergency stop was not reset."""
+        """Whether an emergency stop is latched."""
         return self._estop.latched
 
     def press_estop(self) -> str:
-        """Latches and switches the torque off. Returns nothing: there is no wire that could fail."""
+        """Latches and switches the torque off. Returns an empty text, as it cannot fail."""
         self._estop.press()
         return self.disarm()
 
@@ -52,11 +52,11 @@ class SimulatedTorque:
         self._estop.release()
 
     def reset_fault(self) -> str:
-        """Clears the latch. Returns why that cannot be, or nothing."""
+        """Clears the latch. Returns why it cannot be cleared, or an empty text."""
         return self._estop.reset()
 
     def arm(self) -> str:
-        """Switches the torque on where the joints are. Returns why not, or nothing."""
+        """Switches the torque on at the present joint angles. Returns why it is not on, or an empty text."""
         if self._estop.latched:
             return ESTOP_LATCHED
         if not self._armed:
@@ -67,7 +67,7 @@ class SimulatedTorque:
         return ""
 
     def disarm(self) -> str:
-        """Switches the torque off. Returns nothing: there is no wire that could fail."""
+        """Switches the torque off. Returns an empty text, as it cannot fail."""
         self._armed = False
         self._servos().release()
         return ""

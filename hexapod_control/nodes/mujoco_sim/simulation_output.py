@@ -26,7 +26,7 @@ class SimulationOutput:
     """Publishers of one simulated robot."""
 
     def __init__(self, node: GuardedNode, robot: Robot, prefix: str, *, servos: bool = True) -> None:
-        """`prefix` comes before base_link and imu_link; `servos`: publish joint_states and foot_states, too."""
+        """`prefix` comes before base_link and imu_link; `servos`: also publish joint_states and foot_states."""
         self._base, self._imu_frame = f"{prefix}base_link", f"{prefix}imu_link"
         self._joints, self._feet = JointLayout(robot), FootStates(robot, self._base)
         self._joint_states = node.create_publisher(JointState, "joint_states", COMMAND) if servos else None

@@ -1,4 +1,4 @@
-"""Pace of simulated time: real time times a factor, and no farther ahead than the controller can follow.
+"""Pace of simulated time: real time times a factor, with a bounded lead over the controller's targets.
 
 All times are arguments; there is no clock here.
 """
@@ -62,7 +62,7 @@ class ControllerLead:
         self._received = -math.inf  # [s] steady time at which they were received
 
     def note_targets(self, stamp: float, now: float) -> None:
-        """Notes that targets with a simulated time [s] were received at a steady time [s]."""
+        """Records that targets with a simulated time [s] were received at a steady time [s]."""
         between = stamp - self._stamp
         slower = now - self._received > MAX_WAIT_S
         if MIN_PERIOD_S <= between <= MAX_CATCH_UP_S and (slower or between < self._period):

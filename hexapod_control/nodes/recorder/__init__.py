@@ -1,1 +1,1 @@
-"""Recorder of bags, and player that publishes them again."""
+"""The node recorder, which writes bags, and the player that publishes them again."""

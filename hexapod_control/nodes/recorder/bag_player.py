@@ -28,7 +28,7 @@ class BagPlayer(ClientNode):
     """Publishes one bag; a context manager, whose publishers exist inside the `with` block."""
 
     def __init__(self, bag: Bag, namespace: str | None, commands: str, clock: str) -> None:
-        """`namespace` replaces that of the bag, None keeps it; `commands` and `clock`: "yes" publishes them, too."""
+        """`namespace` replaces that of the bag, None keeps it; `commands` and `clock`: "yes" also publishes them."""
         self._bag = bag
         self.source = bag.namespace
         self.namespace = self.source if namespace is None else f"/{namespace.strip('/')}".rstrip("/")
@@ -65,7 +65,7 @@ class BagPlayer(ClientNode):
         for name, space in self._node.get_node_names_and_namespaces():
             if name in ROBOT_NODES and space == place:
                 raise BagError(
-                    f"{name} runs in {place}: a bag is not played into a running robot; end it, or give another "
+                    f"{name} runs in {place}: a bag is not played to a running robot; stop the robot, or use another "
                     "--namespace or ROS_DOMAIN_ID"
                 )
 

@@ -33,7 +33,7 @@ SKIPPED_TOPICS = ("/parameter_events",)
 DISCOVERY_PERIOD_S = 0.25  # between two searches for new topics
 POLL_PERIOD_S = 0.1
 AFTER_FAULT_S = 2.0  # that the bag of a fault continues after it
-MAX_FAULT_BAGS = 10  # in one run
+MAX_FAULT_BAGS = 10  # per run
 LAST_MESSAGES_S = 0.3  # that recording continues after the request to end
 MAX_LAST_BAG_S = 60.0  # that writing the last bag may take
 QUEUE_DEPTH = 50  # messages
@@ -171,7 +171,7 @@ class RecorderNode(GuardedNode):
     # --- saving -------------------------------------------------------------------------------------------
 
     def save(self, reason: str) -> tuple[bool, str]:
-        """Starts to write the buffer to a bag. Returns whether it has started, and a message for the user."""
+        """Starts writing the buffer to a bag. Returns whether it has started, and a message for the user."""
         if self._writing is not None:
             return False, "a bag is being written: save again when it is complete"
         self.ring.expire(time.monotonic_ns())
@@ -241,11 +241,11 @@ class RecorderNode(GuardedNode):
         return {"seconds": round(self.ring.seconds, 1), "topics": len(self._channels), "bytes": self.ring.size}
 
     def request_stop(self) -> None:
-        """Records for a moment longer, to receive messages that are under way."""
+        """Records for LAST_MESSAGES_S more, to receive messages that are still being delivered."""
         self._end = time.monotonic() + LAST_MESSAGES_S
 
     def stopped(self) -> bool:
-        """True once that moment has passed."""
+        """True once that time has passed."""
         return time.monotonic() >= self._end
 
     def publish_final_state(self) -> None:

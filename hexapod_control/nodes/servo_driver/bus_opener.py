@@ -1,4 +1,4 @@
-"""Opens the bus of a robot's servos as its settings say."""
+"""Opens the bus of a robot's servos with its settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOOPBACK_SPEED_FACTOR = 2.0  # of the fastest command: loopback servos follow wi
 
 
 def bus_opener(settings: ServoSettings, robot: Robot, start: Array, margin: float) -> Callable[[], Bus]:
-    """What opens the bus of these settings. Servos without a wire start at `start` (n, 3) [rad].
+    """A function that opens the bus of these settings. Loopback servos start at `start` (n, 3) [rad].
 
     Replies may be late by `margin` [s], where servos reply.
     """
@@ -33,7 +33,7 @@ def bus_opener(settings: ServoSettings, robot: Robot, start: Array, margin: floa
         fastest = SPEED_MARGIN * max(joint.no_load_speed for leg in robot.legs for joint in leg.joints)
         return lambda: LoopbackBus(settings.ids, positions=positions, speed=LOOPBACK_SPEED_FACTOR * fastest)
     protocol = PROTOCOLS[settings.protocol]
-    options: dict[str, Any] = dict(settings.options)  # keyword arguments of `open`, other ones for each protocol
+    options: dict[str, Any] = dict(settings.options)  # keyword arguments of `open`, different ones for each protocol
     if "wait" in protocol.options:
         options["wait"] = ReplyTiming(margin=margin)
     return lambda: protocol.open(SerialPort(settings.port, settings.baud), settings.ids, **options)

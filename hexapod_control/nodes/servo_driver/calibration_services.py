@@ -1,7 +1,7 @@
 """The guided calibration as services of servo_driver, for front ends other than a terminal.
 
 `~/calibration/start` begins it, `accept`, `back` and `~/calibration/answer` (a text, as typed in the terminal) answer
-the question on `~/calibration/prompt`, `save` agrees to the last one, `cancel` ends it and leaves the file alone.
+the question on `~/calibration/prompt`, `save` confirms the last one, `cancel` ends it without changing the file.
 The prompt is JSON: `state` (idle, working, asking, saved, ended), `number` of the question, `step`, `question`, `said`
 (texts since the last answer) and `residuals_mm` (height of each foot above the plane through all feet).
 """
@@ -33,19 +33,19 @@ from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settin
 
 END_TIMEOUT_S = 3.0  # for a calibration that was cancelled
 IDLE_PROMPT = {"state": "idle"}
-NOT_RUNNING = "no calibration is under way: call calibration/start"
+NOT_RUNNING = "no calibration is running: call calibration/start"
 
 
 class CalibrationRun:
-    """One calibration, in a thread of its own as the operator may take an hour; starts at once."""
+    """One calibration, in its own thread as it may take an hour; starts at once."""
 
     def __init__(self, driver: Driver, settings: DriverSettings) -> None:
-        """Starts. Raises RobotFileError, ValueError or BusError, each with a cure, if that cannot be."""
+        """Starts. Raises RobotFileError, ValueError or BusError, each with a remedy, if it cannot."""
         self._driver, self._settings = driver, settings
         file = load(own_file(settings.robot))
         servos = servo_settings(file, settings.protocol, settings.port)
         if servos.protocol == LOOPBACK:
-            raise ValueError("the robot has no servos with a wire: set protocol and port")
+            raise ValueError("the robot has no servo bus: set protocol and port")
         check_ranges(servos)
         self.dialog = RemoteDialog()
         self._lease: BusLease = driver.lend()
@@ -75,7 +75,7 @@ class CalibrationRun:
         self.outcome = {"state": outcome, "said": said}
 
     def _recalibrate(self) -> str:
-        """Hands the saved calibrations to the driver. Returns why it does not use them, or nothing."""
+        """Passes the saved calibrations to the driver. Returns why it refuses them, or an empty text."""
         try:
             settings = self._settings
             return self._driver.recalibrate(servo_settings(load(settings.robot), settings.protocol, settings.port))
@@ -91,7 +91,7 @@ class CalibrationRun:
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether the calibration is still running."""
         return not self.outcome
 
     @property
@@ -112,12 +112,12 @@ class CalibrationRun:
         return {leg: round(1000.0 * height, 2) for leg, height in self._session.residuals.items()}
 
     def check(self) -> None:
-        """Ends it if the driver has taken the bus back."""
+        """Ends the calibration if the driver has taken the bus back."""
         if self._lease.over:
             self.dialog.cancel()
 
     def end(self) -> None:
-        """Cancels, and waits for the thread."""
+        """Cancels the calibration and waits for its thread."""
         self.dialog.cancel()
         self._thread.join(END_TIMEOUT_S)
 
@@ -145,14 +145,14 @@ class CalibrationServices:
             self._prompt.publish(messages.text(text))
 
     def close(self) -> None:
-        """Ends a calibration that is under way."""
+        """Ends a running calibration."""
         if self._run is not None:
             self._run.end()
 
     def on_start(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Starts a calibration, unless the servos hold."""
+        """Starts a calibration, unless the torque is on."""
         if self._current is not None:
-            return _answer(response, "a calibration is under way: cancel it first")
+            return _answer(response, "a calibration is running: cancel it first")
         try:
             self._run = CalibrationRun(self._driver, self._settings)
         except (RobotFileError, ValueError, BusError, OSError) as error:
@@ -160,11 +160,11 @@ class CalibrationServices:
         return _answer(response, "")
 
     def on_accept(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Enter in the terminal: agrees, or takes the default in brackets."""
+        """Like Enter in the terminal: agrees, or accepts the default in brackets."""
         return _answer(response, self._answered(""))
 
     def on_back(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Goes back to the question before."""
+        """Goes back to the previous question."""
         return _answer(response, self._answered(BACK))
 
     def on_answer(self, message: String) -> None:
@@ -182,7 +182,7 @@ class CalibrationServices:
         return _answer(response, self._answered("y"))
 
     def on_cancel(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Ends the calibration; the file stays as it is, the torque is switched off."""
+        """Ends the calibration without changing the file, and switches the torque off."""
         if self._current is None:
             return _answer(response, NOT_RUNNING)
         self._current.dialog.cancel()

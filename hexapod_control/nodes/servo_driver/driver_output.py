@@ -23,7 +23,7 @@ class DriverOutput:
     """Publishers of one robot's servos."""
 
     def __init__(self, node: GuardedNode, robot: Robot, *, feet: bool = True) -> None:
-        """`feet`: publish foot_states, estimated from the servos' load; else contact sensors do."""
+        """`feet`: publish foot_states, estimated from the servos' load; False: contact sensors publish them."""
         self._stall_torques = np.array([[joint.stall_torque for joint in leg.joints] for leg in robot.legs])  # [N m]
         self._estimator = FootForceEstimator(robot)
         self._joints, self._feet = JointLayout(robot), FootStates(robot)
@@ -68,7 +68,7 @@ class DriverOutput:
             self._foot_states.publish(self._feet.message(forces, stamp))
 
     def foot_contact_status(self, snapshot: Snapshot) -> str:
-        """How well contacts are known from load, as a text for /diagnostics."""
+        """Quality of the contact estimate from servo loads, as a text for /diagnostics."""
         if self._foot_states is None:
             return "from contact sensors"
         if snapshot.loads is None or snapshot.times is None:

@@ -1,4 +1,4 @@
-"""Asks gait_planner to stop or to sit down when the servos are in trouble."""
+"""Requests gait_planner to stop or to sit down after a servo fault."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hexapod_control.ros.qos import LATCHED
 from hexapod_control.servos.driver.telemetry import PlannerRequest
 
 DOWN = ("", RobotState.UNKNOWN.value, RobotState.SITTING.value)  # gait_state of a robot that is not on its feet
-REPEAT_PERIOD_S = 1.0  # between two calls while the trouble lasts
+REPEAT_PERIOD_S = 1.0  # between two calls while the fault lasts
 
 
 class PlannerRequests:
@@ -30,22 +30,22 @@ class PlannerRequests:
         node.create_subscription(String, "gait_state", self.on_gait_state, LATCHED)
 
     def on_gait_state(self, message: String) -> None:
-        """Notes the robot's state and since when it lasts."""
+        """Records the robot's state and since when it lasts."""
         if message.data != self._state:
             self._state, self._since = message.data, time.monotonic()
 
     @property
     def reachable(self) -> bool:
-        """Whether the planner's services are there."""
+        """Whether the planner's services are available."""
         return bool(self._clients[PlannerRequest.SIT].service_is_ready())
 
     @property
     def down_time(self) -> float:
-        """For how long [s] the robot has been lying by the planner's report; 0 while it stands or moves."""
+        """For how long [s] the robot has been sitting, as the planner reports it; 0 while it stands or moves."""
         return time.monotonic() - self._since if self._state in DOWN else 0.0
 
     def request(self, request: PlannerRequest) -> None:
-        """Called every tick with what the planner is to do; repeats the call until the robot does it."""
+        """Called every tick with the request for the planner; repeats the service call until the robot does it."""
         now = time.monotonic()
         if request is PlannerRequest.SIT and self._state == RobotState.SITTING.value:
             self._seated()

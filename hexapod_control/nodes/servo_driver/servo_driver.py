@@ -1,6 +1,6 @@
 """Node servo_driver: joint targets to the servos, joint states back. The servos are described in the robot file.
 
-Nothing is published on joint_states while the pose is unknown; `armed` is whether the servos hold.
+Nothing is published on joint_states while the pose is unknown; `armed` is whether the torque is on.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from hexapod_control.servos.driver.driver_thread import Driver
 from hexapod_control.servos.driver.telemetry import PlannerRequest, Snapshot, TorqueState
 from hexapod_control.servos.settings.servo_section import OnExit, servo_settings
 
-TARGET_SILENCE_S = 0.25  # without targets: the robot is not moved any more
+TARGET_SILENCE_S = 0.25  # without targets, after which the robot counts as at rest
 MAX_LATENCY_S = 0.001  # that an adapter may hold bytes back without a warning
-THREAD_SWITCH_S = 0.001  # after which the thread of the bus gets its turn
-MIN_PERIOD_SHARE = 0.7  # of a period between two joint_states: cycles are not that even
+THREAD_SWITCH_S = 0.001  # short, so that the bus thread runs in time
+MIN_PERIOD_SHARE = 0.7  # of the period between two joint_states: cycles jitter
 
 
 class ServoDriver(GuardedNode):
     """The node."""
 
     def __init__(self, start: Array | None = None, **options: Any) -> None:
-        """`start` (n, 3) [rad] is where servos without a wire are found; default: the robot on its belly.
+        """`start` (n, 3) [rad] is the initial pose of loopback servos; default: the robot on its belly.
 
         `options` are those of rclpy's Node. Raises RobotFileError or ParameterError for unusable input, and for servos
         that cannot be reached.
@@ -76,7 +76,7 @@ class ServoDriver(GuardedNode):
     # --- start ----------------------------------------------------------------------------------------------
 
     def _connect(self, settings: DriverSettings) -> bool:
-        """Finds the servos. Returns False where the driver's thread is to wait for the port."""
+        """Finds the servos. Returns False if the driver's thread is to wait for the port."""
         try:
             self.driver.connect()
         except (PortGone, BusError, ValueError) as error:
@@ -90,7 +90,7 @@ class ServoDriver(GuardedNode):
         port = self._servos.port
         held = latency(port) if port else None
         if held is not None and held > MAX_LATENCY_S:
-            text = f"{port} holds bytes back for {1000.0 * held:.0f} ms: install the udev rule, plug it anew"
+            text = f"{port} holds bytes back for {1000.0 * held:.0f} ms: install the udev rule, then plug it in again"
             self.report("latency", ReportLevel.WARNING, text)
 
     def _arm_on_start(self) -> None:
@@ -105,19 +105,19 @@ class ServoDriver(GuardedNode):
     # --- running --------------------------------------------------------------------------------------------
 
     def on_joint_targets(self, message: JointState) -> None:
-        """Hands joint targets to the driver."""
+        """Passes joint targets to the driver."""
         self._last_targets = time.monotonic()
         joints, velocities = self._layout.joints(message), self._layout.velocities(message)
         self.driver.take(joints, velocities, self._last_targets)
 
     def _request_tick(self) -> None:
-        """Called by the bus thread: what it has read is published at once, and does not wait for a timer."""
+        """Called by the bus thread, so that readings are published at once instead of by a timer."""
         if not self._tick_requested:
             self._tick_requested = True
             self.run_in_executor(self.tick)
 
     def tick(self) -> None:
-        """Publishes what is new, and passes the driver's requests to the planner."""
+        """Publishes new readings, and passes the driver's requests to the planner."""
         self._tick_requested = False
         snapshot, stamp = self.driver.snapshot, self.get_clock().now().to_msg()
         if self._arm_when_connected and snapshot.power is TorqueState.OFF:
@@ -141,7 +141,7 @@ class ServoDriver(GuardedNode):
             self.report(found.kind, ReportLevel.ERROR if found.serious else ReportLevel.WARNING, found.text)
 
     def every_second(self) -> None:
-        """Publishes the battery, and reports what is still wrong."""
+        """Publishes the battery, and repeats reports of present faults."""
         snapshot = self.driver.snapshot
         self._output.battery(snapshot, self.get_clock().now().to_msg())
         self._report_diagnoses(snapshot)
@@ -151,7 +151,7 @@ class ServoDriver(GuardedNode):
             self.report("torque", ReportLevel.WARNING, "torque is off: call arm")
 
     def safe_stop(self, callback: str) -> None:
-        """Holds the joints where they are."""
+        """Holds the present joint angles."""
         self.driver.hold()
 
     def status(self) -> Mapping[str, object]:
@@ -193,10 +193,10 @@ class ServoDriver(GuardedNode):
         return self._ending and self._servos.on_exit is OnExit.SIT and self.driver.armed
 
     def stopped(self) -> bool:
-        """True when the robot is down, or targets have stopped, or it does not have to sit down."""
+        """True when the robot sits, or targets have stopped arriving, or it does not have to sit down."""
         if not self._sits_down:
             return True
-        if self._planner.reachable:  # a moment without targets is no end
+        if self._planner.reachable:  # a short pause of the targets does not count
             return self._planner.down_time > TARGET_SILENCE_S
         return time.monotonic() - self._last_targets > TARGET_SILENCE_S
 

@@ -81,15 +81,15 @@ class PoseScale:
 
 @dataclass(frozen=True, slots=True)
 class TeleopSettings:
-    """Parameters of teleop; those that teleop_twist_joy also has are spelled as there."""
+    """Parameters of teleop; parameters of teleop_twist_joy have the same name here."""
 
     enable_stamped_cmd_vel: bool = choice(stamped_by_default(), "cmd_vel is TwistStamped, not Twist")
     frame: str = choice("base_footprint", "frame id of a stamped cmd_vel")
     require_enable_button: bool = choice(True, "only STOP has an effect unless the dead-man is held", **LIVE)
     joy_timeout: float = number(
-        0.3, "s", 0.1, 2.0, "a gamepad silent for longer counts as lost: a zero is sent", **LIVE
+        0.3, "s", 0.1, 2.0, "without a message for this time the gamepad counts as lost: a zero is sent", **LIVE
     )
-    expo: float = _scale(GamepadScaling().expo, "", 1.0, "0: linear sticks, 1: cubic, finer about the middle")
+    expo: float = _scale(GamepadScaling().expo, "", 1.0, "0: linear sticks, 1: cubic, finer near the centre")
     height_step: float = _scale(GamepadScaling().height_step, "m", 0.05, "change of the height per press")
     enable_button: int = _control(gamepad_map.BUTTONS["enable_button"])
     enable_turbo_button: int = _control(gamepad_map.BUTTONS["enable_turbo_button"])

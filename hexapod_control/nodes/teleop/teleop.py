@@ -82,8 +82,8 @@ class TeleopNode(GuardedNode):
             return
         self._last_joy = None
         if self.teleop.driving:
-            text = f"joy: silent for {self.settings.joy_timeout:g} s while driving: stopped; "
-            cure = "is the gamepad still there, and autorepeat_rate of its driver above 0?"
+            text = f"joy: no message for {self.settings.joy_timeout:g} s while driving: stopped; "
+            cure = "is the gamepad connected, and autorepeat_rate of its driver above 0?"
             self.report("silent", ReportLevel.WARNING, text + cure)
         self._send(self.teleop.lost())
 
@@ -139,7 +139,7 @@ class TeleopNode(GuardedNode):
         """Takes the velocity limits, to which full deflection is scaled."""
         limits = messages.twist(message)
         if not all(0.0 <= limit < float("inf") for limit in limits):
-            raise messages.MessageError(f"{tuple(limits)} are no velocity limits; send finite numbers >= 0")
+            raise messages.MessageError(f"{tuple(limits)} are not velocity limits; send finite numbers >= 0")
         self.teleop.robot.maxima = limits
 
     def on_gaits(self, message: String) -> None:

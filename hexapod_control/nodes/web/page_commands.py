@@ -70,7 +70,7 @@ class PendingCall(NamedTuple):
 
 
 class PageCommands:
-    """Publishers and service clients of the node; `execute` carries out a command of the page."""
+    """Publishers and service clients of the node; `execute` runs a command of the page."""
 
     def __init__(
         self, node: GuardedNode, feed: RobotFeed, send: Callable[[int, str, Mapping[str, Any]], None], stamped: bool
@@ -213,7 +213,7 @@ class PageCommands:
         self._reply(page, "answer", {"what": name.split("/")[-1], "ok": ok, "text": text})
 
     def watch(self) -> None:
-        """Gives up calls without a response; call it regularly."""
+        """Ends calls whose response is overdue; call it regularly."""
         now = time.monotonic()
         for waiting in [waiting for waiting in self._waiting if now - waiting.since > MAX_RESPONSE_TIME_S]:
             self._waiting.remove(waiting)

@@ -27,7 +27,7 @@ from hexapod_control.ros.row_messages import FootLayout, JointLayout
 from hexapod_control.web.page_state import DrawnState, drawing
 
 MAX_AGE_S = 0.3  # of feet and velocities
-MAX_SILENCE_S = 1.0  # without joint_states, then the robot counts as silent
+MAX_SILENCE_S = 1.0  # without joint_states, after which the robot counts as disconnected
 MAX_STATUS_AGE_S = 5.0  # of diagnostics and the battery
 DIAGNOSTICS_DEPTH = 20
 LATCHED_TEXTS = ("gait_state", "gait_active", "gaits", "motions", "command_source")
@@ -53,7 +53,7 @@ class NewestMessage:
 
     @property
     def age(self) -> float:
-        """Seconds since the newest message came."""
+        """Seconds since the newest message arrived."""
         return time.monotonic() - self._at
 
     def read(self, within: float) -> Any:

@@ -15,7 +15,7 @@ class WebSettings(RobotSettings):
     bind: str = choice("127.0.0.1", "address to listen on; lan listens on all")
     port: int = number(8770, "", 0, 65535, "port to listen on, 0 takes a free one")
     lan: bool = choice(False, "open the page to the network and show a QR code with an invitation for one person")
-    token: str = choice("", "a token of your own, at least 16 characters; empty: a random one at every start")
+    token: str = choice("", "token for the page, at least 16 characters; empty: a random one at every start")
     allowed_hosts: str = choice("", "more host names under which the page is opened, with commas, e.g. of a TLS proxy")
     rate: float = number(30.0, "Hz", 1.0, 60.0, "states sent to every page")
     enable_stamped_cmd_vel: bool = choice(stamped_by_default(), "cmd_vel is TwistStamped, not Twist")

@@ -1,6 +1,6 @@
-"""Node web: serves the page. robot_feed gives what it shows, page_commands carries out its commands.
+"""Node web: serves the page. robot_feed provides its data, page_commands runs its commands.
 
-The server has a thread of its own; commands come over a queue and wake the executor of this node. The dead-man is
+The server has its own thread; commands arrive through a queue and wake the executor of this node. The dead-man is
 checked in the executor, by the time at which a command arrived: it works even if the server's thread hangs.
 """
 
@@ -26,7 +26,7 @@ from hexapod_control.web.page_state import shape
 from hexapod_control.web.protocol import WORLDS, QueryMessage
 from hexapod_control.web.server import PageServer
 
-STATUS_PERIOD_S = 0.5  # between two messages of what changes slowly
+STATUS_PERIOD_S = 0.5  # between two messages of slowly changing values
 ALL_ADDRESSES = "0.0.0.0"
 
 
@@ -140,7 +140,7 @@ class WebNode(GuardedNode):
         self.server.send(0, "answer", {"what": motion, "ok": False, "text": reason})
 
     def every_second(self) -> None:
-        """Gives up service calls without a response."""
+        """Ends service calls whose response is overdue."""
         self.commands.watch()
 
     def status(self) -> Mapping[str, object]:

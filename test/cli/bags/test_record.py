@@ -210,7 +210,7 @@ def test_a_bag_is_not_played_into_a_running_robot(bench, bag):
     node = bench.add(rclpy.create_node("gait_planner", namespace="/r"))
     with BagPlayer(bag, None, "", "") as player, BagPlayer(bag, "show", "", "") as other:
         bench.until(lambda: refuses(player), what="the discovery of gait_planner")
-        with pytest.raises(BagError, match="gait_planner runs in /r: a bag is not played into a running robot"):
+        with pytest.raises(BagError, match="gait_planner runs in /r: a bag is not played to a running robot"):
             player.play(1.0, lambda: False)
         other.check_no_robot()
     bench.remove(node)

@@ -54,7 +54,7 @@ def test_the_chain_stands_up_walks_and_sits_down_with_every_joint_target_in_its_
     steps = np.abs(np.diff(rows, axis=0)) / np.clip(np.diff(times), 0.005, 0.1)[:, None, None]
     assert (steps <= 1.05 * speed).all()
     assert planner.recent_reports() == [
-        "cmd_vel: nothing usable for 0.5 s while walking: stopping; is its sender alive?"
+        "cmd_vel: nothing usable for 0.5 s while walking: stopping; is its sender running?"
     ]
 
 

@@ -184,7 +184,7 @@ def test_a_robot_that_holds_is_not_calibrated_and_one_that_is_calibrated_is_not_
     front.begin()
     front.asked("which joint")
     answer = front.call("arm")
-    assert not answer.success and "a calibration is under way" in answer.message
+    assert not answer.success and "a calibration is running" in answer.message
     assert not front.calibration("save").success
     assert front.calibration("cancel").success
     front.bench.until(lambda: front.prompt["state"] == "ended", 10.0)

@@ -113,7 +113,7 @@ def test_a_silent_servo_stops_the_walk_and_is_named(bench, wire):
     bench.until(lambda: planner.output.last.twist.is_zero, 0.5 + 0.6 + 0.5 + 0.5, "stop")
     bench.until(lambda: all(planner.output.last.planted), 1.5)
     bench.until(
-        lambda: any("left_middle_femur_joint (id 5) is silent" in text for text in driver.recent_reports()), 1.0
+        lambda: any("left_middle_femur_joint (id 5) has been silent" in text for text in driver.recent_reports()), 1.0
     )
     stream.stop()
 
@@ -124,7 +124,7 @@ def test_a_hot_servo_makes_the_robot_sit_and_then_the_torque_goes(bench, wire):
     wire.world.temperatures[4] = 80.0
     bench.until(lambda: planner.planner.state in (RobotState.SINKING, RobotState.SITTING), 3.0, "sitting down")
     bench.until(lambda: not wire.world.torques.any(), 8.0, "torque off")
-    assert any("80 degC of 70" in text for text in driver.recent_reports(within=10.0))
+    assert any("80 degC, limit 70" in text for text in driver.recent_reports(within=10.0))
     bench.until(lambda: planner.planner.state is RobotState.UNKNOWN, 1.0)
 
 
