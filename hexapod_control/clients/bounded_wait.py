@@ -17,7 +17,7 @@ class EndRequested(Exception):  # noqa: N818 - no error: the user wants to end
     """SIGINT, SIGTERM or SIGHUP has arrived."""
 
 
-class RobotDidNot(RuntimeError):  # noqa: N818 - the message says what the robot did not do
+class RobotDidNot(RuntimeError):  # noqa: N818 - the message names what the robot did not do
     """The robot did not do what was requested; one sentence for the user."""
 
 

@@ -139,8 +139,8 @@ def _survey(args: argparse.Namespace, path: Path, ask: Ask) -> dict[str, float]:
         drives.stand()
         mode, robot = drives.settings()
         far, round_ = _in_force(robot, path)
-        way, _ = drives.drive(Twist(min(MAX_SPEED, SPEED_SHARE * client.maxima.vx), 0.0, 0.0), args.distance)
-        factors = {"distance": far * _asked(ask, "distance", way, args.measured_distance) / way}
+        driven, _ = drives.drive(Twist(min(MAX_SPEED, SPEED_SHARE * client.maxima.vx), 0.0, 0.0), args.distance)
+        factors = {"distance": far * _asked(ask, "distance", driven, args.measured_distance) / driven}
         if mode == "legs_imu":
             print("the odometry runs in mode legs_imu, whose turns are those of the IMU: only distance is measured")
             return factors

@@ -4,13 +4,13 @@ Folders import only from those below them:
 
     motions       choreographies, played on the planner
     planner       the robot's states; one tick in, foot and joint targets out
-    posture       getting up, lying down, folding, taking over a robot that was found standing
+    posture       standing up, sitting down, folding, taking over a standing robot
     walking       twist to feet: stance, swing, gait changes, terrain, body pose, guided legs
     workspace     stance regions and speed limits, tabulated once per robot
     sensing       foot contacts, tilt, foot forces, odometry        | steering    paths and inputs to twists
     statics       centre of mass, static margin, foot loads, compliance
     gait          gait table, gait clock, swing trajectory          | kinematics  legs, body pose, planar motion
-    robot, names  what a robot is, and what its parts are called
+    robot, names  the robot's geometry, and the names of its parts
 
 `sensing` and `workspace` do not use each other, nor does `steering` use more than kinematics.
 """

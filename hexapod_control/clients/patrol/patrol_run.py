@@ -141,7 +141,7 @@ class PatrolRun:
     def _stuck(self, order: PursuitCommand) -> str:
         goal, seen = self._pursuit.waypoints[order.reached], self._robot.obstacles
         text = f"waypoint {order.reached + 1} ({goal.x:g}, {goal.y:g}) cannot be reached: {order.distance:.2f} m away, "
-        text += f"no progress for {self._pursuit.settings.patience:g} s"
+        text += f"no progress for {self._pursuit.settings.progress_timeout:g} s"
         if len(seen) and not self._blind:
             near = float(np.hypot(*(seen - (goal.x, goal.y)).T).min())
             room = self._pursuit.settings.radius + self._pursuit.settings.clearance

@@ -1,9 +1,9 @@
 """When each leg lifts off: the clock of the gait, and a planned change to another gait.
 
-Times are in units of the swing time, so that the swing time may vary without touching the schedule. A leg
+Times are in units of the swing time, so that the swing time may vary without changing the schedule. A leg
 holds a countdown to its next lift-off; lifting off it is set forward by one cycle. A change of gait is a plan:
-leave the old gait in `leave` from now, enter the new one at a phase. It is known ahead, so that a landing
-foot can be aimed for the stance it will really have.
+leave the old gait in `leave` from now, enter the new one at a phase. It is known in advance, so that a landing
+foot can be aimed for its actual stance.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class GaitClock:
         return other
 
     def enter(self, gait: Gait, phase: float) -> None:
-        """Goes to a phase of a gait at once."""
+        """Switches to a phase of a gait at once."""
         self.gait, self.phase, self.change = gait, phase, None
         self.until = [gait.until_lift_off(leg, phase) for leg in range(len(gait.lift_off))]
 
     def advance(self, step: float, flight: list[float]) -> list[tuple[int, float]]:
-        """Moves the clock on by `step`: (leg, time since its lift-off) of the legs that lifted off, in leg order.
+        """Advances by `step`. Returns (leg, time since its lift-off) of the legs that lifted off, in leg order.
 
         `flight` is the time each leg still needs to its touch-down at the start of the step, 0 if planted.
         All times in swing times. A leg due while it is still in flight, or nearly, lifts off in its next turn.
@@ -83,7 +83,7 @@ class GaitClock:
         return lifted
 
     def stance(self, leg: int, flight: float) -> float:
-        """Time a leg stands from its touch-down, in `flight` from now, or from now if 0, as planned [swing times]."""
+        """Planned stance time [swing times] of a leg from its touch-down, which is `flight` from now."""
         cycle = self.gait.cycle
         change = self.change
         earliest = flight + SHORTEST_STANCE if flight > 0.0 else 0.0

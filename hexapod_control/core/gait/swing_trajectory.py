@@ -25,7 +25,7 @@ class SwingTiming(NamedTuple):
 
     off: float = 0.0  # the foot begins to travel over the ground
     there: float = 1.0  # it is over its aim
-    up: float = 0.5  # it is at its top; it does not stay there, as it may still be rising from low ground
+    up: float = 0.5  # it is at its highest point; it does not stop there, as it may still be rising from low ground
     down: float = 1.0  # it is down
 
     def towards(self, other: SwingTiming, part: float) -> SwingTiming:

@@ -1,4 +1,4 @@
-"""Arrays of floats, as every part of the package passes them around."""
+"""The type of float arrays used throughout the package."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from hexapod_control.core.robot import Vector
 
 
 class BodyPose(NamedTuple):
-    """Offset of base_link from its place in the neutral stance."""
+    """Offset of base_link from its pose in the neutral stance."""
 
     x: float = 0.0  # [m] forward
     y: float = 0.0  # [m] left
@@ -23,7 +23,7 @@ class BodyPose(NamedTuple):
     yaw: float = 0.0  # [rad]
 
     def towards(self, goal: BodyPose, share: float) -> BodyPose:
-        """The pose that has come this share (0 to 1) of the way to the goal, each coordinate linear."""
+        """The pose at this share (0 to 1) between this one and the goal, each coordinate linear."""
         return BodyPose(*(a + share * (b - a) for a, b in zip(self, goal, strict=True)))
 
     def rotation(self) -> tuple[Vector, Vector, Vector]:
@@ -63,7 +63,7 @@ NEUTRAL = BodyPose()
 
 
 class Placement:
-    """Where a body pose at a height puts base_link; maps points between it and base_footprint."""
+    """Transform between base_link and base_footprint for a body pose at a height."""
 
     __slots__ = ("_translation", "rotation")
 

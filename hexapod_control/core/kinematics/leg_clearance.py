@@ -1,11 +1,11 @@
-"""How near neighbouring legs come to each other: the gap between their femurs and tibias.
+"""Clearance between neighbouring legs: the gap between their femurs and tibias.
 
 Every femur and tibia is a capsule: a segment (femur axis to knee, knee to the centre of the foot's ball) with the
-radius of the robot file; a tibia is as thick as its ball where that is thicker, so the capsules contain the bars and
-balls of the URDF. Each leg is held against the next one round the body. Everything is in base_link.
+radius of the robot file; a tibia has the radius of its ball if that is larger, so the capsules contain the bars and
+balls of the URDF. Each leg is compared with the next one around the body. Everything is in base_link.
 
 A leg stands in a vertical plane, so from above it is a line. Its extent along a fixed axis of each pair takes few
-operations and gives a lower bound of the gap: in ordinary walking that is all there is to do.
+operations and gives a lower bound of the gap, which is sufficient in ordinary walking.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import NamedTuple
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.robot import Leg, Robot, Vector
 
-ENOUGH = 0.05  # [m] a gap as wide as this is not measured: no leg comes that much nearer within a tick
+ENOUGH = 0.05  # [m] wider gaps are not computed: no leg moves that far within a tick
 
 
 class LegClearance(NamedTuple):
-    """The narrowest place between two neighbouring legs."""
+    """The smallest gap between two neighbouring legs."""
 
-    distance: float  # [m] from surface to surface, negative where they overlap; at most what was enough
-    legs: tuple[int, int] | None  # rows of the two legs; None if all are as far apart as is enough
+    distance: float  # [m] from surface to surface, negative where they overlap; at most `enough`
+    legs: tuple[int, int] | None  # rows of the two legs; None if all gaps are at least `enough`
 
 
 class LegCapsule(NamedTuple):
@@ -39,7 +39,7 @@ class LegCapsule(NamedTuple):
 
 
 class LegSpan(NamedTuple):
-    """What the view of a leg from above needs, and its axis towards the next leg and from the one before."""
+    """A leg seen from above, with its axes towards the next leg and from the previous one."""
 
     row: int
     hip: tuple[float, float]  # [m]
@@ -60,7 +60,7 @@ class LegNeighbours:
     @classmethod
     @lru_cache(maxsize=8)
     def of(cls, robot: Robot) -> LegNeighbours:
-        """Computed once per robot; keep it, as to look it up takes longer than a gap (a robot's hash is deep)."""
+        """Computed once per robot; store it, as a lookup takes longer than a gap (hashing a robot is slow)."""
         middles = [(leg.hip[0] + leg.foothold[0], leg.hip[1] + leg.foothold[1]) for leg in robot.legs]
         x, y = (sum(column) / len(middles) for column in zip(*middles, strict=True))
         order = sorted(range(len(middles)), key=lambda row: atan2(middles[row][1] - y, middles[row][0] - x))
@@ -81,7 +81,7 @@ class LegNeighbours:
         return tuple(zip(rows, [*rows[1:], rows[0]], strict=True))
 
     def gap(self, joints: Sequence[LegJoints], enough: float = ENOUGH) -> LegClearance:
-        """The narrowest gap for joints (n, 3) [rad]; one wider than `enough` [m] is said to be just that."""
+        """The narrowest gap for joints (n, 3) [rad]; clipped to `enough` [m]."""
         best = LegClearance(enough, None)
         fronts, backs = self._extents(joints)
         for number, (span, front) in enumerate(zip(self.spans, fronts, strict=True), 1 - len(fronts)):
@@ -161,7 +161,7 @@ def segments_apart(p: Vector, q: Vector, a: Vector, b: Vector) -> float:
     uu, vv, uv = ux * ux + uy * uy + uz * uz, vx * vx + vy * vy + vz * vz, ux * vx + uy * vy + uz * vz
     uw, vw = ux * wx + uy * wy + uz * wz, vx * wx + vy * wy + vz * wz
     determinant = uu * vv - uv * uv
-    # Parallel segments: any place along the first will do, the end of the second then decides.
+    # Parallel segments: any point of the first can be used; the end of the second then decides.
     s = min(max((uv * vw - uw * vv) / determinant, 0.0), 1.0) if determinant > 1e-15 * uu * vv else 0.0
     t = (uv * s + vw) / vv
     if t < 0.0:

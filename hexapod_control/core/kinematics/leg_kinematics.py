@@ -24,9 +24,9 @@ from hexapod_control.core.robot import Leg, Robot, Vector
 LegJoints = tuple[float, float, float]
 """Joint angles of one leg: coxa, femur, tibia [rad]."""
 
-BENT_LEG: LegJoints = (0.0, 0.5, -1.5)  # [rad] knee up: where iterations start that depend on the previous joints
+BENT_LEG: LegJoints = (0.0, 0.5, -1.5)  # [rad] knee up: start of iterations that depend on the previous joints
 
-ON_AXIS = 1e-9  # [m] nearer than this to the coxa axis the direction of a target has no meaning
+ON_AXIS = 1e-9  # [m] from the coxa axis, within which the direction of a target is undefined
 
 
 class UnreachableReason(Enum):
@@ -34,12 +34,12 @@ class UnreachableReason(Enum):
 
     TOO_FAR = "too far away"
     TOO_NEAR = "too near"
-    ON_AXIS = "on the coxa axis, which has no direction; the coxa stays where it is"
+    ON_AXIS = "on the coxa axis, which has no direction; the coxa keeps its angle"
     JOINT_LIMIT = "outside the joint limits"
 
 
 class LegSolution(NamedTuple):
-    """Joints for one foot target; if `reason` is set the joints are the nearest that can be had."""
+    """Joints for one foot target; if `reason` is set, the joints are the nearest possible ones."""
 
     joints: LegJoints  # [rad]
     reason: UnreachableReason | None
@@ -83,13 +83,13 @@ def leg_inverse(leg: Leg, foot: Vector, previous: LegJoints) -> LegSolution:
     """Joints that bring the ball centre to `foot` [m, hip frame], knee up.
 
     `previous` [rad] gives the coxa its angle where the target has no direction. A target out of reach is
-    pulled back to the reach limit, an angle beyond a joint limit is clamped; the reason says which.
+    pulled back to the reach limit, an angle beyond a joint limit is clamped; the reason names which.
     """
     return LegSolution(*solve_leg(leg, hip_to_base(leg, foot), previous))
 
 
 def solve_leg(leg: Leg, foot: Vector, previous: LegJoints) -> LegResult:
-    """As leg_inverse for a foot in base_link [m], in one go: it is called three times per leg and tick."""
+    """As leg_inverse for a foot in base_link [m]; one function for speed, called three times per leg and tick."""
     joints, reason, excess = solve_leg_unlimited(leg, foot, previous)
     coxa, femur, tibia = joints
     first, second, third = leg.coxa_joint, leg.femur_joint, leg.tibia_joint
@@ -161,7 +161,7 @@ def leg_velocity(leg: Leg, joints: LegJoints, velocity: Vector) -> LegJoints:
     total = femur + tibia
     cos_femur, cos_total = cos(femur), cos(total)
     radial = leg.coxa.length + a * cos_femur + b * cos_total
-    # A coxa turn moves the foot by (-lateral, radial): the lateral part has to be taken back by the leg's plane.
+    # A coxa turn moves the foot by (-lateral, radial): motion in the leg's plane has to compensate the lateral part.
     coxa_speed = across_speed / radial if abs(radial) > 1e-6 else 0.0
     plane_speed = radial_speed + leg.femur_lateral * coxa_speed
     sin_tibia = sin(tibia)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hexapod_control.core.robot import Vector
 
 FEWEST_POINTS = 3  # that make a plane
-LEAST_SPREAD = 1e-3  # 1 - r^2 of the points' x and y: below it they are as good as in line
+LEAST_SPREAD = 1e-3  # 1 - r^2 of the points' x and y: below it they count as collinear
 
 
 def fit_plane(

@@ -23,7 +23,7 @@ class Twist(NamedTuple):
 
     @property
     def is_zero(self) -> bool:
-        """True if nothing moves."""
+        """True if all components are zero."""
         return self.vx == 0.0 and self.vy == 0.0 and self.wz == 0.0
 
 

@@ -1,4 +1,4 @@
-"""Where a row of joints puts the feet, and which of them then carry the robot."""
+"""Foot positions for given joint angles, and which of the feet then support the robot."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_bas
 from hexapod_control.core.kinematics.rolling_contact import rolling_shift
 from hexapod_control.core.robot import Robot, Vector
 
-SAME_GROUND = 0.006  # [m] feet within this of the lowest are on the ground: a loaded servo gives way a little
+SAME_GROUND = 0.006  # [m] feet within this of the lowest are on the ground: a loaded servo deflects a little
 
 
 class DetectedSupport(NamedTuple):
@@ -21,7 +21,7 @@ class DetectedSupport(NamedTuple):
     centres: list[Vector]  # [m] of the balls in base_link
     contacts: list[tuple[float, float]]  # [m] contact points in base_footprint
     lifts: list[float]  # [m] of the contact points above the ground
-    planted: list[bool]  # none where the body lies on its belly, or as good as
+    planted: list[bool]  # none where the body lies on its belly, or almost
     placement: Placement
 
 

@@ -14,7 +14,7 @@ ROLLING_ITERATIONS = 3  # of the fixed point of joints and rolling shift, from B
 
 
 class UnreachableFoot(NamedTuple):
-    """A foot that cannot be where it was asked to be."""
+    """A foot whose target is out of reach."""
 
     leg: str
     reason: UnreachableReason
@@ -22,7 +22,7 @@ class UnreachableFoot(NamedTuple):
 
 
 class WholeBodyPose(NamedTuple):
-    """A complete row: joints of all legs, and feet where the row is Cartesian."""
+    """Joints of all legs, and feet unless the motion is in joint space."""
 
     joints: list[LegJoints]  # [rad]
     centres: list[Vector] | None  # [m] ball centres in base_link; None for a motion in joint space
@@ -50,7 +50,7 @@ def whole_body_pose(
     planted: list[bool],
     previous: Sequence[LegJoints],
 ) -> WholeBodyPose:
-    """The row with all feet at their contact points [m, base_footprint], `lifts` [m] above where they stand."""
+    """The pose with all feet `lifts` [m] above their contact points [m, base_footprint]."""
     joints, centres, unreached = [], [], None
     preload, radius = robot.walk.preload, robot.foot_radius
     for leg, contact, lift, row in zip(robot.legs, contacts, lifts, previous, strict=True):

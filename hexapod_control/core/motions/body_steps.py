@@ -33,7 +33,7 @@ def execute_rocking(context: StepContext, step: RotateStep) -> StepExecution:
 
 
 def execute_sway(context: StepContext, step: SwayStep) -> StepExecution:
-    """Goes round an ellipse in the body pose."""
+    """Moves the body pose along an ellipse."""
     cosine = BodyPose(x=step.x, z=step.z, pitch=step.pitch)
     sine = BodyPose(y=step.y, roll=step.roll, yaw=step.yaw)
     yield from _swayed(context, cosine, sine, step.period, step.rounds)
@@ -42,7 +42,7 @@ def execute_sway(context: StepContext, step: SwayStep) -> StepExecution:
 def _posed(context: StepContext, goal: BodyPose, duration: float) -> StepExecution:
     view = context.planner.view
     if view.on_feet and not view.pose_reachable(goal):
-        yield f"out of reach of the legs: a body at ({_spelt(goal)})"
+        yield f"out of reach of the legs: a body at ({_pose_text(goal)})"
         return
     refusal = context.planner.request_pose(goal, duration)
     if refusal:
@@ -57,7 +57,7 @@ def _reached(context: StepContext, goal: BodyPose) -> bool:
 
 
 def _swayed(context: StepContext, cosine: BodyPose, sine: BodyPose, period: float, rounds: float) -> StepExecution:
-    """Goes round an ellipse about the present pose, growing over the first half round and fading in the last."""
+    """Moves along an ellipse about the present pose, which grows in the first half revolution and fades in the last."""
     planner = context.planner
     view = planner.view
     if not view.on_feet:
@@ -67,7 +67,7 @@ def _swayed(context: StepContext, cosine: BodyPose, sine: BodyPose, period: floa
     for k in range(SWAY_CHECKS):
         around = _ellipse(middle, cosine, sine, k / SWAY_CHECKS, 1.0)
         if not view.pose_reachable(around):
-            yield f"the body cannot sway as far as ({_spelt(around)})"
+            yield f"the body cannot sway as far as ({_pose_text(around)})"
             return
     time, total = 0.0, rounds * period
     while time < total:
@@ -86,5 +86,5 @@ def _ellipse(middle: BodyPose, cosine: BodyPose, sine: BodyPose, turn: float, sh
     return BodyPose(*(m + c * a + s * b for m, a, b in zip(middle, cosine, sine, strict=True)))
 
 
-def _spelt(pose: BodyPose) -> str:
+def _pose_text(pose: BodyPose) -> str:
     return ", ".join(f"{name} {value:.3g}" for name, value in pose._asdict().items() if value)

@@ -1,4 +1,4 @@
-"""Steps that move legs: one foot, all feet, all joints, standing up, lying down, and folding for transport."""
+"""Steps that move legs: one foot, all feet, all joints, standing up, sitting down, and folding for transport."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ON_ITS_FEET = (RobotState.STANDING, RobotState.WALKING, RobotState.MOVING)
 
 
 def execute_stand(context: StepContext, step: MotionStep) -> StepExecution:
-    """Stands up and goes to the neutral stance."""
+    """Stands up and moves to the neutral stance."""
     planner = context.planner
     refusal = planner.stand()
     if refusal:
@@ -35,7 +35,7 @@ def execute_stand(context: StepContext, step: MotionStep) -> StepExecution:
 
 
 def execute_sit(context: StepContext, step: MotionStep) -> StepExecution:
-    """Lies down."""
+    """Sits down."""
     refusal = context.planner.sit()
     if refusal:
         yield refusal
@@ -44,7 +44,7 @@ def execute_sit(context: StepContext, step: MotionStep) -> StepExecution:
 
 
 def execute_pack(context: StepContext, step: PackStep) -> StepExecution:
-    """Lies down and folds the legs: first up, then in."""
+    """Sits down and folds the legs: first up, then in."""
     planner = context.planner
     if planner.state is not RobotState.SITTING:
         yield from execute_sit(context, step)
@@ -61,7 +61,7 @@ def execute_unpack(context: StepContext, step: UnpackStep) -> StepExecution:
 
 
 def execute_leg(context: StepContext, step: LegStep) -> StepExecution:
-    """Guides one foot to a point relative to its neutral foothold."""
+    """Moves one foot to a point relative to its neutral foothold."""
     planner = context.planner
     yield from coming_to_rest(context)
     if not planner.view.on_feet or step.name not in planner.robot.leg_names:
@@ -94,7 +94,7 @@ def execute_feet(context: StepContext, step: FeetStep) -> StepExecution:
 
 
 def execute_joints(context: StepContext, step: JointsStep) -> StepExecution:
-    """Moves all joints to angles; a leg that is not named keeps its own."""
+    """Moves all joints to angles; legs that are not named keep theirs."""
 
     def begin() -> str:
         now = context.planner.view.joint_angles

@@ -1,8 +1,8 @@
-"""The motion player: one motion at a time, one next, on top of a planner.
+"""The motion player: plays one motion on a planner and holds one that waits.
 
 Source of the rules: "We revive the hexapod, part 2" (docs/sources.md): a motion that is running finishes its cycle
-before the next one starts; a newer next one replaces the one that waits; stopping means that there is no next. A motion
-leaves the robot as it was found: its gait, step height and tempo come back, and the body goes to its neutral pose.
+before the next one starts; a newer motion replaces the waiting one; stopping discards the waiting one. A motion
+restores the robot's state at the end: gait, step height and tempo, and the neutral body pose.
 """
 
 from __future__ import annotations
@@ -47,31 +47,31 @@ class MotionOutcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RehearsedMotion:
-    """A motion that was found to be possible, and how long one pass of it takes (motion_rehearsal.py makes these)."""
+    """A motion that passed the rehearsal (motion_rehearsal.py), and the duration of one pass."""
 
     motion: Choreography
     duration: float  # [s] of one pass, from its start posture
 
 
 class MotionPlayer:
-    """Plays motions with a planner; `step` takes the place of the planner's.
+    """Plays motions with a planner; call its `step` instead of the planner's.
 
-    A motion begins with the posture it starts from and goes through its steps, once or in a loop. While one plays, the
+    A motion first takes its start posture and then runs its steps, once or in a loop. While it plays, the
     planner's state is `moving` instead of `standing` or `walking`.
     """
 
     def __init__(self, planner: Planner) -> None:
-        """Nothing to play yet."""
+        """Starts without a motion."""
         self.planner = planner
         self.state = PlayerState.NONE
         self.refusal = ""  # why the last motion ended before its end
         self._context = StepContext(planner)
         self._now: RehearsedMotion | None = None
         self._next: RehearsedMotion | None = None
-        self._execution: StepExecution | None = None  # of the step under way
+        self._execution: StepExecution | None = None  # of the current step
         self._left: list[MotionStep] = []  # steps of this pass still to come
         self._passes = 0  # begun
-        self._placing = False  # getting into the posture it starts from
+        self._placing = False  # taking the start posture
         self._elapsed = 0.0  # [s] of this pass
         self._total = 0.0  # [s] since the motion began
         self._restored = planner.view.settings  # when the motion ends
@@ -84,13 +84,13 @@ class MotionPlayer:
 
     @property
     def phase(self) -> str:
-        """Kind of the step under way, the innermost; empty before the first."""
+        """Kind of the current step, the innermost one; empty before the first."""
         step = self._context.step
         return NAMES[type(step)] if self._execution is not None and step is not None else ""
 
     @property
     def place(self) -> str:
-        """Beginning of a message about the step under way."""
+        """Beginning of a message about the current step."""
         return step_place(self._context.step)
 
     @property
@@ -118,15 +118,15 @@ class MotionPlayer:
             self._next, self.state = motion, PlayerState.STOPPING
 
     def stop(self) -> None:
-        """Lets the running motion finish its cycle; nothing comes after it."""
+        """Lets the running motion finish its cycle and discards the waiting one."""
         self._next = None
         if self._now is not None:
             self.state = PlayerState.STOPPING
 
     def cancel(self, refusal: str = "") -> None:
-        """Ends the running motion now, smoothly: what moves comes to rest, feet in the air go down.
+        """Ends the running motion now, smoothly: the robot comes to rest, feet in the air are set down.
 
-        `refusal` is the reason if the motion cannot go on.
+        `refusal` is the reason if the motion cannot continue.
         """
         if self._now is None:
             return
@@ -136,7 +136,7 @@ class MotionPlayer:
         self.planner.halt()
 
     def command(self, twist: Twist) -> None:
-        """A twist from an operator: zero leaves a motion alone, anything else ends it and is followed."""
+        """A twist from an operator: zero does not affect a motion, any other twist ends it and is followed."""
         if self._now is not None:
             if twist.is_zero:
                 return
@@ -179,7 +179,7 @@ class MotionPlayer:
             self._left.insert(0, SitStep() if motion.start == "sitting" else StandStep())
 
     def _advance(self) -> None:
-        """Goes on with the step; begins the next as soon as one ends, in the same tick."""
+        """Continues the step; when it ends, begins the next one in the same tick."""
         while self._now is not None:
             if self._execution is None:
                 if not self._left:
@@ -197,7 +197,7 @@ class MotionPlayer:
             return
 
     def _end_pass(self, motion: Choreography) -> None:
-        # A pass that took no time would come again without end within this tick.
+        # A pass without duration would be repeated endlessly within this tick.
         again = self.state is PlayerState.RUNNING and self._total < motion.total_time and self._elapsed > 0.0
         if again and (motion.loops == 0 or self._passes < motion.loops):
             self._begin_pass(motion)
@@ -209,7 +209,7 @@ class MotionPlayer:
             self._start(following)
 
     def _finish(self, outcome: MotionOutcome) -> None:
-        """Puts everything back as it was before the motion."""
+        """Restores the state before the motion."""
         self._outcomes.append(outcome)
         self._now, self._execution, self._left, self.state = None, None, [], PlayerState.NONE
         before = self._restored

@@ -2,8 +2,8 @@
 
 The rehearsal runs the player and the planner that will play the motion, from the posture in which the motion starts, at
 the control rate. It ends with the first tick in which a foot is out of reach, a joint would be too fast, the centre of
-mass leaves the support polygon, neighbouring legs come too near, or the body stands at a height where it cannot walk,
-and names the step's place in its file; else with the duration of one pass. It goes on in small portions between the
+mass leaves the support polygon, neighbouring legs come too close, or the body stands at a height where it cannot walk,
+and names the step's position in its file; else with the duration of one pass. It runs in small portions between the
 ticks of the control loop. See docs/motions.md.
 """
 
@@ -25,7 +25,7 @@ from hexapod_control.core.robot import Robot
 MIN_CLEARANCE_M = 0.012  # [m] between neighbouring legs that slow a motion down
 TICK_S = 0.02
 HEIGHT_TOLERANCE_M = 1e-6
-MAX_SETTLING_S = 20.0  # to get into the posture a motion starts in
+MAX_SETTLING_S = 20.0  # to take the start posture of a motion
 
 
 class MotionRehearsal:
@@ -43,7 +43,7 @@ class MotionRehearsal:
         return self._motion.name
 
     def advance(self, ticks: int) -> RehearsedMotion | None:
-        """Goes on by so many ticks; the result once there is one. Raises MotionError at the first violation."""
+        """Advances by a number of ticks; the result once there is one. Raises MotionError at the first violation."""
         for _ in range(ticks):
             if self.result is None:
                 duration = next(self._ticks)
@@ -85,7 +85,7 @@ def _rehearsal_ticks(robot: Robot, motion: Choreography) -> Iterator[float | Non
 
 
 def _placed(robot: Robot, start: str) -> Planner:
-    """A planner whose robot is about to stand at its neutral footholds, or lies."""
+    """A planner whose robot stands at its neutral footholds, or sits."""
     planner = Planner(robot)
     if start == "sitting":
         planner.set_measured_joints(planner.view.lying_joints)
@@ -97,7 +97,7 @@ def _placed(robot: Robot, start: str) -> Planner:
 
 
 def _trouble(robot: Robot, player: MotionPlayer, plan: TickPlan) -> str:
-    """What is wrong with a tick, or nothing."""
+    """The fault in a tick, or an empty text."""
     place, planner = player.place, player.planner
     if plan.unreached is not None:
         leg, reason, excess = plan.unreached
@@ -110,7 +110,7 @@ def _trouble(robot: Robot, player: MotionPlayer, plan: TickPlan) -> str:
 
 
 def _whole_body_trouble(robot: Robot, planner: Planner, place: str, plan: TickPlan) -> str:
-    """What is wrong with a tick of a whole-body move, or nothing: it must keep its time and end where one can walk."""
+    """The fault in a tick of a whole-body move, or "": it must keep its duration and end where walking is possible."""
     if planner.view.slowed:
         near = planner.view.leg_clearance
         if near is not None and near.distance < MIN_CLEARANCE_M and near.legs is not None:

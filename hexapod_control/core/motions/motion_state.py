@@ -1,6 +1,6 @@
 """The text of the topic `motion_state`: `name phase percent`, followed by a reason after `refused`.
 
-While a motion plays, the phase is the kind of its step. Before it is `rehearse`; for a moment after the end it is
+While a motion plays, the phase is the kind of its step. Before that it is `rehearse`; shortly after the end it is
 `done`, `cancelled` or `refused`. Without a motion the text describes what the robot does by itself: `walk tripod 40`.
 """
 
@@ -25,7 +25,7 @@ MAX_NAME_LENGTH = 60
 
 @dataclass(frozen=True, slots=True)
 class MotionState:
-    """Progress of a motion, or of what the robot does without one."""
+    """Progress of a motion, or of the robot's own activity without one."""
 
     name: str  # a single word
     phase: str  # a single word
@@ -45,12 +45,12 @@ class MotionState:
 
     @property
     def has_motion(self) -> bool:
-        """True if it describes a motion, not what the robot does by itself."""
+        """True if it describes a motion, not the robot's own activity."""
         return self.name not in ("", NO_MOTION, *STATE_NAMES.values())
 
     @property
     def ended(self) -> bool:
-        """True if the motion has just ended, in any way."""
+        """True if the motion has just ended, for any reason."""
         return self.phase in END_PHASES
 
 

@@ -1,7 +1,7 @@
-"""Motions as data: what a choreography file says, step by step.
+"""Motions as data: the steps of a choreography file.
 
 One frozen class per kind of step; a field's metadata gives its unit, bounds and description, and `degrees` where the
-file says it in degrees. Lengths and speeds are those of the robot a motion was made for; `scaled` fits them to others.
+file has it in degrees. Lengths and speeds are those of the robot a motion was made for; `scaled` fits them to others.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_DURATION_S = 600.0
 
 
 class MotionError(ValueError):
-    """A step that says something impossible; the text names the key, the value, the bounds and the cure."""
+    """An impossible step; the text names the key, the value, the bounds and the remedy."""
 
 
 def quantity(default: Any, unit: str, lower: float, upper: float, description: str, **more: Any) -> Any:
@@ -33,7 +33,7 @@ def text(default: Any, description: str, **more: Any) -> Any:
 
 
 def degrees(default: Any, lower_deg: float, upper_deg: float, description: str, unit: str = "rad") -> Any:
-    """A field in radians that a file says in degrees."""
+    """A field in radians that a file has in degrees."""
     bounds = math.radians(lower_deg), math.radians(upper_deg)
     return quantity(default, unit, *bounds, description, degrees=True)
 
@@ -45,7 +45,7 @@ def time(default: float, description: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class MotionStep:
-    """What every kind of step is: checked fields, and a size that can be scaled."""
+    """Base of all kinds of steps: checked fields that can be scaled to another robot."""
 
     place: str = field(default="", kw_only=True, compare=False, repr=False)  # file:line, for messages
 
@@ -75,16 +75,16 @@ def _check(item: dataclasses.Field[Any], value: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WalkStep(MotionStep):
-    """Walks with a constant twist for a time, a way or an angle; all zero: steps on the spot."""
+    """Walks with a constant twist for a time, a distance or an angle; all zero: steps on the spot."""
 
     x: float = quantity(0.0, "m/s", -2.0, 2.0, "speed forward", length=True)
     y: float = quantity(0.0, "m/s", -2.0, 2.0, "speed to the left", length=True)
     yaw: float = degrees(0.0, -360.0, 360.0, "rate of turn, + to the left", "rad/s")
     lift: float = quantity(1.0, "", 0.1, 1.0, "height of the steps, as a share of the robot's")
     tempo: float = quantity(1.0, "", 0.8, 2.0, "swing time, as a share of the robot's")
-    duration: float = time(0.0, "for so long")
-    distance: float = quantity(0.0, "m", 0.0, 100.0, "or so far", length=True)
-    angle: float = degrees(0.0, 0.0, 3600.0, "or until it has turned so far")
+    duration: float = time(0.0, "duration")
+    distance: float = quantity(0.0, "m", 0.0, 100.0, "or distance to walk", length=True)
+    angle: float = degrees(0.0, 0.0, 3600.0, "or angle to turn")
 
     def __post_init__(self) -> None:
         MotionStep.__post_init__(self)
@@ -102,7 +102,7 @@ class ArcStep(MotionStep):
 
     travel: float = quantity(0.03, "m", -0.5, 0.5, "of the outermost foot per stance; < 0 goes backwards", length=True)
     curvature: float = quantity(0.0, "", -1.999, 1.999, "0 is straight on, 1.999 turns on the spot, + to the right")
-    duration: float = time(2.0, "for so long")
+    duration: float = time(2.0, "duration")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class RotateStep(MotionStep):
     axis: str = text("z", "x, y or z", choices=("x", "y", "z"))
     angle: float = degrees(math.pi / 2, -3600.0, 3600.0, "to turn; for x and y how far it rocks to either side")
     rate: float = degrees(math.radians(20.0), 1.0, 180.0, "of the turn", "rad/s")
-    times: int = quantity(1, "", 1, 100, "how often it rocks to and fro")
+    times: int = quantity(1, "", 1, 100, "number of times it rocks to both sides")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class PoseStep(MotionStep):
     roll: float = degrees(0.0, -60.0, 60.0, "+ left side up")
     pitch: float = degrees(0.0, -60.0, 60.0, "+ nose down")
     yaw: float = degrees(0.0, -60.0, 60.0, "+ to the left")
-    duration: float = time(0.0, "for the way; 0 is as fast as is calm")
+    duration: float = time(0.0, "of the move; 0: chosen for a moderate speed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +133,12 @@ class HeightStep(MotionStep):
     """Takes a height of the body relative to the neutral stance; the rest of the pose stays."""
 
     z: float = quantity(0.0, "m", -0.3, 0.3, "up", length=True)
-    duration: float = time(0.0, "for the way; 0 is as fast as is calm")
+    duration: float = time(0.0, "of the move; 0: chosen for a moderate speed")
 
 
 @dataclass(frozen=True, slots=True)
 class SwayStep(MotionStep):
-    """Lets the body go round an ellipse in its pose: cosine and sine parts of every coordinate."""
+    """Moves the body pose along an ellipse: cosine and sine parts of every coordinate."""
 
     x: float = quantity(0.0, "m", -0.3, 0.3, "forward, cosine part", length=True)
     y: float = quantity(0.0, "m", -0.3, 0.3, "to the left, sine part", length=True)
@@ -146,8 +146,8 @@ class SwayStep(MotionStep):
     roll: float = degrees(0.0, -60.0, 60.0, "sine part")
     pitch: float = degrees(0.0, -60.0, 60.0, "cosine part")
     yaw: float = degrees(0.0, -60.0, 60.0, "sine part")
-    period: float = quantity(2.0, "s", 0.2, 60.0, "of one round")
-    rounds: float = quantity(1.0, "", 0.25, 1000.0, "how many")
+    period: float = quantity(2.0, "s", 0.2, 60.0, "of one revolution")
+    rounds: float = quantity(1.0, "", 0.25, 1000.0, "number of revolutions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class GaitStep(MotionStep):
 
 @dataclass(frozen=True, slots=True)
 class StandStep(MotionStep):
-    """Stands up, and puts down what is in the air."""
+    """Stands up, and sets down feet that are in the air."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +181,12 @@ class UnpackStep(MotionStep):
 class WaitStep(MotionStep):
     """Waits."""
 
-    duration: float = time(1.0, "for so long")
+    duration: float = time(1.0, "duration")
 
 
 @dataclass(frozen=True, slots=True)
 class LegStep(MotionStep):
-    """Guides one foot to a point relative to its neutral foothold while the others stand; z 0 sets it down."""
+    """Moves one foot to a point relative to its neutral foothold while the others stand; z 0 sets it down."""
 
     name: str = text("", "of the leg", names="legs")
     x: float = quantity(0.0, "m", -0.5, 0.5, "forward", length=True)
@@ -196,19 +196,19 @@ class LegStep(MotionStep):
 
 @dataclass(frozen=True, slots=True)
 class FeetStep(MotionStep):
-    """Moves all feet straight, each by an offset from its neutral place below the body."""
+    """Moves all feet on straight lines, each by an offset from its neutral position below the body."""
 
     offsets: Mapping[str, Vector] = field(
         default_factory=dict,
         metadata={
             "unit": "m",
-            "description": "where each foot goes, from its neutral place",
+            "description": "goal of each foot, relative to its neutral position",
             "columns": ("forward", "to the left", "up"),
             "each": (-0.5, 0.5),
             "length": True,
         },
     )
-    duration: float = time(0.0, "for the way; 0 is as fast as is calm")
+    duration: float = time(0.0, "of the move; 0: chosen for a moderate speed")
 
     def scaled(self, factor: float) -> FeetStep:
         """The step for a robot `factor` times as large."""
@@ -218,27 +218,27 @@ class FeetStep(MotionStep):
 
 @dataclass(frozen=True, slots=True)
 class JointsStep(MotionStep):
-    """Moves all joints straight to angles; a leg that is not named keeps its own."""
+    """Moves all joints linearly to angles; legs that are not named keep theirs."""
 
     angles: Mapping[str, Vector] = field(
         default_factory=dict,
         metadata={
             "unit": "rad",
             "degrees": True,
-            "description": "of the legs that are named",
+            "description": "joint angles of the named legs",
             "columns": ("coxa", "femur", "tibia"),
             "each": (-math.pi, math.pi),
         },
     )
-    duration: float = time(0.0, "for the way; 0 is as fast as is calm")
+    duration: float = time(0.0, "of the move; 0: chosen for a moderate speed")
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatStep(MotionStep):
-    """Does steps several times."""
+    """Repeats steps."""
 
-    times: int = quantity(2, "", 1, 1000, "how often")
-    steps: tuple[MotionStep, ...] = field(default=(), metadata={"unit": "", "description": "what to do"})
+    times: int = quantity(2, "", 1, 1000, "number of repetitions")
+    steps: tuple[MotionStep, ...] = field(default=(), metadata={"unit": "", "description": "list of steps"})
 
     def scaled(self, factor: float) -> RepeatStep:
         """The step for a robot `factor` times as large."""
@@ -247,9 +247,9 @@ class RepeatStep(MotionStep):
 
 @dataclass(frozen=True, slots=True)
 class TogetherStep(MotionStep):
-    """Does steps at the same time: one that walks, one that moves the body, legs."""
+    """Runs steps at the same time: one that walks, one that moves the body, others that move legs."""
 
-    steps: tuple[MotionStep, ...] = field(default=(), metadata={"unit": "", "description": "what to do"})
+    steps: tuple[MotionStep, ...] = field(default=(), metadata={"unit": "", "description": "list of steps"})
 
     def scaled(self, factor: float) -> TogetherStep:
         """The step for a robot `factor` times as large."""
@@ -284,9 +284,9 @@ class Choreography:
     """A sequence of steps with a name."""
 
     name: str = text("", "letters, digits and _; that of the file")
-    description: str = text("", "what it looks like, in a sentence")
-    steps: tuple[MotionStep, ...] = field(default=(), metadata={"unit": "", "description": "what to do"})
-    start: str = text("standing", "what the robot does before", choices=STARTS)
+    description: str = text("", "one-line description")
+    steps: tuple[MotionStep, ...] = field(default=(), metadata={"unit": "", "description": "list of steps"})
+    start: str = text("standing", "posture in which the motion starts", choices=STARTS)
     loops: int = quantity(1, "", 0, 1000, "passes through the steps; 0: until it is stopped")
     total_time: float = quantity(math.inf, "s", 0.0, math.inf, "after which no new pass begins")
 

@@ -1,12 +1,12 @@
-"""Everything an operator can ask of the robot, and what may be asked when.
+"""All requests of an operator, and when each is accepted.
 
 The rules, each of them only here:
 
-- Every request ends a motion that is played or rehearsed: what moves comes to rest, then the request is carried out.
-  Two exceptions: a zero velocity, which is sent all the time, leaves a motion alone, and another motion waits for the
+- Every request ends a motion that is played or rehearsed: the robot comes to rest, then the request is executed.
+  Two exceptions: a zero velocity, as sources repeat it, does not affect a motion, and another motion waits for the
   end of the cycle (motion_player.py).
-- A velocity is accepted while a motion plays or the robot is on its feet, but not from an accepted `sit` until it lies.
-- A velocity that runs out stops a walk, not a motion and not a robot that is about to lie down.
+- A velocity is accepted while a motion plays or the robot stands, but not between an accepted `sit` and its end.
+- A velocity that times out stops a walk, but neither a motion nor sitting down.
 - After `close`, only stops are accepted.
 """
 
@@ -28,7 +28,7 @@ CLOSED = "the node ends"
 
 
 class OperatorCommands:
-    """Takes requests for one player and its planner. Each returns why it is refused, or nothing if it is accepted."""
+    """Handles requests for one player and its planner. Each returns why it is refused, or an empty text."""
 
     def __init__(self, player: MotionPlayer) -> None:
         """Requests are accepted until `close`."""
@@ -39,7 +39,7 @@ class OperatorCommands:
         self._closed = False
 
     def close(self) -> None:
-        """Takes no more requests but stops; ends a motion."""
+        """Accepts only stops from now on; ends a motion."""
         self._closed = True
         self.end_motion()
 
@@ -65,7 +65,7 @@ class OperatorCommands:
         return ""
 
     def velocity_ran_out(self) -> None:
-        """Stops a walk whose velocity commands have ceased."""
+        """Stops the walk after its velocity commands have timed out."""
         view = self._planner.view
         if view.on_feet and not view.lying_down and not self._player.name:
             self._planner.halt()
@@ -73,15 +73,15 @@ class OperatorCommands:
     # --- posture, body, gait and feet --------------------------------------------------------------
 
     def stand(self) -> str:
-        """Stands up, or puts down the feet that are in the air."""
+        """Stands up, or sets down the feet that are in the air."""
         return self._take_over() or self._planner.stand()
 
     def sit(self) -> str:
-        """Lies down."""
+        """Sits down."""
         return self._take_over() or self._planner.sit()
 
     def request_pose(self, pose: BodyPose) -> str:
-        """Goes to a body pose; one that is clamped is returned like a refusal."""
+        """Moves to a body pose; clamping is reported like a refusal."""
         return self._take_over() or self._planner.request_pose(pose)
 
     def change_gait(self, name: str) -> str:
@@ -89,7 +89,7 @@ class OperatorCommands:
         return self._take_over() or self._planner.change_gait(name)
 
     def guide_feet(self, ball_centres: Mapping[str, Vector]) -> str:
-        """Moves feet to points [m, base_link] by leg, all of them or none; without any, guided feet come down."""
+        """Moves feet to points [m, base_link] by leg, all of them or none; if empty, guided feet are set down."""
         refusal = self._take_over()
         if refusal:
             return refusal
@@ -101,7 +101,7 @@ class OperatorCommands:
     # --- stops, always accepted --------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Brings everything to rest smoothly; feet in the air go down and stay."""
+        """Brings the robot to rest smoothly; feet in the air are set down."""
         self.end_motion()
         self._planner.halt()
 
@@ -111,12 +111,12 @@ class OperatorCommands:
         self._planner.fail()
 
     def forget_pose(self) -> None:
-        """The servos do not hold any more: the robot may be in any pose."""
+        """The torque is off: the pose is unknown."""
         self.end_motion()
         self._planner.forget_pose()
 
     def end_motion(self) -> None:
-        """Ends what is played and what is rehearsed: what moves comes to rest, feet in the air go down."""
+        """Ends the motion that is played or rehearsed: the robot comes to rest, feet in the air are set down."""
         self._cancel_rehearsal()
         self._player.cancel()
 
@@ -128,7 +128,7 @@ class OperatorCommands:
         return self._rehearsal.name if self._rehearsal is not None else ""
 
     def may_play(self) -> str:
-        """Why no motion may be played now, or nothing."""
+        """Why no motion may be played now, or an empty text."""
         if self._closed:
             return CLOSED
         return NO_POSE if self._planner.state is RobotState.UNKNOWN else ""
@@ -167,7 +167,7 @@ class OperatorCommands:
         return outcomes
 
     def _take_over(self) -> str:
-        """Ends a motion for another request. Returns why the request does not count."""
+        """Ends a motion for another request. Returns why the request is refused."""
         if self._closed:
             return CLOSED
         self.end_motion()
@@ -180,5 +180,5 @@ class OperatorCommands:
 
 
 def _guide(planner: Planner, ball_centres: Mapping[str, Vector]) -> str:
-    """Moves feet to points [m, base_link]. Returns the first refusal, or nothing."""
+    """Moves feet to points [m, base_link]. Returns the first refusal, or an empty text."""
     return next(filter(None, (planner.guide_foot(leg, centre) for leg, centre in ball_centres.items())), "")

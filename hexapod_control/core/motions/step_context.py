@@ -1,4 +1,4 @@
-"""What the steps of a motion work on, and how they report."""
+"""The context in which the steps of a motion run, and how they report."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import TickPlan
 
 StepExecution = Iterator[str]
-"""Yields once per tick, empty while the step is under way or the reason why it cannot go on; ends when it is done."""
+"""Yields once per tick, empty while the step runs or the reason why it cannot continue; ends when it is done."""
 
 
 class StepContext:
-    """The planner that steps drive, the plan of the last tick, and the step under way."""
+    """The planner that steps drive, the plan of the last tick, and the current step."""
 
     def __init__(self, planner: Planner) -> None:
         """Before the first tick."""
         self.planner = planner
         self.plan: TickPlan | None = None  # of the last tick
         self.dt = 0.0  # [s] of this tick
-        self.step: motion_steps.MotionStep | None = None  # under way, the innermost
+        self.step: motion_steps.MotionStep | None = None  # the current one, innermost
 
     @property
     def twist(self) -> Twist:

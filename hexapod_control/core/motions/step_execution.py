@@ -1,4 +1,4 @@
-"""Carries out the steps of a motion: one generator per kind of step, driving the planner tick by tick.
+"""Executes the steps of a motion: one generator per kind of step, which drives the planner tick by tick.
 
 An execution begins when the planner can take its requests, yields once per tick, and ends when the step is done. A
 refusal is yielded as a text. Steps by subject: walking_steps.py, body_steps.py, leg_steps.py; here are the ones that
@@ -62,7 +62,7 @@ def _execute_together(context: StepContext, step: motion_steps.TogetherStep) -> 
             yield next((reason for _, reason in reasons if reason), "")
 
 
-# Any: each function takes the kind of step it stands beside.
+# Any: each function takes the kind of step in the same line.
 _EXECUTIONS: Mapping[type[motion_steps.MotionStep], Callable[[StepContext, Any], StepExecution]] = {
     motion_steps.WalkStep: execute_walk,
     motion_steps.ArcStep: execute_arc,

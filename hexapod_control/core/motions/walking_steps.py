@@ -8,11 +8,11 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.motions.motion_steps import ArcStep, GaitStep, RotateStep, WalkStep
 from hexapod_control.core.motions.step_context import StepContext, StepExecution
 
-MARCH = Twist(1e-6, 0.0, 0.0)  # steps on the spot: no motion to speak of, but not a zero command
+MARCH = Twist(1e-6, 0.0, 0.0)  # steps on the spot: practically no motion, but not a zero command
 
 
 def execute_walk(context: StepContext, step: WalkStep) -> StepExecution:
-    """Walks with a constant twist, and with step height and tempo of its own."""
+    """Walks with a constant twist, with the step's own lift height and tempo."""
     context.planner.change_settings(lift=step.lift, tempo=step.tempo)
     twist = Twist(step.x, step.y, step.yaw)
     ends = (step.duration, step.distance, step.angle)

@@ -1,10 +1,10 @@
 """Independent copies of the planner's objects, complete by construction.
 
 A planner, a walk or a limiter is a graph of plain Python objects. A copy must share no mutable part with the original:
-else stepping one of them changes the other. Instead of one copy method per class, the graph is walked: what cannot
+else stepping one of them changes the other. Instead of one copy method per class, the graph is traversed: what cannot
 change (numbers, texts, enumerations, frozen dataclasses, read-only arrays, tuples of these) is shared, every other
-object is rebuilt from its attributes. An object that occurs twice occurs twice in the copy, too. A new attribute is
-therefore copied without a further line of code. Frozen dataclasses hold immutable parts only; test_copies.py checks
+object is rebuilt from its attributes. An object that is referenced twice is copied once. A new attribute is
+therefore copied without additional code. Frozen dataclasses hold immutable parts only; test_copies.py checks
 it.
 """
 

@@ -1,4 +1,4 @@
-"""From the pose of a tick to the plan that goes out: velocities, foot loads, and the static margin."""
+"""From the pose of a tick to its plan: velocities, foot loads, and the static margin."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def plan_of_tick(
 
 
 def plan_at_rest(context: PlannerContext, state: RobotState) -> TickPlan:
-    """The last plan again, at rest; no targets at all as long as none were ever commanded."""
+    """The last plan again, at rest; without targets before the first command."""
     zero, last = _at_rest(context), context.plan
     if last is not None:
         return replace(last, state=state, feet_velocity=zero, joint_velocity=zero, twist=ZERO, unreached=None)

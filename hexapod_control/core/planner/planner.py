@@ -1,7 +1,7 @@
-"""The planner: requests in, one plan of targets per tick out. The one object a gait planner node needs.
+"""The planner: requests in, one plan of targets per tick out. The only object that a gait planner node needs.
 
-A request is accepted or refused at once; what it starts goes on tick by tick from wherever the robot is. Which request
-leads to what is shown by the states (states.py); a tick moves the present state on by the measured time step.
+A request is accepted or refused at once and is then executed tick by tick from the present pose. Which request
+leads to which state is defined in states.py; a tick advances the present state by the measured time step.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MAX_TICK_S = 0.1  # [s] a longer tick is taken as this long: no catching up afte
 class Planner:
     """Plans for one robot. Requests may come at any time between two ticks; `step` is called at the control rate.
 
-    It starts without a pose (`unknown`), which set_measured_joints gives it and forget_pose takes away again.
+    It starts in state `unknown`; set_measured_joints sets the pose, and forget_pose returns to `unknown`.
     """
 
     def __init__(self, robot: Robot, gait: str = "", limits: TwistLimits | None = None) -> None:
@@ -67,11 +67,11 @@ class Planner:
 
     @property
     def view(self) -> PlannerView:
-        """Everything there is to know about the planner between two ticks."""
+        """The complete state of the planner between two ticks, read-only."""
         return PlannerView(self._context, self._state)
 
     def step(self, dt: float) -> TickPlan:
-        """Moves everything on by `dt` [s] and gives the targets of this tick; a tick of no time repeats the last."""
+        """Advances by `dt` [s] and returns the targets of this tick; with `dt` 0 it repeats the last ones."""
         context = self._context
         if not MIN_TICK_S <= dt < math.inf:
             return plan_at_rest(context, self.state)
@@ -88,7 +88,7 @@ class Planner:
         context.plan = plan
         return plan
 
-    # --- the pose is found and lost ----------------------------------------------------------------
+    # --- pose known or unknown ----------------------------------------------------------------
 
     def set_measured_joints(self, joints: Array) -> None:
         """Takes measured joint angles (n, 3) [rad]. They end `unknown`; later ones are used while the robot lies."""
@@ -101,18 +101,18 @@ class Planner:
         self._context.place(())
         self._context.pace = 1.0
 
-    # --- requests; each returns why it is refused, or nothing if it is accepted ---------------------
+    # --- requests; each returns why it is refused, or an empty text ---------------------
 
     def stand(self) -> str:
-        """Stands up, or puts down the feet that are in the air."""
+        """Stands up, or sets down the feet that are in the air."""
         return self._handle(requests.StandRequest())
 
     def sit(self) -> str:
-        """Lies down, from walking after coming to rest."""
+        """Sits down; a walking robot comes to rest first."""
         return self._handle(requests.SitRequest())
 
     def halt(self) -> None:
-        """Stops smoothly whatever moves: feet in the air go down and stay, a posture move waits."""
+        """Stops smoothly: feet in the air are set down, a posture move waits."""
         self._handle(requests.HaltRequest())
 
     def fail(self) -> None:
@@ -121,13 +121,13 @@ class Planner:
         self.halt()
 
     def command(self, twist: Twist) -> None:
-        """Follows a body twist; ignored unless the robot is on its feet and stays there."""
+        """Follows a body twist; ignored unless the robot stands or walks."""
         self._handle(requests.VelocityRequest(twist))
 
     def request_pose(self, pose: BodyPose, duration: float = 0.0) -> str:
-        """Goes to a body pose in `duration` [s], or as fast as the pose limits allow.
+        """Moves to a body pose in `duration` [s], or as fast as the pose limits allow.
 
-        A pose out of reach is clamped, which is returned like a refusal.
+        A pose out of reach is clamped, which is reported like a refusal.
         """
         return self._handle(requests.BodyPoseRequest(pose, duration))
 
@@ -156,11 +156,11 @@ class Planner:
         self._handle(requests.NeutralStanceRequest())
 
     def move_feet(self, ball_centres: Array, duration: float = 0.0) -> str:
-        """Moves all feet straight to points (n, 3) [m, base_link] in `duration` [s]; 0: at a calm speed."""
+        """Moves all feet straight to points (n, 3) [m, base_link] in `duration` [s]; 0: at a moderate speed."""
         return self._handle(requests.FeetMoveRequest(_legs(ball_centres), duration))
 
     def move_joints(self, joints: Array, duration: float = 0.0) -> str:
-        """Moves all joints straight to angles (n, 3) [rad] in `duration` [s]; 0: at a calm speed."""
+        """Moves all joints straight to angles (n, 3) [rad] in `duration` [s]; 0: at a moderate speed."""
         return self._handle(requests.JointMoveRequest(_legs(joints), duration))
 
     # --- how it walks ------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What every state of the planner can do, and what all states work on."""
+"""The interface of the planner's states, and the context that they share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_POSE = "the pose is not known yet: no joint_states have arrived; start or arm
 
 @dataclass(slots=True)
 class PlannerContext:
-    """What all states share: the tables of one robot, its settings and sensors, and the last tick."""
+    """Shared by all states: the tables of one robot, its settings and sensors, and the last tick."""
 
     robot: Robot
     capabilities: Capabilities
@@ -35,21 +35,21 @@ class PlannerContext:
     joints: tuple[LegJoints, ...] = ()  # [rad] of the last tick, or as measured; empty while they are unknown
     plan: TickPlan | None = None  # of the last tick
 
-    pace: float = 1.0  # of what moves (0 to 1): posture moves stop and go on smoothly
+    pace: float = 1.0  # of the motion (0 to 1): posture moves stop and continue smoothly
 
     def place(self, joints: tuple[LegJoints, ...]) -> None:
-        """Starts anew from measured joint angles (n, 3) [rad]; empty: from unknown ones."""
+        """Restarts from measured joint angles (n, 3) [rad]; empty: from unknown ones."""
         self.joints, self.plan = joints, None
         self.limiter.reset()
 
     def change_pace(self, goal: float, dt: float) -> float:
-        """Brings the pace towards a goal (0 to 1), from full pace to rest in PAUSE_TIME_S."""
+        """Moves the pace towards a goal (0 to 1), from full pace to rest in PAUSE_TIME_S."""
         self.pace += min(max(goal - self.pace, -dt / PAUSE_TIME_S), dt / PAUSE_TIME_S)
         return self.pace
 
 
 class StateReply(NamedTuple):
-    """What comes of a request."""
+    """The result of a request."""
 
     state: PlannerState
     text: str = ""  # why the request is refused, or how it was changed; empty: accepted as it is
@@ -65,7 +65,7 @@ class PoseOrigin(Enum):
 class PlannerState(Protocol):
     """One state of the planner.
 
-    A state is made with everything it needs, and left by returning the next one: from `handle` when a request leads to
+    A state is constructed with all its data and left by returning the next one: from `handle` when a request leads to
     it, from `after_tick` when a motion ends, or from `after_rest` when one was stopped and has come to rest.
     """
 
@@ -79,17 +79,17 @@ class PlannerState(Protocol):
 
     @property
     def progress(self) -> float:
-        """Share (0 to 1) of the present posture move that is done; 0 where there is no end to count to."""
+        """Share (0 to 1) of the present posture move that is done; 0 if it has no defined end."""
 
     @property
     def lies_down(self) -> bool:
-        """True from an accepted request to lie down until the robot lies; commands do not count meanwhile."""
+        """True from an accepted request to sit down until the robot sits; commands are ignored meanwhile."""
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
-        """What a request leads to."""
+        """Handles a request: the result, and the next state."""
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """Moves on by `dt` [s] as far as pace and limiter allow; None: nothing moves."""
+        """Advances by `dt` [s] as far as pace and limiter allow; None: nothing moves."""
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
         """The state after a tick of `dt` [s] in which something moved."""
@@ -99,7 +99,7 @@ class PlannerState(Protocol):
 
 
 class AtRest:
-    """What the states without a motion have in common."""
+    """Common part of the states without a motion."""
 
     __slots__ = ()
     walk = None
@@ -107,13 +107,13 @@ class AtRest:
     lies_down = False
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """Nothing moves."""
+        """None: nothing moves."""
         return None
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> Self:
-        """Stays."""
+        """The same state."""
         return self
 
     def after_rest(self, context: PlannerContext) -> Self:
-        """Stays."""
+        """The same state."""
         return self

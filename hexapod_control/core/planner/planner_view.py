@@ -15,14 +15,14 @@ from hexapod_control.core.walking.walk_settings import WalkSettings
 
 
 class PlannerView:
-    """What a planner is doing between two ticks. Make a new one (`planner.view`) after a request or a tick."""
+    """The state of a planner between two ticks. Get a new one (`planner.view`) after a request or a tick."""
 
     def __init__(self, context: PlannerContext, state: PlannerState) -> None:
-        """For the planner's present state."""
+        """A view of the planner's present state."""
         self._context = context
         self._state = state
         self._walk = state.walk
-        self.walk = state.walk.state if state.walk is not None else None  # view of a robot on its feet
+        self.walk = state.walk.state if state.walk is not None else None  # None unless the robot stands or walks
 
     # --- the robot ---------------------------------------------------------------------------------
 
@@ -43,7 +43,7 @@ class PlannerView:
 
     @property
     def lying_down(self) -> bool:
-        """True from an accepted request to lie down until the robot lies."""
+        """True from an accepted request to sit down until the robot sits."""
         return self._state.lies_down
 
     @property
@@ -53,7 +53,7 @@ class PlannerView:
 
     @property
     def progress(self) -> float:
-        """Share (0 to 1) of the present posture move that is done; 0 where there is no end to count to."""
+        """Share (0 to 1) of the present posture move that is done; 0 if it has no defined end."""
         return self._state.progress
 
     @property
@@ -68,24 +68,24 @@ class PlannerView:
 
     @property
     def slowed(self) -> bool:
-        """True if the last tick asked more of the joints than they can do and was slowed."""
+        """True if the last tick was slowed because it exceeded the limits of the joints."""
         return self._context.limiter.slowed
 
     @property
     def leg_clearance(self) -> LegClearance | None:
-        """Where neighbouring legs were nearest to each other after the last tick; None while it is not known."""
+        """Smallest gap between neighbouring legs after the last tick; None while unknown."""
         return self._context.limiter.gap
 
     # --- the walk ----------------------------------------------------------------------------------
 
     @property
     def feet(self) -> tuple[Foot, ...]:
-        """The feet of a robot on its feet, in leg order, to look at only; empty otherwise."""
+        """The feet of a standing or walking robot, in leg order, read-only; empty otherwise."""
         return self.walk.feet if self.walk is not None else ()
 
     @property
     def settings(self) -> WalkSettings:
-        """The settings that were asked for; what is in force follows smoothly."""
+        """The requested settings; the settings in force follow smoothly."""
         return self._context.settings
 
     @property
@@ -105,7 +105,7 @@ class PlannerView:
 
     @property
     def body_pose_goal(self) -> BodyPose:
-        """Pose that the body of a standing robot goes to."""
+        """Goal of the body pose of a standing robot."""
         return self.walk.pose_goal if self.walk is not None else NEUTRAL
 
     def pose_reachable(self, pose: BodyPose) -> bool:
@@ -123,11 +123,11 @@ class PlannerView:
     # --- speed -------------------------------------------------------------------------------------
 
     def maxima(self) -> Twist:
-        """Greatest speed along each axis alone, now; zero while the robot takes no velocity commands."""
+        """Present greatest speed along each axis alone; zero while the robot accepts no velocity commands."""
         return self._walk.maxima() if self._walk is not None and not self._state.lies_down else ZERO
 
     def speed_limit(self) -> Twist:
-        """What is possible of the commanded twist now; zero while the robot is not on its feet."""
+        """The part of the commanded twist that is possible now; zero unless the robot stands or walks."""
         return self._walk.limit().twist if self._walk is not None else ZERO
 
     def braking_time(self) -> float:

@@ -1,4 +1,4 @@
-"""How requests are refused and carried out, as far as it is the same for several of the planner's states."""
+"""Refusing and executing requests, as far as several of the planner's states do it alike."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from hexapod_control.core.walking.walk_controller import WalkController
 
 
 def refusal(request: Request, state: RobotState) -> str:
-    """Why a state does not act on a request; empty where there is nothing that could be done."""
+    """Why a state does not act on a request; empty if there is nothing to do."""
     match request:
         case BodyPoseRequest() | GuidedFootRequest() | GuidedFootOverGroundRequest():
             return not_on_feet(state)
@@ -42,7 +42,7 @@ def refusal(request: Request, state: RobotState) -> str:
         case StandRequest() | SitRequest() | HaltRequest() | MeasuredJoints():
             return ""  # the robot is there already, or its planned joints count
         case VelocityRequest() | PoseTrackingRequest() | FeetReleaseRequest() | NeutralStanceRequest():
-            return ""  # sent all the time, and without effect before the robot is on its feet
+            return ""  # sent continuously, and without effect before the robot stands
         case GaitRequest() | SettingsRequest():
             return ""  # kept in the context for the next walk
         case _:
@@ -60,7 +60,7 @@ def not_at_rest(state: RobotState) -> str:
 
 
 def pass_on(request: Request, walk: WalkController) -> None:
-    """Requests that a walk carries out whatever it does."""
+    """Passes on requests that a walk executes in any state."""
     match request:
         case PoseTrackingRequest(pose):
             walk.track_pose(pose)
@@ -88,7 +88,7 @@ def whole_body_move(
 
 
 def recover_margin(walk: WalkController, plan: TickPlan, dt: float, least: float) -> None:
-    """Lets a walk act where the static margin of a tick of `dt` [s] is below the least wanted [m]; 0: never."""
+    """Applies a walk's recovery measures if the static margin of a tick of `dt` [s] is below `least` [m]; 0: never."""
     if least <= 0.0 or walk.state.guiding or math.isnan(plan.margin):
         return
     edge = (0.0, 0.0)

@@ -1,4 +1,4 @@
-"""What a planner can be asked for, as data. Every state of the planner handles each of these requests."""
+"""Requests to a planner, as data. Every state of the planner handles each of these requests."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from hexapod_control.core.walking.walk_settings import WalkSettings
 
 @dataclass(frozen=True, slots=True)
 class StandRequest:
-    """Stand up, or put down the feet that are in the air."""
+    """Stand up, or set down the feet that are in the air."""
 
 
 @dataclass(frozen=True, slots=True)
 class SitRequest:
-    """Lie down on the belly; a robot that walks comes to rest before."""
+    """Sit down on the belly; a walking robot comes to rest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class HaltRequest:
-    """Bring everything to rest smoothly; feet in the air go straight down and stay."""
+    """Bring the robot to rest smoothly; feet in the air are set straight down."""
 
 
 @dataclass(frozen=True, slots=True)
 class VelocityRequest:
-    """Follow a body twist until another one comes."""
+    """Follow a body twist until the next one."""
 
     twist: Twist
 
 
 @dataclass(frozen=True, slots=True)
 class BodyPoseRequest:
-    """Go to a body pose, clamped to what the legs reach."""
+    """Move to a body pose, clamped to the reach of the legs."""
 
     pose: BodyPose
     duration: float  # [s]; 0: as fast as the pose limits allow
@@ -59,7 +59,7 @@ class GuidedFootRequest:
 
 @dataclass(frozen=True, slots=True)
 class GuidedFootOverGroundRequest:
-    """Move one foot to a place over the ground while the others support the robot."""
+    """Move one foot to a point over the ground while the others support the robot."""
 
     leg: int
     point: Vector  # [m] x, y of the contact point in base_footprint, and the height above the ground
@@ -77,18 +77,18 @@ class NeutralStanceRequest:
 
 @dataclass(frozen=True, slots=True)
 class FeetMoveRequest:
-    """Move all feet straight to points and arrive together."""
+    """Move all feet on straight lines to points, with one duration."""
 
     ball_centres: tuple[Vector, ...]  # (n, 3) [m, base_link]
-    duration: float  # [s]; 0: at a calm speed
+    duration: float  # [s]; 0: at a moderate speed
 
 
 @dataclass(frozen=True, slots=True)
 class JointMoveRequest:
-    """Move all joints straight to angles and arrive together."""
+    """Move all joints linearly to angles, with one duration."""
 
     joint_angles: tuple[LegJoints, ...]  # (n, 3) [rad]
-    duration: float  # [s]; 0: at a calm speed
+    duration: float  # [s]; 0: at a moderate speed
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class SettingsRequest:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredJoints:
-    """Joint angles as measured; they count while the robot's pose is unknown or it lies at rest."""
+    """Measured joint angles; used while the pose is unknown or the robot sits."""
 
     joint_angles: tuple[LegJoints, ...]  # (n, 3) [rad]
 

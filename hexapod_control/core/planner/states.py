@@ -1,4 +1,4 @@
-"""The planner's states. Each one shows in `handle` what every request leads to while the robot is in it.
+"""The planner's states. `handle` of each state defines the effect of every request in that state.
 
     Unknown --measured--> Lying --stand--> Transition (rising) --> OnFeet --sit--> Transition (sinking) --> Lying
        |                    |                                        |
@@ -83,7 +83,7 @@ class Transition:
         return self.robot_state is RobotState.SINKING or self.then is not None
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
-        """Stops, goes on, or turns round where the body moves over planted feet."""
+        """Stops, continues, or reverses while the body moves over planted feet."""
         match request:
             case StandRequest():
                 return StateReply(self._towards_standing(context))
@@ -114,7 +114,7 @@ class Transition:
         return self
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """The present move goes on, unless it is halted."""
+        """Continues the present move, unless it is halted."""
         pace = context.change_pace(self.pace_goal, dt)
         if pace <= 0.0:
             return None
@@ -122,7 +122,7 @@ class Transition:
         return pose
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-        """The next move, or what comes after the last one."""
+        """The next move, or the state after the last one."""
         if not self.moves[0].done:
             return self
         del self.moves[0]
@@ -165,7 +165,7 @@ class OnFeet:
         return cls(walk, origin=origin)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
-        """Walks, poses and guides feet; while the robot is about to lie down it takes no commands."""
+        """Walks, poses and guides feet; refuses commands while the robot is about to sit down."""
         walk = self.walk
         match request:
             case StandRequest():
@@ -212,14 +212,14 @@ class OnFeet:
         return "" if self.walk.state.pose_goal == pose else "out of reach: clamped, see the achieved pose"
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """Body, feet and gait clock go on; sensors count unless the robot is about to lie down."""
+        """Advances body, feet and gait clock; sensors are used unless the robot is about to sit down."""
         sensors = context.sensors
         self.walk.sense(*((sensors.touching, sensors.lean) if self.then is None else (None, None)))
         self.walk, pose = context.limiter.advance(self.walk, context.joints, dt, context.change_pace(1.0, dt))
         return pose
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-        """Lies down once a robot that was asked to rests; else takes the measures that a small margin calls for."""
+        """Sits down at rest if that was requested; else applies the measures against a small margin."""
         walk, now = self.walk, self.walk.state
         if now.guiding:
             self.robot_state = RobotState.MOVING
@@ -241,14 +241,14 @@ class OnFeet:
 
 @dataclass(slots=True)
 class WholeBodyMove:
-    """All feet or all joints go straight to a goal.
+    """All feet or all joints move on straight lines to a goal.
 
     A request to stand, lie down or halt ends the move where it comes to rest.
     """
 
     move: FeetMove | JointMove
     then: StandRequest | SitRequest | None = None
-    pace_goal: float = 1.0  # 0 as soon as something else is asked for
+    pace_goal: float = 1.0  # 0 after another request
     origin: PoseOrigin = PoseOrigin.REQUESTED  # of the pose in which the move began
     robot_state: RobotState = RobotState.MOVING
     walk: None = None
@@ -276,7 +276,7 @@ class WholeBodyMove:
                 return StateReply(self, request_handling.refusal(request, self.robot_state))
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """The move goes on, unless it has been stopped."""
+        """Continues the move, unless it has been stopped."""
         pace = context.change_pace(self.pace_goal, dt)
         if pace <= 0.0:
             return None
@@ -290,7 +290,7 @@ class WholeBodyMove:
         return self._following(context, self.origin).after_tick(plan, dt, context)
 
     def after_rest(self, context: PlannerContext) -> PlannerState:
-        """What follows a move that was stopped: it is given up where it is."""
+        """The state after a stopped move, which is abandoned."""
         return self._following(context, PoseOrigin.FOUND)
 
     def _following(self, context: PlannerContext, origin: PoseOrigin) -> PlannerState:

@@ -1,12 +1,12 @@
-"""Tick limiting: no joint too fast, no jerk, no foot out of reach, no leg against its neighbour, whatever moves.
+"""Tick limiting: bounds joint speeds and their changes, reach, and leg clearance for every motion.
 
 A motion is a function of its own time. Where a tick of dt would exceed a limit, the motion is advanced by a share
 of dt instead: body, feet and gait clock slow down together, so every foot stays on its path and planted feet stay fixed
 in the world. The share is found by iteration: a copy of the motion is advanced and checked against four limits in turn
 (reach, joint speed, closing speed of neighbouring legs, change of joint speed); each violation gives the next, smaller
-share. Of the tries that break no hard limit the one with the least change of joint speed is taken. If no share will do,
-feet and clock stand still while the body goes back to its neutral pose, and as a last resort everything holds.
-After that the share grows back to one over a few ticks. See docs/architecture/walking-mathematics.md, "Tick limiter".
+share. Of the attempts within the hard limits, the one with the least change of joint speed is used. If none is valid,
+feet and clock stand still while the body returns to its neutral pose, and as a last resort the robot holds.
+Afterwards the share returns to one over a few ticks. See docs/architecture/walking-mathematics.md, "Tick limiter".
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from hexapod_control.core.planner.independent_copy import independent_copy
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
 
-MAX_TRIES = 5  # of a tick at a smaller and smaller share, before the robot holds still
-MIN_TICK_S = 1e-4  # [s] a shorter tick is none: rounding would look like speed
-SLOWED_SHARE = 0.97  # a tick of a smaller share than this, of what it could have had, counts as slowed
-SHARE_RECOVERY_RATE = 10.0  # [1/s] at which the share comes back to one
+MAX_TRIES = 5  # of a tick with decreasing shares, before the robot holds
+MIN_TICK_S = 1e-4  # [s] a shorter tick is ignored: rounding errors would look like speed
+SLOWED_SHARE = 0.97  # a tick with less than this part of the possible share counts as slowed
+SHARE_RECOVERY_RATE = 10.0  # [1/s] at which the share returns to one
 CLOSING_TOLERANCE_M = 1e-9  # [m] by which a gap may close from rounding
 BLOCKED_SHARE = 0.05  # a motion that a neighbouring leg slows below this share counts as blocked
 MIN_LEG_GAP_M = 0.003  # [m] between neighbouring legs
-CLOSING_TIME_S = 0.04  # [s] in which what is left of a gap may close, at every instant
+CLOSING_TIME_S = 0.04  # [s] in which the rest of a gap may close, at every instant
 SPIN_UP_TIME_S = 1.0 / 30.0  # [s] rest to no-load speed: a servo needs a quarter of its stall torque for a lifted leg
 
 AnyMotion = TypeVar("AnyMotion", bound=BodyMotion)
@@ -57,13 +57,13 @@ class TickLimiter:
         self._neighbours = LegNeighbours.of(robot)
         self._speeds: list[LegJoints] = []  # [rad/s] of the last tick; empty: at rest
         self._last: WholeBodyPose | None = None
-        self.gap: LegClearance | None = None  # where neighbouring legs were nearest to each other after the last tick
-        self.blocked: LegClearance | None = None  # the two legs that kept the last tick from going on
-        self.share = 1.0  # of its time that the last tick moved on by
-        self.slowed = False  # was the last tick slowed because of a joint, a foot or a neighbouring leg
+        self.gap: LegClearance | None = None  # smallest gap between neighbouring legs after the last tick
+        self.blocked: LegClearance | None = None  # the two legs that blocked the last tick
+        self.share = 1.0  # of its time step by which the last tick advanced
+        self.slowed = False  # whether the last tick was slowed by a joint, a foot or a neighbouring leg
 
     def reset(self) -> None:
-        """Forgets the last tick: the joints are not where it left them."""
+        """Discards the last tick, as the joints have moved since."""
         self.share, self._last, self._speeds, self.gap = 1.0, None, [], None
 
     def advance(
@@ -71,7 +71,7 @@ class TickLimiter:
     ) -> tuple[AnyMotion, WholeBodyPose]:
         """The motion `dt` [s] later, at most at a pace (0 to 1), and the pose the robot has then.
 
-        `joints` are the angles [rad] of the tick before. The motion that is passed stays as it is.
+        `joints` are the angles [rad] of the tick before. The given motion is not modified.
         """
         most = min(pace, self.share + SHARE_RECOVERY_RATE * dt)
         self.blocked = None
@@ -88,7 +88,7 @@ class TickLimiter:
     def _search(
         self, motion: AnyMotion, joints: Sequence[LegJoints], dt: float, share: float
     ) -> tuple[_Attempt[AnyMotion] | None, UnreachableFoot | None, LegClearance | None]:
-        """The best attempt at a share or less; the foot and the pair of legs that were in the way of larger ones."""
+        """The best attempt at a share or less; the foot and the pair of legs that prevented larger ones."""
         gap = self.gap if self.gap is not None else self._neighbours.gap(joints)
         closing = _max_closing(gap, dt)
         unreached: UnreachableFoot | None = None
@@ -122,7 +122,7 @@ class TickLimiter:
     def _retreat(
         self, motion: AnyMotion, joints: Sequence[LegJoints], dt: float, unreached: UnreachableFoot | None
     ) -> _Attempt[AnyMotion] | None:
-        """Where no share of the tick will do: feet and clock stand still, the body pose goes back to neutral.
+        """If no share of the tick is valid: feet and clock stand still, the body pose returns to neutral.
 
         Joints are clamped to what they reach meanwhile, and the foot targets are where those joints put the feet.
         """
@@ -166,7 +166,7 @@ class TickLimiter:
 
 
 def _max_closing(gap: LegClearance, dt: float) -> float:
-    """Most by which a gap may close in a tick [m]; legs that were found too near must be able to part."""
+    """Greatest closing [m] of a gap in a tick; legs that started too close must be able to separate."""
     if gap.distance < MIN_LEG_GAP_M:
         return math.inf
     return (gap.distance - MIN_LEG_GAP_M) * min(1.0, dt / CLOSING_TIME_S)

@@ -28,7 +28,7 @@ class RobotState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TickPlan:
-    """Targets of one tick and what follows from them: everything that is published of it.
+    """Targets of one tick and derived quantities: all published data of the tick.
 
     Exactly one of `feet` and `joint_motion` is commanded, or neither while the joints are unknown or at rest since they
     were measured.
@@ -48,5 +48,5 @@ class TickPlan:
     margin: float  # [m] static stability; NaN while no foot is planted
     center: Point  # [m] centre of mass in base_footprint
     unreached: UnreachableFoot | None  # the foot target that made the robot hold still
-    gap: float  # [m] between the two neighbouring legs that are nearest to each other, capped where it is wide enough
-    blocked: LegClearance | None  # two legs that would touch, and so keep the robot from going on
+    gap: float  # [m] smallest between neighbouring legs, capped at a safe width
+    blocked: LegClearance | None  # two legs that would touch, and so block the motion

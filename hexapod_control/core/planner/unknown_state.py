@@ -17,13 +17,13 @@ from hexapod_control.core.planner.tick_plan import RobotState
 
 
 class Unknown(AtRest):
-    """The joint angles are not known: before the first measurement, and while the servos do not hold."""
+    """The joint angles are not known: before the first measurement, and while the torque is off."""
 
     __slots__ = ()
     robot_state = RobotState.UNKNOWN
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
-        """Only measured joints lead on; a robot that is found standing is taken over on its feet."""
+        """Only measured joints lead to another state; a standing robot is taken over without sitting down."""
         match request:
             case MeasuredJoints(joints):
                 context.place(joints)

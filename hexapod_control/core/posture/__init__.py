@@ -1,1 +1,1 @@
-"""Lying down, standing up, folding for transport, and taking over a robot that was found standing."""
+"""Sitting down, standing up, folding for transport, and taking over a standing robot."""

@@ -1,9 +1,9 @@
-"""From one posture to the next: getting up, lying down, and taking over a robot where it is found.
+"""From one posture to the next: standing up, sitting down, and taking over a standing robot.
 
-A sequence is a list of moves, carried out one after the other, and the walk of the robot that stands at its end.
+A sequence is a list of moves, executed one after the other, and the walk of the robot that stands at its end.
 Standing up starts wherever the joints were measured: in joint space, on paths on which the legs keep clear of each
-other (joint_paths.py), to where the robot lies, then the body rises over planted feet (stand_up.py). A robot that is
-found standing keeps its feet where they are (takeover.py).
+other (joint_paths.py), to the sitting posture; then the body rises over planted feet (stand_up.py). A robot that
+already stands keeps its footholds (takeover.py).
 See docs/architecture/walking-mathematics.md, "Standing up and lying down".
 """
 
@@ -33,7 +33,7 @@ MIN_PLANTED_FEET = 3  # that carry a robot
 
 @dataclass(frozen=True, slots=True)
 class PostureSequences:
-    """The sequences between the postures of one robot; tables only, made once."""
+    """The sequences between the postures of one robot; only tables, computed once."""
 
     capabilities: Capabilities
     neutral_footholds: tuple[Point, ...]  # [m] contact points of the neutral stance at the walk height
@@ -42,7 +42,7 @@ class PostureSequences:
 
     @classmethod
     def of(cls, capabilities: Capabilities) -> PostureSequences:
-        """Computes where a robot lies."""
+        """Computes the sitting posture."""
         robot = capabilities.robot
         footholds = capabilities.stances.at(robot.walk.height).footholds
         offset = stand_up.lying_offset(robot, footholds)
@@ -51,7 +51,7 @@ class PostureSequences:
         return cls(capabilities, footholds, offset, joints)
 
     def getting_up(self, joints: Sequence[LegJoints], gait: Gait) -> tuple[list[PostureMove], WalkController]:
-        """From joint angles [rad] anywhere to standing."""
+        """From any joint angles [rad] to standing."""
         path = (tuple(joints), *find_path(self.capabilities.robot, joints, self.lying_joints))
         moves = [JointMove.between(self.capabilities.robot, a, b, NEUTRAL) for a, b in pairwise(path)]
         rise, walk = self.rising(self.neutral_footholds, self.lying_offset, gait)
@@ -71,13 +71,13 @@ class PostureSequences:
         ]
 
     def lying_down(self, walk: WalkController) -> list[PostureMove]:
-        """From standing to lying, the feet staying where they are."""
+        """From standing to lying over the present footholds."""
         return self.sinking([(foot.x, foot.y) for foot in walk.state.feet], 0.0)
 
     def taking_over(self, joints: Sequence[LegJoints], gait: Gait) -> tuple[JointMove, WalkController] | None:
         """From joint angles [rad] measured under a robot that stands to the walk of that robot; None if it does not.
 
-        Feet in the air go down below where they are; until the first command all stay there.
+        Feet in the air are set straight down; all feet stay there until the first command.
         """
         found = take_over(self.capabilities.robot, self.capabilities.stances, joints)
         if found is None:
@@ -89,7 +89,7 @@ class PostureSequences:
     def standing_on(self, joints: Sequence[LegJoints], pose: BodyPose, gait: Gait) -> WalkController | None:
         """The walk of a robot that ends a move on its feet with these joint angles [rad]; None if it lies.
 
-        `pose` is that of the body, its height apart. Feet stay where they are, on the ground or in the air.
+        `pose` is that of the body, its height apart. Feet keep their positions, on the ground or in the air.
         """
         found = detect_support(self.capabilities.robot, joints, pose)
         height = self.capabilities.robot.walk.height + found.pose.z

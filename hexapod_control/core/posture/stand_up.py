@@ -1,6 +1,6 @@
-"""Getting up and lying down: a joint-space motion to the knee-up branch, then the body rises over planted feet.
+"""Standing up and sitting down: a joint-space motion to the knee-up branch, then the body rises over planted feet.
 
-Standing up starts wherever the joints were measured. Nothing is known of the branch that pose is on, so the
+Standing up starts from the measured joints. Their kinematic branch is unknown, so the
 first part is in joint space, to the feet just above the ground at their neutral footholds with the body on its
 belly; the second part is Cartesian: the feet stay and the body rises. Lying down is the second part backwards.
 Both parts follow a quintic, at rest at both ends.
@@ -20,14 +20,14 @@ from hexapod_control.core.kinematics.whole_body import WholeBodyPose, joints_at_
 from hexapod_control.core.posture.straight_moves import MIN_DURATION_S
 from hexapod_control.core.robot import Point, Robot
 
-CLEAR = 0.015  # [m] the feet stay above the ground while the joints find their place
+CLEAR = 0.015  # [m] of the feet above the ground during the joint-space motion
 RISE_SPEED = 0.08  # [m/s] of the body, at the peak
-STEP = 0.002  # [m] between the heights tried on the way down
+STEP = 0.002  # [m] between the heights tried during the descent
 
 
 @dataclass(slots=True)
 class BodyLift:
-    """The body goes straight up or down over feet that stay."""
+    """The body moves straight up or down over planted feet."""
 
     robot: Robot
     contacts: tuple[Point, ...]  # [m] of the feet in base_footprint
@@ -58,20 +58,20 @@ class BodyLift:
         return min(1.0, self.elapsed / self.duration)
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
-        """The row one tick later."""
+        """The pose one tick later."""
         self.elapsed += dt
         placement = Placement(BodyPose(z=self.offset), self.robot.walk.height)
         count = len(self.contacts)
         return whole_body_pose(self.robot, placement, list(self.contacts), [0.0] * count, [True] * count, previous)
 
     def retreat(self, dt: float, previous: Sequence[LegJoints]) -> None:
-        """There is none: the body holds."""
+        """None: the body holds."""
 
 
 def lying_offset(robot: Robot, contacts: Sequence[Point]) -> float:
     """Offset [m] from the walk height at which the body lies and the feet at `contacts` are clear of the ground.
 
-    Where the legs cannot fold that far it is the lowest the feet can follow.
+    If the legs cannot fold that far, it is the lowest offset in reach.
     """
     floor = belly_height(robot) - CLEAR - robot.walk.height
     offset = 0.0

@@ -14,7 +14,7 @@ CHOICES = 40  # femurs that are tried
 
 
 def raised(robot: Robot, joints: Array) -> Array:
-    """Joints (n, 3) [rad] half-way: coxas straight and femurs up, the tibias as they are in `joints`.
+    """Intermediate joints (n, 3) [rad]: coxas straight and femurs up, the tibias as they are in `joints`.
 
     No femur goes down: with the feet on the ground that would lift the body.
     """

@@ -134,7 +134,7 @@ class FootForceEstimator:
         forces = (levers * (needed - now.torques)).sum(axis=1)
         doubts = INERTIAL_UNCERTAINTY_SHARE * np.abs(levers * needed).sum(axis=1)
         touches = ESTIMATED_CONTACT_SHARE * self._even + doubts
-        sure &= rising > 0.0  # on the way down the ground is near
+        sure &= rising > 0.0  # while the foot descends, the ground is near
         self._check(np.abs(forces)[sure] > touches[sure])
         least = np.where(self._forces > 0.0, RELEASE_SHARE * self._even, touches)
         self._forces = np.where(follows, np.where(forces > least, forces, 0.0), self._forces)

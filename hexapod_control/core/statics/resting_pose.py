@@ -37,7 +37,7 @@ class RestingPose:
     height: float  # [m] of base_link's origin above the ground
     roll: float  # [rad] of the body over the ground, as in BodyPose
     pitch: float  # [rad]
-    feet: tuple[bool, ...]  # True where a foot is on the ground, or as good as on it
+    feet: tuple[bool, ...]  # True where a foot is on the ground, or almost
     on_belly: bool  # a corner of the body's box is on the ground
     margin: float  # [m] of the centre of mass from the edge of what touches the ground
 
@@ -45,7 +45,7 @@ class RestingPose:
 def resting(robot: Robot, joints: Sequence[LegJoints]) -> RestingPose | None:
     """How the robot rests with joints (n, 3) [rad]; None if it cannot lie or stand with its top upwards.
 
-    The ground is hard and the joints do not give way; knees are taken to be higher than feet or belly.
+    Ground and joints are assumed rigid, and knees higher than feet and belly.
     """
     points, radii = _points(robot, joints)
     center = center_of_mass(robot, joints)

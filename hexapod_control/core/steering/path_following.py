@@ -2,7 +2,7 @@
 
 Poses and waypoints are in one frame, odom; twists are in base_footprint. The line to a waypoint begins where the robot
 was when it turned to it, and is followed by aiming at the point a lookahead farther on. Where the scan shows something
-in the way, the robot goes round it, and then on a new line; where nothing is free, it stands.
+in front of it, the robot walks around it and continues on a new line; if nothing is free, it stands.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class PursuitSettings:
     gain: float = 1.0  # [1/s] speed per distance to the waypoint, and per free distance
     slowest: float = 0.15  # of the greatest speeds, on the last centimetres
     turn_gain: float = 1.5  # [1/s] turn per error of the heading
-    patience: float = 60.0  # [s] without coming nearer to the waypoint
+    progress_timeout: float = 60.0  # [s] without getting closer to the waypoint
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
@@ -128,7 +128,7 @@ class Pursuit:
             self._nearest, self._idle = left, 0.0
         else:
             self._idle += dt
-        return self._idle > self.settings.patience
+        return self._idle > self.settings.progress_timeout
 
     def _way(self, pose: Pose, goal: Waypoint, obstacles: Array) -> tuple[float, float, PursuitPhase]:
         """Direction [rad] in base_footprint, how far it is free [m], and the phase."""

@@ -1,7 +1,7 @@
 """From a commanded twist to the executed one: limited, ramped, and slowed where the feet need it.
 
 This is the only place in the core where a command is limited: `SpeedLimiter` scales it as a whole to what settings,
-legs and servos allow (so the path keeps its curvature) and says in which swing time that is possible; the executed
+legs and servos allow (so the path keeps its curvature) and returns the swing time that this needs; the executed
 twist and swing time then follow with bounded accelerations. Twists are in base_footprint.
 """
 

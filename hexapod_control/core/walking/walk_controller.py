@@ -192,7 +192,7 @@ class WalkController:
         return self._whole_body_pose(previous)
 
     def retreat(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
-        """Gives the body pose up, feet and clock standing still: the way out when a foot is out of reach."""
+        """Gives the body pose up while feet and clock stand still: the recovery when a foot is out of reach."""
         self._speed.stop()
         self._body.retreat(dt)
         if self._motion.terrain is not None:

@@ -116,7 +116,7 @@ def test_it_slows_down_before_the_waypoint():
 
 
 def test_a_robot_that_cannot_walk_now_is_sent_nothing_and_is_not_given_up():
-    pursuit = Pursuit([Waypoint(1.0, 0.0)], PursuitSettings(patience=1.0))
+    pursuit = Pursuit([Waypoint(1.0, 0.0)], PursuitSettings(progress_timeout=1.0))
     for _ in range(100):
         order = pursuit.step(ORIGIN, ZERO, NOTHING, DT)
         assert order.phase is PursuitPhase.HELD and order.twist == ZERO
@@ -164,7 +164,7 @@ def test_it_never_walks_towards_what_is_within_its_circle(bearing, inside, more)
 def test_it_stops_before_an_obstacle_that_comes_into_its_way():
     """All round, so that there is no detour: the free way is never used up."""
     wall = ring(0.0, 0.0, 1.2, 360)
-    way = walk(Pursuit([Waypoint(3.0, 0.0)], PursuitSettings(radius=RADIUS, patience=10.0)), ORIGIN, wall)
+    way = walk(Pursuit([Waypoint(3.0, 0.0)], PursuitSettings(radius=RADIUS, progress_timeout=10.0)), ORIGIN, wall)
     assert way[-1][1].phase is PursuitPhase.STUCK
     assert nearest(way, wall) >= RADIUS
     assert not way[-1][1].twist.vx
@@ -235,7 +235,7 @@ def test_points_are_moved_as_the_pose_applies_to_them(pose, places_):
     [
         ({"tolerance": 0.0}, "tolerance must be finite and > 0, is 0"),
         ({"clearance": -0.1}, "clearance must be finite and >= 0, is -0.1"),
-        ({"patience": math.nan}, "patience must be finite and > 0, is nan"),
+        ({"progress_timeout": math.nan}, "progress_timeout must be finite and > 0, is nan"),
     ],
 )
 def test_settings_that_cannot_be_used_are_refused(change, message):

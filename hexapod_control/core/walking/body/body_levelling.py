@@ -18,7 +18,7 @@ MAX_TILT = math.radians(10.0)  # [rad] of roll and pitch together
 GAIN = 2.0  # [1/s] rate per error
 RATE = 0.35  # [rad/s]
 ACCELERATION = 2.0  # [rad/s^2]
-FADE_RATE, FADE_ACCELERATION = 1.2, 10.0  # [rad/s, rad/s^2] on the way to zero: 10 deg in 0.3 s
+FADE_RATE, FADE_ACCELERATION = 1.2, 10.0  # [rad/s, rad/s^2] of the return to zero: 10 deg in 0.3 s
 TILT_GRID = math.radians(1.0)  # [rad] of the tilts for which the region share is looked up
 REGION_SHARE_RATE = 0.5  # [1/s] at which the region share may change: strides get shorter first
 LEAST_REGION_SHARE = 0.6
@@ -113,6 +113,6 @@ def _at_rest(tilt: Tilt, rates: Tilt, dt: float) -> Tilt:
 
 
 def _on_grid(tilt: Tilt) -> Tilt:
-    """The nearest tilt of the grid: a body that is as good as level needs no smaller regions."""
+    """The nearest tilt of the grid: an almost level body needs no smaller regions."""
     roll, pitch = (round(t / TILT_GRID) * TILT_GRID for t in tilt)
     return roll, pitch

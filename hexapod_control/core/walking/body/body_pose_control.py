@@ -168,7 +168,7 @@ class BodyPoseControl:
         return True
 
     def _brake(self, dt: float, feet: Sequence[Foot]) -> None:
-        """Halves the speed tick by tick where a foot has come in the way, stops where even that is out of reach."""
+        """Halves the speed tick by tick while a foot blocks the motion; stops if even that is out of reach."""
         speeds = tuple(0.5 * speed for speed in self._speed)
         pose = BodyPose(*(now + speed * dt for now, speed in zip(self.pose, speeds, strict=True)))
         if self._keeps_feet(pose, feet):

@@ -4,7 +4,7 @@ The static margin of every tick is held against the least one that is wanted. Wh
 1. the walk slows down, to SLOWEST_SHARE of its speed;
 2. then the body leans away from the nearest edge of the support polygon, by MAX_LEAN at most;
 3. then, at most every GAIT_CHANGE_INTERVAL_S, a gait with the next greater duty factor is taken.
-Each measure is used up before the next begins. After CALM_TIME_S with RELEASE_MARGIN to spare they are taken back in
+Each measure is used up before the next begins. After SETTLED_TIME_S with RELEASE_MARGIN to spare they are taken back in
 reverse order and more slowly, the gait excepted: it stays until another is asked for.
 See docs/architecture/walking-mathematics.md, "Static stability and margin recovery".
 """
@@ -22,7 +22,7 @@ SLOWEST_SHARE = 0.5  # share of the speed
 SLOWING_RATE = 1.0  # [1/s]
 LEAN_SPEED = 0.02  # [m/s]
 MAX_LEAN = 0.03  # [m]
-CALM_TIME_S = 2.0  # without want of margin, after which measures are taken back
+SETTLED_TIME_S = 2.0  # with sufficient margin, after which measures are taken back
 RELEASE_MARGIN = 0.005  # [m] of margin more than wanted, for that
 RELEASE_RATE = 0.25  # of the rates, for that
 LEAN_STEP = 0.002  # [m] of lean at which the body is asked to follow
@@ -36,7 +36,7 @@ class RecoveryMeasures:
     least: float = 0.0  # [m] margin that is wanted; 0 takes no measures
     speed_share: float = 1.0  # of the speed
     lean: Point = (0.0, 0.0)  # [m] shift of the body in base_footprint
-    calm: float = 0.0  # [s] since the margin was last too small, or looked at
+    settled: float = 0.0  # [s] since the margin was last too small, or looked at
     lowest: float = math.inf  # [m] margin in that time
 
     @property
@@ -50,25 +50,25 @@ class RecoveryMeasures:
             return self._relaxed(dt, margin)
         if self.speed_share > SLOWEST_SHARE:
             share = max(SLOWEST_SHARE, self.speed_share - SLOWING_RATE * dt)
-            return replace(self, speed_share=share, calm=0.0, lowest=math.inf)
+            return replace(self, speed_share=share, settled=0.0, lowest=math.inf)
         x, y = self.lean[0] + LEAN_SPEED * dt * inward[0], self.lean[1] + LEAN_SPEED * dt * inward[1]
         size = math.hypot(x, y)
         factor = MAX_LEAN / size if size > MAX_LEAN else 1.0
-        return replace(self, lean=(factor * x, factor * y), calm=0.0, lowest=math.inf)
+        return replace(self, lean=(factor * x, factor * y), settled=0.0, lowest=math.inf)
 
     def _relaxed(self, dt: float, margin: float) -> RecoveryMeasures:
         """The measures `dt` [s] later if the margin [m] is large enough."""
-        calm, lowest = self.calm + dt, min(self.lowest, margin)
-        if calm < CALM_TIME_S or (self.speed_share >= 1.0 and self.lean == (0.0, 0.0)):
-            return replace(self, calm=calm, lowest=lowest)
+        settled, lowest = self.settled + dt, min(self.lowest, margin)
+        if settled < SETTLED_TIME_S or (self.speed_share >= 1.0 and self.lean == (0.0, 0.0)):
+            return replace(self, settled=settled, lowest=lowest)
         if lowest < self.least + RELEASE_MARGIN:
-            return replace(self, calm=0.0, lowest=math.inf)
+            return replace(self, settled=0.0, lowest=math.inf)
         size = math.hypot(*self.lean)
         if size > 0.0:
             factor = max(0.0, 1.0 - RELEASE_RATE * LEAN_SPEED * dt / size)
-            return replace(self, lean=(factor * self.lean[0], factor * self.lean[1]), calm=calm, lowest=lowest)
+            return replace(self, lean=(factor * self.lean[0], factor * self.lean[1]), settled=settled, lowest=lowest)
         share = min(1.0, self.speed_share + RELEASE_RATE * SLOWING_RATE * dt)
-        return replace(self, speed_share=share, calm=calm, lowest=lowest)
+        return replace(self, speed_share=share, settled=settled, lowest=lowest)
 
 
 class MarginRecovery:

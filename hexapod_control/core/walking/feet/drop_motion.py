@@ -1,4 +1,4 @@
-"""A foot on its way to the ground outside of a swing: after a halt in mid-swing, or after it has touched early.
+"""A foot that moves to the ground outside of a swing: after a halt in mid-swing, or after it has touched early.
 
 Over the ground its speed fades as (1 - t)^2 with the share t of the drop's duration, the height follows a cubic that
 ends at rest. Points and heights as in `walking.foot`.

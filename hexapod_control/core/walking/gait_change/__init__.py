@@ -1,1 +1,1 @@
-"""Changing the gait while walking: when, at which phase, and by way of which other gait."""
+"""Changing the gait while walking: when, at which phase, and via which other gait."""

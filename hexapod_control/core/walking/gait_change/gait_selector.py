@@ -1,4 +1,4 @@
-"""Starting in a gait, and changing to the one that was asked for: when, and by way of which other gait.
+"""Starting in a gait, and changing to the one that was asked for: when, and via which other gait.
 
 A change is planned (`gait_transition`) as soon as the speed suits the new gait; until then the speed limiter, which
 knows of it, slows the walk down. If no plan fits, a change to a third gait may, and the one asked for follows from
@@ -61,7 +61,7 @@ class GaitSelector:
         self._capabilities = capabilities
         self._requested = gait
         self.wanted: Gait | None = None  # a gait to change to, once the speed suits it
-        self._on_detour = False  # does the change under way lead to another gait than the one wanted
+        self._on_detour = False  # whether the current change leads to another gait than the requested one
         self._waited = 0.0  # [s] for a plan that fits
         self._until_retry = 0.0  # [s]
 
@@ -72,7 +72,7 @@ class GaitSelector:
         self.wanted = None if gait is clock.gait and clock.change is None else gait
 
     def halt(self, motion: FootMotion) -> None:
-        """The walk stops, and with it a change under way; it is applied when the walk restarts."""
+        """The walk stops, and with it a gait change; it is applied when the walk restarts."""
         self._on_detour = False
         self.wanted = None if self._requested is motion.clock.gait else self._requested
 
@@ -105,7 +105,7 @@ class GaitSelector:
         clock.change = change
 
     def _take_detour(self, gait: Gait, motion: FootMotion, now: WalkConditions, violation: float) -> bool:
-        """Changes to a third gait on the way to one whose plan violates its limits, if that fits; True if it does."""
+        """Changes to an intermediate gait if the plan to the requested one violates its limits; True if one fits."""
         nearly = violation <= NEAR_VIOLATION and self._waited < INTERMEDIATE_GAIT_TIMEOUT_S
         if self._on_detour or nearly:
             return False

@@ -4,7 +4,7 @@ Every pair (leave the old gait in t, enter the new one at phase b) gives each le
 last touch-down in the old gait to its first lift-off in the new one. A pair is good if
 1. each of these stances fits into the leg's stance region at the speed of the body,
 2. the swings before and after it are not too fast for the servos, and
-3. the static margin stays large enough whichever legs are in the air on the way.
+3. the static margin stays large enough whichever legs are in the air meanwhile.
 All pairs of a grid are tried at once with arrays (leg, leave, phase). Of all good pairs the earliest is taken; if there
 is none, the one with the smallest violation (the region guard then slows the body for a moment).
 Formulas: docs/architecture/walking-mathematics.md, "Gait transition".

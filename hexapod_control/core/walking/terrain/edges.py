@@ -41,7 +41,7 @@ def stop_time(velocity: Vector) -> float:
 
 
 def raise_over_edge(foot: Foot, contact: FootContact, touches: bool, lift_height: float, dt: float) -> None:
-    """Raises a swing of a lift height [m] while its foot touches an edge on the way up."""
+    """Raises a swing of a lift height [m] while its foot touches an edge during the lift."""
     swing = foot.state
     if not isinstance(swing, Swing):
         contact.left_ground, contact.climbing = False, 0.0
@@ -56,5 +56,5 @@ def raise_over_edge(foot: Foot, contact: FootContact, touches: bool, lift_height
 
 
 def _rises(foot: Foot, swing: Swing) -> bool:
-    """True if a swinging foot is not on its way down yet."""
+    """True if a swinging foot has not begun to descend."""
     return swing.progress < EARLIEST_TOUCH_DOWN or foot.velocity[2] > 0.0

@@ -19,7 +19,7 @@ SEARCH_START = 6.0  # [m/s^2] of the foot when the search begins
 TOUCH_DOWN_DELAY_S = 0.03  # without contact, then a foot that has just landed on flat ground searches ...
 LOST_CONTACT_DELAY_S = 0.1  # ... and one that has carried weight
 SEARCH_REACH_MARGIN = 0.008  # [m] inside the reach: joint speeds diverge near full extension
-RISE_BRAKING = 3.0  # [m/s^2] at which feet in the air are slowed on the way up to the end of their reach
+RISE_BRAKING = 3.0  # [m/s^2] at which feet in the air are slowed while rising to the end of their reach
 BISECTIONS = 8  # of the height of a foot in the air that is out of reach
 
 

@@ -26,7 +26,7 @@ from hexapod_control.core.walking.terrain.support_plane import SupportPlane
 
 FADE_S = 0.3  # in which the heights go to zero without contacts
 SWING_STRETCH = 4.0 / 3.0  # times the nominal time a swing takes on rough ground, to have time for the search
-# Of a swing on rough ground: up before it travels, as edges are in its way, and at its aim before it is down: where
+# Of a swing on rough ground: up before it travels, because of edges, and at its aim before it is down: where
 # the ground is met, the foot should not travel any more.
 STEEP = SwingTiming(off=0.1, there=0.75, up=0.45, down=0.95)
 ROUGH_HEIGHT = 0.01  # [m] touch-downs so far from the plane are rough ground
@@ -161,7 +161,7 @@ class TerrainAdaptation:
                 foot.z *= share
 
     def retreat(self, feet: Sequence[Foot], dt: float) -> None:
-        """Brings planted feet nearer to the plane for `dt` [s]: the way out of a posture that is out of reach."""
+        """Brings planted feet nearer to the plane for `dt` [s]: the recovery from a posture that is out of reach."""
         for foot in feet:
             if foot.state.planted:
                 foot.z *= max(0.0, 1.0 - dt / RETREAT_S)
