@@ -35,7 +35,7 @@ INSTALLED := $(patsubst %,test/%.py,package/test_package bringup/test_node_graph
 help:
 	@sed -n 's/^# //p' Makefile
 
-# With a terminal the program runs as a job of its own, so that Ctrl-C reaches it and not make: it ends with exit 0.
+# With a terminal the program runs as a separate job, so that Ctrl-C reaches it and not make: it ends with exit 0.
 sim: $(VENV)/.package
 	@if [ -t 0 ]; then set -m; fi; $(ENV) hexapod sim $(ARGS); exit 0
 
@@ -89,7 +89,7 @@ waiting: $(VENV)/.package $(VENV)/.test
 starting: $(VENV)/.package $(VENV)/.test
 	$(call PATIENTLY,heavy,$(WORKERS))
 
-# In a workspace of its own, installed elsewhere than the venv.
+# In a separate workspace, installed outside the venv.
 colcon: $(VENV)/.package $(VENV)/.test
 	@workspace=$$(mktemp -d); trap 'rm -rf "$$workspace"' EXIT; here=$$PWD; cd "$$workspace"; export $(ENV); \
 	colcon --log-base log build --base-paths "$$here" --event-handlers console_direct-; \
@@ -111,7 +111,7 @@ $(VENV)/.made:
 	@$(PYTHON) -m venv $(if $(WITH_ROS),--system-site-packages) $(VENV)
 	@touch $@
 
-# The first time with everything it needs, later the package alone.
+# The first time with all dependencies, later only the package.
 $(VENV)/.package: $(SOURCES) package.xml setup.py setup.cfg | $(VENV)/.made
 	@rm -rf build *.egg-info; \
 	if [ $(VENV)/.needs -nt setup.py ]; then $(PIP) --no-deps --force-reinstall .; else \

@@ -1,1 +1,1 @@
-"""One ROS 2 package that makes any hexapod walk. Imports go one way, from cli down to core (docs/architecture.md)."""
+"""One ROS 2 package that makes any hexapod walk. Imports only go down, from cli to core (docs/architecture.md)."""

@@ -18,7 +18,7 @@ def generate_launch_description() -> LaunchDescription:
     def start(context: LaunchContext) -> list[Node]:
         given = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in arguments}
         planned = nav2_graph.plan(given)
-        # The nodes read it while they start, and may be restarted: it stays.
+        # Not deleted, as nodes read it when they start and may be restarted.
         with tempfile.NamedTemporaryFile("w", prefix="nav2_", suffix=".yaml", delete=False) as file:
             yaml = YAML(typ="safe", pure=True)
             yaml.default_flow_style = False

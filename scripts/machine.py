@@ -69,7 +69,7 @@ def test_gaps():
 
 
 def main():
-    """Tell the gaps; the exit code says whether they stop us."""
+    """Prints what is missing; the exit code is 1 if a required part is missing."""
     if sys.argv[1] == "venv":
         gaps = list(venv_gaps())
         for gap in gaps:

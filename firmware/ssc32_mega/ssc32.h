@@ -1,17 +1,17 @@
 /* The lines of an SSC-32 for 18 hobby servos: bytes in, pulses out. Plain C99, no Arduino, no clock, no I/O.
  *
- * A line ends with CR and is executed then, entirely or, if anything in it is wrong, not at all:
+ * A line ends with CR, which executes it; an invalid line is ignored as a whole:
  *   #<ch>P<us>[S<us/s>] ... [T<ms>]   move; 1..499 us become 500, more than 2500 becomes 2500, 0 is no pulse
  *   #<ch>L ...                        no pulse
  *   STOP<ch>                          halts a channel where it is
- *   Q                                 '.' all moves are done, '+' not yet
+ *   Q                                 '.' if all moves are done, else '+'
  *   QP<ch> ...                        the pulses that are sent, one byte each, in 10 us; 0 is no pulse
  *   VA .. VH                          analog inputs, one byte each, in 5/256 V
- * ESC throws an unfinished line away. Small letters are taken too, and spaces or LF between words. A channel without a pulse
- * starts at once wherever it is told to: T and S need to know where it comes from. Unless a good line comes within
+ * ESC discards an unfinished line. Lower case is accepted, and spaces or LF between words. A channel without a pulse
+ * jumps to its goal: T and S need a known position to start from. Unless a valid line arrives within
  * SSC32_TIMEOUT_MS, all pulses stop (dead-man switch).
  *
- * Times are milliseconds of any counter of 32 bits that never goes back but may wrap around.
+ * Times are milliseconds of any 32-bit counter that never decreases but may wrap around.
  */
 #ifndef SSC32_H
 #define SSC32_H
@@ -23,7 +23,7 @@
 #define SSC32_CHANNELS 18
 #define SSC32_INPUTS 8
 #define SSC32_LINE 460      /* bytes; all channels of the real board with an S each */
-#define SSC32_REPLY 230     /* bytes; the longest line of questions: VAVB... */
+#define SSC32_REPLY 230     /* bytes; the reply to the longest query: VAVB... */
 #define SSC32_LOW 500       /* [us] */
 #define SSC32_HIGH 2500     /* [us] */
 #ifndef SSC32_TIMEOUT_MS
@@ -38,10 +38,10 @@ struct ssc32_channel {
 struct ssc32 {
   char line[SSC32_LINE + 1];
   uint16_t length;
-  bool spoilt; /* this line is wrong already */
+  bool spoilt; /* this line is already invalid */
   bool spaced; /* a space came after the last letter */
-  bool alive;  /* a good line has come within the timeout */
-  uint32_t heard; /* [ms] when the last good line came */
+  bool alive;  /* a valid line has arrived within the timeout */
+  uint32_t last_line; /* [ms] when the last valid line arrived */
   struct ssc32_channel channels[SSC32_CHANNELS];
   uint8_t inputs[SSC32_INPUTS]; /* the sketch keeps them up to date */
 };
@@ -54,7 +54,7 @@ static inline uint16_t ssc32_pulse(struct ssc32 *s, uint8_t channel, uint32_t no
   uint32_t passed = now - c->start;
   if (c->duration && passed >= c->duration) c->duration = 0; /* before the counter has wrapped around */
   if (!c->duration) return c->end;
-  /* a way is at most 2000 us and a duration 2 000 000 ms (at 1 us/s): the product fits into 32 bits */
+  /* a distance is at most 2000 us and a duration 2 000 000 ms (at 1 us/s): the product fits into 32 bits */
   if (c->end > c->begin) return (uint16_t)(c->begin + (uint32_t)(c->end - c->begin) * passed / c->duration);
   return (uint16_t)(c->begin - (uint32_t)(c->begin - c->end) * passed / c->duration);
 }
@@ -63,13 +63,13 @@ static inline void ssc32_all_off(struct ssc32 *s) { memset(s->channels, 0, sizeo
 
 /* The dead-man switch; call it often. */
 static inline void ssc32_watch(struct ssc32 *s, uint32_t now) {
-  if (SSC32_TIMEOUT_MS && s->alive && now - s->heard >= SSC32_TIMEOUT_MS) {
+  if (SSC32_TIMEOUT_MS && s->alive && now - s->last_line >= SSC32_TIMEOUT_MS) {
     s->alive = false;
     ssc32_all_off(s);
   }
 }
 
-/* ---- reading a line: every function moves `at` on, and is false if the text is not what it must be ---- */
+/* ---- parsing a line: every function advances `at`, and is false if the text does not match ---- */
 
 static inline bool ssc32_word(const char **at, const char *word) {
   size_t size = strlen(word);
@@ -104,8 +104,8 @@ static inline void ssc32_go(struct ssc32 *s, uint16_t channel, uint16_t pulse, u
   if (pulse && pulse < SSC32_LOW) pulse = SSC32_LOW;
   if (pulse > SSC32_HIGH) pulse = SSC32_HIGH;
   if (speed) {
-    uint32_t way = (uint32_t)(pulse > begin ? pulse - begin : begin - pulse);
-    uint32_t needed = (way * 1000u + speed - 1u) / speed; /* [ms], rounded up */
+    uint32_t distance = (uint32_t)(pulse > begin ? pulse - begin : begin - pulse);
+    uint32_t needed = (distance * 1000u + speed - 1u) / speed; /* [ms], rounded up */
     if (needed > duration) duration = needed;
   }
   c->begin = begin;
@@ -114,7 +114,7 @@ static inline void ssc32_go(struct ssc32 *s, uint16_t channel, uint16_t pulse, u
   c->duration = begin && pulse ? duration : 0;
 }
 
-/* #<ch>P<us>[S<us/s>] ... [T<ms>]; with `act` false it is only read. */
+/* #<ch>P<us>[S<us/s>] ... [T<ms>]; with `act` false it is only parsed. */
 static inline bool ssc32_move(struct ssc32 *s, const char *at, uint16_t time, bool act, uint16_t *found_time,
                               uint32_t now) {
   uint16_t channel, pulse, speed;
@@ -221,7 +221,7 @@ static inline uint8_t ssc32_feed(struct ssc32 *s, uint8_t byte, uint32_t now, ui
   } else if (byte == '\r') {
     s->line[s->length] = '\0';
     if (!s->spoilt && s->length && ssc32_execute(s, reply, &size, now)) {
-      s->heard = now;
+      s->last_line = now;
       s->alive = true;
     }
     ssc32_new_line(s);

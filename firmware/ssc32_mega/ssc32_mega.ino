@@ -1,11 +1,11 @@
 /* An Arduino Mega 2560 as an SSC-32: 18 hobby servos over USB, 115200 baud. See README.md for the wiring.
- * Everything that can be wrong about it is in ssc32.h, which is compiled and tested on the host. */
+ * The protocol is in ssc32.h, which is compiled and tested on the host. */
 #include <Servo.h>
 
 #include "ssc32.h"
 
 const uint8_t FIRST_PIN = 22;  // channel 0; channel 17 is pin 39
-const uint32_t PERIOD_MS = 10; // between looks at the pulses; a servo gets one every 20 ms
+const uint32_t PERIOD_MS = 10; // between two updates of the pulses; a servo gets one every 20 ms
 
 static struct ssc32 board;
 static Servo servos[SSC32_CHANNELS];
@@ -17,7 +17,7 @@ static void send_pulse(uint8_t channel, uint16_t pulse) {
     servos[channel].detach();
   } else {
     if (!sent[channel]) {
-      servos[channel].writeMicroseconds(pulse); // before attach, or the first pulse is in the middle
+      servos[channel].writeMicroseconds(pulse); // before attach, else the first pulse is centred
       servos[channel].attach(FIRST_PIN + channel, SSC32_LOW, SSC32_HIGH);
     }
     servos[channel].writeMicroseconds(pulse);
@@ -25,7 +25,7 @@ static void send_pulse(uint8_t channel, uint16_t pulse) {
   sent[channel] = pulse;
 }
 
-static void hear() {
+static void receive_bytes() {
   static uint8_t reply[SSC32_REPLY];
   while (Serial.available() > 0) {
     uint8_t size = ssc32_feed(&board, (uint8_t)Serial.read(), millis(), reply);
@@ -36,20 +36,20 @@ static void hear() {
 void setup() {
   ssc32_init(&board);
   Serial.begin(115200);
-  Serial.print("SSC32-MEGA\r\n"); // the computer waits in silence until the bootloader is done
+  Serial.print("SSC32-MEGA\r\n"); // the host sends nothing until the bootloader is done
 }
 
 void loop() {
   static uint32_t last = 0;
   static uint8_t input = 0;
-  hear();
+  receive_bytes();
   uint32_t now = millis();
   if (now - last < PERIOD_MS) return;
   last = now;
   ssc32_watch(&board, now);
   for (uint8_t i = 0; i < SSC32_CHANNELS; ++i) {
-    send_pulse(i, ssc32_pulse(&board, i, millis())); // not `now`: a move heard meanwhile would begin after it
-    hear(); // 64 bytes of buffer are 5 ms of line
+    send_pulse(i, ssc32_pulse(&board, i, millis())); // not `now`: a move received meanwhile would begin after it
+    receive_bytes(); // the 64-byte buffer fills in 5 ms
   }
   board.inputs[input] = (uint8_t)(analogRead(A0 + input) >> 2);
   input = (input + 1) % SSC32_INPUTS;

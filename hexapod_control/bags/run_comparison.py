@@ -45,9 +45,9 @@ class RunComparison:
         means = [driven(run) for run in pair]
         for axis, name in enumerate(AXES):
             if any(abs(commanded[axis]) >= MIN_SPEED for commanded, _ in means):
-                yield _row(f"commanded {name}", [told[axis] for told, _ in means], 3)
+                yield _row(f"commanded {name}", [commanded[axis] for commanded, _ in means], 3)
                 yield _row(f"achieved {name}", [done[axis] for _, done in means], 3)
-                yield _row(f"ratio {name[:2]}", [_ratio(done[axis], told[axis]) for told, done in means], 3)
+                yield _row(f"ratio {name[:2]}", [_ratio(done[axis], commanded[axis]) for commanded, done in means], 3)
         yield _row("joints off targets rms deg", [_tracking(run) for run in pair], 2)
         yield from self._between()
 
@@ -115,8 +115,8 @@ def _off(run: RecordedRun) -> float:
     return math.dist(at(run.truth, run.odometry[-1:, 0])[0][:2], run.odometry[-1, 1:3])
 
 
-def _ratio(done: float, told: float) -> float:
-    return done / told if abs(told) >= MIN_SPEED else math.nan
+def _ratio(done: float, commanded: float) -> float:
+    return done / commanded if abs(commanded) >= MIN_SPEED else math.nan
 
 
 def _tracking(run: RecordedRun) -> float:

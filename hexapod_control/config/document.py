@@ -105,7 +105,7 @@ def _entry(above: DocumentEntry, key: str, line: int, node: object, depth: int =
 
 
 def merge(common: DocumentEntry, own: DocumentEntry) -> DocumentEntry:
-    """`common` overridden by `own`, section by section; each entry keeps the place where it stands."""
+    """`common` overridden by `own`, section by section; each entry keeps its position in the file."""
     if not (common.is_section and own.is_section):
         return own
     merged = dict(common.children)
@@ -122,7 +122,7 @@ def plain(node: object) -> object:
         return {str(key): plain(value) for key, value in node.items()}
     if isinstance(node, list):
         return [plain(value) for value in node]
-    for kind in (bool, int, float, str):  # ruamel's scalars are subclasses that remember their spelling
+    for kind in (bool, int, float, str):  # ruamel's scalars are subclasses that keep their notation
         if isinstance(node, kind):
             return kind(node)
     return node

@@ -45,7 +45,7 @@ class TextRow:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceRow:
-    """A row for one of some words."""
+    """A row for one of several words."""
 
     key: str
     words: tuple[str, ...]
@@ -159,7 +159,7 @@ def _text_hint(text: str) -> str:
 
 
 def spell(item: object) -> str:
-    """A value as it is written in the file."""
+    """A value in YAML notation."""
     if isinstance(item, dict):
         return "a section"
     if isinstance(item, list):

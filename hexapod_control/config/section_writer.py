@@ -40,7 +40,7 @@ def save_section(path: Path, name: str, data: Mapping[str, Any]) -> Path:
     is full: the old file is then still there.
     """
     if name not in OPTIONAL_SECTIONS:
-        raise ValueError(f"{name} is no section that is written, those are {', '.join(OPTIONAL_SECTIONS)}")
+        raise ValueError(f"{name} is not a section that can be written; those are {', '.join(OPTIONAL_SECTIONS)}")
     path = path.expanduser().resolve()  # the file, not a link to it
     with path.open(encoding="utf-8", newline="") as file:
         old = file.read()
@@ -112,7 +112,7 @@ def _trimmed(lines: list[str]) -> list[str]:
 
 
 def _updated(old: CommentedMap, data: Mapping[str, Any]) -> CommentedMap:
-    """The old section with new values; unchanged values keep their spelling and comments."""
+    """The old section with new values; unchanged values keep their notation and comments."""
     for key in [key for key in old if str(key) not in data]:
         del old[key]
     for key, value in data.items():

@@ -23,7 +23,7 @@ def _folders() -> list[Path]:
 def share(*parts: str) -> Path:
     """Path of a file or folder of the package, e.g. `share("config", "robots")`.
 
-    Raises FileNotFoundError that lists the places looked at.
+    Raises FileNotFoundError that lists the folders searched.
     """
     folders = _folders()
     for folder in folders:
@@ -54,6 +54,6 @@ def named(folder: str, name_or_path: str | Path, fault: type[FileError]) -> Path
             raise fault(Path(text), None, "", f"cannot be found: {error}") from None
     names = known(folder)
     if text not in names:
-        hint = did_you_mean(text, names) or "a file of your own is given as a path, ./NAME.yaml"
-        raise fault(Path(text), None, "", f"is no known {fault.kind}", f"known: {', '.join(names)}", hint)
+        hint = did_you_mean(text, names) or "give your own file as a path, ./NAME.yaml"
+        raise fault(Path(text), None, "", f"is not a known {fault.kind}", f"known: {', '.join(names)}", hint)
     return share("config", folder, f"{text}.yaml")

@@ -1,7 +1,7 @@
 """Conversion between ROS messages and the types of the core (joints and feet by name: row_messages.py).
 
 Everything is SI; orientations are Rz(yaw) Ry(pitch) Rx(roll). A message that cannot be used raises MessageError, whose
-text says what is wrong with it and what to send instead.
+text names the error and what to send instead.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from hexapod_control.core.robot import Robot, Vector
 
 
 class MessageError(ValueError):
-    """A message that cannot be used; the text says why and what to send instead."""
+    """A message that cannot be used; the text names the reason and what to send instead."""
 
 
 class HasXyz(Protocol):

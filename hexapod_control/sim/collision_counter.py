@@ -6,7 +6,7 @@ from hexapod_control.sim.simulation import Simulation
 
 
 class CollisionCounter:
-    """Counts contacts; call `update` after every step. A contact that lasts counts once."""
+    """Counts contacts; call `update` after every step. A lasting contact counts once."""
 
     def __init__(self) -> None:
         self.count = 0

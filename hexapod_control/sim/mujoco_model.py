@@ -91,7 +91,7 @@ def servo_of(joint: Joint, settings: WorldSettings) -> ServoModel:
 
 
 def _parse(urdf: str) -> mujoco.MjSpec:
-    """Parses the URDF with all links and with its visual shapes, which MuJoCo keeps only if the text says so."""
+    """Parses the URDF with all links and visual shapes, which MuJoCo only keeps with a compiler option."""
     tree = ElementTree.fromstring(urdf)
     extension = tree.find("mujoco")
     if extension is None:

@@ -85,22 +85,22 @@ def keys(kind: type[MotionStep] | type[Choreography]) -> Mapping[str, MotionKey]
 
 
 def _key(item: dataclasses.Field[Any]) -> MotionKey:
-    told = item.metadata
-    factor = math.pi / 180.0 if told.get("degrees") else 1.0
-    bounds = told.get("each") or ((told["lower"], told["upper"]) if "lower" in told else None)
+    metadata = item.metadata
+    factor = math.pi / 180.0 if metadata.get("degrees") else 1.0
+    bounds = metadata.get("each") or ((metadata["lower"], metadata["upper"]) if "lower" in metadata else None)
     default = None if item.default is dataclasses.MISSING else item.default
     return MotionKey(
         name=item.name if factor == 1.0 else f"{item.name}_deg",
         field=item.name,
-        description=told["description"],
-        unit=told["unit"] if factor == 1.0 else told["unit"].replace("rad", "deg"),
+        description=metadata["description"],
+        unit=metadata["unit"] if factor == 1.0 else metadata["unit"].replace("rad", "deg"),
         default=default / factor if isinstance(default, float) else default,
         required=default in (None, "", ()),
         whole=type(default) is int,
-        scaled=bool(told.get("length")),
+        scaled=bool(metadata.get("length")),
         bounds=(round(bounds[0] / factor, 9), round(bounds[1] / factor, 9)) if bounds else None,
-        choices=told.get("choices", ()),
-        names=told.get("names", ""),
-        columns=told.get("columns", ()),
+        choices=metadata.get("choices", ()),
+        names=metadata.get("names", ""),
+        columns=metadata.get("columns", ()),
         factor=factor,
     )

@@ -1,4 +1,4 @@
-"""Checked values of one section, by dotted key, that still know where they stand."""
+"""Checked values of one section, by dotted key, that keep their position in the file."""
 
 from __future__ import annotations
 

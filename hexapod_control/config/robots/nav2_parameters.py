@@ -29,7 +29,7 @@ from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE
 
 SPEED_SHARE = 0.9  # of the maximum speeds; the rest is for corrections along the other axes
 TICK_S = 0.02  # of the measured walk
-MAX_ACCELERATION_TIME_S = 30.0  # [s] in which a robot gets to its speed
+MAX_ACCELERATION_TIME_S = 30.0  # [s] in which a robot reaches its speed
 CORNERS = 8  # of the polygon round one stance region
 ROUNDING_M = 0.001  # by which regions are enlarged, because coordinates are rounded
 CLEARANCE_M = 0.2  # of the inflation beyond the footprint

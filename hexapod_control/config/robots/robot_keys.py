@@ -24,7 +24,7 @@ ROBOT: tuple[KeyRow, ...] = (
     NumberRow("walk.lift_height", 1, 0.001, 1.0, "m", _METRES),
     NumberRow("walk.preload", 1, 0.0, 0.02, "m", "0 unless the feet of a soft robot must press"),
 )
-COMMON: tuple[KeyRow, ...] = (  # stand under `leg`, or under one leg's name to override
+COMMON: tuple[KeyRow, ...] = (  # under `leg`, or under the name of a leg to override
     NumberRow("coxa.length", 1, 0.001, 1.0, "m", _METRES),
     NumberRow("coxa.mass", 1, 1e-4, 20.0, "kg", _KILOGRAMS),
     NumberRow("coxa.radius", 1, 0.001, 0.2, "m", _METRES),
@@ -47,12 +47,12 @@ COMMON: tuple[KeyRow, ...] = (  # stand under `leg`, or under one leg's name to 
     NumberRow("servo.stiffness", 1, 0.01, 100000.0, "N m/rad", "torque per position error"),
     TextRow("servo.source", r"(?s).*\S.*", "a text", "where the servo's figures come from"),
 )
-PLACE: tuple[KeyRow, ...] = (  # stand under each leg's name
+PLACE: tuple[KeyRow, ...] = (  # under the name of each leg
     NumberRow("hip", 3, -2.0, 2.0, "m", _METRES),
     NumberRow("yaw_deg", 1, -180.0, 180.0, "deg", _DEGREES),
     NumberRow("foothold", 2, -3.0, 3.0, "m", _METRES),
 )
-ODOMETRY_SCALE: tuple[NumberRow, ...] = (  # stand under the optional section `odometry_scale`
+ODOMETRY_SCALE: tuple[NumberRow, ...] = (  # under the optional section `odometry_scale`
     NumberRow("distance", 1, 0.5, 2.0, "", "remove the section, or calibrate again with hexapod odom-calibrate"),
     NumberRow("turn", 1, 0.5, 2.0, "", "remove the section, or calibrate again with hexapod odom-calibrate"),
 )

@@ -38,7 +38,7 @@ class BodyLift:
 
     @classmethod
     def between(cls, robot: Robot, contacts: Sequence[Point], start: float, goal: float) -> BodyLift:
-        """The rise (or the descent) from one offset [m] to another at a calm speed."""
+        """The rise (or the descent) from one offset [m] to another at a moderate speed."""
         duration = max(MIN_DURATION_S, PEAK_SHARE_SPEED * abs(goal - start) / RISE_SPEED)
         return cls(robot, tuple(contacts), start, goal, duration)
 

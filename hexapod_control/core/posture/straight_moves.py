@@ -69,13 +69,13 @@ class JointMove(StraightMove):
     def between(
         cls, robot: Robot, start: Sequence[LegJoints], goal: Sequence[LegJoints], pose: BodyPose, duration: float = 0.0
     ) -> JointMove:
-        """The move from start to goal (n, 3) [rad] in `duration` [s], or at a calm speed."""
-        calm = max(
+        """The move from start to goal (n, 3) [rad] in `duration` [s], or at a moderate speed."""
+        moderate = max(
             PEAK_SHARE_SPEED * abs(b - a) / (SPEED_SHARE * joint.no_load_speed)
             for leg, before, after in zip(robot.legs, start, goal, strict=True)
             for joint, a, b in zip(leg.joints, before, after, strict=True)
         )
-        return cls(robot, tuple(start), tuple(goal), pose, duration or max(MIN_DURATION_S, calm))
+        return cls(robot, tuple(start), tuple(goal), pose, duration or max(MIN_DURATION_S, moderate))
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Joints one tick later; the frame has no Cartesian feet."""
@@ -93,12 +93,12 @@ class FeetMove(StraightMove):
     def between(
         cls, robot: Robot, start: Sequence[Vector], goal: Sequence[Vector], pose: BodyPose, duration: float = 0.0
     ) -> FeetMove:
-        """The move from start to goal (n, 3) [m] in `duration` [s], or at a calm speed."""
+        """The move from start to goal (n, 3) [m] in `duration` [s], or at a moderate speed."""
         distance = max(
             sum((b - a) ** 2 for a, b in zip(p, q, strict=True)) ** 0.5 for p, q in zip(start, goal, strict=True)
         )
-        calm = PEAK_SHARE_SPEED * distance / FOOT_SPEED_M_S
-        return cls(robot, tuple(start), tuple(goal), pose, duration or max(MIN_DURATION_S, calm))
+        moderate = PEAK_SHARE_SPEED * distance / FOOT_SPEED_M_S
+        return cls(robot, tuple(start), tuple(goal), pose, duration or max(MIN_DURATION_S, moderate))
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Feet and joints one tick later."""

@@ -15,7 +15,7 @@ from hexapod_control.core.robot import Robot
 TICK_S = 0.04
 HALFWAY_S = 0.9  # into a posture or a motion
 MAX_TRANSITION_S = 20.0  # for a transition
-CALM_S = 1.2  # without a change, after which the last state is final
+SETTLE_S = 1.2  # without a change, after which the last state is final
 FORWARD = Twist(0.04, 0.0, 0.0)  # [m/s]
 LEANING = BodyPose(pitch=0.05)
 LIFT_M = 0.03
@@ -147,15 +147,15 @@ def _outcome(
     """States after a command, or the reason of the refusal; `again` is repeated in every tick."""
     before = player.planner.state
     refusal = give(player)
-    seen, calm = [before], 0.0
+    seen, unchanged = [before], 0.0
     for _ in range(round(MAX_TRANSITION_S / TICK_S)):
         player.step(TICK_S)
         if again:
             again(player)
-        calm = calm + TICK_S if player.planner.state is seen[-1] else 0.0
-        if calm == 0.0:
+        unchanged = unchanged + TICK_S if player.planner.state is seen[-1] else 0.0
+        if unchanged == 0.0:
             seen.append(player.planner.state)
-        if calm >= CALM_S and not player.name and player.planner.view.progress in (0.0, 1.0):
+        if unchanged >= SETTLE_S and not player.name and player.planner.view.progress in (0.0, 1.0):
             break
     refusal = refusal or player.refusal
     went = " → ".join(state.value for state in seen[1:])

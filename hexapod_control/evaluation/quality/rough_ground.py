@@ -3,7 +3,7 @@
 `python -m hexapod_control.evaluation.quality.rough_ground` runs planner and physics in lock step, with and without
 contact sensing, so that every run prints the same figures. The distance is measured from where the robot has left the
 flat start: forward over the ground, along the slope where there is one.
-Swings take 0.6 s and are as high as the ground requires, whatever the robot file says: lower swings leave more room
+Swings take 0.6 s and are as high as the ground requires, independent of the robot file: lower swings leave more room
 for strides, but two adjacent blocks of 30 mm up and down differ by 60 mm.
 """
 

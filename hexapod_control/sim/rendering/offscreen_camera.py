@@ -38,7 +38,7 @@ def _gl_context(width: int, height: int) -> Any:
             from mujoco.gl_context import GLContext
         context = GLContext(width, height)
         context.make_current()
-    except Exception as error:  # each backend fails in its own way: ImportError, AttributeError, GLError, RuntimeError
+    except Exception as error:  # backends raise different errors: ImportError, AttributeError, GLError, RuntimeError
         reason = " ".join(str(error).split()) or type(error).__name__
         raise NoGraphics(f"no picture can be rendered ({backend or 'system'} GL: {reason}); {CURE}") from error
     return context

@@ -207,12 +207,12 @@ def test_violations_are_reported_with_file_line_key_and_remedy(tmp_path, wrong):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("wafe", "wafe: is no known motion, known: bow, .*did you mean wave"),
+        ("wafe", "wafe: is not a known motion, known: bow, .*did you mean wave"),
         ("./nowhere.yaml", "/nowhere.yaml: there is no such file"),
         ("/", "cannot be read"),
         ("a\0b/c.yaml", "cannot be read"),
         ("~no_such_user/x.yaml", "cannot be found"),
-        ("", ": is no known motion"),
+        ("", ": is not a known motion"),
     ],
 )
 def test_a_missing_motion_is_reported(name, message):

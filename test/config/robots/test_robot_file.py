@@ -188,7 +188,7 @@ BAD = {
     "name of a leg": (
         "  left_front:",
         "  Left Front:",
-        "legs.Left Front: is no name for a leg",
+        "legs.Left Front: is not a valid leg name",
         "must be small letters, digits and _",
         "e.g. left_front",
     ),
@@ -314,10 +314,8 @@ def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
     known = ", ".join(known_robots())
-    assert message("phantom") == f"phantom: is no known robot, known: {known}, did you mean phantomx?"
-    assert message("zzz") == (
-        f"zzz: is no known robot, known: {known}, a file of your own is given as a path, ./NAME.yaml"
-    )
+    assert message("phantom") == f"phantom: is not a known robot, known: {known}, did you mean phantomx?"
+    assert message("zzz") == (f"zzz: is not a known robot, known: {known}, give your own file as a path, ./NAME.yaml")
 
 
 def test_phantomx_is_the_robot_its_file_describes() -> None:

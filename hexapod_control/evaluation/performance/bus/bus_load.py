@@ -131,8 +131,8 @@ def loops(bus: Bus, settings: ServoSettings) -> dict[str, Any]:
     return {
         "limit_ms": round(1000.0 * limit, 3),
         "median_ms": round(1000.0 * median, 3),
-        "quickest_ms": round(1000.0 * sorted(spans)[len(spans) // 20], 3),  # a twentieth of all is quicker
-        "slowest_ms": round(1000.0 * sorted(spans)[-1 - len(spans) // 20], 3),  # a twentieth of all is slower
+        "quickest_ms": round(1000.0 * sorted(spans)[len(spans) // 20], 3),  # 5th percentile
+        "slowest_ms": round(1000.0 * sorted(spans)[-1 - len(spans) // 20], 3),  # 95th percentile
         "ratio": round(median / limit, 3),
         "kept": median <= MAX_RATIO * limit,
         "cpu_ms": round(1000.0 * used, 3),

@@ -50,7 +50,7 @@ def program() -> str:
 
 
 class Browser:
-    """One Chromium with a profile of its own; close it at the end."""
+    """One Chromium with its own profile; close it at the end."""
 
     def __init__(self, profile: str | Path) -> None:
         """`profile` is an empty folder."""
@@ -76,7 +76,7 @@ class Browser:
         self.events: list[dict[str, Any]] = []
 
     def close(self) -> None:
-        """Ends it, whatever it does."""
+        """Ends the browser, even if it hangs."""
         with contextlib.suppress(OSError, NoBrowserError):
             self.call("Browser.close")
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -115,7 +115,7 @@ class Browser:
         return dict(json.loads(text))
 
     def page(self, url: str, width: int = 1280, height: int = 800, touch: bool = False) -> BrowserPage:
-        """A new page of that size [px] in a context of its own: it shares nothing with the others."""
+        """A new page of that size [px] in its own browser context, isolated from other pages."""
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         page = BrowserPage(self, target, self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"])
@@ -151,7 +151,7 @@ class BrowserPage:
         self.call("Emulation.setTouchEmulationEnabled", enabled=touch, maxTouchPoints=5)
 
     def scheme(self, name: str) -> None:
-        """What the user prefers: dark or light."""
+        """Sets the preferred colour scheme: dark or light."""
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
 
     def js(self, expression: str) -> Any:
@@ -175,7 +175,7 @@ class BrowserPage:
         return left + x * width, top + y * height
 
     def mouse(self, kind: str, place: Place, buttons: int = 1, modifiers: int = 0) -> None:
-        """Pressed, Moved or Released."""
+        """Sends a mouse event: Pressed, Moved or Released."""
         self.call(
             "Input.dispatchMouseEvent",
             type=f"mouse{kind}",
@@ -195,12 +195,12 @@ class BrowserPage:
         self.mouse("Released", place, 0)
 
     def touch(self, kind: str, **fingers: Place) -> None:
-        """Start, Move or End with these fingers."""
+        """Sends a touch event with these fingers: Start, Move or End."""
         points = [{"x": x, "y": y, "id": sum(name.encode())} for name, (x, y) in fingers.items()]
         self.call("Input.dispatchTouchEvent", type=f"touch{kind}", touchPoints=points)
 
     def key(self, kind: str, key: str, code: str = "", modifiers: int = 0) -> None:
-        """Down or Up."""
+        """Sends a key event: Down or Up."""
         number = ord(key.upper()) if len(key) == 1 else NUMBERS.get(key, 0)
         more = {"text": "\r"} if key == "Enter" and kind == "Down" else {}
         self.call(
@@ -214,12 +214,12 @@ class BrowserPage:
         )
 
     def press(self, key: str, code: str = "", modifiers: int = 0) -> None:
-        """Down and up."""
+        """Presses and releases a key."""
         self.key("Down", key, code, modifiers)
         self.key("Up", key, code, modifiers)
 
     def choose(self, selector: str, value: str) -> None:
-        """Sets a slider or a list, as a person would."""
+        """Sets a slider or a list, with the events of a user's input."""
         self.js(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.value = {json.dumps(value)};"
             "for (const n of ['input', 'change']) e.dispatchEvent(new Event(n, {bubbles: true})); })()"

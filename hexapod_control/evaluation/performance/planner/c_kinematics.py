@@ -1,4 +1,4 @@
-"""Forward and inverse kinematics of all legs in C, compiled when needed: the yardstick for the cost of a tick."""
+"""Forward and inverse kinematics of all legs in C, compiled when needed: the reference for the cost of a tick."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FLAGS = ("-O2", "-shared", "-fPIC")
 
 
 class NoCompilerError(RuntimeError):
-    """There is no C compiler; the message says how to install one."""
+    """There is no C compiler; the message names the package to install."""
 
 
 class CKinematics:
