@@ -1,4 +1,4 @@
-"""Node mujoco_sim: the robot in physics, replaces servo_driver: the same topics, and ground truth.
+"""Node mujoco_sim: the robot in physics instead of servo_driver, with the same topics and ground truth.
 
 With `publish_clock` it publishes /clock, and all stamps are simulated time. With `bus` it emulates a servo bus instead
 of joint_targets and joint_states: the servo_driver at the other end has these.
