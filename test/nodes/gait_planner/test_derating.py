@@ -122,7 +122,7 @@ def test_a_robot_whose_battery_runs_down_walks_on_with_a_warning_then_sits_and_l
 
     world.voltages[:] = 10.2
     bench.until(
-        lambda: reported("the battery has 10.2 V, warning at 10.5 V, critical at 9.9 V: charge it"), 10.0, "warning"
+        lambda: reported("the battery is at 10.2 V, warning at 10.5 V, critical at 9.9 V: charge it"), 10.0, "warning"
     )
     assert robot_.states[-1].data == "walking"
     world.voltages[:] = 9.5

@@ -239,7 +239,7 @@ def test_a_board_is_asked_ten_times_a_second_and_given_up_when_a_servo_would_be_
         try:
             watch.check()
         except BoardSilent as error:
-            assert "/dev/board: the port is there, but its board has been silent for" in str(error)
+            assert "/dev/board: the port is open, but its board has been silent for" in str(error)
             break
     assert clock[0] - last == pytest.approx(patience, abs=QUERY_PERIOD_S + 0.02)
     board.alive = True

@@ -137,7 +137,7 @@ def test_an_empty_battery_warns_then_sits_and_ends_without_torque_until_it_is_ch
     rig.run(3.0)
     assert not rig.driver.armed
     assert any("the battery is empty (9.0 V)" in text for text in rig.texts())
-    assert rig.driver.reset_fault() == "the battery still has 9.0 V: charge or change it"
+    assert rig.driver.reset_fault() == "the battery is still at 9.0 V: charge or replace it"
     rig.bus.volts = 11.5
     rig.run(3.0)
     assert "the battery is empty" in rig.driver.arm()
@@ -213,7 +213,7 @@ def test_a_hot_servo_is_named_and_slows_the_joints_until_it_has_cooled_well_belo
     rig.run(1.5)
     (found,) = rig.driver.snapshot.diagnoses
     assert found.kind == "heat" and found.serious
-    assert "has 70 degC of 70: the robot sits, then torque off" in found.text
+    assert "is at 70 degC, limit 70: the robot sits, then torque off" in found.text
 
 
 def test_targets_that_are_clamped_or_cease_are_reported(rig):

@@ -50,7 +50,7 @@ def test_every_kind_of_servo_reports_temperature_and_voltage(armed, protocol):
     bench.world.voltages[:] = 10.2
     bench.until(lambda: bench.troubles("battery"), 4.0, "warning")
     bench.world.temperatures[4] = 62.0
-    bench.until(lambda: reported(bench, f"{FEMUR} has 62 degC"), 3.0, "report")
+    bench.until(lambda: reported(bench, f"{FEMUR} is at 62 degC"), 3.0, "report")
     assert bench.driver.armed
 
 
