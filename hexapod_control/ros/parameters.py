@@ -24,7 +24,7 @@ FROM_ROBOT: Mapping[str, Any] = {"live": True, "from_robot": True}
 
 
 class ParameterError(ValueError):
-    """A parameter value that cannot be used; the text names parameter, value, bounds and cure."""
+    """A parameter value that cannot be used; the text names parameter, value, bounds and remedy."""
 
 
 def number(default: float, unit: str, lower: float, upper: float, description: str, **more: Any) -> Any:

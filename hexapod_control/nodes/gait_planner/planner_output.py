@@ -108,8 +108,8 @@ class PlannerOutput:
         if plan.unreached is not None:
             leg, reason, excess = plan.unreached
             text = f"foot of {leg}: the target is {reason.value} ({1000 * excess:.1f} mm or mrad beyond); "
-            cure = "the robot holds; command a smaller motion, or a pose nearer to neutral"
-            self._node.report("unreached", ReportLevel.WARNING, text + cure)
+            remedy = "the robot holds; command a smaller motion, or a pose nearer to neutral"
+            self._node.report("unreached", ReportLevel.WARNING, text + remedy)
         if plan.blocked is not None and plan.blocked.legs is not None:
             first, second = (self._planner.robot.leg_names[leg] for leg in plan.blocked.legs)
             text = f"{first} and {second} are {1000 * plan.blocked.distance:.0f} mm apart and would touch; "

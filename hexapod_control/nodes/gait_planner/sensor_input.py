@@ -14,9 +14,9 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND
 
-WITHOUT = {
-    "foot_states": "the feet come down as on flat ground; does mujoco_sim, servo_driver or a node for contact send it?",
-    "imu/data": "the body is not kept level; is the IMU's driver running, and does it send an orientation?",
+EFFECT_OF_LOSS = {  # what the walk does without the topic, and what to check
+    "foot_states": "the feet come down as on flat ground; do mujoco_sim, servo_driver or a contact sensor node publish it?",
+    "imu/data": "the body is not kept level; is the IMU's driver running, and does it publish an orientation?",
 }
 
 
@@ -60,9 +60,11 @@ class SensorInput:
     def watch(self) -> None:
         """Reports which source is lost."""
         for topic, trouble in self._troubles.items():
-            self._node.report(topic, ReportLevel.WARNING, f"{topic} is {trouble}: {WITHOUT[topic]}")
+            self._node.report(topic, ReportLevel.WARNING, f"{topic} is {trouble}: {EFFECT_OF_LOSS[topic]}")
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
         troubles = self._troubles
-        return {topic: troubles.get(topic, "used") if topic in self._subscriptions else "off" for topic in WITHOUT}
+        return {
+            topic: troubles.get(topic, "used") if topic in self._subscriptions else "off" for topic in EFFECT_OF_LOSS
+        }

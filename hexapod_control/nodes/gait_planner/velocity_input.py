@@ -126,8 +126,8 @@ class VelocityInput:
             name = _node_name(info)
             if info.topic_type != self._type:
                 other = "false" if self._stamped else "true"
-                cure = f"start gait_planner with enable_stamped_cmd_vel:={other}, or change the sender"
-                text = f"{name} publishes {info.topic_type} on {TOPIC}, not {self._type}: it is not received; {cure}"
+                remedy = f"start gait_planner with enable_stamped_cmd_vel:={other}, or change the sender"
+                text = f"{name} publishes {info.topic_type} on {TOPIC}, not {self._type}: it is not received; {remedy}"
                 self._node.report(f"type of {name}", ReportLevel.ERROR, text)
             elif info.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT:
                 text = f"{name} publishes {TOPIC} with best-effort QoS: it is not received; make the publisher reliable"

@@ -38,8 +38,8 @@ def devices() -> Iterable[EvdevDevice]:
     try:
         import evdev
     except ModuleNotFoundError:
-        cure = "apt install python3-evdev, or pip install 'hexapod_control[gamepad]'; or use game_controller_node"
-        raise ParameterError(f"the Python module evdev is missing: {cure}") from None
+        remedy = "apt install python3-evdev, or pip install 'hexapod_control[gamepad]'; or use game_controller_node"
+        raise ParameterError(f"the Python module evdev is missing: {remedy}") from None
     for path in evdev.list_devices():
         try:
             yield evdev.InputDevice(path)
@@ -76,8 +76,8 @@ class GamepadNode(GuardedNode):
                 return
             pad.close()
         which = f" with {self.settings.device_name!r} in its name" if self.settings.device_name else ""
-        cure = "plug one in; if there is one, may this user read /dev/input/event* (group input)?"
-        self.report("none", ReportLevel.WARNING, f"no gamepad{which}: {cure}", every=60.0)
+        remedy = "plug one in; if there is one, may this user read /dev/input/event* (group input)?"
+        self.report("none", ReportLevel.WARNING, f"no gamepad{which}: {remedy}", every=60.0)
 
     def poll(self) -> None:
         """Publishes a changed state at once, and an unchanged one at the repetition rate."""

@@ -83,8 +83,8 @@ class TeleopNode(GuardedNode):
         self._last_joy = None
         if self.teleop.driving:
             text = f"joy: no message for {self.settings.joy_timeout:g} s while driving: stopped; "
-            cure = "is the gamepad connected, and autorepeat_rate of its driver above 0?"
-            self.report("silent", ReportLevel.WARNING, text + cure)
+            remedy = "is the gamepad connected, and autorepeat_rate of its driver above 0?"
+            self.report("silent", ReportLevel.WARNING, text + remedy)
         self._send(self.teleop.lost())
 
     def _send(self, commands: TeleopCommands) -> None:

@@ -1,9 +1,9 @@
-"""Starting in a gait, and changing to the one that was asked for: when, and via which other gait.
+"""When a walk changes to the requested gait, and whether directly or via a third gait.
 
-A change is planned (`gait_transition`) as soon as the speed suits the new gait; until then the speed limiter, which
-knows of it, slows the walk down. If no plan fits, a change to a third gait may, and the one asked for follows from
-there. If that does not fit either, planning is repeated while the cycle goes on, and only after PLAN_TIMEOUT_S the
-best plan is taken as it is: the region guard then costs some speed.
+A change is planned (`gait_transition`) as soon as the speed suits the new gait; until then the speed limiter slows the
+walk down. If no direct plan fits, a change to a third gait is tried, and the requested gait follows from there. If that
+does not fit either, planning is repeated every tick. After PLAN_TIMEOUT_S the best plan is taken as it is: the region
+guard then costs some speed.
 """
 
 from __future__ import annotations
