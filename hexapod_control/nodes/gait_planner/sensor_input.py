@@ -15,7 +15,7 @@ from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND
 
 EFFECT_OF_LOSS = {  # what the walk does without the topic, and what to check
-    "foot_states": "the feet come down as on flat ground; does a contact sensor, servo_driver or mujoco_sim publish it?",
+    "foot_states": "the feet come down as on flat ground; does a contact sensor, servo_driver or mujoco_sim send it?",
     "imu/data": "the body is not kept level; is the IMU's driver running, and does it publish an orientation?",
 }
 
