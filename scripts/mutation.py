@@ -33,7 +33,7 @@ NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "build", "install", "lo
 TESTS_RECORDED = "not process and not heavy and not netns and not browser"
 TEST_BUDGET_S = 240.0  # of recorded test time per mutant; the quickest tests are taken
 NOT_EXECUTED = "SURVIVED: no recorded test executes this line"
-START_TIME_S, SLOWDOWN = 60.0, 4.0  # time limit of a mutant: this, and plus this factor times the recorded time
+START_TIME_S, SLOWDOWN = 60.0, 4.0  # time limit of a mutant: this plus that many times the recorded time
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ class EmulatedDevice(Protocol):
         """Steps the world to a steady time [s], then processes bytes, split anywhere. Returns the replies."""
 
 
-class ForgettingDecoder(Protocol):
+class ResettableDecoder(Protocol):
     """Turns bytes into packets and can drop an unfinished frame."""
 
     def feed(self, data: bytes) -> list[FFPacket]:
@@ -34,7 +34,7 @@ class ForgettingDecoder(Protocol):
 class FrameStream:
     """The bytes that servos receive: an unfinished frame is dropped after a pause on the line."""
 
-    def __init__(self, decoder: ForgettingDecoder) -> None:
+    def __init__(self, decoder: ResettableDecoder) -> None:
         """Starts at time 0 [s] without an unfinished frame."""
         self._decoder = decoder
         self._received_at = 0.0  # [s] time of the last bytes

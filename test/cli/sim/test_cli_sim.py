@@ -117,12 +117,13 @@ def test_the_demonstration_follows_its_commands_and_leaves_no_process(start, tmp
 
 @pytest.mark.heavy
 @pytest.mark.physics
-def test_a_signal_during_the_drive_stops_the_robot_with_exit_code_zero(start):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_during_the_drive_stops_the_robot_with_exit_code_zero(start, number):
     command = start("--demo", "--segment", "60")
     command.wait_for(lambda: set(processes()) == NODES, "nodes")
     seen = motion(lambda state: state == "walking")
     assert "walking" in seen
-    command.process.send_signal(signal.SIGINT)
+    command.process.send_signal(number)
     seen = motion(lambda state: state == "sitting")
     assert seen[-1] == "sitting"
     assert command.end() == 0, command.text
@@ -142,13 +143,14 @@ def test_a_signal_while_the_nodes_start_ends_them(start):
 
 @pytest.mark.heavy
 @pytest.mark.physics
-def test_a_killed_node_is_named_and_all_processes_end_with_code_one(start):
+@pytest.mark.parametrize("name", ["gait_planner", "mujoco_sim"])
+def test_a_killed_node_is_named_and_all_processes_end_with_code_one(start, name):
     command = start("--demo", "--segment", "60")
     command.wait_for(lambda: set(processes()) == NODES, "nodes")
     motion(lambda state: state == "walking")
-    os.kill(processes()["mujoco_sim"], signal.SIGKILL)
+    os.kill(processes()[name], signal.SIGKILL)
     assert command.end() == 1
-    assert "mujoco_sim died with exit code -9 (SIGKILL)" in command.text
+    assert f"{name} died with exit code -9 (SIGKILL)" in command.text
     assert "Traceback" not in command.text
     assert not processes()
 
