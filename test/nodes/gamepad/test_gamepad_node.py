@@ -188,7 +188,7 @@ def test_a_gamepad_that_is_removed_with_the_stick_forward_is_a_stop(bench):
     bench.until(lambda: received and speeds(received)[-1].vx > 0.0)
     device.gone = True
     assert bench.until(lambda: speeds(received)[-1].is_zero, STOP) < 0.3
-    assert "gamepad Test Pad is gone" in node.last_report("lost")
+    assert "gamepad Test Pad was removed" in node.last_report("lost")
     bench.until(lambda: not connected(driver), 2.0, "silence")
     assert device.closed
     device.gone = False  # plugged in again, everything still held

@@ -24,6 +24,7 @@ from hexapod_control.servos.driver.group.presence import PING_PERIOD_S
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
 from hexapod_control.servos.settings.servo_section import OnLost
 
+MAX_ROUNDS = 6  # until neither of the best seconds is disturbed
 UNNOTICED_S = 0.6  # until a servo is quarantined after three misses, where servos are read in turn
 
 # --- lost and disturbed frames ------------------------------------------------------------------------------
@@ -97,7 +98,7 @@ def test_a_servo_that_falls_silent_is_warned_of_named_and_the_planner_stopped(ar
 
 @pytest.mark.parametrize("protocol", ["feetech_st", "dynamixel1", "dynamixel2"])
 def test_one_missing_servo_leaves_the_others_their_rate(armed, protocol):
-    """Against the time before, the best second of each: how fast a busy machine is at the moment does not matter."""
+    """The best second with the servo against the best without it, in turn: a busy machine disturbs both alike."""
     bench = armed(protocol)
 
     def counted():
@@ -108,12 +109,17 @@ def test_one_missing_servo_leaves_the_others_their_rate(armed, protocol):
         cycles = sum(index == 5 and begin < now < end for now, index, *_ in bench.world.received_goals)
         return cycles / (end - begin), received / (end - begin)
 
-    cycles, answers = np.max([counted() for _ in range(3)], axis=0)
-    bench.world.unplug(4)
-    bench.until(lambda: bench.troubles("silent"), 2.0)
-    cycles_of_17, answers_of_17 = np.max([counted() for _ in range(4)], axis=0)
-    assert cycles_of_17 >= 0.95 * cycles
-    assert answers_of_17 / 17 >= 0.95 * answers / 18
+    of_18, of_17 = np.zeros(2), np.zeros(2)
+    for _ in range(MAX_ROUNDS):
+        of_18 = np.maximum(of_18, counted())
+        bench.world.unplug(4)
+        bench.until(lambda: bench.troubles("silent"), 2.0)
+        of_17 = np.maximum(of_17, counted())
+        bench.world.plug(4)
+        bench.until(lambda: not bench.troubles("silent"), 3.0)
+        if (of_17 / (1, 17) >= 0.95 * of_18 / (1, 18)).all():
+            return
+    raise AssertionError(f"cycles and answers in a second: {of_18} with 18 servos, {of_17} with 17")
 
 
 def test_a_lost_servo_lets_the_robot_sit_or_takes_the_torque_if_that_is_set(armed):
