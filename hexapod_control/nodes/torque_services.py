@@ -1,12 +1,14 @@
-"""The services of a node that switches torque: estop, arm, disarm, reset_fault."""
+"""What both nodes that switch torque offer: the services estop, arm, disarm, reset_fault, and the topic `armed`."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
+from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
 
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.qos import LATCHED
 
 HOW_TO_ARM = "call estop with false, then reset_fault, then arm"
 
@@ -32,6 +34,20 @@ class TorqueControl(Protocol):
 
     def disarm(self) -> str:
         """Switches the torque off. Returns why torque-off could not be sent, or an empty text."""
+
+
+class ArmedTopic:
+    """The latched topic `armed`: whether the torque is on."""
+
+    def __init__(self, node: GuardedNode) -> None:
+        self._publisher = node.create_publisher(Bool, "armed", LATCHED)
+        self._published: bool | None = None
+
+    def show(self, holds: bool) -> None:
+        """Publishes a value that has changed."""
+        if holds != self._published:
+            self._published = holds
+            self._publisher.publish(Bool(data=holds))
 
 
 class TorqueServices:

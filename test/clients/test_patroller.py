@@ -12,8 +12,8 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from hexapod_control.clients.connection_options import ConnectionOptions
+from hexapod_control.clients.patrol import patrol_run
 from hexapod_control.clients.patrol.patrol_client import PatrolClient
-from hexapod_control.clients.patrol.patrol_run import follow
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp
 from hexapod_control.core.steering.obstacle_avoidance import Scan
@@ -52,6 +52,10 @@ class Cardboard:
         self._limits.publish(messages.twist_message(FAST))
         return response
 
+    def lets_go(self):
+        self._state.publish(String(data="unknown"))
+        self._limits.publish(messages.twist_message(ZERO))
+
     def _take(self, message):
         self.twist = messages.twist(message)
 
@@ -83,7 +87,7 @@ def start():
         def patrol():
             with PatrolClient(ConnectionOptions()) as patroller:
                 goals = [Waypoint(*place) for place in places]
-                run.code, run.result = follow(
+                run.code, run.result = patrol_run.follow(
                     patroller, goals, PursuitSettings(radius=0.2, **settings), asked, blind=False
                 )
 
@@ -131,6 +135,18 @@ def test_it_waits_while_another_source_drives(bench, start):
     assert run.code is None
     robot.drives("navigation")
     bench.until(lambda: run.code == 0, seconds=20.0)
+
+
+def test_it_ends_with_the_remedy_when_the_robot_lies_without_torque(bench, start, monkeypatch, capsys):
+    monkeypatch.setattr(patrol_run, "POSTURE_S", 1.0)
+    robot = Cardboard(bench)
+    run = start((5.0, 0.0))
+    bench.until(lambda: robot.pose.x > 0.1, seconds=20.0)
+    robot.lets_go()
+    bench.until(lambda: run.code == 1, seconds=5.0)
+    assert (
+        "cannot walk for 1 s (gait_state: unknown): arm it if its torque is off, call stand" in capsys.readouterr().err
+    )
 
 
 def test_on_request_it_ends_with_the_robot_at_rest(bench, start):

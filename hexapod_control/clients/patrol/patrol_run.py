@@ -43,21 +43,24 @@ class PatrolRun:
         self._align = UNKNOWN  # pose of the world in odom at the start
         self._errors: list[tuple[float, float]] = []  # [m], [rad] by ground truth
         self._phrase = ""
+        self._walkable = time.monotonic()  # [s] steady time at which the robot could walk last
 
     def prepare(self) -> None:
         """Waits until everything needed is available, and stands up."""
         robot, until = self._robot, self._wait.until
         until(lambda: len(robot.odometry) > 0, READY_S, "no odom: is the robot running, in this namespace and domain?")
-        until(lambda: robot.state not in ("", "unknown"), READY_S, "no gait_state: is gait_planner running?")
+        until(lambda: robot.state != "", READY_S, "no gait_state: is gait_planner running?")
+        lost = "gait_state is unknown: does the driver or the simulator run, and is its torque on (call arm)?"
+        until(lambda: robot.state != "unknown", READY_S, lost)
         if not self._blind:
             missing = "no scan: start the driver of the lidar, or give --blind to walk without seeing obstacles"
             until(lambda: not robot.blind, READY_S, missing)
         until(lambda: robot.has_listener, READY_S, "no node subscribes to cmd_vel: are --cmd-vel and --stamped right?")
-        if robot.state in ("sitting", "sinking"):
+        if robot.state in ("sitting", "sinking", "rising"):  # rising: perhaps halted
             until(lambda: robot.has_service("stand"), READY_S, "no service stand: is gait_planner running?")
             self._wait.request("stand")
         self._wait.until_robot(lambda: min(robot.maxima) > 0.0, POSTURE_S, "stand up")
-        self._begin = robot.odometry.last.time
+        self._begin, self._walkable = robot.odometry.last.time, time.monotonic()
         truth = self._truth()  # in the world, before the alignment below
         if truth is not None:
             self._align = robot.odometry.last.pose @ truth.inverse()
@@ -77,6 +80,7 @@ class PatrolRun:
             if order.phase is PursuitPhase.STUCK:
                 raise RobotDidNot(self._stuck(order))
             waiting = self._reason_to_wait()
+            self._check_posture()
             robot.twist = ZERO if waiting else order.twist
             self._show_progress(order, waiting)
             self._wait.spin(COMMAND_PERIOD_S)
@@ -90,6 +94,15 @@ class PatrolRun:
         if robot.other:
             return f"waiting: {robot.other} drives"
         return "" if min(robot.maxima) > 0.0 else f"waiting: the robot is {robot.state}"
+
+    def _check_posture(self) -> None:
+        """Raises RobotDidNot for a robot that cannot walk any more: nobody but the operator may make it stand up."""
+        now = time.monotonic()
+        if min(self._robot.maxima) > 0.0:
+            self._walkable = now
+        elif now - self._walkable > POSTURE_S:
+            text = f"the robot cannot walk for {POSTURE_S:g} s (gait_state: {self._robot.state})"
+            raise RobotDidNot(f"{text}: arm it if its torque is off, call stand, and start the patrol again")
 
     def _truth(self) -> Pose | None:
         """Ground truth at the time of the odometry, in odom; None on a real robot."""

@@ -5,6 +5,7 @@ The rules, each of them only here:
 - Every request ends a motion that is played or rehearsed: the robot comes to rest, then the request is executed.
   Two exceptions: a zero velocity, as sources repeat it, does not affect a motion, and another motion waits for the
   end of the cycle (motion_player.py).
+- While the pose is unknown, as with the torque off, every request but a stop is refused.
 - A velocity is accepted while a motion plays or the robot stands, but not between an accepted `sit` and its end.
 - A velocity that times out stops a walk, but neither a motion nor sitting down.
 - After `close`, only stops are accepted.
@@ -20,8 +21,6 @@ from hexapod_control.core.motions.motion_player import MotionEnd, MotionOutcome,
 from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
 from hexapod_control.core.motions.motion_steps import Choreography, MotionError
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.core.planner.planner_state import NO_POSE
-from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.robot import Robot, Vector
 
 CLOSED = "the node ends"
@@ -58,7 +57,8 @@ class OperatorCommands:
             return ""
         if not (playing or view.on_feet):
             silent = twist.is_zero or view.whole_body_move_active
-            return "" if silent else f"ignored while {self._planner.state.value}: call the service stand first"
+            remedy = self._planner.why_unknown or "call the service stand first"
+            return "" if silent else f"ignored while {self._planner.state.value}: {remedy}"
         if not twist.is_zero:
             self._cancel_rehearsal()
         self._player.command(twist)
@@ -131,7 +131,7 @@ class OperatorCommands:
         """Why no motion may be played now, or an empty text."""
         if self._closed:
             return CLOSED
-        return NO_POSE if self._planner.state is RobotState.UNKNOWN else ""
+        return self._planner.why_unknown
 
     def play(self, motion: RehearsedMotion) -> None:
         """Plays a motion that was rehearsed before."""
@@ -167,11 +167,11 @@ class OperatorCommands:
         return outcomes
 
     def _take_over(self) -> str:
-        """Ends a motion for another request. Returns why the request is refused."""
+        """Ends a motion for another request. Returns why the request is refused, or an empty text."""
         if self._closed:
             return CLOSED
         self.end_motion()
-        return ""
+        return self._planner.why_unknown
 
     def _cancel_rehearsal(self) -> None:
         if self._rehearsal is not None:

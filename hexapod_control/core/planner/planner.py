@@ -66,6 +66,11 @@ class Planner:
         return RobotState.MOVING if self._plays_motion and on_feet else state
 
     @property
+    def why_unknown(self) -> str:
+        """Why the pose is unknown and requests are refused; empty while it is known."""
+        return self._state.reason if isinstance(self._state, Unknown) else ""
+
+    @property
     def view(self) -> PlannerView:
         """The complete state of the planner between two ticks, read-only."""
         return PlannerView(self._context, self._state)
@@ -96,8 +101,8 @@ class Planner:
             self._handle(requests.MeasuredJoints(_legs(joints)))
 
     def forget_pose(self) -> None:
-        """Back to `unknown`: torque was switched off, or the pose is no longer known."""
-        self._state = Unknown()
+        """Back to `unknown`: the torque is off. Once it is on again, the robot stays as it is until a request."""
+        self._state = Unknown.without_torque()
         self._context.place(())
         self._context.pace = 1.0
 

@@ -20,6 +20,7 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 
 PAUSE_TIME_S = 0.25  # [s] in which a posture move comes to rest when it is stopped
 NO_POSE = "the pose is not known yet: no joint_states have arrived; start or arm the driver"
+TORQUE_OFF = "the torque is off: call arm, after an emergency stop first estop with false and reset_fault, then stand"
 
 
 @dataclass(slots=True)

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from hexapod_control.core.planner.planner_state import NO_POSE, AtRest, PlannerContext, PoseOrigin, StateReply
+from dataclasses import dataclass
+
+from hexapod_control.core.planner.planner_state import (
+    NO_POSE,
+    TORQUE_OFF,
+    AtRest,
+    PlannerContext,
+    PoseOrigin,
+    StateReply,
+)
 from hexapod_control.core.planner.request_handling import refusal
 from hexapod_control.core.planner.requests import (
+    BodyPoseRequest,
     FeetMoveRequest,
+    GuidedFootOverGroundRequest,
+    GuidedFootRequest,
     JointMoveRequest,
     MeasuredJoints,
     Request,
@@ -14,13 +26,24 @@ from hexapod_control.core.planner.requests import (
 )
 from hexapod_control.core.planner.states import Lying, Transition
 from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.posture.straight_moves import JointMove
+from hexapod_control.core.walking.walk_controller import WalkController
+
+SETTLED_RAD = 0.05  # [rad] by which the joints of planted feet deflect under load at most
 
 
+@dataclass(frozen=True, slots=True)
 class Unknown(AtRest):
     """The joint angles are not known: before the first measurement, and while the torque is off."""
 
-    __slots__ = ()
+    reason: str = NO_POSE  # for which requests are refused
+    pace_goal: float = 1.0  # of the move that sets feet down once the pose is known; 0: it waits for `stand` or `sit`
     robot_state = RobotState.UNKNOWN
+
+    @classmethod
+    def without_torque(cls) -> Unknown:
+        """The state while the torque is off: the robot must not move when it comes back, as people may be near it."""
+        return cls(TORQUE_OFF, pace_goal=0.0)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
         """Only measured joints lead to another state; a standing robot is taken over without sitting down."""
@@ -30,9 +53,16 @@ class Unknown(AtRest):
                 found = context.sequences.taking_over(joints, context.settings.gait)
                 if found is None:
                     return StateReply(Lying())
-                lowering, walk = found
-                return StateReply(Transition(RobotState.RISING, [lowering], walk, origin=PoseOrigin.FOUND))
+                return StateReply(self._found_standing(*found, context))
             case StandRequest() | SitRequest() | FeetMoveRequest() | JointMoveRequest():
-                return StateReply(self, NO_POSE)
+                return StateReply(self, self.reason)
+            case BodyPoseRequest() | GuidedFootRequest() | GuidedFootOverGroundRequest():
+                return StateReply(self, self.reason)
             case _:
                 return StateReply(self, refusal(request, self.robot_state))
+
+    def _found_standing(self, lowering: JointMove, walk: WalkController, context: PlannerContext) -> Transition:
+        """Sets the feet in the air down, unless that has to wait; with all feet down there is nothing to wait for."""
+        pace_goal = 1.0 if lowering.distance <= SETTLED_RAD else self.pace_goal
+        context.pace = pace_goal
+        return Transition(RobotState.RISING, [lowering], walk, pace_goal=pace_goal, origin=PoseOrigin.FOUND)

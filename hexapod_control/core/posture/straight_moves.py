@@ -77,6 +77,11 @@ class JointMove(StraightMove):
         )
         return cls(robot, tuple(start), tuple(goal), pose, duration or max(MIN_DURATION_S, moderate))
 
+    @property
+    def distance(self) -> float:
+        """Greatest way of a joint [rad]."""
+        return max(abs(b - a) for p, q in zip(self.start, self.goal, strict=True) for a, b in zip(p, q, strict=True))
+
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Joints one tick later; the frame has no Cartesian feet."""
         joints = self._interpolated(dt)

@@ -3,7 +3,8 @@
 A planner that starts (again) under a standing or walking robot must not drop it. Five steps:
 1. Every leg must be on the knee-up branch of its inverse kinematics, on which the planner moves it.
 2. The robot is let down on flat ground by statics (resting_pose.py): the feet it comes to rest on give roll, pitch and
-   height of the body. It is not taken over if the belly touches, or at a height at which it cannot walk.
+   height of the body. It is not taken over if the belly touches, or almost (measured joints are no more exact), or at a
+   height at which it cannot walk.
 3. Forward kinematics in that attitude gives the contact points of all feet. A foot above the ground is in the air; its
    contact is the point below it, where it will be set down.
 4. x, y and yaw of the body cannot be measured. They are the rigid displacement that brings the contacts nearest to the
@@ -51,6 +52,8 @@ def take_over(robot: Robot, stances: StanceRegionTable, joints: Sequence[LegJoin
     if rest is None or rest.on_belly or not stances.lowest <= rest.height <= stances.highest:
         return None
     found = detect_support(robot, joints, BodyPose(roll=rest.roll, pitch=rest.pitch))
+    if not any(found.planted):
+        return None
     body = _laid_over(stances.at(rest.height).footholds, found.contacts)
     contacts = [body.apply(*contact) for contact in found.contacts]
     pose = found.pose._replace(x=body.x, y=body.y, yaw=body.yaw)

@@ -29,7 +29,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
-from hexapod_control.ros.qos import COMMAND, LATCHED
+from hexapod_control.ros.qos import COMMAND, LATCHED_HISTORY
 
 MAX_TICK_PERIODS = 2.0  # greatest time step of a tick: no catching up
 MAX_STOP_S = 1.5  # [s] for the feet to come down before the process ends
@@ -58,6 +58,7 @@ class GaitPlanner(GuardedNode):
         self._counted = time.monotonic()
         self._rate = 0.0
         self._let_go = False  # the driver reports that the torque is off
+        self._stands_up = settings.stand_on_start  # as soon as the pose is known, but not after torque was switched off
         self._lies_down = False  # sits down before the process ends
         self._ending: float | None = None  # [s] steady time at which the process was asked to end
         self.output = PlannerOutput(self, self.planner, settings)
@@ -69,7 +70,7 @@ class GaitPlanner(GuardedNode):
         self.source = CommandSourceDisplay(self, self.velocity)
         self.share = SpeedDerating(self, self.planner)
         self.create_subscription(JointState, "joint_states", self.on_joint_states, COMMAND)
-        self.create_subscription(Bool, "armed", self.on_armed, LATCHED)
+        self.create_subscription(Bool, "armed", self.on_armed, LATCHED_HISTORY)  # a short torque-off counts too
         self.posture = PostureServices(self, self.commands, self.velocity.input.block)
         frame = f"{settings.tf_frame_prefix}base_link"
         self.body = PoseGaitFootInput(self, self.commands, self.planner.robot, frame)
@@ -103,14 +104,17 @@ class GaitPlanner(GuardedNode):
             return
         unknown = self.planner.state is RobotState.UNKNOWN
         self.planner.set_measured_joints(self._joints.joints(message))
-        if unknown and self.settings.stand_on_start:
+        if unknown and self._stands_up:
+            self._stands_up = False
             self.commands.stand()
 
     def on_armed(self, message: Bool) -> None:
         """Whether the torque is on; after torque-off the pose is unknown until the next arming."""
         self._let_go = not message.data
         if self._let_go:
+            self._stands_up &= self.planner.state is RobotState.UNKNOWN
             self.commands.forget_pose()
+            self.velocity.input.block()
 
     def on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Stops; cmd_vel counts again after a zero or a pause."""

@@ -30,7 +30,7 @@ class PoseGaitFootInput:
         pose = messages.body_pose(message)
         refusal = self._commands.request_pose(pose)
         if refusal:
-            self._node.report("pose", ReportLevel.WARNING, f"body_pose {_pose_text(pose)} is {refusal}")
+            self._node.report("pose", ReportLevel.WARNING, f"body_pose {_pose_text(pose)}: {refusal}")
 
     def on_gait(self, message: String) -> None:
         """Another gait by name."""

@@ -22,7 +22,7 @@ from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
 from hexapod_control.nodes.mujoco_sim.simulation_output import SimulationOutput
 from hexapod_control.nodes.mujoco_sim.viewer_window import ViewerWindow
 from hexapod_control.nodes.mujoco_sim.world_services import WorldServices
-from hexapod_control.nodes.torque_services import TorqueServices
+from hexapod_control.nodes.torque_services import ArmedTopic, TorqueServices
 from hexapod_control.ros import messages, parameters
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
@@ -49,6 +49,7 @@ class MujocoSim(GuardedNode):
         self._reported_at = time.monotonic()
         self._output = SimulationOutput(self, world.robot, settings.tf_frame_prefix, servos=world.bus is None)
         self._lidar = LidarOutput(self, world.robot, settings.tf_frame_prefix, lidar)
+        self._armed: ArmedTopic | None = None
         if isinstance(world.driver, TargetFollower):
             self._accept_targets(world.driver)
         self._clock_publisher = self.create_publisher(ClockMessage, "/clock", EVENTS) if world.publishes_clock else None
@@ -57,17 +58,19 @@ class MujocoSim(GuardedNode):
         self._window = None if settings.headless else ViewerWindow(self, world.simulation)
 
     def _accept_targets(self, driver: TargetFollower) -> None:
-        """Without a bus: joint_targets and the torque services."""
+        """Without a bus: joint_targets, `armed` and the torque services."""
         world = self.world
         self._driver, self._layout = driver, JointLayout(world.robot)
         self.create_subscription(JointState, "joint_targets", self._take_targets, COMMAND)
-        self._torque = TorqueServices(self, world.torque)
+        self._torque, self._armed = TorqueServices(self, world.torque), ArmedTopic(self)
 
     def _tick(self) -> None:
         world = self.world
         with world.lock:
             if world.bus:
                 world.bus.open()
+            if self._armed:
+                self._armed.show(world.armed)
             if world.paused:
                 return
             for _ in world.advance():

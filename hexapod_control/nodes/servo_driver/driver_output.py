@@ -7,11 +7,12 @@ import math
 import numpy as np
 from builtin_interfaces.msg import Time
 from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
-from std_msgs.msg import Bool, Float64
+from std_msgs.msg import Float64
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.foot_force_estimator import FootForceEstimator
+from hexapod_control.nodes.torque_services import ArmedTopic
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import COMMAND, LATCHED
@@ -30,9 +31,8 @@ class DriverOutput:
         self._joint_states = node.create_publisher(JointState, "joint_states", COMMAND)
         self._foot_states = node.create_publisher(MultiDOFJointState, "foot_states", COMMAND) if feet else None
         self._battery = node.create_publisher(BatteryState, "battery_state", COMMAND)
-        self._armed = node.create_publisher(Bool, "armed", LATCHED)
+        self._armed = ArmedTopic(node)
         self._speed_share = node.create_publisher(Float64, "speed_share", LATCHED)
-        self._published_armed: bool | None = None
         self._published_share: float | None = None
 
     def latched(self, snapshot: Snapshot) -> None:
@@ -44,9 +44,7 @@ class DriverOutput:
 
     def armed(self, holds: bool) -> None:
         """Publishes `armed` when it changes."""
-        if holds != self._published_armed:
-            self._published_armed = holds
-            self._armed.publish(Bool(data=holds))
+        self._armed.show(holds)
 
     def state(self, snapshot: Snapshot, stamp: Time) -> None:
         """Publishes foot_states, where the load allows, then joint_states; nothing while the pose is unknown."""

@@ -17,8 +17,10 @@ from support.drives import (
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.kinematics.support_detection import belly_height
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.planner_state import TORQUE_OFF
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
 
@@ -182,6 +184,31 @@ def test_a_planner_that_starts_under_a_walking_robot_takes_over_where_it_stands(
         assert_smooth(name, plans[-1].joint_angles, back)
         for foot, leg in zip(back[-1].contacts, robot(name).legs, strict=True):
             assert np.hypot(*(foot - leg.foothold)) <= 0.005
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_after_torque_off_feet_in_the_air_stay_there_until_a_request(name):
+    walking = standing(name)
+    plan = next(plan for plan in drive(walking, Twist(0.04, 0.0, 0.0), 3.0) if np.ptp(plan.feet[:, 2]) > 0.01)
+    walking.forget_pose()
+    assert walking.stand() == walking.request_pose(NEUTRAL) == TORQUE_OFF
+    walking.set_measured_joints(plan.joint_angles)
+    plans = list(drive(walking, Twist(0.04, 0.0, 0.0), 1.0))
+    assert walking.state is RobotState.RISING and all(
+        there.feet is None and np.array_equal(there.joint_angles, plan.joint_angles) for there in plans
+    )
+    assert walking.stand() == ""
+    assert_smooth(name, plan.joint_angles, until(walking, RobotState.STANDING, 3.0))
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_body_that_is_almost_on_the_ground_lies(name):
+    machine = robot(name)
+    offset = belly_height(machine) + 0.004 - machine.walk.height
+    low = joints_at_offset(machine, standing(name).view.neutral_footholds(), offset)
+    planner = Planner(machine)
+    planner.set_measured_joints(np.array(low))
+    assert planner.state is RobotState.SITTING
 
 
 @pytest.mark.parametrize("name", ROBOTS)
