@@ -57,7 +57,7 @@ class OperatorCommands:
             return ""
         if not (playing or view.on_feet):
             silent = twist.is_zero or view.whole_body_move_active
-            remedy = self._planner.why_unknown or "call the service stand first"
+            remedy = view.why_unknown or "call the service stand first"
             return "" if silent else f"ignored while {self._planner.state.value}: {remedy}"
         if not twist.is_zero:
             self._cancel_rehearsal()
@@ -131,7 +131,7 @@ class OperatorCommands:
         """Why no motion may be played now, or an empty text."""
         if self._closed:
             return CLOSED
-        return self._planner.why_unknown
+        return self._planner.view.why_unknown
 
     def play(self, motion: RehearsedMotion) -> None:
         """Plays a motion that was rehearsed before."""
@@ -171,7 +171,7 @@ class OperatorCommands:
         if self._closed:
             return CLOSED
         self.end_motion()
-        return self._planner.why_unknown
+        return self._planner.view.why_unknown
 
     def _cancel_rehearsal(self) -> None:
         if self._rehearsal is not None:

@@ -66,11 +66,6 @@ class Planner:
         return RobotState.MOVING if self._plays_motion and on_feet else state
 
     @property
-    def why_unknown(self) -> str:
-        """Why the pose is unknown and requests are refused; empty while it is known."""
-        return self._state.reason if isinstance(self._state, Unknown) else ""
-
-    @property
     def view(self) -> PlannerView:
         """The complete state of the planner between two ticks, read-only."""
         return PlannerView(self._context, self._state)

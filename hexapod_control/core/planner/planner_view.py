@@ -8,6 +8,7 @@ from hexapod_control.core.kinematics.leg_clearance import LegClearance
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState
 from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.planner.unknown_state import Unknown
 from hexapod_control.core.robot import Point
 from hexapod_control.core.steering.arc_steering import twist as twist_of_arc
 from hexapod_control.core.walking.foot import Foot
@@ -30,6 +31,11 @@ class PlannerView:
     def on_feet(self) -> bool:
         """True while the robot stands, walks or guides a foot."""
         return self.walk is not None
+
+    @property
+    def why_unknown(self) -> str:
+        """Why the pose is unknown and requests are refused; empty while it is known."""
+        return self._state.reason if isinstance(self._state, Unknown) else ""
 
     @property
     def at_rest(self) -> bool:
