@@ -119,7 +119,7 @@ ARGUMENTS = {
         Argument("web", TRUTH, "start the page for the browser"),
         Argument("web_lan", TRUTH, "open the page to the network, with invitations by QR code"),
         Argument("web_bind", TEXT, "address on which the page is served"),
-        Argument("web_port", INTEGER, "port of the page; 0: a free one"),
+        Argument("web_port", INTEGER, "port of the page, or the next free one; 0: any"),
         Argument("device_id", INTEGER, "number of the gamepad, if there are several"),
         Argument("device_name", TEXT, "name of the gamepad, or a part of it"),
         Argument("fixed_frame", TEXT, "fixed frame of RViz, without the prefix", "odom"),

@@ -14,9 +14,9 @@ from hexapod_control.web.protocol import RefusedMessage
 MIN_TOKEN_CHARACTERS = 16  # of a token chosen by the user
 MAX_KEYS = 64  # of clients that may reconnect; the oldest are dropped
 MAX_INVITATIONS = 16  # open at a time; the oldest become invalid
-MAX_FAILURES = 10  # wrong tokens of one address within FAILURE_WINDOW_S
+MAX_FAILURES = 10  # of one address with one wrong token within FAILURE_WINDOW_S
 FAILURE_WINDOW_S = 60.0
-MAX_ADDRESSES = 256  # whose failures are remembered
+MAX_REMEMBERED = 256  # pairs of address and wrong token; the oldest are dropped
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
@@ -91,7 +91,7 @@ class TokenAuthority:
         self._keys: deque[str] = deque(maxlen=MAX_KEYS)
         self._invitations: deque[str] = deque(maxlen=MAX_INVITATIONS)
         self._fixed = token if token or once else secrets.token_urlsafe(18)
-        self._failures: dict[str, deque[float]] = {}
+        self._failures: dict[tuple[str, str], deque[float]] = {}  # [s] times by address and wrong token
 
     def invite(self) -> str:
         """A token that admits one more client."""
@@ -101,36 +101,39 @@ class TokenAuthority:
         return self._invitations[-1]
 
     def admit(self, token: str, key: str, address: str, now: float) -> str:
-        """The key of a client with this token or key, at a time [s]. Raises RefusedMessage."""
-        if self._blocked(address, now):
-            raise RefusedMessage(429, f"too many wrong tokens from {address}: wait a minute")
+        """The key of a client with this token or key, at a time [s]. Raises RefusedMessage.
+
+        A valid token always works. Behind a proxy all clients have the same address, so failures count per token.
+        """
         if key and any([_same(key, known) for known in self._keys]):
             return key
         if token and self._fixed and _same(token, self._fixed):
             return self._new_key()
         used = next((known for known in self._invitations if token and _same(token, known)), "")
-        if not used:
-            self._note_failure(address, now)
+        if used:
+            self._invitations.remove(used)
+            return self._new_key()
+        if self._fails_too_often((address, token or key), now):
             raise RefusedMessage(
-                401, "this address has no valid token: open the one that is printed where the robot runs"
+                429, f"too many attempts from {address} with the same wrong token: open the printed address"
             )
-        self._invitations.remove(used)
-        return self._new_key()
+        raise RefusedMessage(401, "this address has no valid token: open the one that is printed where the robot runs")
 
     def _new_key(self) -> str:
         self._keys.append(secrets.token_urlsafe(18))
         return self._keys[-1]
 
-    def _blocked(self, address: str, now: float) -> bool:
-        failures = self._failures.get(address)
+    def _fails_too_often(self, attempt: tuple[str, str], now: float) -> bool:
+        """Notes a failure, and tells whether there were too many before."""
+        if attempt not in self._failures and len(self._failures) >= MAX_REMEMBERED:
+            del self._failures[next(iter(self._failures))]
+        failures = self._failures.setdefault(attempt, deque(maxlen=MAX_FAILURES))
         while failures and now - failures[0] > FAILURE_WINDOW_S:
             failures.popleft()
-        return failures is not None and len(failures) >= MAX_FAILURES
-
-    def _note_failure(self, address: str, now: float) -> None:
-        if address not in self._failures and len(self._failures) >= MAX_ADDRESSES:
-            del self._failures[next(iter(self._failures))]
-        self._failures.setdefault(address, deque(maxlen=MAX_FAILURES)).append(now)
+        blocked = len(failures) >= MAX_FAILURES
+        if not blocked:
+            failures.append(now)
+        return blocked
 
 
 def _same(given: str, known: str) -> bool:

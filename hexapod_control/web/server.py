@@ -8,16 +8,20 @@ other.
 from __future__ import annotations
 
 import asyncio
+import errno
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from aiohttp import WSCloseCode, WSMsgType, web
+from aiohttp.http import HttpProcessingError
 
 from hexapod_control.web import protocol
 from hexapod_control.web.access_control import HostPolicy
 from hexapod_control.web.client_sessions import Action, ClientSessions, Disconnect, Forward, Send
+from hexapod_control.web.first_request import FirstRequestTimer
 from hexapod_control.web.page_files import PageFiles, refuse
 from hexapod_control.web.protocol import RefusedMessage
 from hexapod_control.web.send_queue import SendQueue
@@ -27,6 +31,19 @@ HEARTBEAT_S = 2.0  # after which a silent client is pinged, and disconnected hal
 TICK_S = 0.2
 MAX_START_TIME_S = 5.0  # for the socket to open
 MAX_CLOSE_TIME_S = 3.0
+MAX_PORT = 65535
+PORTS_TRIED = 20  # the requested one and those after it
+MAX_REQUEST_TIME_S = 5.0  # for a complete request; then the connection is closed
+MAX_BODY_TIME_S = 1.0  # for a body that no request of the page has
+
+
+def _not_malformed(record: logging.LogRecord) -> bool:
+    """False for requests that are no HTTP: they get status 400, and a traceback would blame the server."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
+LOGGER = logging.getLogger(__name__)
+LOGGER.addFilter(_not_malformed)
 
 
 class PageServer:
@@ -55,7 +72,7 @@ class PageServer:
     # --- from other threads -----------------------------------------------------------------------------------
 
     def start(self, bind: str, port: int, state: StateSource | None = None, rate: float = 30.0) -> None:
-        """Opens the socket, port 0 takes a free one. Raises OSError.
+        """Opens the socket; port 0 takes a free one, a port in use the next free one. Raises OSError.
 
         `state` returns the fields of a state, or None; it is called at this rate [Hz] while there is a client.
         """
@@ -101,18 +118,32 @@ class PageServer:
             self._error = error
         finally:
             self._opened.set()
+            self._cancel_all()
             self._loop.close()
+
+    def _cancel_all(self) -> None:
+        """Ends the tasks of connections that were closed just now."""
+        tasks = asyncio.all_tasks(self._loop)
+        for task in tasks:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
 
     async def _serve(self) -> None:
         self._ended = asyncio.Event()
-        app = web.Application(client_max_size=protocol.MAX_MESSAGE_BYTES)
+        timer = FirstRequestTimer(MAX_REQUEST_TIME_S)
+        app = web.Application(client_max_size=protocol.MAX_MESSAGE_BYTES, middlewares=[timer.note])
         app.router.add_get("/socket", self._socket)
         app.router.add_get("/{path:.*}", self._files.answer)
-        runner = web.AppRunner(app, access_log=None)
+        runner = web.AppRunner(
+            app,
+            access_log=None,
+            logger=LOGGER,
+            keepalive_timeout=MAX_REQUEST_TIME_S,
+            lingering_time=MAX_BODY_TIME_S,
+        )
         await runner.setup()
         try:
-            site = web.TCPSite(runner, *self._bind)
-            await site.start()
+            await self._open_port(runner)
             sockets: Any = runner.addresses
             self.port = int(sockets[0][1])
             self._opened.set()
@@ -121,6 +152,7 @@ class PageServer:
                 self._act(self._sessions.tick(time.monotonic()))
                 for queue in list(self._queues.values()):
                     queue.abort_if_stalled(time.monotonic())
+                timer.close_overdue(runner.server.connections if runner.server else (), time.monotonic())
                 try:
                     await asyncio.wait_for(self._ended.wait(), TICK_S)
                 except asyncio.TimeoutError:  # noqa: UP041 - another class before Python 3.11
@@ -130,6 +162,17 @@ class PageServer:
             stream.cancel()
         finally:
             await runner.cleanup()
+
+    async def _open_port(self, runner: web.AppRunner) -> None:
+        """Opens the requested port, or the next one that is free. Raises OSError."""
+        bind, first = self._bind
+        last = min(first + PORTS_TRIED - 1, MAX_PORT) if first else first
+        for port in range(first, last + 1):
+            try:
+                return await web.TCPSite(runner, bind, port).start()
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE or port == last:
+                    raise
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         try:

@@ -1,6 +1,8 @@
 """The server of the page on a real socket: headers, tokens, limits, slow clients. No ROS."""
 
+import contextlib
 import re
+import socket
 import threading
 import time
 import urllib.error
@@ -13,7 +15,7 @@ import pytest
 from support.page_messages import TOKEN
 from support.real_time.web_bench import Loop, Visitor, deaf
 
-from hexapod_control.web import page_address, send_queue
+from hexapod_control.web import page_address, send_queue, server
 from hexapod_control.web.access_control import HostPolicy, TokenAuthority
 from hexapod_control.web.client_sessions import DEAD_MAN_S, ClientSessions
 from hexapod_control.web.page_files import STATIC
@@ -202,10 +204,64 @@ def test_numbers_of_the_messages_only_grow(site):
     assert all(a < b for a, b in pairwise(numbers))
 
 
-def test_a_port_in_use_is_reported_at_the_start(site):
+def test_a_port_in_use_is_replaced_by_the_next_free_one(site):
     other = PageServer(ClientSessions(TokenAuthority(TOKEN).admit, dict), HostPolicy([]), print, print)
-    with pytest.raises(OSError, match="in use"):
-        other.start("127.0.0.1", site.port)
+    other.start("127.0.0.1", site.port)
+    try:
+        assert site.port < other.port < site.port + server.PORTS_TRIED
+    finally:
+        other.close()
+
+
+def test_an_address_of_another_machine_cannot_be_opened():
+    page = PageServer(ClientSessions(TokenAuthority(TOKEN).admit, dict), HostPolicy([]), print, print)
+    with pytest.raises(OSError, match=r"192\.0\.2\.1"):
+        page.start("192.0.2.1", 0)
+
+
+HOST = b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        *(
+            b"GET " + url + HOST
+            for url in (b"http://[", b"http://a:b/", b"*", b"/\xff", b"/\x00", b"/" + b"a" * 20_000)
+        ),
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET / HTTP/1.1\r\nnothing\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ],
+)
+def test_a_malformed_request_is_answered_with_a_code_and_no_traceback(site, caplog, request_bytes):
+    with socket.create_connection(("127.0.0.1", site.port), timeout=5.0) as raw:
+        raw.sendall(request_bytes)
+        assert re.match(rb"HTTP/1\.[01] 4\d\d ", raw.recv(64))
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    "start", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"GET /" + HOST + b"GET "]
+)
+def test_a_half_open_request_is_closed_in_time_even_if_bytes_trickle_in(monkeypatch, caplog, start):
+    assert server.MAX_REQUEST_TIME_S == 5.0
+    monkeypatch.setattr(server, "MAX_REQUEST_TIME_S", 0.5)
+    site = Site()
+    try:
+        with socket.create_connection(("127.0.0.1", site.port), timeout=0.1) as raw:
+            raw.sendall(start)
+            deadline = time.monotonic() + 3.0
+            with pytest.raises(ConnectionError):
+                while time.monotonic() < deadline:
+                    with contextlib.suppress(TimeoutError):
+                        if not raw.recv(4096):
+                            raise ConnectionResetError
+                    raw.sendall(b"X" if start else b"")
+        assert caplog.records == []
+    finally:
+        site.close()
 
 
 def test_a_code_for_a_phone_has_the_address_in_it():

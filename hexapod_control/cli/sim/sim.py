@@ -52,7 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_page(page: HasArguments) -> None:
     page.add_argument("--lan", action="store_true", help="open the page to the network, with a QR code for phones")
     page.add_argument(
-        "--port", type=whole_number(0, 65535), metavar="N", help="port of the page (default: 8770, or a free one)"
+        "--port",
+        type=whole_number(0, 65535),
+        metavar="N",
+        help="port of the page or the next free one (default: 8770)",
     )
     page.add_argument("--no-web", action="store_true", help="no page")
 

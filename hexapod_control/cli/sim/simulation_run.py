@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
-import socket
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -23,7 +22,6 @@ from hexapod_control.clients.robot_client import SimulationClient
 from hexapod_control.clients.terminal import Terminal
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.gait.gait_table import Gait
-from hexapod_control.nodes.web.settings import WebSettings
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.sim.rendering.film import NoGraphics
 from hexapod_control.sim.world_settings import WorldSettings
@@ -92,7 +90,8 @@ class SimulationRun:
         given |= {"odometry_mode": args.odometry} if args.odometry else {}
         given |= {name: True for name in ("adaptive_touch_down", "imu_levelling") if getattr(args, name)}
         given |= {"tf_frame_prefix": _prefix(args.namespace)}
-        given |= {"web": not args.no_web, "web_lan": args.lan, "web_port": _port(args)}
+        given |= {"web": not args.no_web, "web_lan": args.lan}
+        given |= {"web_port": args.port} if args.port is not None else {}
         more: dict[str, node_graph.ParameterValue] = {}
         if args.speed != 1.0:
             given["use_sim_time"] = "true"
@@ -165,23 +164,6 @@ class SimulationRun:
 def _prefix(namespace: str) -> str:
     """Prefix of the frame ids of a robot in a namespace, because all robots share /tf."""
     return f"{namespace.strip('/')}/" if namespace.strip("/") else ""
-
-
-def _port(args: argparse.Namespace) -> int:
-    """The port of the page: the requested one, else the default, or 0 (any free one) if the default is in use.
-
-    With a namespace always a free one: several robots may start at the same time.
-    """
-    if args.port is not None or args.namespace:
-        return int(args.port or 0)
-    usual: int = WebSettings().port
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("" if args.lan else "127.0.0.1", usual))
-        except OSError:
-            return 0
-    return usual
 
 
 def _leave(session: SimulationSession) -> None:

@@ -13,7 +13,7 @@ class WebSettings(RobotSettings):
     """Parameters of web."""
 
     bind: str = choice("127.0.0.1", "address to listen on; lan listens on all")
-    port: int = number(8770, "", 0, 65535, "port to listen on, 0 takes a free one")
+    port: int = number(8770, "", 0, 65535, "port to listen on, or the next free one; 0 takes any")
     lan: bool = choice(False, "open the page to the network and show a QR code with an invitation for one person")
     token: str = choice("", "token for the page, at least 16 characters; empty: a random one at every start")
     allowed_hosts: str = choice("", "more host names under which the page is opened, with commas, e.g. of a TLS proxy")

@@ -6,6 +6,7 @@ checked in the executor, by the time at which a command arrived: it works even i
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from queue import Empty, SimpleQueue
@@ -16,7 +17,7 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.nodes.web.page_commands import PageCommands
 from hexapod_control.nodes.web.robot_feed import RobotFeed
 from hexapod_control.nodes.web.settings import WebSettings
-from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.web import page_address
@@ -55,16 +56,31 @@ class WebNode(GuardedNode):
         self.commands = PageCommands(self, self.feed, self.server.send, settings.enable_stamped_cmd_vel)
         self._status_timer = self.create_timer(STATUS_PERIOD_S, self._send_status, clock=self.steady)
         self._status_timer.cancel()  # runs while there is a client
+        self._trouble: tuple[ReportLevel, str] | None = None  # with the socket
         self._open()
 
     def _open(self) -> None:
+        wanted = self.settings.port
         try:
-            self.server.start(self._bind, self.settings.port, self._state, self.settings.rate)
+            self.server.start(self._bind, wanted, self._state, self.settings.rate)
         except OSError as error:
             reason = error.strerror or str(error)
-            text = f"port: {self._bind}:{self.settings.port} cannot be opened ({reason}); choose another port, or 0"
-            raise ParameterError(text) from None
-        self._invite()
+            self._trouble = (
+                ReportLevel.ERROR,
+                f"the page is absent: {self._bind}:{wanted} cannot be opened ({reason}); "
+                "set bind to an address of this machine, or port to 0",
+            )
+        else:
+            if wanted not in (0, self.server.port):
+                text = f"port {wanted} is in use by another program: the page is at port {self.server.port}"
+                self._trouble = ReportLevel.WARNING, text
+            self._invite()
+        self._report_trouble()
+
+    def _report_trouble(self) -> None:
+        """Logs once why the page is elsewhere or absent, and keeps it in /diagnostics."""
+        if self._trouble is not None:
+            self.report("page", *self._trouble, every=math.inf)
 
     # --- in the server's thread ---------------------------------------------------------------------------------
 
@@ -142,6 +158,7 @@ class WebNode(GuardedNode):
     def every_second(self) -> None:
         """Ends service calls whose response is overdue."""
         self.commands.watch()
+        self._report_trouble()
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""

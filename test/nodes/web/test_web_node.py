@@ -4,6 +4,7 @@ import contextlib
 import json
 import math
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -301,12 +302,32 @@ def test_the_shape_has_every_leg():
     [
         ({"token": "short"}, "token must have at least 16 characters"),
         ({"port": 70000}, "port must be in"),
-        ({"bind": "192.0.2.1", "port": 0}, "port: 192.0.2.1:0 cannot be opened"),
     ],
 )
 def test_bad_parameters_are_refused_at_the_start(bench, parameters, sentence):
     with pytest.raises(ParameterError, match=sentence):
         WebNode(parameter_overrides=overrides(**parameters))
+
+
+@pytest.mark.parametrize("busy", [True, False], ids=["port in use", "address of another machine"])
+def test_without_its_port_the_page_is_elsewhere_or_absent_and_the_node_runs_on(bench, capfd, busy):
+    reports = bench.listen(DiagnosticArray, "/diagnostics", MANY)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        node = bench.add(WebNode(parameter_overrides=overrides(bind="127.0.0.1" if busy else "192.0.2.1", port=port)))
+        found = node.server.port
+        text = (
+            f"port {port} is in use by another program: the page is at port {found}"
+            if busy
+            else f"the page is absent: 192.0.2.1:{port} cannot be opened"
+        )
+        assert text in node.last_report("page")
+        bench.until(lambda: any(text in message.status[0].message for message in reports))
+        bench.until(lambda: len(reports) >= 2)
+    printed = capfd.readouterr()
+    assert printed.err.count(text) == 1
+    assert (f"the page: http://127.0.0.1:{found}/#" in printed.out) == busy
+    node.server.close()
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
