@@ -55,7 +55,8 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "gait": "gait to change to, by name",
     "arc": "steering by distance and curvature: `x` is the travel of the outermost foot per stance, m, `y` the "
     "curvature, 0 straight ahead, 1.999 on the spot, + to the right; treated like `cmd_vel`",
-    "motion": "motion to play: a name from `motions`, or the path of a file; empty: the present motion ends after its "
+    "motion": "motion to play: a name from `motions`, or the content of a file as JSON, "
+    '`{"file": NAME, "text": CONTENT}`, as `hexapod play FILE` sends it; empty: the present motion ends after its '
     "cycle",
     "foot_command": "goals of single feet, `<leg>_foot`: centre of the foot ball in `base_link`; empty: the feet come "
     "down. Refused if the robot would tip",

@@ -12,9 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any  # values of YAML files and ROS parameters have no common type
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-
 from hexapod_control.bringup.node_graph import (
     ARGUMENTS,
     TEXT,
@@ -23,6 +20,7 @@ from hexapod_control.bringup.node_graph import (
     GraphError,
     ParameterValue,
 )
+from hexapod_control.config.bounded_yaml import UnusableFileError, UnusableYamlError, parse, parser, read_text
 from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import share
@@ -144,9 +142,9 @@ def _document(values: Mapping[str, ParameterValue]) -> dict[tuple[str, ...], dic
     own = str(values.get("params_file", ""))
     source = Path(own).expanduser() if own else share("config", "nav2.yaml")
     try:
-        text = source.read_text(encoding="utf-8")
-    except OSError as error:
-        raise GraphError(f"params_file: {source} cannot be read: {error.strerror}") from None
+        text = read_text(source)
+    except UnusableFileError as error:
+        raise GraphError(f"params_file: {source} {error}") from None
     if not own:
         robot = load(str(values["robot"]))
         try:
@@ -157,15 +155,15 @@ def _document(values: Mapping[str, ParameterValue]) -> dict[tuple[str, ...], dic
     for wanted, name in ((values["slam"], "slam_toolbox"), (values["ekf"], "robot_localization")):
         if wanted:
             file = share("config", f"{name}.yaml")
-            document = dict(_nodes(_parsed(file.read_text(encoding="utf-8"), file))) | document
+            document = dict(_nodes(_parsed(read_text(file), file))) | document
     return document
 
 
 def _parsed(text: str, source: Path) -> dict[str, Any]:
     try:
-        document = YAML(typ="safe", pure=True).load(text)
-    except YAMLError as error:
-        raise GraphError(f"{source}: is not valid YAML: {' '.join(str(error).split())}") from None
+        document = parse(text, parser("safe"))
+    except UnusableYamlError as error:
+        raise GraphError(f"{source}:{error.line or 1}: {error}") from None
     if not isinstance(document, dict):
         raise GraphError(f"{source}: must be a mapping of node names")
     return document

@@ -52,9 +52,9 @@ class MotionClient(ClientNode):
         available = self._motion.get_subscription_count() > 0 and self._cancel.service_is_ready()
         return available and self._last is not None and not self._last.ended
 
-    def request(self, motion: str) -> None:
-        """Requests a motion by name or absolute path; an empty text ends the current one after its cycle."""
-        self._motion.publish(String(data=motion))
+    def request(self, data: str) -> None:
+        """Requests a motion (MotionRequest.data); an empty text ends the current one after its cycle."""
+        self._motion.publish(String(data=data))
         self._motion.wait_for_all_acked(Duration(seconds=DELIVERY_S))
 
     def cancel(self, seconds: float) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from hexapod_control.config.bounded_yaml import UnusableFileError, UnusableYamlError, parse, parser, read_text
 from hexapod_control.config.errors import FileError, RobotFileError
 
 MAX_DEPTH = 24  # sections within sections; an alias of itself would nest without end
@@ -55,39 +54,25 @@ def join(key: str, below: str) -> str:
 
 def read(path: Path, fault: type[FileError] = RobotFileError) -> DocumentEntry:
     """Reads a file as a section. Raises `fault` if it is unreadable, not YAML or not a mapping."""
-    yaml = YAML(typ="rt", pure=True)
-    yaml.preserve_quotes = True
-    text = _text(path, fault)
     try:
-        document = yaml.load(text)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else None
-        raise fault(path, line, "", f"is not valid YAML: {error.problem or error.context}") from error
-    except YAMLError as error:
-        raise fault(path, None, "", f"is not valid YAML: {str(error).splitlines()[0]}") from error
-    except (ValueError, TypeError, AttributeError, RecursionError, NotImplementedError) as error:
-        # ruamel fails with these on broken tags, numbers and deep nesting
-        raise fault(path, None, "", f"is not valid YAML: {error}") from error
+        text = read_text(path)
+    except UnusableFileError as error:
+        raise fault(path, None, "", str(error)) from error
+    return from_text(path, text, fault)
+
+
+def from_text(path: Path, text: str, fault: type[FileError] = RobotFileError) -> DocumentEntry:
+    """The text of a file as a section; `path` names it in messages. Raises `fault` as `read`."""
+    try:
+        document = parse(text, parser())
+    except UnusableYamlError as error:
+        raise fault(path, error.line, "", str(error)) from error
     if document is None:
         raise fault(path, None, "", "is empty", fault.example)
     root = _entry(DocumentEntry(path, "", 1, None, fault), "", 1, document)
     if not root.is_section:
         raise root.error("must be a mapping of keys at the top", fault.example)
     return root
-
-
-def _text(path: Path, fault: type[FileError]) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise fault(path, None, "", "there is no such file") from None
-    except OSError as error:
-        raise fault(path, None, "", f"cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise fault(path, None, "", "is not text in UTF-8", f"a {fault.kind} file is YAML") from error
-    except ValueError as error:  # a path that no file can have
-        raise fault(path, None, "", f"cannot be read: {error}") from error
 
 
 def _entry(above: DocumentEntry, key: str, line: int, node: object, depth: int = 0) -> DocumentEntry:

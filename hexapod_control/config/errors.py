@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
+from hexapod_control.core.names import shortened
+
+MAX_KEY_LENGTH, MAX_PART_LENGTH = 120, 600  # characters of a message
+
 
 class FileError(ValueError):
     """A file that cannot be used: `path:line: key.path: value, bound, remedy` in one line."""
@@ -18,8 +22,9 @@ class FileError(ValueError):
         self.line = line
         self.key = key
         place = f"{path}:{line}" if line else f"{path}"
-        text = ", ".join(part for part in sentence if part)
-        super().__init__(": ".join(part for part in (place, key, text) if part).replace("\n", " "))
+        text = ", ".join(shortened(part, MAX_PART_LENGTH) for part in sentence if part)
+        parts = (place, shortened(key, MAX_KEY_LENGTH), text)
+        super().__init__(": ".join(part for part in parts if part).replace("\n", " "))
 
 
 class RobotFileError(FileError):

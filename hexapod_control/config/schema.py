@@ -16,7 +16,9 @@ from ruamel.yaml.scalarint import ScalarInt
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, SingleQuotedScalarString
 
 from hexapod_control.config.document import DocumentEntry
+from hexapod_control.core.names import MAX_QUOTED, shortened
 
+MAX_SPELLED_INTEGER = 10**18  # Python refuses to write out those of thousands of digits
 YamlValue = float | str | tuple[float, ...]
 
 
@@ -90,6 +92,8 @@ def refuse_unknown(section: DocumentEntry, known: Mapping[str, object]) -> None:
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:
     """A hint that names the nearest known word, or nothing."""
+    if len(name) > MAX_QUOTED:  # comparing long texts takes long
+        return ""
     near = get_close_matches(name, known, n=1) or [word for word in known if word == f"{name}_deg"]
     return f"did you mean {near[0]}?" if near else ""
 
@@ -139,7 +143,7 @@ def _number(entry: DocumentEntry, row: NumberRow, item: object, index: str) -> f
         raise entry.error(what, bound(row), "write a decimal number without leading zeros")
     if isinstance(item, (bool, ScalarBoolean)) or not isinstance(item, (int, float)):
         raise entry.error(what, bound(row), "write the number alone")
-    if not math.isfinite(item):
+    if item != item or abs(item) == math.inf:
         raise entry.error(what, bound(row), "a finite number")
     if row.whole and item != int(item):
         raise entry.error(what, bound(row), "remove the fraction")
@@ -159,15 +163,21 @@ def _text_hint(text: str) -> str:
 
 
 def spell(item: object) -> str:
-    """A value in YAML notation."""
+    """A value in YAML notation, shortened if it is long."""
+    return shortened(_spelled(item))
+
+
+def _spelled(item: object) -> str:
     if isinstance(item, dict):
         return "a section"
     if isinstance(item, list):
-        return f"[{', '.join(spell(part) for part in item)}]"
+        return f"[{', '.join(map(spell, item[:MAX_QUOTED]))}]"
     if item is None:
         return "empty"
     if isinstance(item, (bool, ScalarBoolean)):
         return "true" if item else "false"
-    if isinstance(item, (int, float)):
-        return f"{float(item):.12g}" if isinstance(item, float) else str(int(item))
+    if isinstance(item, float):
+        return f"{float(item):.12g}"
+    if isinstance(item, int):
+        return str(int(item)) if abs(item) < MAX_SPELLED_INTEGER else f"{'-' if item < 0 else ''}1e18 or more"
     return f'"{item}"' if isinstance(item, str) else str(item)

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
+from hexapod_control.config.bounded_yaml import parser, read_text
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.config.robots.robot_keys import OPTIONAL_SECTIONS
@@ -42,9 +42,7 @@ def save_section(path: Path, name: str, data: Mapping[str, Any]) -> Path:
     if name not in OPTIONAL_SECTIONS:
         raise ValueError(f"{name} is not a section that can be written; those are {', '.join(OPTIONAL_SECTIONS)}")
     path = path.expanduser().resolve()  # the file, not a link to it
-    with path.open(encoding="utf-8", newline="") as file:
-        old = file.read()
-    new = with_section(old, name, data)
+    new = with_section(read_text(path, newline=""), name, data)
     with tempfile.NamedTemporaryFile(
         "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8", newline=""
     ) as file:
@@ -76,8 +74,7 @@ def _backup(path: Path) -> Path:
 def with_section(text: str, name: str, data: Mapping[str, Any]) -> str:
     """The text of a YAML file with a section replaced, or appended."""
     end = "\r\n" if "\r\n" in text else "\n"
-    yaml = YAML(typ="rt", pure=True)
-    yaml.preserve_quotes = True
+    yaml = parser()
     yaml.width = 4096
     document = yaml.load(text)
     lines = text.splitlines(keepends=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+MAX_QUOTED = 60  # characters of a text from outside in a message
 STANDARD = ("left_front", "left_middle", "left_rear", "right_front", "right_middle", "right_rear")
 JOINTS = ("coxa", "femur", "tibia")
 
@@ -25,3 +26,13 @@ def foot_name(leg: str) -> str:
 def joint_names(legs: Iterable[str]) -> tuple[str, ...]:
     """All joint names, leg by leg, coxa to tibia."""
     return tuple(joint_name(leg, joint) for leg in legs for joint in JOINTS)
+
+
+def shortened(text: str, most: int = MAX_QUOTED) -> str:
+    """A text from outside for a message: at most `most` characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def quoted(text: str) -> str:
+    """A text from outside in quotes for a message: one printable line, shortened."""
+    return repr(shortened(text))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 
 from hexapod_control.bringup.process_supervisor import end_with_parent, stop_requests
 from hexapod_control.cli.bounded_options import add_robot
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.clients.motion_progress import MotionProgress, ProgressBar
-from hexapod_control.config.motions.motion_library import known_motions, load_motion, title
+from hexapod_control.config.motions.motion_library import known_motions, load_motion, request
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
 from hexapod_control.core.motions.motion_steps import MotionError
@@ -78,18 +77,17 @@ def _stop(namespace: str) -> int:
 
 
 def _play(text: str, namespace: str) -> int:
-    path, names = title(text)
+    asked, names = request(text)
     end_with_parent(os.getppid())
     from hexapod_control.clients.bounded_wait import POLL_S, SERVICE_TIMEOUT_S
     from hexapod_control.clients.motion_client import MotionClient
 
-    wanted = str(path) if _is_path(text) else text
     with stop_requests() as stop, MotionClient(namespace) as client, ProgressBar(sys.stderr) as bar:
         if not client.wait_for_robot(DISCOVERY_S):
             return _fail("no robot subscribes to the topic motion: is one running? e.g. hexapod sim")
         progress = MotionProgress(names, BEGIN_S)
         client.follow(progress.update)
-        client.request(wanted)
+        client.request(asked.data)
         while not progress.over and not stop.is_set():
             client.spin(POLL_S)
             progress.pass_time(POLL_S)
@@ -102,10 +100,6 @@ def _play(text: str, namespace: str) -> int:
         return _fail(progress.failure)
     print(f"{progress.name}: done")
     return OK
-
-
-def _is_path(text: str) -> bool:
-    return "/" in text or Path(text).suffix in (".yaml", ".yml")
 
 
 def _fail(message: str) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hexapod_control.cli.bounded_options import add_robot
 from hexapod_control.cli.input_error import InputError
+from hexapod_control.config.bounded_yaml import UnusableFileError, read_text
 from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import share
@@ -28,11 +29,11 @@ def run(args: argparse.Namespace) -> int:
     source = Path(args.params) if args.params else share("config", "nav2.yaml")
     robot = load(args.robot)
     try:
-        text = fill(source.read_text(encoding="utf-8"), describe(robot.robot, args.gait))
+        text = fill(read_text(source), describe(robot.robot, args.gait))
     except Nav2FileError as error:
         raise InputError(f"{source}: {error}") from None
-    except OSError as error:
-        raise InputError(f"{source}: cannot be read: {error.strerror}") from None
+    except UnusableFileError as error:
+        raise InputError(f"{source}: {error}") from None
     except ValueError as error:
         raise InputError(f"{robot.path}: {error}") from None
     if args.out is None:

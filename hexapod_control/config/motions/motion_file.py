@@ -41,7 +41,9 @@ def motion(root: DocumentEntry, robot: Robot) -> Choreography:
     head = {name: key for name, key in HEAD.items() if key.field != "steps"}
     fields = _fields(root, head, robot)
     if not NAME.fullmatch(fields["name"]):
-        raise root.children["name"].error(f'is "{fields["name"]}"', "must be a name of letters, digits and _")
+        raise root.children["name"].error(
+            f"is {schema.spell(fields['name'])}", "must be a name of letters, digits and _"
+        )
     entry = root.children.get("steps")
     if entry is None:
         raise root.error("is missing", "must be a list of steps", "e.g. - wait: {duration: 1.0}", below="steps")

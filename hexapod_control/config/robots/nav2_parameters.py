@@ -11,11 +11,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
-from ruamel.yaml.error import YAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
+from hexapod_control.config.bounded_yaml import UnusableYamlError, parse, parser
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
@@ -165,14 +164,13 @@ def _under(prefix: str, entries: Mapping[str, object]) -> dict[str, object]:
 
 def fill(text: str, robot: Nav2Robot) -> str:
     """A parameter file of Nav2 with the values of the robot; comments and all else are kept. Raises Nav2FileError."""
-    yaml = YAML(typ="rt", pure=True)
-    yaml.preserve_quotes = True
+    yaml = parser()
     yaml.width = 108
     yaml.indent(mapping=2, sequence=4, offset=2)
     try:
-        document = yaml.load(text)
-    except YAMLError as error:
-        raise Nav2FileError(f"is not valid YAML: {' '.join(str(error).split())}") from error
+        document = parse(text, yaml)
+    except UnusableYamlError as error:
+        raise Nav2FileError(f"line {error.line or 1} {error}") from error
     horizon = 1.0
     for name in ("model_dt", "time_steps"):
         section, key = _place(document, f"controller_server.ros__parameters.FollowPath.{name}")

@@ -153,7 +153,7 @@ class MotionPlayer:
     def step(self, dt: float) -> TickPlan:
         """One tick of `dt` [s] of the motion and of the planner."""
         context = self._context
-        context.dt = dt
+        context.begin_tick(dt)
         if self._now is not None:
             self._advance()
             self._elapsed += dt

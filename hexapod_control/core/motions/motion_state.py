@@ -61,7 +61,8 @@ def without_motion(state: RobotState, phase: str, percent: int) -> MotionState:
 
 def as_word(name: str) -> str:
     """A name as one word of the text: printable, without blanks, not too long."""
-    return "_".join("".join(filter(str.isprintable, name)).split())[:MAX_NAME_LENGTH] or "motion"
+    printable = filter(str.isprintable, name[: 4 * MAX_NAME_LENGTH])
+    return "_".join("".join(printable).split())[:MAX_NAME_LENGTH] or "motion"
 
 
 def in_steps(progress: float, step: int) -> int:

@@ -34,6 +34,7 @@ class OperatorCommands:
         self._player = player
         self._planner: Planner = player.planner
         self._rehearsal: MotionRehearsal | None = None
+        self._awaited = ""  # name of a motion that is being read
         self._outcomes: list[MotionOutcome] = []  # of rehearsals
         self._closed = False
 
@@ -124,8 +125,18 @@ class OperatorCommands:
 
     @property
     def rehearsing(self) -> str:
-        """Name of the motion that is rehearsed; empty for none."""
-        return self._rehearsal.name if self._rehearsal is not None else ""
+        """Name of the motion that is read or rehearsed; empty for none."""
+        return self._awaited or (self._rehearsal.name if self._rehearsal is not None else "")
+
+    @property
+    def awaiting(self) -> bool:
+        """True while a motion is being read."""
+        return bool(self._awaited)
+
+    def await_motion(self, name: str) -> None:
+        """A motion is being read; it follows by `rehearse`, unless another request comes before."""
+        self._drop_rehearsal()
+        self._awaited = name
 
     def may_play(self) -> str:
         """Why no motion may be played now, or an empty text."""
@@ -133,13 +144,18 @@ class OperatorCommands:
             return CLOSED
         return self._planner.view.why_unknown
 
+    def give_up_motion(self) -> None:
+        """The motion that was being read cannot be used."""
+        self._awaited = ""
+
     def play(self, motion: RehearsedMotion) -> None:
         """Plays a motion that was rehearsed before."""
-        self._rehearsal = None
+        self._drop_rehearsal()
         self._player.execute(motion)
 
     def rehearse(self, motion: Choreography) -> None:
         """Rehearses a motion by calls of `advance_rehearsal`, then plays it."""
+        self._drop_rehearsal()
         self._rehearsal = MotionRehearsal(self._planner.robot, motion)
 
     def advance_rehearsal(self) -> RehearsedMotion | None:
@@ -158,7 +174,7 @@ class OperatorCommands:
 
     def finish_cycle(self) -> None:
         """Lets a motion end with its cycle; one that is rehearsed is dropped."""
-        self._rehearsal = None
+        self._drop_rehearsal()
         self._player.stop()
 
     def take_outcomes(self) -> list[MotionOutcome]:
@@ -174,9 +190,12 @@ class OperatorCommands:
         return self._planner.view.why_unknown
 
     def _cancel_rehearsal(self) -> None:
-        if self._rehearsal is not None:
+        if self.rehearsing:
             self._outcomes.append(MotionOutcome(self.rehearsing, MotionEnd.CANCELLED, 0.0))
-            self._rehearsal = None
+            self._drop_rehearsal()
+
+    def _drop_rehearsal(self) -> None:
+        self._rehearsal, self._awaited = None, ""
 
 
 def _guide(planner: Planner, ball_centres: Mapping[str, Vector]) -> str:

@@ -9,6 +9,7 @@ from hexapod_control.core.motions import motion_steps
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import TickPlan
 
+MAX_STEPS_PER_TICK = 8  # that begin; a motion may have thousands of steps without a duration
 StepExecution = Iterator[str]
 """Yields once per tick, empty while the step runs or the reason why it cannot continue; ends when it is done."""
 
@@ -22,6 +23,16 @@ class StepContext:
         self.plan: TickPlan | None = None  # of the last tick
         self.dt = 0.0  # [s] of this tick
         self.step: motion_steps.MotionStep | None = None  # the current one, innermost
+        self._begun = 0  # steps in this tick
+
+    def begin_tick(self, dt: float) -> None:
+        """A tick of `dt` [s] begins."""
+        self.dt, self._begun = dt, 0
+
+    def may_begin(self) -> bool:
+        """True if one more step may begin in this tick, and counts it."""
+        self._begun += 1
+        return self._begun <= MAX_STEPS_PER_TICK
 
     @property
     def twist(self) -> Twist:

@@ -17,7 +17,7 @@ from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.nodes.gait_planner.command_source import CommandSourceDisplay
-from hexapod_control.nodes.gait_planner.motion_input import MotionInput
+from hexapod_control.nodes.gait_planner.motions.motion_input import MotionInput
 from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
 from hexapod_control.nodes.gait_planner.pose_gait_foot_input import PoseGaitFootInput
 from hexapod_control.nodes.gait_planner.posture_services import PostureServices, answer

@@ -23,6 +23,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.names import quoted
 from hexapod_control.nodes.web.robot_feed import RobotFeed
 from hexapod_control.ros import messages
 from hexapod_control.ros.drive_announcement import DriveAnnouncement
@@ -101,7 +102,7 @@ class PageCommands:
         elif isinstance(body, GaitMessage):
             self._gait.publish(messages.text(body.name))
         elif isinstance(body, PlayMessage):
-            self._motion.publish(messages.text(body.name))
+            self._play(command.client, body.name)
         elif isinstance(body, PushMessage):
             self._push.publish(Wrench(force=Vector3(x=body.x, y=body.y)))
         elif isinstance(body, WorldMessage):
@@ -110,6 +111,14 @@ class PageCommands:
             self._set(command.client, PLANNER, {"lift_scale": body.share})
         elif isinstance(body, RequestMessage):
             self._request(command.client, body.what)
+
+    def _play(self, page: int, name: str) -> None:
+        """Requests a motion of the planner's list; an empty name ends the present one."""
+        if name and name not in self._feed.motions:
+            known = ", ".join(self._feed.motions) or "none: gait_planner is not running"
+            self._answer(page, "motion", False, f"{quoted(name)} is not a known motion, known: {known}")
+        else:
+            self._motion.publish(messages.text(name))
 
     # --- velocity -----------------------------------------------------------------------------------------------
 

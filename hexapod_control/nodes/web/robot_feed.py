@@ -110,6 +110,11 @@ class RobotFeed:
         if state.has_motion and state.phase == REFUSED:
             self._refused(state.name, state.reason)
 
+    @property
+    def motions(self) -> list[str]:
+        """Names of the motions that the planner knows."""
+        return _names(self._texts["motions"])
+
     def _take_limits(self, message: TwistMessage) -> None:
         self.limits = messages.twist(message)
 
@@ -170,7 +175,7 @@ class RobotFeed:
             "state": self._texts["gait_state"],
             "gait": self._texts["gait_active"],
             "gaits": _names(self._texts["gaits"]),
-            "motions": _names(self._texts["motions"]),
+            "motions": self.motions,
             "limits": [round(value, 4) for value in self.limits],
             "pose": self._pose,
             "source": self._texts["command_source"],

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from hexapod_control.config.bounded_yaml import read_text
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.section_writer import save_section, with_section
@@ -59,7 +60,7 @@ def save(file: RobotFile, settings: ServoSettings, scale: RawScale) -> Path:
     data = section(file, settings, scale)
     with tempfile.TemporaryDirectory(prefix="hexapod_") as folder:
         draft = Path(folder, file.path.name)
-        draft.write_text(with_section(file.path.read_text(encoding="utf-8"), NAME, data), encoding="utf-8")
+        draft.write_text(with_section(read_text(file.path), NAME, data), encoding="utf-8")
         try:
             servo_settings(load(draft))
         except RobotFileError as error:

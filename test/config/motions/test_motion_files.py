@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from support.paths import ROOT
 
 from hexapod_control.config.motions.motion_keys import EVERY, keys
-from hexapod_control.config.motions.motion_library import MotionFileError, known_motions, load_motion, title
+from hexapod_control.config.motions.motion_library import MotionFileError, known_motions, load_motion, request
 from hexapod_control.config.robots.robot_file import known_robots, load
+from hexapod_control.config.shipped_files import share
 from hexapod_control.core.motions.motion_player import MotionPlayer, RehearsedMotion
 from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
 from hexapod_control.core.motions.motion_steps import (
@@ -185,7 +186,7 @@ WRONG = {
         HEAD + "steps: " + 9 * "[repeat: {steps: " + "[wait: ]" + 9 * "}]" + "\n",
         r"has more than 8 steps within each other",
     ),
-    "a section within itself": ("&a\nname: *a\n", r"more than 24 sections within each other, .*alias"),
+    "a section within itself": ("&a\nname: *a\n", r"more than 50000 values: does an alias name itself"),
     "no YAML": (HEAD + "steps: [}\n", r":3: is not valid YAML"),
     "a list": ("- wait:\n", r"must be a mapping of keys at the top, copy config/motions/wave.yaml"),
     "nothing": ("", r"is empty, copy config/motions/wave.yaml and edit it"),
@@ -216,7 +217,7 @@ def test_violations_are_reported_with_file_line_key_and_remedy(tmp_path, wrong):
     ],
 )
 def test_a_missing_motion_is_reported(name, message):
-    for find in (lambda: load_motion(name, PHANTOMX), lambda: title(name)):
+    for find in (lambda: load_motion(name, PHANTOMX), lambda: request(name)):
         with pytest.raises(MotionFileError, match=message):
             find()
 
@@ -273,7 +274,7 @@ TREES = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=4), max_leaves=12
 )
 STEPS = st.lists(st.dictionaries(st.sampled_from([*KINDS]), TREES, min_size=1, max_size=1), max_size=4)
-SHIPPED = [load_motion(name, PHANTOMX) and title(name)[0].read_text() for name in known_motions()]
+SHIPPED = [share("config", "motions", f"{name}.yaml").read_text() for name in known_motions()]
 
 
 @st.composite

@@ -265,7 +265,7 @@ def test_the_command_writes_a_file_that_keeps_comments_and_own_values(tmp_path):
     ("words", "sentence"),
     [
         (["--gait", "gallop"], "unknown gait 'gallop'; known: tripod"),
-        (["--params", "nowhere.yaml"], "nowhere.yaml: cannot be read"),
+        (["--params", "nowhere.yaml"], "nowhere.yaml: there is no such file"),
         (["--params", str(share("config", "slam_toolbox.yaml"))], "FollowPath.model_dt: is missing"),
     ],
 )

@@ -307,9 +307,9 @@ def test_a_missing_section_is_named(bad: Path) -> None:
 
 def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
     assert message(tmp_path / "absent.yaml") == f"{tmp_path}/absent.yaml: there is no such file"
-    assert message(tmp_path) == f"{tmp_path}: cannot be read: Is a directory"
+    assert message(tmp_path) == f"{tmp_path}: cannot be read: it is a folder, give the path of a text file"
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
-    assert message(tmp_path / "binary.yaml") == f"{tmp_path}/binary.yaml: is not text in UTF-8, a robot file is YAML"
+    assert message(tmp_path / "binary.yaml") == f"{tmp_path}/binary.yaml: is not text in UTF-8: is it the right file?"
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:

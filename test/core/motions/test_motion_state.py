@@ -1,10 +1,12 @@
-"""The text of `motion_state` is built and parsed in one place."""
+"""The texts of `motion` and `motion_state` are built and parsed in one place each."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hexapod_control.core.motions.motion_request import MAX_REQUEST_LENGTH, MAX_TEXT_LENGTH, MotionRequest
 from hexapod_control.core.motions.motion_state import MAX_NAME_LENGTH, MotionState, as_word, in_steps, without_motion
+from hexapod_control.core.motions.motion_steps import MotionError
 from hexapod_control.core.planner.tick_plan import RobotState
 
 WORDS = st.text(st.characters(blacklist_categories=("Z", "C")), min_size=1, max_size=20)
@@ -43,3 +45,39 @@ def test_any_name_becomes_one_printable_word(name):
 @pytest.mark.parametrize(("progress", "percent"), [(0.0, 0), (0.199, 18), (0.2, 20), (1.0, 100)])
 def test_percent_counts_in_whole_steps(progress, percent):
     assert in_steps(progress, 2) == percent
+
+
+FILES = st.text(st.characters(blacklist_categories=("C", "Z")), min_size=1, max_size=300)
+
+
+@given(FILES, st.text(min_size=1, max_size=2000))
+def test_parsing_a_request_returns_file_and_content(file, text):
+    asked = MotionRequest(file=file, text=text)
+    assert MotionRequest.parse(asked.data) == asked
+
+
+@given(st.one_of(st.text(max_size=100), st.text('{}[]":,\\filetxt0', max_size=40)))
+def test_any_text_is_a_request_or_is_refused_in_one_short_line(data):
+    try:
+        asked = MotionRequest.parse(data)
+        assert len(asked.name) <= 60 and asked.name.isprintable()
+    except MotionError as error:
+        assert len(str(error)) < 800 and str(error).isprintable()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "x" * (MAX_REQUEST_LENGTH + 1),
+        MotionRequest(file="a", text="x" * (MAX_TEXT_LENGTH + 1)).data,
+        "{" * MAX_REQUEST_LENGTH,
+        '{"file": "a", "text": ""}',
+        '{"file": "a", "text": 1}',
+        '{"file": "a", "text": "b", "path": "c"}',
+        "x" * 61,
+        "a\nb",
+    ],
+)
+def test_a_request_that_is_too_long_or_has_another_form_is_refused(data):
+    with pytest.raises(MotionError):
+        MotionRequest.parse(data)

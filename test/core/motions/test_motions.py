@@ -15,7 +15,7 @@ from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
 from hexapod_control.core.kinematics.se2 import Pose as Place
-from hexapod_control.core.motions.motion_player import MotionPlayer, PlayerState
+from hexapod_control.core.motions.motion_player import MotionPlayer, PlayerState, RehearsedMotion
 from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
 from hexapod_control.core.motions.motion_steps import (
     ArcStep,
@@ -37,6 +37,7 @@ from hexapod_control.core.motions.motion_steps import (
     WaitStep,
     WalkStep,
 )
+from hexapod_control.core.motions.step_context import MAX_STEPS_PER_TICK
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.walking.walk_settings import WalkSettings
@@ -109,6 +110,13 @@ def test_a_cyclic_motion_ends_at_the_end_of_a_cycle(ends):
         player.stop()
     time = len(until(player, lambda: not player.name)) * DT + (1.2 if ends == "stop" else 0.0)
     assert time == pytest.approx(1.5, abs=0.1)
+
+
+def test_steps_without_a_duration_are_spread_over_ticks():
+    player = MotionPlayer(standing("phantomx"))
+    steps = (TogetherStep((WaitStep(0.0),) * 100), *(WaitStep(0.0),) * 300)
+    player.execute(RehearsedMotion(Choreography("instant", "", steps), 1.0))
+    assert len(until(player, lambda: not player.name)) >= 400 / MAX_STEPS_PER_TICK
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -148,8 +148,10 @@ def test_pose_gait_motion_and_push_reach_their_topics(web):
     poses, gaits = web.bench.listen(Pose, "body_pose"), web.bench.listen(String, "gait")
     motions = web.bench.listen(String, "motion")
     pushes = web.bench.listen(Wrench, "mujoco_sim/push")
+    web.bench.publisher(String, "motions", LATCHED).publish(String(data="bow,wave"))
     web.until(lambda: subscribed(web.node, "body_pose", "gait", "motion", "mujoco_sim/push"))
     visitor = web.visit()
+    web.until(lambda: visitor.received("status") and visitor.received("status")[-1]["motions"])
     visitor.send("pose", z=0.01, roll=0.1)
     visitor.send("gait", name="wave")
     visitor.send("play", name="bow")
@@ -159,6 +161,20 @@ def test_pose_gait_motion_and_push_reach_their_topics(web):
     assert gaits[-1].data == "wave"
     assert motions[-1].data == "bow"
     assert (pushes[-1].force.x, pushes[-1].force.y) == (10.0, -5.0)
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "/dev/zero", "./bow.yaml", '{"file": "a", "text": "b"}', "Bow"])
+def test_only_motions_of_the_list_are_played(web, name):
+    motions = web.bench.listen(String, "motion")
+    web.bench.publisher(String, "motions", LATCHED).publish(String(data="bow,wave"))
+    web.until(lambda: subscribed(web.node, "motion"))
+    visitor = web.visit()
+    web.until(lambda: visitor.received("status") and visitor.received("status")[-1]["motions"])
+    visitor.send("play", name=name)
+    visitor.send("play", name="wave")
+    web.until(lambda: motions and visitor.received("answer"))
+    assert [message.data for message in motions] == ["wave"]
+    assert visitor.received("answer")[-1]["text"] == f"{name!r} is not a known motion, known: bow, wave"
 
 
 def test_the_page_sees_motions_how_far_they_are_and_why_they_are_refused(web, bench):

@@ -1,7 +1,11 @@
 """A client that plays motions on a planner over DDS and records their states."""
 
+from pathlib import Path
+
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
+
+from hexapod_control.config.motions.motion_library import request
 
 ALL = QoSProfile(depth=200, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 BREATH = "  - pose: {z: 0.01, duration: 0.6}\n  - pose: {duration: 0.6}\n"
@@ -25,7 +29,9 @@ class Motions:
         return path
 
     def play(self, what):
-        self.topic.publish(String(data=str(what)))
+        """Requests a motion by name, or the content of a file."""
+        asked = request(str(what))[0].data if isinstance(what, Path) else what
+        self.topic.publish(String(data=asked))
 
     def reported(self, text):
         return any(message.data.startswith(text) for message in self.motion_states)

@@ -1,4 +1,4 @@
-"""Motions by name or file: loaded, rehearsed between the ticks of the control loop, and played.
+"""Motions by name, or as the content of a file: rehearsed between the ticks of the control loop, and played.
 
 core/motions/motion_state.py defines what `motion_state` reports about a motion.
 """
@@ -8,15 +8,19 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from hexapod_control.config.motions.motion_library import known_motions, load_motion
+from hexapod_control.config.motions.motion_library import MotionFileError, known_motions, load_motion
+from hexapod_control.config.schema import did_you_mean
 from hexapod_control.core.motions.motion_player import MotionEnd, MotionOutcome, MotionPlayer, RehearsedMotion
+from hexapod_control.core.motions.motion_request import MotionRequest
 from hexapod_control.core.motions.motion_state import REHEARSE, MotionState, as_word, in_steps
+from hexapod_control.core.motions.motion_steps import Choreography, MotionError
 from hexapod_control.core.motions.operator_commands import OperatorCommands
+from hexapod_control.core.names import quoted
+from hexapod_control.nodes.gait_planner.motions.motion_reader import MotionReader
 from hexapod_control.nodes.gait_planner.posture_services import answer
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -25,6 +29,7 @@ from hexapod_control.ros.qos import COMMAND, LATCHED
 OUTCOME_TIME_S = 0.5  # [s] for which `motion_state` shows how a motion has ended
 PERCENT_STEP = 2  # resolution of the progress
 POSTURE_MOTIONS = ("pack", "unpack")  # motions with their own service
+MAX_REHEARSED = 32  # motions that need no second rehearsal
 
 
 class MotionInput:
@@ -33,12 +38,12 @@ class MotionInput:
     def __init__(self, node: GuardedNode, player: MotionPlayer, commands: OperatorCommands) -> None:
         """Publishes the names of the shipped motions."""
         self._node, self._player, self._commands = node, player, commands
-        self._rehearsed: dict[str, RehearsedMotion] = {}  # by name or path; this node has one robot only
-        self._requested = ""  # name or path of the motion that is rehearsed
+        self._motions = self._loaded()  # by name
+        self._reader = MotionReader(commands.robot)
+        self._rehearsed: dict[str, RehearsedMotion] = {}  # by name; this node has one robot only
         self._outcome, self._outcome_until = "", -math.inf  # how the last one ended, and until when it is shown [s]
-        self._names = tuple(known_motions())
         self._list = node.create_publisher(String, "motions", LATCHED)
-        self._list.publish(messages.text(",".join(self._names)))
+        self._list.publish(messages.text(",".join(self._motions)))
         node.create_subscription(String, "motion", self.on_motion, COMMAND)
         node.create_service(Trigger, "cancel_motion", self.on_cancel)
         for name in POSTURE_MOTIONS:
@@ -60,14 +65,32 @@ class MotionInput:
         rehearsing = self._commands.rehearsing
         return MotionState(as_word(rehearsing), REHEARSE).text if rehearsing else ""
 
+    def _loaded(self) -> dict[str, Choreography]:
+        """The motions of the package, so that a request never waits for a file."""
+        motions = {}
+        for name in known_motions():
+            try:
+                motions[name] = load_motion(name, self._commands.robot)
+            except MotionFileError as error:
+                self._node.report(f"motion {name}", ReportLevel.ERROR, f"motion {name} is left out: {error}")
+        return motions
+
     # --- requests -----------------------------------------------------------------------------------------------
 
     def on_motion(self, message: String) -> None:
-        """A name or a file to play; an empty text lets the motion finish its cycle and end."""
-        if message.data:
-            self.play(message.data)
-        else:
+        """A name, or the content of a file, to play; an empty text lets the motion finish its cycle and end."""
+        if not message.data:
             self._commands.finish_cycle()
+            return
+        try:
+            request = MotionRequest.parse(message.data)
+        except MotionError as error:
+            self._refuse("motion", str(error))
+            return
+        if request.text:
+            self._read(request)
+        else:
+            self.play(request.name)
 
     def on_cancel(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Ends the motion now."""
@@ -81,42 +104,68 @@ class MotionInput:
 
         return on_service
 
-    def play(self, name_or_path: str) -> str:
+    def play(self, name: str) -> str:
         """Rehearses a motion, then plays it. Returns why it is refused, or "" if the rehearsal begins."""
-        name = Path(name_or_path).stem
         refusal = self._commands.may_play()
         if refusal:
             return self._refuse(name, refusal)
-        known = self._rehearsed.get(name_or_path)
-        if known is None or name_or_path not in self._names:  # the user's file may have changed
-            try:
-                motion = load_motion(name_or_path, self._commands.robot)
-            except (ValueError, OSError) as error:
-                return self._refuse(name, str(error))
-            if known is None or known.motion != motion:
-                self._requested = name_or_path
-                self._commands.rehearse(motion)
-                return ""
-        self._commands.play(known)
+        motion = self._motions.get(name)
+        if motion is None:
+            known = f"{quoted(name)} is not a known motion, known: {', '.join(self._motions)}"
+            remedy = did_you_mean(name, list(self._motions)) or "play your own file with hexapod play FILE"
+            return self._refuse(name, f"{known}, {remedy}")
+        self._begin(motion)
         return ""
+
+    def _read(self, request: MotionRequest) -> None:
+        refusal = self._commands.may_play()
+        if refusal:
+            self._refuse(request.title, refusal)
+            return
+        self._reader.read(request)
+        self._commands.await_motion(request.title)
+
+    def _begin(self, motion: Choreography) -> None:
+        """Plays a motion, after a rehearsal unless it has passed one."""
+        known = self._rehearsed.get(motion.name)
+        if known is not None and known.motion == motion:
+            self._commands.play(known)
+        else:
+            self._commands.rehearse(motion)
 
     # --- in every tick ------------------------------------------------------------------------------------------
 
     def watch(self) -> None:
-        """Records how motions have ended; called after the player's step."""
+        """Takes a motion that was read, and records how motions have ended; called after the player's step."""
+        self._take()
         for outcome in self._commands.take_outcomes():
             if outcome.end is MotionEnd.REFUSED:
                 self._refuse(outcome.name, outcome.reason)
             else:
                 self._show(outcome)
 
+    def _take(self) -> None:
+        name = self._commands.rehearsing
+        try:
+            motion = self._reader.take()
+        except MotionFileError as error:
+            if self._commands.awaiting:
+                self._commands.give_up_motion()
+                self._refuse(name, str(error))
+            return
+        if motion is not None and self._commands.awaiting:
+            self._begin(motion)
+
     def rehearse(self, seconds: float) -> None:
         """Continues a rehearsal for a time [s]; a motion that passes it is played."""
         until = time.perf_counter() + seconds
-        while self._commands.rehearsing and time.perf_counter() < until:
+        while self._commands.rehearsing and not self._commands.awaiting and time.perf_counter() < until:
             rehearsed = self._commands.advance_rehearsal()
             if rehearsed is not None:
-                self._rehearsed[self._requested] = rehearsed
+                self._rehearsed.pop(rehearsed.motion.name, None)
+                self._rehearsed[rehearsed.motion.name] = rehearsed
+                if len(self._rehearsed) > MAX_REHEARSED:
+                    del self._rehearsed[next(iter(self._rehearsed))]
 
     def _refuse(self, name: str, reason: str) -> str:
         name, reason = as_word(name), " ".join(reason.split())

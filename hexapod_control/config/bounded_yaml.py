@@ -1,0 +1,116 @@
+"""Reads YAML that people and messages provide: regular files of at most 1 MB, with bounded nesting."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+MAX_FILE_BYTES = 1_000_000
+MAX_NESTING = 100  # sections and lists within each other
+MAX_VALUES = 50_000  # in one file, with its aliases expanded
+PARSER_ERRORS = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, AssertionError, RecursionError)
+"""What ruamel raises for broken tags, numbers and escapes, besides YAMLError."""
+
+
+class UnusableFileError(ValueError):
+    """A file that cannot be read; the text is the reason, without the path."""
+
+
+class UnusableYamlError(ValueError):
+    """A text that is not valid YAML, or is too deeply nested."""
+
+    def __init__(self, reason: str, line: int | None = None) -> None:
+        """The reason, and the line from 1 if it is known."""
+        super().__init__(f"is not valid YAML: {reason}")
+        self.line = line
+
+
+class _BoundedComposer(Composer):
+    """Composes a document node by node, so that too deep a nesting ends the reading at once."""
+
+    nesting = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        self.nesting += 1
+        if self.nesting > MAX_NESTING:
+            problem = f"more than {MAX_NESTING} sections and lists within each other"
+            raise MarkedYAMLError(problem=problem, problem_mark=self.parser.peek_event().start_mark)
+        node = super().compose_node(parent, index)
+        self.nesting -= 1
+        return node
+
+
+def read_text(path: Path, newline: str | None = None) -> str:
+    """The text of a regular file of at most MAX_FILE_BYTES, in UTF-8. Raises UnusableFileError.
+
+    Pipes and devices are refused without waiting for them. `newline` is that of `open`.
+    """
+    try:
+        descriptor = os.open(path.expanduser(), os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    except FileNotFoundError:
+        raise UnusableFileError("there is no such file") from None
+    except OSError as error:
+        raise UnusableFileError(f"cannot be read: {error.strerror}") from error
+    except (ValueError, RuntimeError) as error:  # a path that no file can have, or ~user without such a user
+        raise UnusableFileError(f"cannot be read: {error}") from error
+    try:
+        kind = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(kind):
+            what = "a folder" if stat.S_ISDIR(kind) else "a pipe or a device"
+            raise UnusableFileError(f"cannot be read: it is {what}, give the path of a text file")
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise UnusableFileError(f"cannot be read: {error.strerror}") from error
+    finally:
+        os.close(descriptor)
+    if len(data) > MAX_FILE_BYTES:
+        raise UnusableFileError(f"is larger than {MAX_FILE_BYTES / 1e6:g} MB: is it the right file?")
+    try:
+        return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline=newline).read()
+    except UnicodeDecodeError as error:
+        raise UnusableFileError("is not text in UTF-8: is it the right file?") from error
+
+
+def parser(kind: str = "rt") -> YAML:
+    """A parser with bounded nesting: `rt` keeps comments and notation, `safe` makes plain values."""
+    yaml = YAML(typ=kind, pure=True)
+    yaml.Composer = _BoundedComposer
+    yaml.preserve_quotes = True
+    return yaml
+
+
+def parse(text: str, yaml: YAML) -> Any:
+    """The document of a text. Raises UnusableYamlError."""
+    try:
+        document = yaml.load(text)
+        size = _values(document, {})
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise UnusableYamlError(str(error.problem or error.context), mark.line + 1 if mark else None) from error
+    except YAMLError as error:
+        raise UnusableYamlError(str(error).splitlines()[0]) from error
+    except PARSER_ERRORS as error:
+        raise UnusableYamlError(str(error)) from error
+    if not size <= MAX_VALUES:
+        raise UnusableYamlError(f"more than {MAX_VALUES} values: does an alias name itself?")
+    return document
+
+
+def _values(node: object, known: dict[int, float]) -> float:
+    """Number of values in a tree, with aliases expanded; infinite if one contains itself."""
+    if not isinstance(node, (dict, list)):
+        return 1.0
+    if id(node) not in known:
+        known[id(node)] = math.inf
+        children = node.values() if isinstance(node, dict) else node
+        known[id(node)] = 1.0 + sum(_values(child, known) for child in children)
+    return known[id(node)]

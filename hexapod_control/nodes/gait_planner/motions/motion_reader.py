@@ -1,0 +1,33 @@
+"""Reads the content of motion files beside the control loop, which must not wait for a long text."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from hexapod_control.config.motions.motion_library import load_motion_text
+from hexapod_control.core.motions.motion_request import MotionRequest
+from hexapod_control.core.motions.motion_steps import Choreography
+from hexapod_control.core.robot import Robot
+
+
+class MotionReader:
+    """One thread that reads one motion at a time; a newer request replaces the one that waits."""
+
+    def __init__(self, robot: Robot) -> None:
+        """The thread starts with the first request."""
+        self._robot = robot
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="motion_reader")
+        self._reading: Future[Choreography] | None = None  # for the newest request
+
+    def read(self, request: MotionRequest) -> None:
+        """Reads a motion; results of earlier requests are dropped."""
+        if self._reading is not None:
+            self._reading.cancel()
+        self._reading = self._pool.submit(load_motion_text, request.file, request.text, self._robot)
+
+    def take(self) -> Choreography | None:
+        """The motion, once it is read. Raises MotionFileError, once, if it cannot be used."""
+        if self._reading is None or not self._reading.done():
+            return None
+        done, self._reading = self._reading, None
+        return done.result()

@@ -1,0 +1,91 @@
+"""YAML of any file or text: read in bounded time, or refused in one short line; never waited for."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from support.phantomx import robot
+
+from hexapod_control.cli.main import main
+from hexapod_control.config.bounded_yaml import MAX_FILE_BYTES, UnusableFileError, read_text
+from hexapod_control.config.document import read
+from hexapod_control.config.errors import FileError, MotionFileError
+from hexapod_control.config.motions.motion_library import load_motion_text
+
+FILES = {
+    "pipe": (os.mkfifo, "a pipe or a device"),
+    "200 MB": (lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_WRONLY), 200_000_000), "larger than 1 MB"),
+    "folder": (os.mkdir, "it is a folder"),
+    "missing": (lambda path: None, "there is no such file"),
+    "binary": (lambda path: path.write_bytes(b"\xff\xfe"), "is not text in UTF-8"),
+}
+HEAD = "name: a\ndescription: b\nsteps:\n"
+BOMB = "".join(f"a{i}: &a{i} {{x: *a{i - 1}, y: *a{i - 1}}}\n" for i in range(1, 40))
+HOSTILE = {
+    "brackets": "[" * 100_000,
+    "braces": "{a: " * 30_000,
+    "dashes": "- " * 50_000,
+    "question marks": "? " * 50_000,
+    "indentation": "".join(f"{' ' * i}a:\n" for i in range(400)),
+    "aliases of aliases": f"a0: &a0 1\n{BOMB}",
+    "an alias of itself": "a: &a [*a]\n",
+    "a long key": f"{HEAD}  - wait: {{{'a' * 900}: 1}}\n",
+    "a long name": f"name: {'a ' * 30_000}\ndescription: b\nsteps: [wait]\n",
+    "a long word": f"{HEAD}  - {'a' * 60_000}\n",
+    "a long list": f"{HEAD}  - wait: {{duration: [{'1,' * 5000}]}}\n",
+    "a number of 4000 digits": f"{HEAD}  - wait: {{duration: 1{'0' * 4000}}}\n",
+    "a hexadecimal number of 50000 digits": f"{HEAD}  - wait: {{duration: 0x1{'0' * 50_000}}}\n",
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_file_that_cannot_be_used_is_refused_at_once(tmp_path, kind):
+    path = tmp_path / "file.yaml"
+    make, reason = FILES[kind]
+    make(path)
+    start = time.monotonic()
+    with pytest.raises(UnusableFileError, match=reason):
+        read_text(path)
+    with pytest.raises(FileError, match=reason):
+        read(path)
+    assert time.monotonic() - start < 1.0
+
+
+def test_a_device_without_end_is_refused():
+    with pytest.raises(UnusableFileError, match="a pipe or a device"):
+        read_text(Path("/dev/zero"))
+
+
+def test_a_file_of_the_greatest_size_is_read(tmp_path):
+    path = tmp_path / "file.yaml"
+    path.write_text("#" * MAX_FILE_BYTES)
+    assert len(read_text(path)) == MAX_FILE_BYTES
+    path.write_text("#" * (MAX_FILE_BYTES + 1))
+    with pytest.raises(UnusableFileError, match="larger than 1 MB"):
+        read_text(path)
+
+
+@pytest.mark.parametrize("command", [["urdf", "--robot"], ["play", "--check"], ["patrol", "--waypoints"]])
+@pytest.mark.parametrize("kind", ["pipe", "200 MB"])
+def test_a_command_refuses_such_a_file_in_one_line(tmp_path, capsys, command, kind):
+    path = tmp_path / "file.yaml"
+    make, reason = FILES[kind]
+    make(path)
+    assert main([*command, str(path)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"{path}: ")
+    assert reason in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_texts_are_refused_within_bounded_time_in_one_short_line(kind):
+    start = time.process_time()
+    with pytest.raises(MotionFileError) as caught:
+        load_motion_text("motion", HOSTILE[kind], robot())
+    assert time.process_time() - start < 3.0
+    assert len(str(caught.value)) < 2000
+    assert "\n" not in str(caught.value)
