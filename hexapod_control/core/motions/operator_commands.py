@@ -134,9 +134,8 @@ class OperatorCommands:
         return bool(self._awaited)
 
     def await_motion(self, name: str) -> None:
-        """A motion is being read; it follows by `rehearse`, unless another request comes before."""
-        self._drop_rehearsal()
-        self._awaited = name
+        """A motion is being read, and follows by `rehearse` unless another request comes before; "": none is."""
+        self._rehearsal, self._awaited = None, name
 
     def may_play(self) -> str:
         """Why no motion may be played now, or an empty text."""
@@ -144,19 +143,14 @@ class OperatorCommands:
             return CLOSED
         return self._planner.view.why_unknown
 
-    def give_up_motion(self) -> None:
-        """The motion that was being read cannot be used."""
-        self._awaited = ""
-
     def play(self, motion: RehearsedMotion) -> None:
         """Plays a motion that was rehearsed before."""
-        self._drop_rehearsal()
+        self._rehearsal, self._awaited = None, ""
         self._player.execute(motion)
 
     def rehearse(self, motion: Choreography) -> None:
         """Rehearses a motion by calls of `advance_rehearsal`, then plays it."""
-        self._drop_rehearsal()
-        self._rehearsal = MotionRehearsal(self._planner.robot, motion)
+        self._rehearsal, self._awaited = MotionRehearsal(self._planner.robot, motion), ""
 
     def advance_rehearsal(self) -> RehearsedMotion | None:
         """One tick of the rehearsal; the motion once it has passed, and is played."""
@@ -174,7 +168,7 @@ class OperatorCommands:
 
     def finish_cycle(self) -> None:
         """Lets a motion end with its cycle; one that is rehearsed is dropped."""
-        self._drop_rehearsal()
+        self._rehearsal, self._awaited = None, ""
         self._player.stop()
 
     def take_outcomes(self) -> list[MotionOutcome]:
@@ -192,10 +186,7 @@ class OperatorCommands:
     def _cancel_rehearsal(self) -> None:
         if self.rehearsing:
             self._outcomes.append(MotionOutcome(self.rehearsing, MotionEnd.CANCELLED, 0.0))
-            self._drop_rehearsal()
-
-    def _drop_rehearsal(self) -> None:
-        self._rehearsal, self._awaited = None, ""
+            self._rehearsal, self._awaited = None, ""
 
 
 def _guide(planner: Planner, ball_centres: Mapping[str, Vector]) -> str:

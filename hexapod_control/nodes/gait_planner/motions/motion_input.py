@@ -150,7 +150,7 @@ class MotionInput:
             motion = self._reader.take()
         except MotionFileError as error:
             if self._commands.awaiting:
-                self._commands.give_up_motion()
+                self._commands.await_motion("")
                 self._refuse(name, str(error))
             return
         if motion is not None and self._commands.awaiting:
