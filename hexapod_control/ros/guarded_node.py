@@ -19,6 +19,7 @@ from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
 from hexapod_control.ros import messages
+from hexapod_control.ros.parameters import CHANGES, refusing_unknown_types
 from hexapod_control.ros.qos import EVENTS
 
 THROTTLE_S = 5.0  # between two log lines of the same kind; a report counts as recent for this long
@@ -161,6 +162,8 @@ class GuardedNode(Node):
     def create_service(self, srv_type: Any, srv_name: str, callback: Any, **options: Any) -> Any:
         """As in rclpy, guarded. After an exception the response is `success: false`, if it has that field."""
         name = _name(callback)
+        if srv_type in CHANGES:
+            callback = refusing_unknown_types(callback)
 
         def guarded(request: Any, response: Any) -> Any:
             try:

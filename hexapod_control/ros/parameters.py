@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
 Settings = TypeVar("Settings")
 LIVE: Mapping[str, Any] = {"live": True}
+CHANGES = (SetParameters, SetParametersAtomically)  # services that change parameters
 FROM_ROBOT: Mapping[str, Any] = {"live": True, "from_robot": True}
 
 
@@ -168,6 +170,25 @@ def _declared(node: Node, parameter: Parameter) -> Any:
     node.undeclare_parameter(parameter.name)
     node.declare_parameter(parameter.name, value, parameter.descriptor(), ignore_override=True)
     return value
+
+
+def refusing_unknown_types(callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The callback of one of CHANGES, made to refuse parameters of an unknown type; rclpy's raises ValueError."""
+    known = {kind.value for kind in RosParameter.Type}
+
+    def checked(request: Any, response: Any) -> Any:
+        wrong = {each.value.type for each in request.parameters} - known
+        if not wrong:
+            return callback(request, response)
+        reason = f"type {min(wrong)} is none of rcl_interfaces/msg/ParameterType; all old values stay"
+        result = SetParametersResult(successful=False, reason=reason)
+        if isinstance(response, SetParameters.Response):
+            response.results = [result] * len(request.parameters)
+        else:
+            response.result = result
+        return response
+
+    return checked
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,9 @@ import signal
 
 import pytest
 import rclpy
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterValue
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter
 from support.real_time.ros_bench import overrides
 
@@ -15,6 +18,7 @@ from hexapod_control.nodes.inverse_kinematics import inverse_kinematics
 from hexapod_control.nodes.servo_driver import servo_driver
 from hexapod_control.nodes.servo_driver.settings import DriverSettings
 from hexapod_control.ros import parameters
+from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.parameters import table
 
 
@@ -113,6 +117,17 @@ def test_a_bad_live_change_keeps_the_old_value_and_gives_the_reason(bench, name,
     after = node.get_parameter(name).value
     assert after == before or (math.isnan(after) and math.isnan(before))
     assert seen == []
+
+
+@pytest.mark.parametrize("kind", [SetParameters, SetParametersAtomically])
+def test_a_parameter_of_an_unknown_type_is_refused_by_the_response(bench, kind):
+    node = bench.add(GuardedNode("guarded"))
+    wrong = ParameterMessage(name="use_sim_time", value=ParameterValue(type=255))
+    service = {SetParameters: "set_parameters", SetParametersAtomically: "set_parameters_atomically"}[kind]
+    response = bench.call(kind, f"guarded/{service}", kind.Request(parameters=[wrong]))
+    results = response.results if kind is SetParameters else [response.result]
+    assert [(each.successful, "type 255" in each.reason) for each in results] == [(False, True)]
+    assert node.recent_reports() == []  # it is no defect of the node
 
 
 def test_what_the_dataclass_itself_refuses_is_refused_too(bench):

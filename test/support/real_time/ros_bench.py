@@ -69,6 +69,12 @@ class Bench:
             asked = time.monotonic()
         return time.monotonic() - start
 
+    def spin(self, seconds: float) -> float:
+        """Spins for so many seconds. Returns the time at their end [s]."""
+        end = time.monotonic() + seconds
+        self.until(lambda: time.monotonic() >= end, seconds + 5.0)
+        return end
+
     def publisher(self, kind: Any, topic: str, qos: QoSProfile = COMMAND, node: Any = None, matched: int = 1) -> Any:
         """A publisher that is already connected to `matched` subscriptions."""
         publisher = (node or self.probe).create_publisher(kind, topic, qos)

@@ -63,6 +63,24 @@ class Recorded(LagWorld):
             joint = self.joints[index]
             self.switched.append((index, joint.angle(self.goals[index]), joint.angle(self.positions[index])))
 
+    def assert_no_leap(self, period, jitter=0.004):
+        """Checks that no goal changes faster than its joint; `period` of the driver and `jitter` of threads [s]."""
+        last = {}
+        for now, index, goal, _, torque in list(self.received_goals):
+            resolution = 2.0 / self.joints[index].units_per_rad
+            assert np.isfinite(goal)
+            if torque and index in last:
+                then, before = last[index]
+                gap = max(now - then, period) + jitter
+                assert abs(goal - before) <= 1.05 * SPEED[index] * gap + resolution, (index, goal - before, gap)
+            last[index] = (now, goal)
+        assert last
+
+    def assert_torque_at_position(self):
+        """Checks that torque came on with the goal at the position."""
+        for index, goal, where in self.switched:
+            assert abs(goal - where) <= 2.0 / self.joints[index].units_per_rad, (index, goal, where)
+
     def angles(self):
         return np.array([j.angle(p) for j, p in zip(self.joints, self.positions, strict=True)]).reshape(-1, 3)
 
@@ -137,18 +155,9 @@ class ServoBench:
 
     def assert_no_leap(self):
         """Checks that no goal changes faster than its joint can move, and that torque comes on at the position."""
-        last = {}
-        for now, index, goal, _, torque in list(self.world.received_goals):
-            resolution = 2.0 / self.settings.joints[index].units_per_rad
-            assert np.isfinite(goal)
-            if torque and index in last:
-                then, before = last[index]
-                gap = max(now - then, 1.0 / self.settings.rate) + 0.004  # [s] jitter of the two threads
-                assert abs(goal - before) <= 1.05 * SPEED[index] * gap + resolution, (index, goal - before, gap)
-            last[index] = (now, goal)
-        assert last
-        for index, goal, where in self.world.switched if self.measured else ():
-            assert abs(goal - where) <= 2.0 / self.settings.joints[index].units_per_rad, (index, goal, where)
+        self.world.assert_no_leap(1.0 / self.settings.rate)
+        if self.measured:
+            self.world.assert_torque_at_position()
 
     @property
     def measured(self):

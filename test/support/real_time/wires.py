@@ -47,11 +47,11 @@ class Wire:
         """servo_driver as a process of its own."""
         return start("servo_driver", **self.parameters)
 
-    def bringup(self, **arguments):
+    def bringup(self, output=subprocess.PIPE, **arguments):
         """The whole graph of a real robot under its supervisor, in a process of its own."""
         given = {"servo_protocol": self.parameters["protocol"], "servo_port": self.parameters["port"], **arguments}
         command = [sys.executable, "-c", BRINGUP, *(f"{name}={value}" for name, value in given.items())]
-        return spawned(command)
+        return spawned(command, output)
 
 
 BRINGUP = f"""
@@ -65,12 +65,10 @@ sys.exit(run((driver, *specs[1:])))
 """
 
 
-def spawned(command):
-    """A process in a session of its own, whose output is text."""
+def spawned(command, output=subprocess.PIPE):
+    """A process in a session of its own, whose output is text in pipes or in a file."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return subprocess.Popen(
-        command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
-    )
+    return subprocess.Popen(command, start_new_session=True, stdout=output, stderr=output, text=True, env=env)
 
 
 def start(node, *arguments, **parameters):
@@ -82,10 +80,10 @@ def start(node, *arguments, **parameters):
 class Launched:
     """The graph of a real robot on emulated servos."""
 
-    def __init__(self, bench, wire, **arguments):
+    def __init__(self, bench, wire, output=subprocess.PIPE, **arguments):
         self.bench, self.world = bench, wire.world
         self.states, self.holds = bench.listen(String, "gait_state", LATCHED), bench.listen(Bool, "armed", LATCHED)
-        self.process = wire.bringup(**arguments)
+        self.process = wire.bringup(output, **arguments)
         bench.until(
             lambda: self._is_in_state("sitting") and self.holds and self.holds[-1].data, START, "sitting and armed"
         )

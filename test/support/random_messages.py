@@ -1,0 +1,99 @@
+"""Random messages and requests of any ROS type: extremes, NaN, empty, huge, wrong lengths, wrong names."""
+
+from __future__ import annotations
+
+import importlib
+import random
+import re
+from typing import Any
+
+FLOATS = (0.0, -0.0, 1e-320, -1e-200, 0.05, -1.0, 100.0, -1e5, 1e154, -1e308, float("nan"), float("inf"), -float("inf"))
+INTEGER_BITS = re.compile(r"u?int(\d+)")
+MAX_FLOAT32 = 3.4e38
+ARRAY = re.compile(r"(?:sequence<(?P<item>[^,>]+)(?:, (?P<bound>\d+))?>|(?P<fixed>.+)\[(?P<count>\d+)\])")
+LENGTHS = (0, 1, 3, 17, 18, 19, 500)
+INNER_LENGTHS = (0, 1, 3)  # of an array within the messages of another one
+LONG_TEXT, LONG_TEXT_SHARE = 1_000_000, 0.003  # characters, and share of the messages that have one such text
+NAMES = (
+    "",
+    " ",
+    "a" * 300,
+    "../../etc/passwd",
+    "/dev/zero",
+    "[" * 3000,
+    "\x1b[2J\n\x00",
+    "ünbekannt",
+    "{'a': 1}",
+    "nan",
+)
+
+
+def interface(name: str) -> Any:
+    """The class of a message or service, e.g. "std_msgs/msg/String". Raises ImportError or AttributeError."""
+    package, kind, title = name.split("/")
+    return getattr(importlib.import_module(f"{package}.{kind}"), title)
+
+
+class RandomMessages:
+    """Makes random messages; `words` are names that the robot knows."""
+
+    def __init__(self, rng: random.Random, words: tuple[str, ...]) -> None:
+        self._rng, self._words = rng, words
+        self._depth = 0  # of arrays within arrays
+        self._long_text = False
+
+    def message(self, kind: Any) -> Any:
+        """A message of a class with random values in all fields; rarely, one text in it is very long."""
+        self._long_text = self._rng.random() < LONG_TEXT_SHARE
+        return self._filled(kind)
+
+    def _filled(self, kind: Any) -> Any:
+        made = kind()
+        for field, type_name in kind.get_fields_and_field_types().items():
+            setattr(made, field, self._value(type_name))
+        return made
+
+    def text(self) -> str:
+        """A word that the robot knows, a wrong one, or a very long one."""
+        if self._long_text:
+            self._long_text = False
+            return "x" * LONG_TEXT
+        return self._rng.choice(self._words if self._words and self._rng.random() < 0.5 else NAMES)
+
+    def _value(self, type_name: str) -> Any:
+        array = ARRAY.fullmatch(type_name)
+        if array is not None:
+            return self._array(array)
+        if type_name.startswith(("string", "wstring")):
+            return self.text()
+        if type_name == "boolean":
+            return self._rng.random() < 0.5
+        if type_name in ("double", "float"):
+            return self._float(type_name)
+        bits = INTEGER_BITS.fullmatch(type_name)
+        if bits is not None:
+            return self._integer(int(bits[1]), signed=not type_name.startswith("u"))
+        if type_name in ("octet", "char"):
+            return bytes([self._rng.randrange(256)]) if type_name == "octet" else self._rng.randrange(256)
+        package, title = type_name.split("/")
+        return self._filled(interface(f"{package}/msg/{title}"))
+
+    def _array(self, array: re.Match[str]) -> list[Any]:
+        if array["fixed"]:
+            return [self._value(array["fixed"]) for _ in range(int(array["count"]))]
+        length = self._rng.choice(INNER_LENGTHS if self._depth else LENGTHS)
+        length = min(length, int(array["bound"])) if array["bound"] else length
+        if array["item"] == "string" and self._rng.random() < 0.7:
+            return list(self._words[:length])  # names in the right order
+        self._depth += 1
+        items = [self._value(array["item"]) for _ in range(length)]
+        self._depth -= 1
+        return items
+
+    def _float(self, type_name: str) -> float:
+        value = self._rng.choice(FLOATS) if self._rng.random() < 0.7 else self._rng.gauss(0.0, 1.0)
+        return value if type_name == "double" or not MAX_FLOAT32 < abs(value) < float("inf") else MAX_FLOAT32
+
+    def _integer(self, bits: int, *, signed: bool) -> int:
+        least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+        return self._rng.choice((least, most, 0, 1, self._rng.randint(least, most)))
