@@ -2,43 +2,86 @@
 
 from __future__ import annotations
 
-from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+import atexit
+import signal
+import time
+from collections.abc import Sequence
+
+from launch import Action, LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, EmitEvent, LogInfo, OpaqueFunction, TimerAction
+from launch.events import matches_action
+from launch.events.process import SignalProcess
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from hexapod_control.bringup import node_graph
+from hexapod_control.bringup import node_graph, restart_plan
+from hexapod_control.bringup.graph_identity import VARIABLE, new_graph, remove_state
 
 
 def description(name: str) -> LaunchDescription:
-    """The launch description of a graph with all its arguments; a node that dies ends the launch."""
+    """The launch description of a graph with all its arguments. Nodes that crash are restarted (restart_plan.py)."""
     arguments = node_graph.arguments(name)
 
     def start(context: LaunchContext) -> list[Node]:
         given = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in arguments}
-        return [_node(spec) for spec in node_graph.specs(name, given)]
+        return LaunchedGraph(node_graph.specs(name, given)).nodes()
 
     declared = [DeclareLaunchArgument(a.name, default_value=a.default, description=a.description) for a in arguments]
     return LaunchDescription([*declared, OpaqueFunction(function=start)])
 
 
-def _node(spec: node_graph.NodeSpec) -> Node:
-    parameters = {name: ParameterValue(value, value_type=type(value)) for name, value in spec.parameters.items()}
-    return Node(
-        package=spec.package,
-        executable=spec.executable,
-        name=spec.executable,
-        namespace=spec.namespace.lstrip("/"),  # relative, so that a namespace pushed by an including file comes first
-        parameters=[*([parameters] if parameters else []), *([spec.params_file] if spec.params_file else [])],
-        remappings=list(spec.remaps.items()),
-        arguments=list(spec.arguments),
-        output="screen",
-        on_exit=OpaqueFunction(function=_ended, args=[spec.executable]),
-    )
+class LaunchedGraph:
+    """The nodes of one graph and the restarts of those that crash."""
 
+    def __init__(self, specs: Sequence[node_graph.NodeSpec]) -> None:
+        self._specs = {spec.executable: spec for spec in specs}
+        self._plan, self._graph = restart_plan.RestartPlan(), new_graph()
+        atexit.register(remove_state, self._graph)
+        self._nodes: dict[str, Node] = {}
+        self._killed: set[str] = set()  # nodes that are restarted with another one
 
-def _ended(context: LaunchContext, executable: str) -> None:
-    """Ends the launch with exit code 1 and the name of the node that has died."""
-    if not context.is_shutdown:
-        raise RuntimeError(f"{executable} died: the robot holds, all other nodes are stopped")
+    def nodes(self) -> list[Node]:
+        """The actions that start all nodes."""
+        return [self._start(spec) for spec in self._specs.values()]
+
+    def _start(self, spec: node_graph.NodeSpec) -> Node:
+        parameters = {name: ParameterValue(value, value_type=type(value)) for name, value in spec.parameters.items()}
+        self._nodes[spec.executable] = node = Node(
+            package=spec.package,
+            executable=spec.executable,
+            name=spec.executable,
+            namespace=spec.namespace.lstrip("/"),  # relative: a namespace pushed by an including file comes first
+            parameters=[*([parameters] if parameters else []), *([spec.params_file] if spec.params_file else [])],
+            remappings=list(spec.remaps.items()),
+            arguments=list(spec.arguments),
+            additional_env={VARIABLE: self._graph},
+            output="screen",
+            on_exit=OpaqueFunction(function=self._ended, args=[spec.executable]),
+        )
+        return node
+
+    def _ended(self, context: LaunchContext, executable: str) -> list[Action]:
+        """Restarts a node that has ended, or ends the launch with exit code 1 and the name of the node."""
+        if context.is_shutdown:
+            return []
+        if executable in self._killed:
+            self._killed.remove(executable)
+            return []
+        code = context.locals.event.returncode
+        rule, delay = restart_plan.rule(executable), self._plan.delay(executable, code, time.monotonic())
+        if rule is None or delay is None:
+            raise RuntimeError(f"{executable} died with exit code {code}: the robot holds, all other nodes are stopped")
+        actions: list[Action] = [LogInfo(msg=restart_plan.report(executable, f"exit code {code}", delay))]
+        for companion in self._nodes.keys() & set(rule.companions):
+            self._killed.add(companion)
+            matcher = matches_action(self._nodes[companion])
+            actions.append(EmitEvent(event=SignalProcess(signal_number=signal.SIGKILL, process_matcher=matcher)))
+            actions.append(self._restart(companion, delay + restart_plan.LEAD_S))
+        return [*actions, self._restart(executable, delay)]
+
+    def _restart(self, executable: str, delay: float) -> TimerAction:
+        def start(context: LaunchContext) -> list[Node]:
+            return [self._start(restart_plan.restarted(self._specs[executable]))]
+
+        return TimerAction(period=delay, actions=[OpaqueFunction(function=start)])

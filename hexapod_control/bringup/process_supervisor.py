@@ -1,4 +1,7 @@
-"""Starts one process per node, watches them, and stops them in an order that leaves the robot standing."""
+"""Starts one process per node, restarts those that crash, and stops all in an order that leaves the robot standing.
+
+Which node is restarted: restart_plan.py.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType, TracebackType
 
+from hexapod_control.bringup import restart_plan
+from hexapod_control.bringup.graph_identity import VARIABLE, new_graph, remove_state
 from hexapod_control.bringup.node_graph import NodeSpec, command_line
 
 STOP_TIMEOUT_S = 8.0  # after SIGINT: the gait planner first puts the feet down
@@ -24,17 +29,24 @@ _PRCTL = getattr(ctypes.CDLL(None), "prctl", None)
 
 
 class NodeDied(RuntimeError):  # noqa: N818 - an event that is reported to the user
-    """A node ended without a request."""
+    """A node ended without a request and is not restarted."""
 
-    def __init__(self, executable: str, code: int) -> None:
+    def __init__(self, executable: str, code: int, crashes: int = 0) -> None:
+        """`crashes` is their number within a minute, if that is why the node is not restarted."""
         self.executable = executable
         self.code = code
-        name = f" ({signal.Signals(-code).name})" if -code in signal.valid_signals() else ""
         again = shlex.join([os.path.basename(sys.argv[0]), *sys.argv[1:]])
+        often = f" (crash {crashes} within a minute)" if crashes else ""
         super().__init__(
-            f"{executable} died with exit code {code}{name}: the robot holds, all other nodes were stopped; "
+            f"{executable} died with {exit_text(code)}{often}: the robot holds, all other nodes were stopped; "
             f"restart with: {again}"
         )
+
+
+def exit_text(code: int) -> str:
+    """An exit code with the name of the signal that it stands for."""
+    name = f" ({signal.Signals(-code).name})" if -code in signal.valid_signals() else ""
+    return f"exit code {code}{name}"
 
 
 class StopSignal:
@@ -97,8 +109,8 @@ def _to_stderr(line: str) -> None:
 class Supervisor:
     """Context manager that starts the nodes on entry and stops them on exit.
 
-    `output` is called from other threads with every line of every node, prefixed by the node's name. Enter it in the
-    main thread: the nodes end with the thread that started them.
+    `output` is called from other threads with every line of every node, prefixed by the node's name. Enter it and call
+    `check` in the main thread: the nodes end with the thread that started them.
     """
 
     def __init__(
@@ -114,6 +126,9 @@ class Supervisor:
         self._stop_timeout = stop_timeout
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self._readers: list[threading.Thread] = []
+        self._plan = restart_plan.RestartPlan()
+        self._due: dict[str, float] = {}  # [s] steady times at which nodes that have died are started again
+        self._graph = new_graph()
 
     def __enter__(self) -> Supervisor:
         try:
@@ -122,10 +137,8 @@ class Supervisor:
         except BaseException:
             self.stop()
             raise
-        for name, process in self._processes.items():
-            reader = threading.Thread(target=self._forward, args=(name, process), daemon=True)
-            reader.start()
-            self._readers.append(reader)
+        for name in self._processes:
+            self._read(name)
         return self
 
     def __exit__(
@@ -135,7 +148,7 @@ class Supervisor:
 
     def _start(self, spec: NodeSpec) -> subprocess.Popen[str]:
         parent = os.getpid()
-        # preexec_fn is safe here: no thread of this object runs yet, and it calls nothing but prctl.
+        # preexec_fn calls nothing but prctl, so it is safe after a restart too, when threads run.
         return subprocess.Popen(
             self._command(spec),
             stdin=subprocess.DEVNULL,
@@ -145,8 +158,13 @@ class Supervisor:
             errors="replace",
             start_new_session=True,  # Ctrl-C in the terminal reaches only the supervisor
             preexec_fn=lambda: end_with_parent(parent),
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            env={**os.environ, "PYTHONUNBUFFERED": "1", VARIABLE: self._graph},
         )
+
+    def _read(self, name: str) -> None:
+        reader = threading.Thread(target=self._forward, args=(name, self._processes[name]), daemon=True)
+        reader.start()
+        self._readers.append(reader)
 
     def _forward(self, name: str, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
@@ -160,11 +178,30 @@ class Supervisor:
         return {name: process.pid for name, process in self._processes.items()}
 
     def check(self) -> None:
-        """Raises NodeDied for a node that has ended; if several have, for the one that others depend on."""
-        for name, process in self._processes.items():
-            code = process.poll()
-            if code is not None:
-                raise NodeDied(name, code)
+        """Restarts nodes that have died.
+
+        Raises NodeDied if one may not be restarted; if several have died, for the one that others depend on.
+        """
+        now = time.monotonic()
+        for spec in self._specs:
+            name, due = spec.executable, self._due.get(spec.executable)
+            if due is None and (code := self._processes[name].poll()) is not None:
+                self._plan_restart(name, code, now)
+            elif due is not None and now >= due:
+                del self._due[name]
+                self._processes[name] = self._start(restart_plan.restarted(spec))
+                self._read(name)
+
+    def _plan_restart(self, name: str, code: int, now: float) -> None:
+        rule, delay = restart_plan.rule(name), self._plan.delay(name, code, now)
+        if rule is None or delay is None:
+            raise NodeDied(name, code, self._plan.crashes(name))
+        self._output(f"hexapod: {restart_plan.report(name, exit_text(code), delay)}")
+        self._due[name] = now + delay
+        for companion in self._processes.keys() & set(rule.companions):
+            self._processes[companion].kill()
+            self._processes[companion].wait(TERMINATE_TIMEOUT_S)
+            self._due[companion] = now + delay + restart_plan.LEAD_S
 
     def stop(self) -> None:
         """Stops all nodes, each after those that depend on it, and kills those that hang. Idempotent."""
@@ -177,6 +214,7 @@ class Supervisor:
                 del running[name]
         for reader in self._readers:
             reader.join(timeout=1.0)
+        remove_state(self._graph)
 
     def _end(self, processes: Sequence[subprocess.Popen[str]]) -> None:
         for number, seconds in (
@@ -195,7 +233,7 @@ class Supervisor:
 
 
 def run(specs: Sequence[NodeSpec], command: Callable[[NodeSpec], list[str]] = command_line) -> int:
-    """Runs the nodes until SIGINT or SIGTERM (0) or until one dies (1, named on stderr)."""
+    """Runs the nodes until SIGINT or SIGTERM (0) or until one dies that is not restarted (1, named on stderr)."""
     with stop_requests() as stop:
         try:
             with Supervisor(specs, command=command) as supervisor:

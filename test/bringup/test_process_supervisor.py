@@ -1,4 +1,4 @@
-"""The supervisor with real processes: a node that dies is named, and all nodes are stopped in order.
+"""The supervisor with real processes: nodes that die are restarted or end the graph, and all are stopped in order.
 
 Stand-ins take the place of the nodes. Tests wait for what the supervisor writes, never for time.
 """
@@ -20,10 +20,10 @@ pytestmark = pytest.mark.process
 
 LIMIT = 20.0  # [s] for anything
 SPECS = (
-    NodeSpec("hardware"),
-    NodeSpec("kinematics", needs=("hardware",)),
-    NodeSpec("odometry", needs=("hardware",)),
-    NodeSpec("planner", needs=("kinematics",)),
+    NodeSpec("mujoco_sim"),
+    NodeSpec("inverse_kinematics", needs=("mujoco_sim",)),
+    NodeSpec("odometry", needs=("mujoco_sim",)),
+    NodeSpec("gait_planner", needs=("inverse_kinematics",)),
 )
 NODE = """
 import os, signal, sys
@@ -118,8 +118,8 @@ def test_nodes_that_others_depend_on_are_stopped_last(program):
     program.process.send_signal(signal.SIGINT)
     program.end()
     order = re.findall(r"\[(\w+)\] stopping", program.text)
-    assert sorted(order[:2]) == ["odometry", "planner"]
-    assert order[2:] == ["kinematics", "hardware"]
+    assert sorted(order[:2]) == ["gait_planner", "odometry"]
+    assert order[2:] == ["inverse_kinematics", "mujoco_sim"]
 
 
 def test_repeated_signals_change_nothing(program):
@@ -129,11 +129,34 @@ def test_repeated_signals_change_nothing(program):
     assert not [pid for pid in program.pids().values() if alive(pid)]
 
 
-@pytest.mark.parametrize("name", [spec.executable for spec in SPECS])
-def test_a_node_that_dies_is_named_and_the_others_are_stopped(program, name):
+@pytest.mark.parametrize(
+    ("name", "together", "effect"),
+    [
+        ("odometry", [], "the robot keeps going"),
+        ("inverse_kinematics", ["gait_planner"], "the robot holds, and walks again on command"),
+    ],
+)
+def test_a_node_that_dies_is_restarted_alone_or_with_the_planner_until_its_third_crash(program, name, together, effect):
+    restarted, kept = [name, *together], program.pids()
+    for crash in (1, 2):
+        before = program.pids()
+        os.kill(before[name], signal.SIGKILL)
+        program.wait_for(lambda before=before: all(program.pids()[each] != before[each] for each in restarted))
+        delay = (0.5, 1)[crash - 1]
+        together_text = "".join(f" with {each}" for each in together)
+        text = f"{name} died with exit code -9 (SIGKILL): it starts again{together_text} in {delay} s; {effect}\n"
+        assert program.text.count(text) == 1
+    assert {each for each, pid in program.pids().items() if pid == kept[each]} == set(kept) - set(restarted)
     os.kill(program.pids()[name], signal.SIGKILL)
     assert program.end() == 1
-    assert f"{name} died with exit code -9 (SIGKILL): the robot holds" in program.text
+    assert f"{name} died with exit code -9 (SIGKILL) (crash 3 within a minute): the robot holds" in program.text
+    assert not [pid for pid in program.pids().values() if alive(pid)]
+
+
+def test_a_simulator_that_dies_is_named_and_the_others_are_stopped(program):
+    os.kill(program.pids()["mujoco_sim"], signal.SIGKILL)
+    assert program.end() == 1
+    assert "mujoco_sim died with exit code -9 (SIGKILL): the robot holds" in program.text
     assert "restart with: " in program.text
     assert not [pid for pid in program.pids().values() if alive(pid)]
 
@@ -155,23 +178,23 @@ def test_a_node_that_hangs_is_killed():
     assert not alive(pid)
 
 
-def test_the_exit_code_of_a_node_is_reported():
+def test_a_node_that_refuses_its_parameters_is_not_restarted():
     def command(spec):
-        return [sys.executable, "-c", "import sys; sys.exit(3)" if spec.executable == "planner" else NODE]
+        return [sys.executable, "-c", "import sys; sys.exit(2)" if spec.executable == "gait_planner" else NODE]
 
     lines = []
-    with pytest.raises(NodeDied, match="planner died with exit code 3: ") as caught:  # noqa: SIM117
+    with pytest.raises(NodeDied, match="planner died with exit code 2: ") as caught:  # noqa: SIM117
         with Supervisor(SPECS, command=command, output=lines.append) as supervisor:
             deadline = time.monotonic() + LIMIT
             while time.monotonic() < deadline:
                 supervisor.check()
-    assert (caught.value.executable, caught.value.code) == ("planner", 3)
+    assert (caught.value.executable, caught.value.code) == ("gait_planner", 2)
     assert not [pid for pid in supervisor.pids.values() if alive(pid)]
 
 
 def test_a_program_that_cannot_be_started_stops_those_that_were():
     def command(spec):
-        return ["/no/such/program"] if spec.executable == "planner" else stand_in(spec)
+        return ["/no/such/program"] if spec.executable == "gait_planner" else stand_in(spec)
 
     supervisor = Supervisor(SPECS, command=command)
     with pytest.raises(FileNotFoundError):

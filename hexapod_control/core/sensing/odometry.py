@@ -190,6 +190,10 @@ class Odometry:
         self.covariance: Array = np.zeros((3, 3))  # of (x, y, yaw) in odom [m^2, rad^2]
         self.twist_covariance: Array = np.zeros((3, 3))  # of the twist [(m/s)^2, (rad/s)^2]
 
+    def resume(self, pose: Pose, covariance: Array) -> None:
+        """Continues from a pose with a covariance (3, 3) of (x, y, yaw) [m^2, rad^2]."""
+        self.pose, self.covariance = pose, covariance
+
     @property
     def attitude(self) -> BodyPose:
         """base_link over base_footprint: height z [m], roll and pitch [rad]; x = y = yaw = 0."""

@@ -27,6 +27,7 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.sensing.heading_fusion import HeadingFusion
 from hexapod_control.core.sensing.odometry import Odometry
 from hexapod_control.core.sensing.support_forces import SupportForces
+from hexapod_control.nodes.odometry.pose_memory import PoseMemory
 from hexapod_control.nodes.odometry.settings import OdometrySettings
 from hexapod_control.ros import messages, parameters
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -50,6 +51,8 @@ class OdometryNode(GuardedNode):
         robot_file = load(self._settings.robot)
         robot = robot_file.robot
         self._odometry = Odometry(robot, odometry_scale(robot_file))
+        self._memory = PoseMemory(self.get_fully_qualified_name())
+        self._resume()
         self._joint_layout, self._foot_layout = JointLayout(robot), FootLayout(robot)
         self._support, self._heading = SupportForces(robot), HeadingFusion()
         self._last: float | None = None  # [s] stamp of the last joints
@@ -69,6 +72,13 @@ class OdometryNode(GuardedNode):
         joints = "joint_targets" if self._settings.mode == "commanded" else "joint_states"
         self.create_subscription(JointState, joints, self._take_joints, SAMPLES)
         self.create_service(Trigger, "~/reset_odometry", self._reset)
+
+    def _resume(self) -> None:
+        kept = self._memory.recall()
+        if kept is not None:
+            self._odometry.resume(kept.pose, kept.covariance)
+            text = f"restarted: odom continues from its last pose, {kept.age:.1f} s old, with grown covariance"
+            self.report("restart", ReportLevel.WARNING, text)
 
     def _take_foot_targets(self, message: MultiDOFJointState) -> None:
         self._support.plan(self._foot_layout.forces(message).tolist())
@@ -112,6 +122,7 @@ class OdometryNode(GuardedNode):
         odometry = self._odometry
         x, y, yaw = odometry.pose
         vx, vy, wz = odometry.twist
+        self._memory.keep(odometry.pose, odometry.covariance)
         pose = BodyPose(x=x, y=y, yaw=yaw)
         covariances = (_spatial_covariance(odometry.covariance), _spatial_covariance(odometry.twist_covariance))
         velocity = ((vx, vy, 0.0), (0.0, 0.0, wz))

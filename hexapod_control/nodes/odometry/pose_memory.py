@@ -1,0 +1,64 @@
+"""The last pose of odometry in a file, from which a node that is restarted after a crash continues.
+
+Only nodes that were started as part of a graph keep it: the file belongs to the graph and is removed with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from hexapod_control.bringup.graph_identity import started_graph, state_folder
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.se2 import Pose
+
+PERIOD_S = 0.1  # between two writes
+UNSEEN_SPEED = (0.3, 0.3, 1.0)  # [m/s, m/s, rad/s] at which the robot may have moved while nobody watched
+
+
+class RememberedPose(NamedTuple):
+    """A pose and its covariance, which includes the time since the pose was known."""
+
+    pose: Pose
+    covariance: Array  # (3, 3) [m^2, rad^2]
+    age: float  # [s]
+
+
+class PoseMemory:
+    """The file of one node."""
+
+    def __init__(self, node_name: str) -> None:
+        """`node_name` is fully qualified."""
+        graph = started_graph()
+        self._path = Path(state_folder(graph), f"{node_name.strip('/').replace('/', '-')}.json") if graph else None
+        self._written = 0.0  # [s] steady time
+
+    def recall(self) -> RememberedPose | None:
+        """The pose that was kept before a crash; None at the first start."""
+        if self._path is None:
+            return None
+        try:
+            kept = json.loads(self._path.read_text())
+            pose, covariance = Pose(*map(float, kept["pose"])), np.array(kept["covariance"], dtype=float).reshape(3, 3)
+            age = time.monotonic() - float(kept["time"])  # the steady clock is the same for all processes
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return RememberedPose(pose, covariance + np.diag((np.array(UNSEEN_SPEED) * age) ** 2), age)
+
+    def keep(self, pose: Pose, covariance: Array) -> None:
+        """Keeps a pose, at most every PERIOD_S; a file that cannot be written is no fault of the odometry."""
+        now = time.monotonic()
+        if self._path is None or now - self._written < PERIOD_S:
+            return
+        self._written = now
+        text = json.dumps({"pose": list(pose), "covariance": np.ravel(covariance).tolist(), "time": now})
+        with contextlib.suppress(OSError):
+            self._path.parent.mkdir(mode=0o700, exist_ok=True)
+            new = self._path.with_suffix(".new")
+            new.write_text(text)
+            new.replace(self._path)  # so that a crash leaves no half-written file

@@ -1,0 +1,116 @@
+"""Which node is restarted, when and how: laws over all nodes of all graphs."""
+
+import importlib
+import signal
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from hexapod_control.bringup.node_graph import GRAPHS, NodeSpec
+from hexapod_control.bringup.restart_plan import DELAYS_S, INVALID_INPUT, PERIOD_S, RULES, RestartPlan, restarted
+
+NODES = sorted({row.executable for rows in GRAPHS.values() for row in rows})
+KILLED = -9
+
+
+@pytest.mark.parametrize("name", sorted(set(NODES) - {"mujoco_sim"}))
+def test_a_node_is_restarted_with_growing_delays_and_the_third_crash_within_a_minute_is_the_end(name):
+    plan = RestartPlan()
+    assert [plan.delay(name, KILLED, now) for now in (0.0, 10.0, 59.0)] == [*DELAYS_S, None]
+    assert plan.crashes(name) == len(DELAYS_S) + 1
+
+
+@pytest.mark.parametrize("name", sorted(set(NODES) - {"mujoco_sim"}))
+def test_crashes_more_than_a_minute_ago_and_those_of_other_nodes_do_not_count(name):
+    plan = RestartPlan()
+    for crash in range(10):
+        assert plan.delay(name, KILLED, crash * (PERIOD_S + 1.0)) == DELAYS_S[0]
+        assert plan.delay("other", KILLED, crash * (PERIOD_S + 1.0)) == DELAYS_S[0]
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_a_node_that_refuses_its_parameters_is_never_restarted(name):
+    assert RestartPlan().delay(name, INVALID_INPUT, 0.0) is None
+
+
+def test_a_simulator_and_a_driver_that_ended_in_order_are_not_restarted():
+    assert RestartPlan().delay("mujoco_sim", KILLED, 0.0) is None
+    assert RestartPlan().delay("servo_driver", 0, 0.0) is None
+    assert RestartPlan().delay("servo_driver", KILLED, 0.0) == DELAYS_S[0]
+
+
+def test_a_restarted_robot_neither_switches_torque_on_nor_stands_up_by_itself():
+    driver = NodeSpec("servo_driver", parameters={"robot": "phantomx", "arm_on_start": True})
+    assert restarted(driver).parameters == {"robot": "phantomx", "arm_on_start": False, "assume_lying": False}
+    assert (
+        restarted(NodeSpec("gait_planner", parameters={"stand_on_start": True})).parameters["stand_on_start"] is False
+    )
+    assert restarted(NodeSpec("web")) == NodeSpec("web")
+
+
+def test_the_rules_are_for_nodes_that_exist():
+    assert set(RULES) <= set(NODES)
+    assert {companion for rule in RULES.values() if rule for companion in rule.companions} <= set(NODES)
+
+
+class Recorded:
+    """An action of the library launch, which is not needed to check which actions are made."""
+
+    def __init__(self, *given, **named):
+        self.given, self.named = given, named
+
+
+@pytest.fixture
+def launched(monkeypatch):
+    """The nodes of the graph `sim` as its launch file starts them."""
+    actions = (
+        "Action LaunchContext DeclareLaunchArgument EmitEvent LogInfo OpaqueFunction TimerAction Node SignalProcess"
+    )
+    made = {name: type(name, (Recorded,), {}) for name in actions.split()}
+    made |= {"LaunchDescription": list, "ParameterValue": lambda value, value_type: value}
+    made |= {"LaunchConfiguration": lambda name: SimpleNamespace(perform=lambda context: "")}
+    made |= {"matches_action": lambda action: action}
+    parts = ("actions", "events", "events.process", "substitutions")
+    names = ["launch", "launch_ros", "launch_ros.actions", "launch_ros.parameter_descriptions"]
+    for name in (*names, *(f"launch.{part}" for part in parts)):
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace(**made))
+    monkeypatch.delitem(sys.modules, "hexapod_control.bringup.launch_descriptions", raising=False)
+    descriptions = importlib.import_module("hexapod_control.bringup.launch_descriptions")
+    nodes = descriptions.description("sim")[-1].named["function"](None)
+    yield {node.named["executable"]: node for node in nodes}
+    sys.modules.pop("hexapod_control.bringup.launch_descriptions")
+
+
+def ended(node, code=KILLED):
+    """The actions after the end of a node."""
+    context = SimpleNamespace(is_shutdown=False, locals=SimpleNamespace(event=SimpleNamespace(returncode=code)))
+    handler = node.named["on_exit"].named
+    return handler["function"](context, *handler["args"])
+
+
+def again(timer):
+    [node] = timer.named["actions"][0].named["function"](None)
+    return node
+
+
+def test_a_launch_file_restarts_a_node_with_its_graph_and_ends_after_the_third_crash(launched):
+    report, timer = ended(launched["web"])
+    assert "web died with exit code -9: it starts again in 0.5 s; the robot keeps going" in report.named["msg"]
+    node = again(timer)
+    assert (timer.named["period"], node.named["executable"]) == (DELAYS_S[0], "web")
+    assert node.named["additional_env"] == launched["odometry"].named["additional_env"]
+    ended(node)
+    with pytest.raises(RuntimeError, match="web died with exit code -9"):
+        ended(node)
+    with pytest.raises(RuntimeError, match="mujoco_sim died"):
+        ended(launched["mujoco_sim"])
+
+
+def test_a_launch_file_restarts_the_planner_with_the_kinematics(launched):
+    _, kill, *timers = ended(launched["inverse_kinematics"])
+    assert kill.named["event"].named == {
+        "signal_number": signal.SIGKILL, "process_matcher": launched["gait_planner"]
+    }  # fmt: skip
+    assert ended(launched["gait_planner"]) == []
+    assert [again(timer).named["executable"] for timer in timers] == ["gait_planner", "inverse_kinematics"]

@@ -1,0 +1,82 @@
+"""Nodes of a walking robot are killed: the robot walks on, or holds and walks again on command."""
+
+import math
+import os
+import signal
+import time
+
+import pytest
+
+from hexapod_control.bringup import node_graph
+from hexapod_control.bringup.process_supervisor import Supervisor
+from hexapod_control.clients.connection_options import ConnectionOptions
+from hexapod_control.clients.robot_client import SimulationClient
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.ros.distribution import stamped_by_default
+
+pytestmark = [pytest.mark.heavy, pytest.mark.physics]
+
+LIMIT = 60.0  # [s] for anything
+FORWARD = Twist(0.06, 0.0, 0.0)
+FALLEN_M = 0.07  # of base_link: below it the robot has sunk
+
+
+class WalkingRobot:
+    """A graph in processes of its own, and an operator who drives all the time."""
+
+    def __init__(self, supervisor, operator, lines):
+        self.supervisor, self.operator, self.lines = supervisor, operator, lines
+        self.until(lambda: not operator.missing(), "the nodes")
+        operator.request("stand")
+        self.until(lambda: operator.state == "standing" and operator.maxima.vx > 0.0, "standing")
+        operator.twist = FORWARD
+        self.walk(0.05)
+
+    def until(self, condition, what):
+        deadline = time.monotonic() + LIMIT
+        while not condition():
+            assert time.monotonic() < deadline, f"waited in vain for {what}: {self.lines[-8:]}"
+            self.supervisor.check()
+            self.operator.spin(0.02)
+
+    def walk(self, distance):
+        """Waits until the robot has walked so far [m] from here."""
+        start = self.operator.truth.last.pose
+        self.until(lambda: math.dist(start[:2], self.operator.truth.last.pose[:2]) > distance, f"{distance} m of way")
+
+    def kill(self, name):
+        """Kills a node and waits until it runs again."""
+        before = self.supervisor.pids[name]
+        os.kill(before, signal.SIGKILL)
+        self.until(lambda: self.supervisor.pids[name] != before, f"{name} again")
+        assert [line for line in self.lines if f"{name} died with exit code -9 (SIGKILL): it starts again" in line]
+
+    def drift(self):
+        """Distance [m] between odometry and truth."""
+        return math.dist(self.operator.odometry.last.pose[:2], self.operator.truth.last.pose[:2])
+
+
+def test_nodes_that_are_killed_under_a_walking_robot_come_back(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    lines = []
+    specs = node_graph.specs("sim", {"web_port": 0})
+    with (
+        Supervisor(specs, lines.append) as supervisor,
+        SimulationClient(ConnectionOptions("", stamped_by_default())) as operator,
+    ):
+        robot = WalkingRobot(supervisor, operator, lines)
+        os.kill(supervisor.pids["web"], signal.SIGKILL)
+        robot.kill("odometry")
+        count = len(operator.odometry)
+        robot.until(lambda: len(operator.odometry) > count and operator.state == "walking", "odometry")
+        assert operator.odometry.last.pose.x > 0.04  # not from the origin again
+        assert robot.drift() < 0.3  # the way walked without odometry, as the covariance says
+        for name in ("gait_planner", "inverse_kinematics"):
+            low = len(operator.truth)
+            robot.kill(name)
+            robot.walk(0.1)
+            heights = [sample.height for sample in operator.truth.between(0.0, math.inf)[low:]]
+            assert min(heights) > FALLEN_M
+        assert any(tmp_path.iterdir())
+    assert not any(tmp_path.iterdir())
+    assert [line for line in lines if "odom continues from its last pose" in line]
