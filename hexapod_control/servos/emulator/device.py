@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from hexapod_control.servos.bus.ff_frames import FFPacket
 from hexapod_control.servos.emulator.servo_world import ServoWorld
@@ -19,6 +19,13 @@ class EmulatedDevice(Protocol):
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """Steps the world to a steady time [s], then processes bytes, split anywhere. Returns the replies."""
+
+
+@runtime_checkable
+class UsbDevice(Protocol):
+    """A device that is itself the USB serial port: any baud works."""
+
+    ignores_baud: bool
 
 
 class ResettableDecoder(Protocol):

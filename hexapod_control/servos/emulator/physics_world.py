@@ -148,3 +148,7 @@ class PhysicsWorld:
     def reboot(self, index: int) -> None:
         """Switches the torque off; there is no fault to clear."""
         self.torque(index, False)
+
+    def power_cycles(self, index: int) -> int:
+        """Always 0: the power stays on."""
+        return 0

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hexapod_control.servos.emulator.device import EmulatedDevice
+from hexapod_control.servos.emulator.device import EmulatedDevice, UsbDevice
 
 MAX_SLEEP_S = 0.5  # of the thread
 READ_BYTES = 4096
@@ -179,7 +179,9 @@ class PseudoTerminal:
             os.write(self._master, data)
 
     def _same_baud(self) -> bool:
-        """False only when both bauds have a termios constant and differ."""
+        """False only when both bauds have a termios constant and differ, and the device has a serial line at all."""
+        if isinstance(self.device, UsbDevice) and self.device.ignores_baud:
+            return True
         own = getattr(termios, f"B{self.baud}", None)
         asked = termios.tcgetattr(self._master)[5]
         return own is None or asked not in BAUDS or asked in (own, termios.B38400)

@@ -59,6 +59,9 @@ class ServoWorld(Protocol):
     def reboot(self, index: int) -> None:
         """Clears latched faults; the torque stays off."""
 
+    def power_cycles(self, index: int) -> int:
+        """How many times the servo has been without power."""
+
 
 class LagWorld:
     """Servos with a first-order lag and a greatest speed, integrated exactly; everything else is set from outside."""
@@ -88,6 +91,7 @@ class LagWorld:
         self.loads = np.zeros(count)  # set from outside, added to the load from the position error
         self.faults = [ServoFault.NONE] * count
         self.plugs = [1] * count
+        self.restarts = [0] * count  # times a servo got its power back
         self._now = math.nan
 
     # --- what the device does -----------------------------------------------------------------------
@@ -171,6 +175,10 @@ class LagWorld:
             self.faults[index] = ServoFault.NONE
             self.torques[index] = False
 
+    def power_cycles(self, index: int) -> int:
+        """How many times the servo has been without power."""
+        return self.restarts[index]
+
     # --- faults -----------------------------------------------------------------
 
     def latch(self, index: int, fault: ServoFault) -> None:
@@ -189,6 +197,7 @@ class LagWorld:
         for i in indices:
             self.plugs[i], self.torques[i], self.faults[i] = 1, False, ServoFault.NONE
             self.goals[i] = self.positions[i]
+            self.restarts[i] += 1
 
     def twin(self, index: int) -> None:
         """A second servo has the id of this one."""

@@ -52,11 +52,27 @@ class Dynamixel2Instruction(IntEnum):
     WRITE = 0x03
     REG_WRITE = 0x04
     ACTION = 0x05
+    FACTORY_RESET = 0x06
     REBOOT = 0x08
+    CLEAR = 0x10
     STATUS = 0x55
     SYNC_READ = 0x82
     SYNC_WRITE = 0x83
     FAST_SYNC_READ = 0x8A
+    BULK_READ = 0x92
+    BULK_WRITE = 0x93
+    FAST_BULK_READ = 0x9A
+
+
+class Dynamixel2Mode(IntEnum):
+    """Values of OPERATING_MODE."""
+
+    CURRENT = 0
+    VELOCITY = 1
+    POSITION = 3
+    EXTENDED_POSITION = 4
+    CURRENT_POSITION = 5
+    PWM = 16
 
 
 class Dynamixel2Register(IntEnum):
@@ -72,15 +88,19 @@ class Dynamixel2Register(IntEnum):
     MAX_TEMPERATURE = 31  # degC
     MAX_VOLTAGE = 32  # 2 bytes, 0.1 V
     MIN_VOLTAGE = 34  # 2 bytes, 0.1 V
+    PWM_LIMIT = 36  # 2 bytes, 0.113 %
     HIGH_LIMIT = 48  # 4 bytes
     LOW_LIMIT = 52  # 4 bytes
     SHUTDOWN = 63
     TORQUE = 64
     STATUS_LEVEL = 68
     HARDWARE_ERROR = 70  # latched until a reboot
+    GOAL_PWM = 100  # 2 bytes
+    GOAL_VELOCITY = 104  # 4 bytes
     PROFILE_ACCELERATION = 108  # 4 bytes
     PROFILE_VELOCITY = 112  # 4 bytes
     GOAL = 116  # 4 bytes
+    MOVING = 122
     LOAD = 126  # 2 bytes, 0.1 %
     VELOCITY = 128  # 4 bytes, 0.229 rpm †
     POSITION = 132  # 4 bytes

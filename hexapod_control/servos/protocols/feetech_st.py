@@ -71,6 +71,15 @@ class FeetechStRegister(IntEnum):
     CURRENT = 69  # 2 bytes, 6.5 mA †
 
 
+class FeetechMode(IntEnum):
+    """Values of MODE."""
+
+    POSITION = 0
+    WHEEL = 1
+    PWM = 2
+    STEP = 3  # goals are relative to the present position
+
+
 BLOCK_ENDS = {  # the block extends from the position to the last quantity that is read
     ServoQuantity.TEMPERATURE: FeetechStRegister.TEMPERATURE + 1,
     ServoQuantity.VOLTAGE: FeetechStRegister.VOLTAGE + 1,

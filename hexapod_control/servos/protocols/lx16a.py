@@ -39,13 +39,16 @@ class Lx16aCommand(IntEnum):
     """Command of a frame; its parameters in the comment."""
 
     MOVE = 1  # position 2, time 2 [ms]
+    MOVE_READ = 2  # -> as MOVE
     MOVE_WAIT = 7  # the same, waits for START
+    MOVE_WAIT_READ = 8  # -> as MOVE_WAIT
     START = 11
     STOP = 12
     ID_WRITE = 13  # 1
     ID_READ = 14  # -> 1
     OFFSET = 17  # int8
     OFFSET_SAVE = 18
+    OFFSET_READ = 19  # -> int8
     LIMITS_WRITE = 20  # low 2, high 2
     LIMITS_READ = 21
     VOLTAGE_LIMITS_WRITE = 22  # low 2, high 2 [mV]
@@ -55,9 +58,12 @@ class Lx16aCommand(IntEnum):
     TEMPERATURE = 26  # -> 1 [degC]
     VOLTAGE = 27  # -> 2 [mV]
     POSITION = 28  # -> 2, with sign
+    MODE_WRITE = 29  # mode 1 (0 servo, 1 motor), 0, speed 2
+    MODE_READ = 30  # -> the same
     TORQUE_WRITE = 31  # 1
     TORQUE_READ = 32  # -> 1
-    LED = 33
+    LED = 33  # 1: 1 is off
+    LED_READ = 34  # -> 1
     FAULT_MASK_WRITE = 35  # bits: 0 temperature, 1 voltage, 2 stall; faults that the LED shows, not present faults
     FAULT_MASK_READ = 36
 

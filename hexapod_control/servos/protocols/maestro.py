@@ -25,7 +25,10 @@ from hexapod_control.servos.bus.serial_port import Port
 LAST_CHANNEL = 23  # channel
 DEVICE = 12  # factory number of a board in the Pololu protocol
 TARGET, SPEED, POSITION, MOVING, TARGETS, ERRORS = 0x84, 0x87, 0x90, 0x93, 0x9F, 0xA1
+ACCELERATION, PWM, GO_HOME = 0x89, 0x8A, 0xA2
+STOP_SCRIPT, START_SCRIPT, START_SCRIPT_WITH, SCRIPT_STATUS = 0xA4, 0xA7, 0xA8, 0xAE
 POLOLU = 0xAA  # begins a frame that names the device
+MINI_SSC = 0xFF  # begins a frame of channel and 8-bit target, without checksum
 
 
 class MaestroError(IntFlag):

@@ -193,7 +193,7 @@ def test_no_bytes_bring_the_sketch_out_of_step_or_out_of_range(library, data):
 
 
 def _same(board: Board, chunks: list[bytes]) -> None:
-    device = Ssc32Device(LagWorld(SCALE, voltage=0.0), count=18)
+    device = Ssc32Device(LagWorld(SCALE, voltage=0.0), count=18, version="")
     for chunk in chunks:
         replies = b"".join(reply for _, reply in device.receive(chunk, 0.0))
         assert board.receive(chunk) == replies

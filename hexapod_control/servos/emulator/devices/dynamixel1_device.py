@@ -1,17 +1,19 @@
-"""Emulated Dynamixel AX servos."""
+"""Emulated Dynamixel AX servos: a goal switches the torque on, both limits 0 are wheel mode."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from hexapod_control.servos.bus.bus_interface import ServoFault
-from hexapod_control.servos.bus.ff_frames import sign_magnitude
-from hexapod_control.servos.emulator.devices.ff_device import FFDevice, touched
+from hexapod_control.servos.bus.ff_frames import sign_magnitude, signed
+from hexapod_control.servos.emulator.control_tables.ax_table import AX_TABLE
+from hexapod_control.servos.emulator.devices.ff_device import FFDevice
+from hexapod_control.servos.emulator.devices.servo_memory import moving, spin
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import dynamixel1 as codec
 from hexapod_control.servos.protocols.dynamixel1 import Dynamixel1Register
 
-FULL = codec.FULL_LOAD.to_bytes(2, "little")
+ANGLE_ERROR, RANGE_ERROR, INSTRUCTION_ERROR = 1 << 1, 1 << 3, 1 << 6
 
 
 def low_high(value: float) -> bytes:
@@ -19,49 +21,84 @@ def low_high(value: float) -> bytes:
     return sign_magnitude(round(value), codec.SIGN).to_bytes(2, "little")
 
 
-class AxTable:
-    """Registers of AX servos and their effects."""
+def _word(memory: bytes | bytearray, address: int) -> int:
+    return memory[address] | memory[address + 1] << 8
 
-    size = 50
+
+class AxServos:
+    """The FFServoKind of AX servos."""
+
+    table = AX_TABLE
     id_address: int = Dynamixel1Register.ID
     delay_address: int = Dynamixel1Register.RETURN_DELAY
     level_address: int = Dynamixel1Register.STATUS_LEVEL
     quiet_level = 1
-    start: Mapping[int, bytes] = {
-        Dynamixel1Register.MODEL: (12).to_bytes(2, "little"),
-        Dynamixel1Register.CCW_LIMIT: (1023).to_bytes(2, "little"),
-        Dynamixel1Register.MAX_TORQUE: FULL,
-        Dynamixel1Register.STATUS_LEVEL: b"\x02",
-        Dynamixel1Register.TORQUE_LIMIT: FULL,
-    }
     fault_bits = codec.FAULT_BITS
+    instruction_error = INSTRUCTION_ERROR
     sync_read = False
 
     def refresh(self, world: ServoWorld, index: int, memory: bytearray) -> None:
-        """Updates position, speed, load, voltage and temperature; an overload sets the torque limit to zero."""
+        """Updates all status registers; an overload sets the torque limit to zero."""
         block = round(min(max(world.position(index), 0.0), 1023.0)).to_bytes(2, "little")
         block += low_high(world.speed(index) / codec.STEPS_PER_SECOND) + low_high(world.load(index) * codec.FULL_LOAD)
         block += bytes((round(world.voltage(index) / codec.VOLT) & 0xFF, round(world.temperature(index)) & 0xFF))
         memory[Dynamixel1Register.POSITION : Dynamixel1Register.POSITION + len(block)] = block
+        memory[Dynamixel1Register.TORQUE] = world.has_torque(index)
+        memory[Dynamixel1Register.MOVING] = moving(world, index)
         if world.fault(index) & ServoFault.OVERLOAD:
             memory[Dynamixel1Register.TORQUE_LIMIT : Dynamixel1Register.TORQUE_LIMIT + 2] = b"\x00\x00"
 
+    def refusal(self, memory: bytearray, address: int, data: bytes) -> int | None:
+        """Refuses status registers, values beyond their limits, the locked EEPROM, goals beyond the angle limits."""
+        span = self.table.span(address, len(data))
+        locked = memory[Dynamixel1Register.LOCK] and (span.stored or address == Dynamixel1Register.LOCK)
+        if span.read_only or locked or self.table.beyond_limits(span, address, data):
+            return RANGE_ERROR
+        if address <= Dynamixel1Register.GOAL < address + len(data) - 1 and not self._wheel(memory):
+            goal = _word(data, Dynamixel1Register.GOAL - address)
+            low, high = _word(memory, Dynamixel1Register.CW_LIMIT), _word(memory, Dynamixel1Register.CCW_LIMIT)
+            if not low <= goal <= high:
+                return ANGLE_ERROR
+        return None
+
+    @staticmethod
+    def _wheel(memory: bytearray) -> bool:
+        return not any(memory[Dynamixel1Register.CW_LIMIT : Dynamixel1Register.CCW_LIMIT + 2])
+
+    def persists(self, memory: bytearray) -> bool:
+        """Always: a locked EEPROM refuses."""
+        return True
+
     def apply_write(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
         """Applies torque, torque limit, and goals with their speed."""
-        if touched(written, Dynamixel1Register.TORQUE_LIMIT) and world.fault(index) & ServoFault.OVERLOAD:
+        if Dynamixel1Register.TORQUE_LIMIT in written and world.fault(index) & ServoFault.OVERLOAD:
             world.reboot(index)
-        if touched(written, Dynamixel1Register.TORQUE):
-            world.torque(index, bool(memory[Dynamixel1Register.TORQUE]))
-        if touched(written, Dynamixel1Register.GOAL):
-            raw = min(int.from_bytes(memory[Dynamixel1Register.GOAL : Dynamixel1Register.GOAL + 2], "little"), 1023)
-            units = (
-                int.from_bytes(memory[Dynamixel1Register.SPEED : Dynamixel1Register.SPEED + 2], "little")
-                & codec.SPEEDS.fastest
-            )
-            distance = abs(raw - world.position(index))
-            world.goal(index, raw, distance / (units * codec.STEPS_PER_SECOND) if units else 0.0)
+        if Dynamixel1Register.TORQUE in written:
+            self._switch(world, index, memory)
+        if self._wheel(memory):
+            if Dynamixel1Register.SPEED in written:
+                units = signed(_word(memory, Dynamixel1Register.SPEED), codec.SIGN)
+                spin(world, index, units * codec.STEPS_PER_SECOND)
+        elif Dynamixel1Register.GOAL in written:
+            goal = _word(memory, Dynamixel1Register.GOAL)
+            units = _word(memory, Dynamixel1Register.SPEED) & codec.SPEEDS.fastest
+            distance = abs(goal - world.position(index))
+            world.goal(index, goal, distance / (units * codec.STEPS_PER_SECOND) if units else 0.0)
+            if any(memory[Dynamixel1Register.TORQUE_LIMIT : Dynamixel1Register.TORQUE_LIMIT + 2]):
+                world.torque(index, True)
+
+    @staticmethod
+    def _switch(world: ServoWorld, index: int, memory: bytearray) -> None:
+        """Torque on holds the present position."""
+        on = bool(memory[Dynamixel1Register.TORQUE])
+        if on and not world.has_torque(index):
+            position = world.position(index)
+            world.goal(index, position, 0.0)
+            goal = round(min(max(position, 0.0), 1023.0)).to_bytes(2, "little")
+            memory[Dynamixel1Register.GOAL : Dynamixel1Register.GOAL + 2] = goal
+        world.torque(index, on)
 
 
 def device(world: ServoWorld, ids: Sequence[int]) -> FFDevice:
     """A bus of AX servos."""
-    return FFDevice(world, ids, AxTable())
+    return FFDevice(world, ids, AxServos())

@@ -1,113 +1,157 @@
-"""Emulated Feetech servos: the ST and SC series have the same registers; a FeetechTable holds their differences."""
+"""Emulated Feetech servos of the ST and SC series. They ignore what they do not take; values are not checked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
 
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import sign_magnitude, signed
-from hexapod_control.servos.bus.id_addressing import FaultBits
-from hexapod_control.servos.emulator.devices.ff_device import FFDevice, touched
+from hexapod_control.servos.emulator.control_tables.control_table import ControlTable
+from hexapod_control.servos.emulator.control_tables.feetech_tables import SC_TABLE, ST_TABLE
+from hexapod_control.servos.emulator.devices.ff_device import FFDevice
+from hexapod_control.servos.emulator.devices.servo_memory import error_bits, moving, spin
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import feetech_sc, feetech_st
-from hexapod_control.servos.protocols.feetech_st import FeetechStRegister
+from hexapod_control.servos.protocols.feetech_sc import FeetechScRegister
+from hexapod_control.servos.protocols.feetech_st import FeetechMode, FeetechStRegister
+
+PWM_SIGN = 10
+FULL_PWM = 1000
+FASTEST = 3400  # [steps/s] at full PWM
+TO_MIDDLE = 128  # value of TORQUE: the present position becomes the middle
+MIDDLE = feetech_st.SCALE.center
 
 
-@dataclass(frozen=True, slots=True)
-class FeetechTable:
-    """Registers of a series and their effects."""
+class FeetechServos:
+    """What both series share."""
 
-    byteorder: Literal["little", "big"]
-    model: int
-    high: int  # greatest position
+    table: ControlTable
     lock_address: int
-    sync_read: bool
-    shown: Callable[[float], int]  # raw position -> register
-    go: Callable[[ServoWorld, int, bytes], None]  # executes registers GOAL to SPEED
-    size: int = 128
     id_address: int = FeetechStRegister.ID
     delay_address: int = FeetechStRegister.RETURN_DELAY
     level_address: int = FeetechStRegister.RESPONSE_LEVEL
-    quiet_level: int = 0
+    quiet_level = 0
+    fault_bits = feetech_st.FAULT_BITS
+    instruction_error = 0
 
-    @property
-    def fault_bits(self) -> FaultBits:
-        """Bits of the error byte."""
-        return feetech_st.FAULT_BITS
+    def shown(self, world: ServoWorld, index: int, memory: bytearray) -> int:
+        """The register of the present position."""
+        raise NotImplementedError
 
-    @property
-    def start(self) -> Mapping[int, bytes]:
-        """Registers after power-on."""
-        return {
-            FeetechStRegister.MODEL: self._word(self.model),
-            FeetechStRegister.RESPONSE_LEVEL: b"\x01",
-            FeetechStRegister.HIGH_LIMIT: self._word(self.high),
-            self.lock_address: b"\x01",
-        }
+    def go(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
+        """Executes goals, times and speeds."""
+        raise NotImplementedError
 
-    def _word(self, value: int) -> bytes:
-        return value.to_bytes(2, self.byteorder)
+    def number(self, memory: bytearray, address: int) -> int:
+        """A word."""
+        return self.table.number(memory, address, 2)
+
+    def clamped(self, goal: int, memory: bytearray) -> int:
+        """A goal within the angle limits; none apply if both are 0."""
+        low = self.number(memory, FeetechStRegister.LOW_LIMIT)
+        high = self.number(memory, FeetechStRegister.HIGH_LIMIT)
+        return min(max(goal, low), high) if low or high else goal
 
     def refresh(self, world: ServoWorld, index: int, memory: bytearray) -> None:
-        """Updates position, speed, load, voltage and temperature."""
+        """Updates all status registers."""
+        order = self.table.byteorder
         load = round(world.load(index) * feetech_st.FULL_LOAD)
-        block = self._word(self.shown(world.position(index)))
-        block += self._word(sign_magnitude(round(world.speed(index)), feetech_st.SIGN))
-        block += self._word(sign_magnitude(load, feetech_st.LOAD_SIGN))
+        block = self.shown(world, index, memory).to_bytes(2, order)
+        block += sign_magnitude(round(world.speed(index)), feetech_st.SIGN).to_bytes(2, order)
+        block += sign_magnitude(load, feetech_st.LOAD_SIGN).to_bytes(2, order)
         volts, degrees = round(world.voltage(index) / feetech_st.VOLT), round(world.temperature(index))
         block += bytes((volts & 0xFF, degrees & 0xFF))
         memory[FeetechStRegister.POSITION : FeetechStRegister.POSITION + len(block)] = block
+        memory[FeetechStRegister.STATUS] = error_bits(world.fault(index), feetech_st.FAULT_BITS)
+        memory[FeetechStRegister.MOVING] = moving(world, index)
+        memory[FeetechStRegister.TORQUE] = world.has_torque(index)
+
+    def refusal(self, memory: bytearray, address: int, data: bytes) -> int | None:
+        """Ignores writes to status registers, without an error."""
+        return 0 if self.table.span(address, len(data)).read_only else None
+
+    def persists(self, memory: bytearray) -> bool:
+        """Only while the EEPROM is unlocked; a locked one takes the value until power-off."""
+        return not memory[self.lock_address]
 
     def apply_write(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
         """Applies torque and goals."""
-        if touched(written, FeetechStRegister.TORQUE):
-            if not memory[FeetechStRegister.TORQUE] and world.fault(index) & ServoFault.OVERLOAD:
+        if FeetechStRegister.TORQUE in written:
+            on = bool(memory[FeetechStRegister.TORQUE])
+            if not on and world.fault(index) & ServoFault.OVERLOAD:
                 world.reboot(index)  # torque off ends the protection
-            world.torque(index, bool(memory[FeetechStRegister.TORQUE]))
-        if touched(written, FeetechStRegister.GOAL):
-            self.go(world, index, bytes(memory[FeetechStRegister.GOAL : FeetechStRegister.SPEED + 2]))
+            world.torque(index, on)
+        self.go(world, index, memory, written)
 
 
-def _go_by_speed(world: ServoWorld, index: int, row: bytes) -> None:
-    raw = signed(int.from_bytes(row[:2], "little"), feetech_st.SIGN)
-    speed = int.from_bytes(row[4:], "little") & feetech_st.SPEEDS.fastest
-    distance = abs(raw - world.position(index))
-    world.goal(index, raw, distance / speed if speed else 0.0)
+class StServos(FeetechServos):
+    """ST servos, with offset and modes."""
+
+    table = ST_TABLE
+    lock_address: int = FeetechStRegister.LOCK
+    sync_read = True
+
+    def _offset(self, memory: bytearray) -> int:
+        return signed(self.number(memory, FeetechStRegister.OFFSET), feetech_st.OFFSET_SIGN)
+
+    def shown(self, world: ServoWorld, index: int, memory: bytearray) -> int:
+        """The position minus the offset."""
+        return sign_magnitude(round(world.position(index)) - self._offset(memory), feetech_st.SIGN)
+
+    def apply_write(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
+        """Applies torque and goals; a special value of the torque register sets the offset."""
+        if FeetechStRegister.TORQUE in written and memory[FeetechStRegister.TORQUE] == TO_MIDDLE:
+            memory[FeetechStRegister.TORQUE] = world.has_torque(index)
+            offset = sign_magnitude(round(world.position(index)) - MIDDLE, feetech_st.OFFSET_SIGN)
+            self.table.put(memory, FeetechStRegister.OFFSET, 2, offset)
+        super().apply_write(world, index, memory, written)
+
+    def go(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
+        """Position and step mode take goals, wheel mode the speed, PWM mode the time register."""
+        mode = memory[FeetechStRegister.MODE]
+        if mode == FeetechMode.WHEEL:
+            if FeetechStRegister.SPEED in written:
+                spin(world, index, signed(self.number(memory, FeetechStRegister.SPEED), feetech_st.SIGN))
+        elif mode == FeetechMode.PWM:
+            if FeetechStRegister.TIME in written:
+                share = signed(self.number(memory, FeetechStRegister.TIME), PWM_SIGN) / FULL_PWM
+                spin(world, index, share * FASTEST)
+        elif FeetechStRegister.GOAL in written:
+            goal = signed(self.number(memory, FeetechStRegister.GOAL), feetech_st.SIGN)
+            position = world.position(index)
+            raw = position + goal if mode == FeetechMode.STEP else self.clamped(goal, memory) + self._offset(memory)
+            speed = self.number(memory, FeetechStRegister.SPEED) & feetech_st.SPEEDS.fastest
+            world.goal(index, raw, abs(raw - position) / speed if speed else 0.0)
 
 
-def _go_by_time(world: ServoWorld, index: int, row: bytes) -> None:
-    milliseconds = int.from_bytes(row[2:4], "big")
-    raw = int.from_bytes(row[:2], "big")
-    world.goal(index, min(raw, SC.high), min(milliseconds, feetech_sc.MAX_MOVE_MS) / 1000.0)
+class ScServos(FeetechServos):
+    """SC servos: timed moves; both limits 0 are wheel mode."""
 
+    table = SC_TABLE
+    lock_address: int = FeetechScRegister.LOCK
+    sync_read = False
 
-ST = FeetechTable(
-    byteorder="little",
-    model=777,
-    high=4095,
-    lock_address=feetech_st.FeetechStRegister.LOCK,
-    sync_read=True,
-    shown=lambda position: sign_magnitude(round(position), feetech_st.SIGN),
-    go=_go_by_speed,
-)
-SC = FeetechTable(
-    byteorder="big",
-    model=5,
-    high=1023,
-    lock_address=feetech_sc.FeetechScRegister.LOCK,
-    sync_read=False,
-    shown=lambda position: round(min(max(position, 0.0), 1023.0)),
-    go=_go_by_time,
-)
+    def shown(self, world: ServoWorld, index: int, memory: bytearray) -> int:
+        """The position."""
+        return round(min(max(world.position(index), 0.0), 1023.0))
+
+    def go(self, world: ServoWorld, index: int, memory: bytearray, written: range) -> None:
+        """Goals with their time; in wheel mode the time register is the PWM."""
+        if not any(memory[FeetechScRegister.LOW_LIMIT : FeetechScRegister.HIGH_LIMIT + 2]):
+            if FeetechScRegister.TIME in written:
+                share = signed(self.number(memory, FeetechScRegister.TIME), PWM_SIGN) / FULL_PWM
+                spin(world, index, share * FASTEST)
+        elif FeetechScRegister.GOAL in written:
+            goal = self.clamped(self.number(memory, FeetechScRegister.GOAL), memory)
+            milliseconds = self.number(memory, FeetechScRegister.TIME)
+            world.goal(index, goal, min(milliseconds, feetech_sc.MAX_MOVE_MS) / 1000.0)
 
 
 def st_device(world: ServoWorld, ids: Sequence[int]) -> FFDevice:
     """A bus of ST servos."""
-    return FFDevice(world, ids, ST)
+    return FFDevice(world, ids, StServos())
 
 
 def sc_device(world: ServoWorld, ids: Sequence[int]) -> FFDevice:
     """A bus of SC servos."""
-    return FFDevice(world, ids, SC)
+    return FFDevice(world, ids, ScServos())

@@ -1,16 +1,26 @@
-"""Emulated LX-16A servos."""
+"""Emulated LX-16A servos: moves, settings, motor mode."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from hexapod_control.servos.bus.ff_frames import FFPacket
+from hexapod_control.servos.emulator.control_tables.lx16a_table import LX_SETTINGS
 from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, bytes_on_line
+from hexapod_control.servos.emulator.devices.servo_memory import spin
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import lx16a as codec
 from hexapod_control.servos.protocols.lx16a import Lx16aCommand
 
 MOVES = (Lx16aCommand.MOVE, Lx16aCommand.MOVE_WAIT)
+MOVE_READS: dict[int, int] = {
+    Lx16aCommand.MOVE_READ: Lx16aCommand.MOVE,
+    Lx16aCommand.MOVE_WAIT_READ: Lx16aCommand.MOVE_WAIT,
+}
+READS: dict[int, int] = {setting.read: write for write, setting in LX_SETTINGS.items()}
+FASTEST = 260.0  # [steps/s] in motor mode at full speed
+MOTOR = 1
+FULL_SPEED = 1000
 
 
 class Lx16aDevice:
@@ -20,6 +30,10 @@ class Lx16aDevice:
         """Servo `ids[i]` is number i of the world; a reply starts after `delay` [s]."""
         self.world, self.ids, self._delay = world, list(ids), delay
         self._waiting: dict[int, tuple[int, float]] = {}  # index -> goal and duration of a MOVE_WAIT
+        self._moves: dict[tuple[int, int], bytes] = {}  # (index, command) -> parameters of the last move
+        self._settings = [{write: setting.default for write, setting in LX_SETTINGS.items()} for _ in ids]
+        self._stored_offsets = [LX_SETTINGS[Lx16aCommand.OFFSET].default for _ in ids]
+        self._power_cycles = [world.power_cycles(i) for i in range(len(ids))]
         self._stream = FrameStream(codec.Lx16aDecoder())
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
@@ -28,7 +42,7 @@ class Lx16aDevice:
         replies: list[DelayedReply] = []
         for packet in self._stream.feed(data, now):
             for index, servo in enumerate(self.ids):
-                if packet.id in (servo, codec.BROADCAST) and self.world.answers(index):
+                if packet.id in (servo, codec.BROADCAST) and self._awake(index):
                     self._execute(index, packet)
                     answer = b"" if packet.data else self._answer(index, packet.code)
                     if answer and (packet.id == servo or packet.code == Lx16aCommand.ID_READ):
@@ -36,17 +50,25 @@ class Lx16aDevice:
                         replies.append((self._delay, bytes_on_line(self.world, index, reply)))
         return replies
 
+    def _awake(self, index: int) -> bool:
+        """Whether the servo has power; after an interruption, settings that are not stored start anew."""
+        if not self.world.answers(index):
+            return False
+        if self.world.power_cycles(index) != self._power_cycles[index]:
+            self._power_cycles[index] = self.world.power_cycles(index)
+            fresh = {write: setting.default for write, setting in LX_SETTINGS.items() if not setting.kept}
+            self._settings[index] |= fresh | {Lx16aCommand.OFFSET: self._stored_offsets[index]}
+            self._waiting.pop(index, None)
+        return True
+
     def _execute(self, index: int, packet: FFPacket) -> None:
         data = packet.data
-        if packet.code in MOVES and len(data) == 4:
-            goal = min(int.from_bytes(data[:2], "little"), codec.SCALE.high)
-            duration = min(int.from_bytes(data[2:], "little"), codec.MAX_MOVE_MS) / 1000.0
-            if packet.code == Lx16aCommand.MOVE:
-                self.world.goal(index, goal, duration)
-            else:
-                self._waiting[index] = goal, duration
+        if packet.code in LX_SETTINGS:
+            self._set(index, packet.code, data)
+        elif packet.code in MOVES and len(data) == 4:
+            self._move(index, packet.code, data)
         elif packet.code == Lx16aCommand.START and not data and index in self._waiting:
-            self.world.goal(index, *self._waiting.pop(index))
+            self._go(index, *self._waiting.pop(index))
         elif packet.code == Lx16aCommand.STOP and not data:
             self.world.goal(index, self.world.position(index), 0.0)
         elif packet.code == Lx16aCommand.TORQUE_WRITE and len(data) == 1:
@@ -55,10 +77,45 @@ class Lx16aDevice:
             self.world.torque(index, bool(data[0]))
         elif packet.code == Lx16aCommand.ID_WRITE and len(data) == 1 and data[0] <= codec.LAST_ID:
             self.ids[index] = data[0]
+        elif packet.code == Lx16aCommand.OFFSET_SAVE and not data:
+            self._stored_offsets[index] = self._settings[index][Lx16aCommand.OFFSET]
+
+    def _move(self, index: int, command: int, data: bytes) -> None:
+        """Goals are clamped to the angle limits; a move ends the motor mode."""
+        self._moves[index, command] = data
+        low, high = self._numbers(index, Lx16aCommand.LIMITS_WRITE)
+        goal = min(max(int.from_bytes(data[:2], "little"), low), high)
+        duration = min(int.from_bytes(data[2:], "little"), codec.MAX_MOVE_MS) / 1000.0
+        if command == Lx16aCommand.MOVE:
+            self._go(index, goal, duration)
+        else:
+            self._waiting[index] = goal, duration
+
+    def _go(self, index: int, goal: int, duration: float) -> None:
+        if self._numbers(index, Lx16aCommand.MODE_WRITE)[0] != MOTOR:
+            self.world.goal(index, goal - self._offset(index), duration)
+
+    def _set(self, index: int, command: int, data: bytes) -> None:
+        if not LX_SETTINGS[command].accepts(data):
+            return
+        self._settings[index][command] = data
+        mode, speed = self._numbers(index, Lx16aCommand.MODE_WRITE)
+        if command == Lx16aCommand.MODE_WRITE:
+            spin(self.world, index, FASTEST * speed / FULL_SPEED if mode == MOTOR else 0.0)
+
+    def _numbers(self, index: int, command: int) -> list[int]:
+        return LX_SETTINGS[command].numbers(self._settings[index][command])
+
+    def _offset(self, index: int) -> int:
+        return self._numbers(index, Lx16aCommand.OFFSET)[0]
 
     def _answer(self, index: int, command: int) -> bytes:
+        if command in READS:
+            return self._settings[index][READS[command]]
+        if command in MOVE_READS:
+            return self._moves.get((index, MOVE_READS[command]), bytes(4))
         if command == Lx16aCommand.POSITION:
-            return round(self.world.position(index)).to_bytes(2, "little", signed=True)
+            return (round(self.world.position(index)) + self._offset(index)).to_bytes(2, "little", signed=True)
         if command == Lx16aCommand.VOLTAGE:
             return round(self.world.voltage(index) * 1000).to_bytes(2, "little")
         if command == Lx16aCommand.TEMPERATURE:

@@ -1,7 +1,11 @@
-"""An emulated Mini Maestro whose channels have their home set to Off."""
+"""An emulated Mini Maestro on USB whose channels have their home set to Off. Source: Pololu Maestro User's Guide.
+
+An unknown byte only sets its bit in the error word; other errors send all servos home.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,13 +17,9 @@ from hexapod_control.servos.protocols import maestro
 from hexapod_control.servos.protocols.maestro import (
     COMPACT,
     DEVICE,
-    ERRORS,
     LAST_CHANNEL,
-    MOVING,
+    MINI_SSC,
     POLOLU,
-    POSITION,
-    SPEED,
-    TARGET,
     TARGETS,
     MaestroError,
     MaestroForm,
@@ -27,10 +27,16 @@ from hexapod_control.servos.protocols.maestro import (
 )
 
 REPLY = 0.0001  # [s] before a reply
+MINI_SSC_NEUTRAL, MINI_SSC_RANGE = 1500.0, 476.25  # [us] of target 127, and between it and 0 or 254
+SPEED_UNIT = 25.0  # [us/s]: a quarter microsecond per 10 ms
+ACCELERATION_UNIT = 312.5  # [us/s^2]: a quarter microsecond per 10 ms and 80 ms
+SCRIPT_STOPPED = b"\x01"
 
 
 class MaestroDevice:
     """The board: pulses by channel, an error word, and the serial timeout that switches servos off."""
+
+    ignores_baud = True
 
     def __init__(
         self, world: ServoWorld, ids: Sequence[int] | None = None, *, form: MaestroForm = COMPACT, timeout: float = 0.0
@@ -44,7 +50,8 @@ class MaestroDevice:
         self.errors = MaestroError.NONE
         self._decoder = MaestroCommandDecoder(form)
         self._ramps = [PulseRamp()] * (LAST_CHANNEL + 1)
-        self._speeds = [0] * (LAST_CHANNEL + 1)  # [us/s], 0 for no limit
+        self._speeds = [0.0] * (LAST_CHANNEL + 1)  # [us/s], 0 for no limit
+        self._accelerations = [0.0] * (LAST_CHANNEL + 1)  # [us/s^2], 0 for no limit
         self._timeout, self._last_receive = timeout, -1.0
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
@@ -56,60 +63,97 @@ class MaestroDevice:
         replies = []
         for byte in data:  # one by one: an error must take effect before the bytes that follow
             commands = self._decoder.feed(bytes([byte]))
+            self.errors |= self._decoder.unknown
             self._failed(self._decoder.errors)
-            self._decoder.errors = MaestroError.NONE
+            self._decoder.errors = self._decoder.unknown = MaestroError.NONE
             for command in commands:
                 self._last_receive = now
                 replies.append(self._execute(command, now))
         return in_turn(replies, REPLY)
 
     def _failed(self, errors: MaestroError) -> None:
-        """Any error sends all servos home, which is off."""
         if errors:
             self.errors |= errors
-            for channel in range(LAST_CHANNEL + 1):
-                self._set(channel, 0, 0.0)
+            self._go_home()
+
+    def _go_home(self) -> None:
+        """Home is off."""
+        for channel in range(LAST_CHANNEL + 1):
+            self._set(channel, 0, 0.0)
 
     def pulse(self, channel: int, now: float) -> float:
         """The pulse that is sent [us], 0 for none."""
         return self._ramps[channel].at(now)
 
     def _execute(self, command: MaestroCommand, now: float) -> bytes:
-        code, values, count = command.code, command.parameters, LAST_CHANNEL + 1
-        if code == maestro.TARGETS and values[0] + values[1] <= count:
-            for i in range(values[0]):
-                self._set(values[1] + i, _number(values[2 + 2 * i :]), now)
-        elif code == maestro.TARGET and values[0] < count:
-            self._set(values[0], _number(values[1:]), now)
-        elif code == maestro.SPEED and values[0] < count:
-            self._speeds[values[0]] = 25 * _number(values[1:])
-        elif code == maestro.POSITION and values[0] < count:
+        code, values = command.code, command.parameters
+        if code in CHANNEL_COMMANDS and values[0] > LAST_CHANNEL:
+            self._failed(MaestroError.PROTOCOL)
+        elif code == maestro.POSITION:
             return round(4 * self.pulse(values[0], now)).to_bytes(2, "little")
         elif code == maestro.MOVING:
             return bytes([any(ramp.moving(now) for ramp in self._ramps)])
+        elif code == maestro.SCRIPT_STATUS:
+            return SCRIPT_STOPPED
         elif code == maestro.ERRORS:
             word, self.errors = self.errors, MaestroError.NONE
             return word.to_bytes(2, "little")
         else:
-            self._failed(MaestroError.PROTOCOL)
+            self._obey(code, values, now)
         return b""
+
+    def _obey(self, code: int, values: bytes, now: float) -> None:
+        """Executes a command without a reply; those of scripts do nothing, as there is none."""
+        if code == maestro.TARGETS:
+            if values[0] + values[1] > LAST_CHANNEL + 1:
+                self._failed(MaestroError.PROTOCOL)
+                return
+            for i in range(values[0]):
+                self._set(values[1] + i, _number(values[2 + 2 * i :]), now)
+        elif code == maestro.TARGET:
+            self._set(values[0], _number(values[1:]), now)
+        elif code == maestro.SPEED:
+            self._speeds[values[0]] = SPEED_UNIT * _number(values[1:])
+        elif code == maestro.ACCELERATION:
+            self._accelerations[values[0]] = ACCELERATION_UNIT * _number(values[1:])
+        elif code == maestro.GO_HOME:
+            self._go_home()
+        elif code == MINI_SSC and values[0] <= LAST_CHANNEL:
+            pulse = MINI_SSC_NEUTRAL + MINI_SSC_RANGE * (values[1] - 127) / 127
+            self._set(values[0], round(4 * pulse), now)
 
     def _set(self, channel: int, quarters: int, now: float) -> None:
         if not quarters:
             self._ramps[channel] = PulseRamp()
             self._channels.release(channel)
             return
-        pulse, begin, limit = clamp(quarters / 4), self.pulse(channel, now), self._speeds[channel]
-        duration = abs(pulse - begin) / limit if limit and begin else 0.0
+        pulse, begin = clamp(quarters / 4), self.pulse(channel, now)
+        duration = self._duration(channel, abs(pulse - begin)) if begin else 0.0
         self._ramps[channel] = PulseRamp(begin, pulse, now, duration)
         self._channels.drive(channel, pulse, duration)
+
+    def _duration(self, channel: int, distance: float) -> float:
+        """Duration [s] of a move [us] with the speed and acceleration of a channel."""
+        speed, acceleration = self._speeds[channel], self._accelerations[channel]
+        if not acceleration:
+            return distance / speed if speed else 0.0
+        if speed and distance > speed * speed / acceleration:
+            return distance / speed + speed / acceleration
+        return 2.0 * math.sqrt(distance / acceleration)
 
 
 def _number(values: bytes) -> int:
     return values[0] | values[1] << 7
 
 
-PARAMETERS = {TARGET: 3, SPEED: 3, POSITION: 1, MOVING: 0, ERRORS: 0}  # bytes
+CHANNEL_COMMANDS = (maestro.TARGET, maestro.SPEED, maestro.ACCELERATION, maestro.POSITION)
+PARAMETERS = {  # bytes
+    **{code: 3 for code in (maestro.TARGET, maestro.SPEED, maestro.ACCELERATION, maestro.START_SCRIPT_WITH)},
+    **{code: 1 for code in (maestro.POSITION, maestro.START_SCRIPT)},
+    **{code: 0 for code in (maestro.MOVING, maestro.ERRORS, maestro.GO_HOME)},
+    **{code: 0 for code in (maestro.STOP_SCRIPT, maestro.SCRIPT_STATUS)},
+    maestro.PWM: 4,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,34 +165,45 @@ class MaestroCommand:
 
 
 class MaestroCommandDecoder:
-    """Decodes commands from a byte stream like the board does; `errors` collects protocol errors."""
+    """Decodes commands from a byte stream like the board does.
+
+    `errors` collects errors within frames, `unknown` those of bytes that belong to no command.
+    """
 
     def __init__(self, form: MaestroForm = COMPACT) -> None:
         """With a device number in the form, frames for other devices are ignored; compact ones are always accepted."""
         self._form = form
         self._frame = bytearray()
-        self.errors = MaestroError.NONE
+        self.errors = self.unknown = MaestroError.NONE
 
     def feed(self, data: bytes) -> list[MaestroCommand]:
         """The commands that these bytes complete."""
         return [command for byte in data for command in self._take(byte)]
 
     def _take(self, byte: int) -> Iterator[MaestroCommand]:
-        if byte & 0x80:
+        mini_ssc = self._frame[:1] == bytes((MINI_SSC,))
+        if byte & 0x80 and (not mini_ssc or byte == MINI_SSC):
             if self._frame:
                 self.errors |= MaestroError.PROTOCOL
             self._frame.clear()
         elif not self._frame:
-            self.errors |= MaestroError.PROTOCOL  # a parameter without a command
+            self.unknown |= MaestroError.PROTOCOL  # a parameter without a command
             return
         self._frame.append(byte)
+        if self._frame[0] != MINI_SSC:
+            yield from self._decode()
+        elif len(self._frame) == 3:
+            yield MaestroCommand(MINI_SSC, bytes(self._frame[1:]))
+            self._frame.clear()
+
+    def _decode(self) -> Iterator[MaestroCommand]:
         head = 3 if self._frame[0] == POLOLU else 1
         if len(self._frame) < head:
             return
         code = self._frame[head - 1] | 0x80
         size = self._size(code, self._frame[head:])
         if size is None:
-            self.errors |= MaestroError.PROTOCOL
+            self.unknown |= MaestroError.PROTOCOL
             self._frame.clear()
         elif len(self._frame) == head + size + self._form.crc:
             frame = bytes(self._frame)

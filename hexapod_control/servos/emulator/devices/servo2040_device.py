@@ -30,6 +30,8 @@ GARBAGE = b"\x00"  # fills a short frame
 class Servo2040Device:
     """The board: goals, one relay for all servos, supply voltage and current."""
 
+    ignores_baud = True
+
     def __init__(
         self,
         world: ServoWorld,

@@ -13,6 +13,8 @@ from hexapod_control.servos.emulator.devices.pulse_channels import PulseChannels
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols.ssc32 import ESC, LAST_CHANNEL, MAX_MOVE_MS, VOLT
 
+VERSION = "SSC32-1.04XE"
+LOW_INPUT = b"0"  # digital input at ground
 REPLY = 0.0005  # [s] before a reply; 50 us to 5 ms in the manual
 
 
@@ -27,15 +29,18 @@ class Ssc32Device:
         count: int = LAST_CHANNEL + 1,
         battery: str = "A",
         divider: float = 3.0,
+        version: str = VERSION,
     ) -> None:
         """Servos are on the channels `ids` (default: the first ones) of a board with `count` channels.
 
-        Their voltage is on analog input `battery` behind a divider (1 / `divider`).
+        Their voltage is on analog input `battery` behind a divider (1 / `divider`). A board without `version` is one
+        that speaks only the lines that the driver needs: it reports neither a version nor digital inputs.
         """
         self.world = world
         self._channels = PulseChannels(world, ids)
         self._ramps = [PulseRamp()] * count
         self._decoder = Ssc32LineDecoder(count - 1)
+        self._version = version
         self._battery, self._divider = ord(battery) - ord("A"), divider
         self._read: set[int] = set()  # analog inputs that were read before
 
@@ -64,6 +69,10 @@ class Ssc32Device:
                 return bytes(self.pulse(channel, now) // 10 for channel in channels)
             case Ssc32Query("V", inputs):
                 return bytes(self._analog(item) for item in inputs)
+            case Ssc32Query("VER"):
+                return f"{self._version}\r".encode() if self._version else b""
+            case Ssc32Query("INPUT", inputs):
+                return LOW_INPUT * len(inputs) if self._version else b""
             case _:
                 return b"+" if any(ramp.moving(now) for ramp in self._ramps) else b"."
         return b""
@@ -122,7 +131,7 @@ class Ssc32Stop:
 
 @dataclass(frozen=True, slots=True)
 class Ssc32Query:
-    """A request: `Q`, `QP` (items are channels) or `V` (items are inputs, 0 is A)."""
+    """A request: `Q`, `VER`, `QP` (items are channels), `V` or `INPUT` (items are inputs, 0 is A)."""
 
     kind: str
     items: tuple[int, ...] = ()
@@ -136,6 +145,7 @@ _MOVE = re.compile(r"((?:#\d+P\d+(?:S\d+)?)+)(?:T(\d{1,5}))?")
 _OFF = re.compile(r"(?:#\d{1,5}L)+")
 _QP = re.compile(r"(?:QP\d{1,5})+")
 _ANALOG = re.compile(r"(?:V[A-H])+")
+_DIGITAL = re.compile(r"(?:[A-F]L?)+")  # with L: whether it was low since the last request
 _STOP = re.compile(r"STOP(\d{1,5})")
 
 
@@ -165,7 +175,9 @@ def _command(text: str) -> Ssc32Command | None:
         return Ssc32Query("V", tuple(ord(letter) - ord("A") for letter in text[1::2]))
     if found := _STOP.fullmatch(text):
         return Ssc32Stop(int(found[1]))
-    return Ssc32Query("Q") if text == "Q" else None
+    if _DIGITAL.fullmatch(text):
+        return Ssc32Query("INPUT", tuple(ord(letter) - ord("A") for letter in text.replace("L", "")))
+    return Ssc32Query(text) if text in ("Q", "VER") else None
 
 
 def _numbers(text: str) -> tuple[int, ...]:

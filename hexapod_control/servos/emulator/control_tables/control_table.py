@@ -1,0 +1,88 @@
+"""A control table: the registers of a kind of servo, with their sizes, defaults, limits and access rights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+
+class ControlRegister(NamedTuple):
+    """One register. Without `high` every value is valid; `writable` is False for status registers."""
+
+    address: int
+    size: int = 1  # bytes
+    default: int = 0
+    low: int = 0
+    high: int | None = None
+    writable: bool = True
+    signed: bool = False
+
+
+def status(address: int, size: int = 1, default: int = 0) -> ControlRegister:
+    """A register that can only be read."""
+    return ControlRegister(address, size, default, writable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterSpan:
+    """The registers that a write covers."""
+
+    limited: tuple[ControlRegister, ...]  # those with limits, fully covered
+    read_only: bool  # at least one byte cannot be written
+    cut: bool  # begins or ends within a register
+    stored: bool  # at least one byte is in the EEPROM
+
+
+class ControlTable:
+    """The registers of a kind of servo."""
+
+    def __init__(
+        self, registers: Iterable[ControlRegister], size: int, eeprom: int, byteorder: Literal["little", "big"]
+    ) -> None:
+        """`size` bytes in total, of which the first `eeprom` keep their values without power."""
+        self.registers = tuple(registers)
+        self.size, self.eeprom, self.byteorder = size, eeprom, byteorder
+        self._spans: dict[tuple[int, int], RegisterSpan] = {}
+
+    def defaults(self) -> bytearray:
+        """All bytes of a new servo."""
+        memory = bytearray(self.size)
+        for register in self.registers:
+            self.put(memory, register.address, register.size, register.default)
+        return memory
+
+    def number(self, memory: bytes | bytearray, address: int, size: int, *, signed: bool = False) -> int:
+        """The number in a register."""
+        return int.from_bytes(memory[address : address + size], self.byteorder, signed=signed)
+
+    def put(self, memory: bytearray, address: int, size: int, value: int) -> None:
+        """Sets the number in a register; negative numbers are in two's complement."""
+        memory[address : address + size] = (value & ((1 << 8 * size) - 1)).to_bytes(size, self.byteorder)
+
+    def span(self, address: int, size: int) -> RegisterSpan:
+        """The registers from an address on; computed once for each combination."""
+        found = self._spans.get((address, size))
+        if found is None:
+            found = self._spans[address, size] = self._found(address, address + size)
+        return found
+
+    def _found(self, start: int, end: int) -> RegisterSpan:
+        touched = [r for r in self.registers if r.address < end and start < r.address + r.size]
+        writable = sum(min(r.address + r.size, end) - max(r.address, start) for r in touched if r.writable)
+        return RegisterSpan(
+            limited=tuple(
+                r for r in touched if r.high is not None and start <= r.address and r.address + r.size <= end
+            ),
+            read_only=writable < end - start,
+            cut=any(r.address < start or r.address + r.size > end for r in touched),
+            stored=start < self.eeprom,
+        )
+
+    def beyond_limits(self, span: RegisterSpan, address: int, data: bytes) -> bool:
+        """Whether a write to this span has a value that its register does not take."""
+        for register in span.limited:
+            value = self.number(data, register.address - address, register.size, signed=register.signed)
+            if not register.low <= value <= (register.high or 0):
+                return True
+        return False

@@ -1,0 +1,91 @@
+"""What emulated servos with control tables share: their memories by id, without power, and continuous rotation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hexapod_control.servos.bus.bus_interface import ServoFault
+from hexapod_control.servos.bus.id_addressing import FaultBits
+from hexapod_control.servos.emulator.control_tables.control_table import ControlTable
+from hexapod_control.servos.emulator.servo_world import ServoWorld
+
+DELAY_UNIT = 2e-6  # [s] of the return delay register
+SPIN_TIME_S = 1000.0  # for which a servo in wheel mode turns without a new command
+
+
+class ServoMemories:
+    """The registers of all servos of a bus. The EEPROM is kept without power, the rest starts with its defaults."""
+
+    def __init__(self, world: ServoWorld, ids: Sequence[int], table: ControlTable, id_address: int) -> None:
+        """Servo `ids[i]` is number i of the world."""
+        self.memories = [table.defaults() for _ in ids]
+        self._world, self._table, self._id_address = world, table, id_address
+        for servo, memory in zip(ids, self.memories, strict=True):
+            memory[id_address] = servo
+        self._stored = [bytes(memory[: table.eeprom]) for memory in self.memories]
+        self._power_cycles = [world.power_cycles(i) for i in range(len(ids))]
+        self._sort()
+
+    def _sort(self) -> None:
+        self._indices: dict[int, list[int]] = {}
+        for index, memory in enumerate(self.memories):
+            self._indices.setdefault(memory[self._id_address], []).append(index)
+
+    def named(self, servo: int) -> list[int]:
+        """Indices of the servos with this id that have power."""
+        return [i for i in self._indices.get(servo, ()) if self._awake(i)]
+
+    def everyone(self) -> list[int]:
+        """Indices of all servos that have power."""
+        return [i for i in range(len(self.memories)) if self._awake(i)]
+
+    def _awake(self, index: int) -> bool:
+        if not self._world.answers(index):
+            return False
+        if self._world.power_cycles(index) != self._power_cycles[index]:
+            self._power_cycles[index] = self._world.power_cycles(index)
+            memory = self._table.defaults()
+            memory[: self._table.eeprom] = self._stored[index]
+            self._replace(index, memory)
+        return True
+
+    def _replace(self, index: int, memory: bytearray) -> None:
+        self.memories[index][:] = memory
+        self._sort()
+
+    def write(self, index: int, address: int, data: bytes, *, persists: bool) -> None:
+        """Sets registers; those in the EEPROM are kept without power if the write `persists`."""
+        memory = self.memories[index]
+        memory[address : address + len(data)] = data
+        if address < self._table.eeprom:
+            if persists:
+                self._stored[index] = bytes(memory[: self._table.eeprom])
+            self._sort()
+
+    def reset(self, index: int, kept: range) -> None:
+        """Factory settings, except for the bytes `kept`."""
+        memory = self._table.defaults()
+        memory[kept.start : kept.stop] = self.memories[index][kept.start : kept.stop]
+        self._stored[index] = bytes(memory[: self._table.eeprom])
+        self._replace(index, memory)
+
+    def restart(self, index: int) -> None:
+        """What power-on does to the registers."""
+        memory = self._table.defaults()
+        memory[: self._table.eeprom] = self.memories[index][: self._table.eeprom]
+        self._replace(index, memory)
+
+
+def spin(world: ServoWorld, index: int, speed: float) -> None:
+    """Turns a servo at a speed [raw/s] without end; 0 stops it."""
+    world.goal(index, world.position(index) + speed * SPIN_TIME_S, SPIN_TIME_S if speed else 0.0)
+
+
+def moving(world: ServoWorld, index: int) -> bool:
+    """Whether a servo turns faster than 1 deg/s."""
+    return abs(world.speed(index)) > world.scale.per_rad / 57.0
+
+
+def error_bits(fault: ServoFault, bits: FaultBits) -> int:
+    """The error byte for these faults."""
+    return sum(1 << bit for bit, name in bits.items() if name in fault and name is not ServoFault.OTHER)

@@ -1,0 +1,278 @@
+"""Emulated servos follow their manuals wherever safety depends on it: torque, modes, limits, offsets, errors."""
+
+import pytest
+
+from hexapod_control.servos.bus import ff_frames
+from hexapod_control.servos.emulator.control_tables.ax_table import AX_TABLE
+from hexapod_control.servos.emulator.control_tables.feetech_tables import SC_TABLE, ST_TABLE
+from hexapod_control.servos.emulator.control_tables.x_table import X_TABLE
+from hexapod_control.servos.emulator.device_registry import emulated_device
+from hexapod_control.servos.emulator.servo_world import LagWorld
+from hexapod_control.servos.protocol_registry import PROTOCOLS
+from hexapod_control.servos.protocols import dynamixel2_frames, lx16a
+from hexapod_control.servos.protocols.dynamixel2_frames import Dynamixel2Instruction as X
+from hexapod_control.servos.protocols.lx16a import Lx16aCommand
+
+RANGE, ANGLE, INSTRUCTION = 0x08, 0x02, 0x40  # error bits of protocol 1
+
+
+class Servo:
+    """Emulated servos with ids from 1, and one of their registers at a time."""
+
+    def __init__(self, protocol, count=1):
+        self.world = LagWorld(PROTOCOLS[protocol].scale, count)
+        self.device = emulated_device(protocol, self.world, range(1, count + 1))
+        self.two = protocol == "dynamixel2"
+        self.order = "big" if protocol == "feetech_sc" else "little"
+        self.now = 0.0
+
+    def ask(self, frame):
+        return [reply for _, reply in self.device.receive(frame, self.now)]
+
+    def read(self, address, size, servo=1):
+        frame = (dynamixel2_frames if self.two else ff_frames).read(servo, address, size)
+        (reply,) = self.ask(frame)
+        return int.from_bytes(reply[9:-2] if self.two else reply[5:-1], self.order, signed=self.two)
+
+    def write(self, address, size, value, servo=1):
+        """The error byte of the reply."""
+        data = (value & ((1 << 8 * size) - 1)).to_bytes(size, self.order)
+        (reply,) = self.ask((dynamixel2_frames if self.two else ff_frames).write(servo, address, data))
+        return reply[8] if self.two else reply[4]
+
+    def run(self, seconds):
+        self.now += seconds
+        self.world.step(self.now)
+
+    def power_cycle(self):
+        self.world.unplug(0)
+        self.world.plug(0)
+
+
+@pytest.mark.parametrize("table", [AX_TABLE, X_TABLE, ST_TABLE, SC_TABLE])
+def test_the_registers_of_a_table_do_not_overlap_and_take_their_defaults(table):
+    taken = [a for r in table.registers for a in range(r.address, r.address + r.size)]
+    assert len(taken) == len(set(taken)) and max(taken) < table.size
+    assert all(r.high is None or r.low <= r.default <= r.high for r in table.registers)
+
+
+# --- Dynamixel AX ------------------------------------------------------------------------------------
+
+
+def test_a_goal_switches_the_torque_of_an_ax_servo_on():
+    servo = Servo("dynamixel1")
+    assert servo.write(30, 2, 700) == 0
+    assert servo.world.has_torque(0) and servo.read(24, 1) == 1 and servo.read(46, 1) == 0
+    servo.run(0.05)
+    assert servo.read(46, 1) == 1  # moving
+    servo.run(2.0)
+    assert (servo.read(36, 2), servo.read(46, 1)) == (700, 0)
+
+
+def test_an_ax_servo_holds_its_position_when_its_torque_is_switched_on():
+    servo = Servo("dynamixel1")
+    servo.world.positions[0] = 300
+    assert servo.write(24, 1, 1) == 0
+    assert servo.read(30, 2) == 300 and servo.world.target(0) == 300
+
+
+def test_an_overloaded_ax_servo_has_no_torque_until_its_limit_is_restored():
+    servo = Servo("dynamixel1")
+    servo.write(34, 2, 0)
+    servo.write(30, 2, 700)
+    assert not servo.world.has_torque(0)
+
+
+def test_ax_errors_are_those_of_the_manual():
+    servo = Servo("dynamixel1")
+    assert servo.write(6, 2, 400) == servo.write(8, 2, 600) == 0
+    assert servo.write(30, 2, 700) == ANGLE and servo.world.target(0) == 512
+    assert servo.write(36, 2, 1) == servo.write(3, 1, 254) == servo.write(8, 2, 2000) == RANGE
+    assert servo.ask(ff_frames.build(1, 0x05))[0][4] == INSTRUCTION  # nothing was registered
+    assert servo.ask(ff_frames.build(1, 0x77))[0][4] == INSTRUCTION
+    assert servo.write(47, 1, 1) == 0 and servo.write(8, 2, 1023) == servo.write(47, 1, 0) == RANGE
+    servo.power_cycle()
+    assert servo.write(8, 2, 1023) == 0 and servo.read(6, 2) == 400
+
+
+def test_an_ax_servo_with_both_limits_0_turns_without_end():
+    servo = Servo("dynamixel1")
+    servo.write(8, 2, 0)
+    servo.write(24, 1, 1)
+    servo.write(32, 2, 0x400 | 100)
+    servo.run(20.0)
+    assert servo.world.position(0) < 0
+
+
+def test_a_factory_reset_of_protocol_1_keeps_the_id():
+    servo = Servo("dynamixel1")
+    servo.write(14, 2, 100)
+    servo.ask(ff_frames.build(1, 0x06))
+    assert servo.read(14, 2) == 1023
+
+
+# --- Dynamixel X -------------------------------------------------------------------------------------
+
+
+def test_torque_on_makes_the_position_of_an_x_servo_its_goal():
+    servo = Servo("dynamixel2")
+    assert servo.write(116, 4, 3000) == 0 and not servo.world.has_torque(0)
+    servo.write(64, 1, 1)
+    assert servo.read(116, 4) == servo.world.target(0) == 2048
+
+
+def test_x_errors_are_those_of_the_manual():
+    servo = Servo("dynamixel2")
+    assert servo.write(48, 4, 2500) == 0
+    assert servo.write(132, 4, 0) == 7  # read only
+    assert servo.write(64, 1, 2) == 4  # range
+    assert servo.write(116, 2, 0) == 5  # length
+    assert servo.write(116, 4, 3000) == 6 and servo.world.target(0) == 2048  # limit
+    servo.write(64, 1, 1)
+    assert servo.write(48, 4, 4095) == 7  # EEPROM under torque
+    assert servo.ask(dynamixel2_frames.build(1, 0x77))[0][8] == 2
+
+
+def test_an_x_offset_shifts_position_and_goal():
+    servo = Servo("dynamixel2")
+    servo.write(20, 4, -100)
+    assert servo.read(132, 4) == 1948
+    servo.write(64, 1, 1)
+    servo.write(116, 4, 2000)
+    assert servo.world.target(0) == 2100
+
+
+def test_an_x_servo_in_velocity_mode_ignores_goals_and_turns_without_end():
+    servo = Servo("dynamixel2")
+    servo.write(11, 1, 1)
+    servo.write(64, 1, 1)
+    servo.write(116, 4, 3000)
+    servo.run(1.0)
+    assert servo.read(132, 4) == 2048
+    servo.write(104, 4, -100)
+    servo.run(20.0)
+    assert servo.read(132, 4) < -4096
+
+
+def test_turns_are_cleared_in_extended_position_mode_without_torque():
+    servo = Servo("dynamixel2")
+    clear = dynamixel2_frames.build(1, X.CLEAR, b"\x01DXL\x22")
+    assert servo.ask(clear)[0][8] == 1
+    servo.write(11, 1, 4)
+    servo.world.positions[0] = 5000
+    assert servo.ask(clear)[0][8] == 0 and servo.read(132, 4) == 904
+
+
+def test_bulk_frames_read_and_write_different_registers_of_several_servos():
+    servo = Servo("dynamixel2", 3)
+    rows = b"".join((bytes((1, 65, 0, 1, 0, 1)), bytes((2, 116, 0, 4, 0)), (2100).to_bytes(4, "little")))
+    assert servo.ask(dynamixel2_frames.build(0xFE, X.BULK_WRITE, rows)) == []
+    assert (servo.read(65, 1), servo.read(116, 4, 2)) == (1, 2100)
+    wanted = bytes((3, 144, 0, 2, 0, 1, 7, 0, 1, 0))
+    replies = servo.ask(dynamixel2_frames.build(0xFE, X.BULK_READ, wanted))
+    assert [reply[4] for reply in replies] == [3, 1] and replies[1][9] == 1
+    (fast,) = servo.ask(dynamixel2_frames.build(0xFE, X.FAST_BULK_READ, wanted))
+    assert (fast[4], fast[9], fast[9 + 6]) == (0xFE, 3, 1) and len(fast) == 8 + 6 + 5
+
+
+def test_a_reboot_forgets_what_is_not_in_the_eeprom_and_a_factory_reset_the_rest():
+    servo = Servo("dynamixel2")
+    servo.write(36, 2, 100)
+    servo.write(112, 4, 50)
+    servo.ask(dynamixel2_frames.build(1, X.REBOOT))
+    assert (servo.read(36, 2), servo.read(112, 4)) == (100, 0)
+    servo.ask(dynamixel2_frames.build(1, X.FACTORY_RESET, b"\x01"))
+    assert servo.read(36, 2) == 885
+
+
+# --- Feetech -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("protocol", "lock"), [("feetech_st", 55), ("feetech_sc", 48)])
+def test_a_locked_feetech_eeprom_takes_values_until_power_off(protocol, lock):
+    servo = Servo(protocol)
+    servo.write(9, 2, 100)
+    servo.power_cycle()
+    assert servo.read(9, 2) == 0
+    servo.write(lock, 1, 0)
+    servo.write(9, 2, 100)
+    servo.power_cycle()
+    assert (servo.read(9, 2), servo.read(lock, 1)) == (100, 1)
+
+
+def test_feetech_goals_are_clamped_to_the_limits_and_shifted_by_the_offset():
+    servo = Servo("feetech_st")
+    servo.write(9, 2, 1500)
+    servo.write(11, 2, 2500)
+    servo.write(31, 2, 0x800 | 100)  # -100
+    assert servo.read(56, 2) == 2148
+    servo.write(42, 2, 3000)
+    assert servo.world.target(0) == 2400
+    assert servo.write(56, 2, 0) == 0 and servo.read(56, 2) == 2148  # ignored
+    servo.write(40, 1, 128)
+    assert servo.read(56, 2) == 2048
+
+
+@pytest.mark.parametrize(
+    ("mode", "address", "value", "least"), [(1, 46, 500, 6000), (2, 44, 500, 6000), (3, 42, 1000, 3000)]
+)
+def test_feetech_modes_other_than_position_turn_further_than_any_limit(mode, address, value, least):
+    servo = Servo("feetech_st")
+    servo.write(11, 2, 2500)
+    servo.write(33, 1, mode)
+    servo.write(40, 1, 1)
+    servo.write(address, 2, value)
+    servo.run(20.0)
+    assert servo.world.position(0) > least
+
+
+def test_a_goal_for_ax_registers_changes_the_mode_of_an_st_servo():
+    """What a wrong protocol does, which is why models are checked before the first write."""
+    servo = Servo("feetech_st")
+    servo.ask(ff_frames.sync_write(30, {1: (512).to_bytes(2, "little") + (800).to_bytes(2, "little")}))
+    assert (servo.read(31, 2), servo.read(33, 1)) == (0x2002, 3)
+
+
+# --- LX-16A ------------------------------------------------------------------------------------------
+
+
+def lx(servo, command, data=b""):
+    replies = servo.ask(lx16a.build(1, command, data))
+    return replies[0][5:-1] if replies else None
+
+
+@pytest.mark.parametrize(
+    ("write", "read", "data"),
+    [
+        (1, 2, "F4 01 E8 03"),
+        (7, 8, "F4 01 E8 03"),
+        (17, 19, "9C"),
+        (20, 21, "64 00 84 03"),
+        (22, 23, "70 17 E0 2E"),
+        (24, 25, "50"),
+        (29, 30, "01 00 18 FC"),
+        (33, 34, "01"),
+        (35, 36, "05"),
+    ],
+)
+def test_an_lx_servo_answers_its_read_commands(write, read, data):
+    servo = Servo("lx16a")
+    assert lx(servo, read) is not None
+    assert lx(servo, write, bytes.fromhex(data)) is None
+    assert lx(servo, read) == bytes.fromhex(data)
+
+
+def test_lx_limits_offset_and_motor_mode_act_on_moves():
+    servo = Servo("lx16a")
+    lx(servo, Lx16aCommand.TORQUE_WRITE, b"\x01")
+    lx(servo, Lx16aCommand.LIMITS_WRITE, bytes.fromhex("90 01 58 02"))  # 400 to 600
+    lx(servo, Lx16aCommand.MOVE, bytes.fromhex("20 03 00 00"))
+    assert servo.world.target(0) == 600
+    lx(servo, Lx16aCommand.OFFSET, b"\x14")
+    assert lx(servo, Lx16aCommand.POSITION) == (520).to_bytes(2, "little")
+    lx(servo, Lx16aCommand.MODE_WRITE, bytes.fromhex("01 00 E8 03"))
+    lx(servo, Lx16aCommand.MOVE, bytes.fromhex("F4 01 00 00"))
+    servo.run(10.0)
+    assert servo.world.position(0) > 2000
+    servo.power_cycle()
+    assert lx(servo, Lx16aCommand.MODE_READ) == bytes(4) and lx(servo, Lx16aCommand.OFFSET_READ) == b"\x00"
