@@ -61,7 +61,7 @@ _ROWS = (
         baud=feetech_st.BAUD,
         ids=range(254),
         can_read=EVERYTHING,
-        options=("wait", "acceleration"),
+        options=("wait", "acceleration", "force_model"),
         settings=(RegisterOption("acceleration", 0.0, 254.0, "", "value of register 41, written with every goal"),),
     ),
     ServoProtocol(
@@ -72,7 +72,7 @@ _ROWS = (
         baud=feetech_sc.BAUD,
         ids=range(254),
         can_read=EVERYTHING,
-        options=("wait", "degrees"),
+        options=("wait", "degrees", "force_model"),
         settings=(MeasureOption("degrees", 90.0, 360.0, "deg", "range of the model's 1024 steps"),),
         scale_with=feetech_sc.scale,
         notes="the range depends on the model; no sync read: one turnaround per servo",
@@ -85,7 +85,7 @@ _ROWS = (
         baud=dynamixel1.BAUD,
         ids=range(254),
         can_read=EVERYTHING,
-        options=("wait",),
+        options=("wait", "force_model"),
         notes="set the return delay (register 5) to 0; no sync read: one turnaround per servo",
     ),
     ServoProtocol(
@@ -96,7 +96,7 @@ _ROWS = (
         baud=dynamixel2_frames.BAUD,
         ids=range(253),
         can_read=EVERYTHING,
-        options=("wait", "read"),
+        options=("wait", "read", "force_model"),
         settings=(
             ChoiceOption("read", {"sync": "sync", "fast": "fast"}, "fast: one reply of all, by recent firmware"),
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol, runtime_checkable
 
@@ -17,6 +18,7 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
 from hexapod_control.servos.bus.id_addressing import TRIES
+from hexapod_control.servos.bus.model_numbers import KnowsModels
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
@@ -51,6 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser, default: str | None) -> None:
     parser.add_argument("--port", default="", metavar="PATH", help="serial port (default: the robot file's)")
     parser.add_argument("--baud", type=baud, default=0, metavar="B", help="baud (default: the robot file's, or usual)")
     parser.add_argument(
+        "--force-model", action="store_true", help="use servos whose model is not one of the protocol's"
+    )
+    parser.add_argument(
         "--pace",
         type=number(0.1, 50.0),
         default=1.0,
@@ -69,14 +74,19 @@ def settings(args: argparse.Namespace, file: RobotFile) -> ServoSettings:
 
 
 @contextlib.contextmanager
-def opened(found: ServoSettings, ids: Iterable[int] | None = None) -> Iterator[Bus]:
-    """The open bus. Raises InputError for a bus that cannot be used, PortGone for one that vanishes later."""
+def opened(found: ServoSettings, *, force_model: bool) -> Iterator[Bus]:
+    """The open bus; `force_model` accepts any model.
+
+    Raises InputError for a bus that cannot be used, PortGone for one that vanishes later.
+    """
     row = PROTOCOLS[found.protocol]
     options: dict[str, Any] = dict(found.options)
     if "wait" in row.options:
         options["wait"] = ReplyTiming(margin=REPLY_MARGIN_S)
+    if "force_model" in row.options:
+        options["force_model"] = force_model
     try:
-        bus = row.open(SerialPort(found.port, found.baud), tuple(found.ids if ids is None else ids), **options)
+        bus = row.open(SerialPort(found.port, found.baud), found.ids, **options)
     except (PortGone, BusError, ValueError) as error:
         raise InputError(str(error)) from None
     try:
@@ -97,6 +107,14 @@ def scanned(bus: Bus, ids: Iterable[int]) -> dict[int, str]:
     if not found:
         bus.identify()  # raises with the reason
     return found
+
+
+def check_models(bus: Bus, servos: Iterable[int]) -> None:
+    """Raises BusError if servos that were scanned are of another kind; if that is forced, says so."""
+    if isinstance(bus, KnowsModels):
+        bus.models.check(servos)
+        if bus.models.warning:
+            print(f"--force-model: {bus.models.warning}", file=sys.stderr)
 
 
 def manual(bus: Bus, found: ServoSettings, file: RobotFile, pace: float) -> HandPositioning:

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     except ValueError as error:
         raise InputError(f"--robot: {error}") from None
     try:
-        with bus_access.opened(found) as bus:
+        with bus_access.opened(found, force_model=args.force_model) as bus:
             CalibrationSession(bus, _scanned(bus, found), found, file, TerminalDialog(), args.pace).run(steps)
     except (Abandoned, KeyboardInterrupt):
         print("\nnothing was saved", flush=True)
@@ -63,6 +63,7 @@ def _scanned(bus: Bus, found: ServoSettings) -> dict[int, str]:
     if len(there) < len(found.joints):
         missing = ", ".join(str(i) for i in found.ids if i not in there)
         raise InputError(f"{len(found.joints)} servos are needed; no answer from ids {missing}: check cables and power")
+    bus_access.check_models(bus, there)
     return there
 
 

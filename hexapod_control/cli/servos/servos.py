@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     """Runs the subcommand. Returns 0 done, 1 servos are missing, 2 bad input."""
     file = load(args.robot)
     found = bus_access.settings(args, file)
-    with stop_requests() as stop, bus_access.opened(found) as bus:
+    with stop_requests() as stop, bus_access.opened(found, force_model=args.force_model) as bus:
         return ACTIONS[args.action](ServoAction(args, bus, found, file, stop))
 
 
@@ -103,6 +103,7 @@ def _scan(action: ServoAction) -> int:
             f"corrupt replies, probably two servos have this id: {', '.join(garbled)}; connect only one, set its id"
         )
     print("; ".join(parts))
+    bus_access.check_models(bus, there)
     return int(bool(away))
 
 
@@ -133,6 +134,8 @@ def _watch(action: ServoAction) -> int:
 
 
 def _off(action: ServoAction) -> int:
+    if not action.args.force_model:
+        action.bus.identify()  # torque-off in a wrong protocol writes into other registers
     action.bus.relax()
     print("torque is off")
     return 0
@@ -149,6 +152,7 @@ def _set_id(action: ServoAction) -> int:
     if list(there) != [old]:
         ids = ", ".join(map(str, sorted(there)))
         raise InputError(f"set-id: connect only the servo with id {old}, these answer: {ids}")
+    bus_access.check_models(bus, there)
     bus.set_id(old, new)
     print(f"{there[old]}: id {old} is id {new} now, in its memory")
     return 0
@@ -162,7 +166,7 @@ def _move(action: ServoAction) -> int:
     lower, upper = math.degrees(joint.lower), math.degrees(joint.upper)
     if not lower <= args.degrees <= upper:
         raise InputError(f"DEGREES: must be in [{lower:g}, {upper:g}], the joint's limits, is {args.degrees:g}")
-    bus.identify()
+    bus_access.check_models(bus, bus.identify())
     hands = bus_access.manual(bus, found, file, args.pace)
     if not hands.reads:
         print("these servos report no positions: the robot is assumed to lie on its belly", file=sys.stderr)

@@ -22,10 +22,12 @@ from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSetting
 LOOPBACK_SPEED_FACTOR = 2.0  # of the fastest command: loopback servos follow without lag
 
 
-def bus_opener(settings: ServoSettings, robot: Robot, start: Array, margin: float) -> Callable[[], Bus]:
+def bus_opener(
+    settings: ServoSettings, robot: Robot, start: Array, margin: float, force_model: bool
+) -> Callable[[], Bus]:
     """A function that opens the bus of these settings. Loopback servos start at `start` (n, 3) [rad].
 
-    Replies may be late by `margin` [s], where servos reply.
+    Replies may be late by `margin` [s], where servos reply. `force_model` accepts any model.
     """
     if settings.protocol == LOOPBACK:
         angles = np.ravel(start).tolist()
@@ -36,6 +38,8 @@ def bus_opener(settings: ServoSettings, robot: Robot, start: Array, margin: floa
     options: dict[str, Any] = dict(settings.options)  # keyword arguments of `open`, different ones for each protocol
     if "wait" in protocol.options:
         options["wait"] = ReplyTiming(margin=margin)
+    if "force_model" in protocol.options:
+        options["force_model"] = force_model
     return lambda: protocol.open(SerialPort(settings.port, settings.baud), settings.ids, **options)
 
 

@@ -52,7 +52,7 @@ class ServoDriver(GuardedNode):
         file = load(settings.robot)
         self._servos = servo_settings(file, settings.protocol, settings.port)
         assumed = lying_joints(file.robot) if start is None else start
-        opener = bus_opener(self._servos, file.robot, assumed, settings.reply_margin)
+        opener = bus_opener(self._servos, file.robot, assumed, settings.reply_margin, settings.force_model)
         self.driver = Driver(file.robot, self._servos, opener, assumed)
         self._arm_when_connected = not self._connect(settings) and settings.arm_on_start
         self._check_latency()

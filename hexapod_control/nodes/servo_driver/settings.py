@@ -17,6 +17,7 @@ class DriverSettings(RobotSettings):
     port: str = choice("", "serial port; empty: the robot file's")
     wait_for_port: bool = choice(False, "start without the port, and switch the torque on when it appears")
     reply_margin: float = number(0.008, "s", 0.001, 0.2, "delay after which a reply counts as lost")
+    force_model: bool = choice(False, "use servos whose model is not one of the protocol's; reported as a warning")
     assume_lying: bool = choice(False, "also arm servos that report no positions: the robot lies on its belly")
     calibration_pace: float = number(1.0, "", 0.1, 50.0, "factor on the speed of the guided calibration's moves")
     publish_foot_states: bool = choice(

@@ -17,6 +17,7 @@ from hexapod_control.servos.bus.id_addressing import (
     clamp_goal,
     scan_ids,
 )
+from hexapod_control.servos.bus.model_numbers import HEAD, ModelCheck, ff_model
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import BITS_PER_BYTE, ReplyTiming, Transaction
 
@@ -25,7 +26,6 @@ from hexapod_control.servos.bus.transaction import BITS_PER_BYTE, ReplyTiming, T
 class FFAddresses:
     """Of the registers that the bus itself reads and writes."""
 
-    model: int
     id: int
     torque: int
     lock: int | None = None  # writing 0 opens the EEPROM; None: it is never locked
@@ -37,7 +37,7 @@ class FFDialect(Protocol):
     scale: RawScale
     can_read: ServoQuantity
     byteorder: Literal["little", "big"]
-    models: Mapping[int, str]
+    protocol: str  # its name in the table of protocols
     addresses: FFAddresses
     sync_read: bool
 
@@ -83,8 +83,16 @@ class FFTravel:
 class FFBus:
     """An open bus of servos that speak `FF FF` frames."""
 
-    def __init__(self, port: Port, ids: Sequence[int], dialect: FFDialect, wait: ReplyTiming | None = None) -> None:
-        """A bus of these servo ids on this port. Raises ValueError for invalid ids."""
+    def __init__(
+        self,
+        port: Port,
+        ids: Sequence[int],
+        dialect: FFDialect,
+        wait: ReplyTiming | None = None,
+        force_model: bool = False,
+    ) -> None:
+        """A bus of these servo ids on this port; `force_model` accepts any model. Raises ValueError for invalid ids."""
+        self.models = ModelCheck(dialect.protocol, force_model)
         self.ids = checked_ids(ids, ff_frames.LAST_ID)
         self.dialect = dialect
         self.scale = dialect.scale
@@ -94,8 +102,10 @@ class FFBus:
         self._travel = FFTravel()
 
     def identify(self) -> Mapping[int, str]:
-        """The models of the servos that answer. Raises BusError if none does."""
-        return answering(self.scan, self.ids, self.exchange.no_answer)
+        """The models of the servos that answer. Raises BusError if none does, or if one is of another kind."""
+        found = answering(self.scan, self.ids, self.exchange.no_answer)
+        self.models.check(found)
+        return found
 
     def scan(self, ids: Iterable[int], tries: int = TRIES) -> dict[int, str]:
         """Ids that answer, and their models."""
@@ -104,9 +114,8 @@ class FFBus:
     def ping(self, servo: int, tries: int = TRIES) -> str | None:
         """The model of a servo, None if it does not answer."""
         for _ in range(tries):
-            if (data := self.registers(servo, self.dialect.addresses.model, 2)) is not None:
-                number = int.from_bytes(data, self.dialect.byteorder)
-                return self.dialect.models.get(number, f"model {number}")
+            if (head := self.registers(servo, *HEAD)) is not None:
+                return self.models.note(servo, ff_model(servo, head, self.dialect.byteorder))
         return None
 
     def registers(self, servo: int, address: int, length: int) -> bytes | None:

@@ -4,7 +4,7 @@ CODE is the instruction in a request and the error bits in a status; LEN counts 
 CHECKSUM = ~(sum of everything from ID on). Sources: Robotis "Dynamixel Protocol 1.0", Feetech SDK.
 Requests and statuses have the same form, so on a line with echo a request comes back looking like a status:
 the decoder drops what is identical to the request. Only a ping (`FF FF ID 02 01 ck`) and its status with error 1
-are identical; so the model number is read instead of sending a ping.
+are identical; so the first registers are read instead of sending a ping.
 """
 
 from __future__ import annotations

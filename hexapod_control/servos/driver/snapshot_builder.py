@@ -104,6 +104,8 @@ class SnapshotBuilder:
         found = list(self._health.diagnoses(group, now))
         if group.budget.limitation:
             found.append(Diagnosis("budget", False, group.budget.limitation))
+        if group.model_warning:
+            found.append(Diagnosis("model", False, group.model_warning))
         if group.counters.echoes:
             found.append(Diagnosis("echo", False, ECHO))
         self._diagnoses = tuple(found)

@@ -20,7 +20,6 @@ from hexapod_control.servos.bus.transaction import ReplyTiming
 
 SCALE = RawScale(unit="tick", low=0, high=1023, center=512, per_rad=1024 / math.radians(300.0))
 BAUD = 1_000_000  # register value: 2e6 / baud - 1
-MODELS = {12: "AX-12A", 18: "AX-18A"}  # † 18
 FAULT_BITS: FaultBits = {
     0: ServoFault.VOLTAGE,
     1: ServoFault.ANGLE,
@@ -92,8 +91,8 @@ class Dynamixel1:
     scale = SCALE
     can_read = ~ServoQuantity.NONE
     byteorder: Literal["little", "big"] = "little"
-    models: Mapping[int, str] = MODELS
-    addresses = FFAddresses(Dynamixel1Register.MODEL, Dynamixel1Register.ID, Dynamixel1Register.TORQUE)
+    protocol = "dynamixel1"
+    addresses = FFAddresses(Dynamixel1Register.ID, Dynamixel1Register.TORQUE)
     sync_read = False
 
     def block(self, what: ServoQuantity) -> tuple[int, int]:
@@ -118,6 +117,6 @@ class Dynamixel1:
         ]
 
 
-def open_bus(port: Port, ids: Sequence[int], wait: ReplyTiming | None = None) -> FFBus:
+def open_bus(port: Port, ids: Sequence[int], wait: ReplyTiming | None = None, force_model: bool = False) -> FFBus:
     """A bus of AX servos."""
-    return FFBus(port, ids, Dynamixel1(), wait)
+    return FFBus(port, ids, Dynamixel1(), wait, force_model)

@@ -16,6 +16,7 @@ from hexapod_control.servos.bus.id_addressing import (
     decode_faults,
     scan_ids,
 )
+from hexapod_control.servos.bus.model_numbers import ModelCheck, robotis_model
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import BITS_PER_BYTE, ReplyTiming, Transaction
 from hexapod_control.servos.protocols import dynamixel2_frames as codec
@@ -38,8 +39,17 @@ class Dynamixel2Bus:
     scale = codec.SCALE
     can_read = ~ServoQuantity.NONE
 
-    def __init__(self, port: Port, ids: Sequence[int], wait: ReplyTiming | None = None, read: str = "sync") -> None:
+    def __init__(
+        self,
+        port: Port,
+        ids: Sequence[int],
+        wait: ReplyTiming | None = None,
+        read: str = "sync",
+        force_model: bool = False,
+    ) -> None:
         """A bus of these servo ids on this port; `read` is "sync" or "fast" (recent firmware).
+
+        `force_model` accepts any model.
 
         Raises ValueError for invalid ids.
         """
@@ -48,6 +58,7 @@ class Dynamixel2Bus:
         self.ids = checked_ids(ids, codec.LAST_ID)
         self.exchange = Transaction(port, wait)
         self.counters = self.exchange.counters
+        self.models = ModelCheck("dynamixel2", force_model)
         self._fast = read == "fast"
         self._timed = False  # the profiles are time-based
         self._duration = -1  # [ms] that was sent last
@@ -58,8 +69,9 @@ class Dynamixel2Bus:
         return not self._timed
 
     def identify(self) -> Mapping[int, str]:
-        """The models of the servos that answer. Raises BusError if none does."""
+        """The models of the servos that answer. Raises BusError if none does, or if one is of another kind."""
         found = answering(self.scan, self.ids, self.exchange.no_answer)
+        self.models.check(found)
         modes = self._sync(Dynamixel2Register.DRIVE_MODE, 1, list(found))
         self._timed = bool(found) and all(i in modes and modes[i][1] & codec.TIME_BASED for i in found)
         self._duration = -1
@@ -74,8 +86,7 @@ class Dynamixel2Bus:
         for _ in range(tries):
             rows = self._ask(codec.build(servo, codec.Dynamixel2Instruction.PING), [servo], 3)
             if servo in rows:
-                number = int.from_bytes(rows[servo][1:3], "little")
-                return codec.MODELS.get(number, f"model {number}")
+                return self.models.note(servo, robotis_model(int.from_bytes(rows[servo][1:3], "little")))
         return None
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
@@ -210,6 +221,8 @@ def _motion(data: bytes) -> ServoReading:
     )
 
 
-def open_bus(port: Port, ids: Sequence[int], wait: ReplyTiming | None = None, read: str = "sync") -> Dynamixel2Bus:
+def open_bus(
+    port: Port, ids: Sequence[int], wait: ReplyTiming | None = None, read: str = "sync", force_model: bool = False
+) -> Dynamixel2Bus:
     """A bus of X servos."""
-    return Dynamixel2Bus(port, ids, wait, read)
+    return Dynamixel2Bus(port, ids, wait, read, force_model)

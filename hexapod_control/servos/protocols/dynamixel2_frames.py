@@ -17,14 +17,6 @@ from hexapod_control.servos.bus.id_addressing import FaultBits
 SCALE = RawScale(unit="tick", low=0, high=4095, center=2048, per_rad=4096 / (2 * math.pi))
 CRC_POLYNOMIAL = 0x8005
 BAUD = 57600  # from the factory
-MODELS = {  # †
-    1060: "XL430-W250",
-    1190: "XL330-M077",
-    1200: "XL330-M288",
-    1020: "XM430-W350",
-    1030: "XM430-W210",
-    1130: "XM540-W270",
-}
 HEADER = b"\xff\xff\xfd\x00"
 BROADCAST = 0xFE
 LAST_ID = 0xFC

@@ -20,7 +20,6 @@ from hexapod_control.servos.protocols.feetech_st import block_length, decode
 
 DEGREES = 300.0  # of 1024 steps †; set `degrees` for other models
 BAUD = 1_000_000
-MODELS: Mapping[int, str] = {}  # numbers are not documented
 MAX_MOVE_MS = 9999  # [ms] the time register takes †
 
 
@@ -62,10 +61,8 @@ class FeetechSc:
 
     can_read = ~ServoQuantity.NONE
     byteorder: Literal["little", "big"] = "big"
-    models = MODELS
-    addresses = FFAddresses(
-        FeetechScRegister.MODEL, FeetechScRegister.ID, FeetechScRegister.TORQUE, FeetechScRegister.LOCK
-    )
+    protocol = "feetech_sc"
+    addresses = FFAddresses(FeetechScRegister.ID, FeetechScRegister.TORQUE, FeetechScRegister.LOCK)
     sync_read = False
 
     def __init__(self, degrees: float = DEGREES) -> None:
@@ -91,6 +88,8 @@ class FeetechSc:
         return [ff_frames.write(servo, FeetechScRegister.TORQUE, b"\x00")]
 
 
-def open_bus(port: Port, ids: Sequence[int], wait: ReplyTiming | None = None, degrees: float = DEGREES) -> FFBus:
+def open_bus(
+    port: Port, ids: Sequence[int], wait: ReplyTiming | None = None, degrees: float = DEGREES, force_model: bool = False
+) -> FFBus:
     """A bus of SC servos."""
-    return FFBus(port, ids, FeetechSc(degrees), wait)
+    return FFBus(port, ids, FeetechSc(degrees), wait, force_model)

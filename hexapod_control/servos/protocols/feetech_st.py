@@ -19,7 +19,6 @@ from hexapod_control.servos.bus.transaction import ReplyTiming
 
 SCALE = RawScale(unit="tick", low=0, high=4095, center=2048, per_rad=4096 / (2 * math.pi))
 BAUD = 1_000_000
-MODELS = {777: "STS3215"}
 FAULT_BITS: FaultBits = {
     0: ServoFault.VOLTAGE,
     1: ServoFault.ENCODER,
@@ -132,10 +131,8 @@ class FeetechSt:
     scale = SCALE
     can_read = ~ServoQuantity.NONE
     byteorder: Literal["little", "big"] = "little"
-    models: Mapping[int, str] = MODELS
-    addresses = FFAddresses(
-        FeetechStRegister.MODEL, FeetechStRegister.ID, FeetechStRegister.TORQUE, FeetechStRegister.LOCK
-    )
+    protocol = "feetech_st"
+    addresses = FFAddresses(FeetechStRegister.ID, FeetechStRegister.TORQUE, FeetechStRegister.LOCK)
     sync_read = True
 
     def __init__(self, acceleration: int | None = None) -> None:
@@ -165,6 +162,12 @@ class FeetechSt:
         return [ff_frames.write(servo, FeetechStRegister.TORQUE, b"\x00")]
 
 
-def open_bus(port: Port, ids: Sequence[int], wait: ReplyTiming | None = None, acceleration: int | None = None) -> FFBus:
+def open_bus(
+    port: Port,
+    ids: Sequence[int],
+    wait: ReplyTiming | None = None,
+    acceleration: int | None = None,
+    force_model: bool = False,
+) -> FFBus:
     """A bus of ST servos."""
-    return FFBus(port, ids, FeetechSt(acceleration), wait)
+    return FFBus(port, ids, FeetechSt(acceleration), wait, force_model)

@@ -127,6 +127,29 @@ def test_bad_input_is_reported_in_one_line_with_the_remedy(arguments, message, w
     assert not emulation.world.torques.any()
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["scan", "--ids", "1-3"], ["move", "left_front", "coxa", "5"], ["off"], ["watch"], ["set-id", "3", "4"]],
+)
+def test_servos_of_another_protocol_are_named_and_nothing_is_written(arguments, wire, capsys):
+    emulation = wire()
+    emulation.world.unplug(*(k for k in range(18) if k != 2))  # set-id needs a single one
+    before = [bytes(memory[:56]) for memory in emulation.pty.device.memories]
+    assert servos(emulation, *arguments, protocol="dynamixel1") == 2
+    error = capsys.readouterr().err
+    assert "servo 3 answers like a Feetech STS3215: use protocol feetech_st" in error and error.count("\n") == 1
+    assert [bytes(memory[:56]) for memory in emulation.pty.device.memories] == before
+
+
+def test_another_model_is_used_if_that_is_forced_and_said(wire, capsys):
+    emulation = wire("dynamixel1")
+    emulation.pty.device.memories[0][0] = 29
+    assert servos(emulation, "move", "left_front", "coxa", "5", protocol="dynamixel1") == 2
+    assert "servo 1 answers like a Robotis MX-28" in capsys.readouterr().err
+    assert servos(emulation, "--force-model", "move", "left_front", "coxa", "5", protocol="dynamixel1") == 0
+    assert "--force-model: used although servo 1 answers like a Robotis MX-28" in capsys.readouterr().err
+
+
 def test_a_bus_without_answers_is_reported_with_the_remedy(wire, capsys):
     emulation = wire()
     switch(emulation, "mute")

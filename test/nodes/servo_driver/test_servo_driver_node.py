@@ -157,6 +157,18 @@ def test_servos_that_cannot_be_reached_are_refused_with_a_cure(bench, parameters
 
 
 @pytest.mark.process
+def test_servos_of_another_model_are_refused_before_any_write_unless_that_is_forced(bench, wire):
+    wire = wire("dynamixel1")
+    memories = wire.pty.device.memories
+    memories[4][0] = 29
+    before = [bytes(memory[:36]) for memory in memories]
+    with pytest.raises(ParameterError, match="servo 5 answers like a Robotis MX-28, which dynamixel1 does not control"):
+        wire.driver(bench, arm_on_start=False)
+    assert [bytes(memory[:36]) for memory in memories] == before
+    driver = wire.driver(bench, arm_on_start=False, force_model=True)
+    bench.until(lambda: "used although servo 5 answers like" in driver.last_report("model"))
+
+
 def test_the_process_refuses_missing_servos_with_exit_code_2_before_any_torque(wire):
     wire = wire()
     wire.world.unplug(4, 5)

@@ -94,7 +94,7 @@ def test_models_are_named():
     names = {name: set(Bench(name, (1,)).bus.identify().values()) for name in SMART}
     assert names == {
         "feetech_st": {"STS3215"},
-        "feetech_sc": {"model 5"},
+        "feetech_sc": {"SCS0009"},
         "dynamixel1": {"AX-12A"},
         "dynamixel2": {"XL430-W250"},
         "lx16a": {"LX-16A or similar"},

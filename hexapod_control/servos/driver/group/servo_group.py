@@ -17,6 +17,7 @@ import numpy as np
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.servos.bus.bus_interface import Bus, BusCounters, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.bus_timing import BusBudget, budget
+from hexapod_control.servos.bus.model_numbers import KnowsModels
 from hexapod_control.servos.driver.group.board_watch import BoardWatch
 from hexapod_control.servos.driver.group.handshake import check_presence, describe
 from hexapod_control.servos.driver.group.presence import Presence
@@ -80,6 +81,11 @@ class ServoGroup:
     def counters(self) -> BusCounters:
         """Errors on the wire since the start."""
         return self._bus.counters
+
+    @property
+    def model_warning(self) -> str:
+        """That servos of another kind are used, or an empty text."""
+        return self._bus.models.warning if isinstance(self._bus, KnowsModels) else ""
 
     @property
     def clamps(self) -> tuple[int, ...]:

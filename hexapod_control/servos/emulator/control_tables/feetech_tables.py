@@ -67,7 +67,7 @@ ST_TABLE = ControlTable(
 SC_TABLE = ControlTable(
     (
         *_BOTH,
-        status(3, 2, 1284),  # model
+        status(3, 2, 0x0504),  # model
         ControlRegister(9, 2, 0, 0, 1023),  # least position
         ControlRegister(11, 2, 1023, 0, 1023),  # greatest position
         ControlRegister(40, 1, 0, 0, 1),  # torque
