@@ -19,7 +19,7 @@ class WrongModelError(BusError):
     """The servos that answer are not those of the protocol; the text names what was found, and the remedy."""
 
 
-class ServoModel(NamedTuple):
+class KnownModel(NamedTuple):
     """A model of servo, and the protocol that controls it; empty if there is none here."""
 
     name: str
@@ -32,11 +32,11 @@ class ServoModel(NamedTuple):
         return f"{self.maker} {self.name}".strip()
 
 
-def _rows(maker: str, protocol: str, names: Mapping[int, str]) -> dict[int, ServoModel]:
-    return {number: ServoModel(name, protocol, maker) for number, name in names.items()}
+def _rows(maker: str, protocol: str, names: Mapping[int, str]) -> dict[int, KnownModel]:
+    return {number: KnownModel(name, protocol, maker) for number, name in names.items()}
 
 
-ROBOTIS: Mapping[int, ServoModel] = {
+ROBOTIS: Mapping[int, KnownModel] = {
     **_rows("Robotis", "dynamixel1", {12: "AX-12A", 18: "AX-18A"}),
     **_rows(
         "Robotis",
@@ -92,12 +92,12 @@ ROBOTIS: Mapping[int, ServoModel] = {
         },
     ),
 }
-FEETECH: Mapping[tuple[int, int], ServoModel] = {  # by the bytes at addresses 3 and 4: series and model
-    (9, 3): ServoModel("STS3215", "feetech_st", "Feetech"),
-    (9, 10): ServoModel("STS3095", "feetech_st", "Feetech"),
-    (9, 11): ServoModel("STS3250", "feetech_st", "Feetech"),
-    (8, 44): ServoModel("SM8512BL", "feetech_st", "Feetech"),
-    (5, 4): ServoModel("SCS0009", "feetech_sc", "Feetech"),
+FEETECH: Mapping[tuple[int, int], KnownModel] = {  # by the bytes at addresses 3 and 4: series and model
+    (9, 3): KnownModel("STS3215", "feetech_st", "Feetech"),
+    (9, 10): KnownModel("STS3095", "feetech_st", "Feetech"),
+    (9, 11): KnownModel("STS3250", "feetech_st", "Feetech"),
+    (8, 44): KnownModel("SM8512BL", "feetech_st", "Feetech"),
+    (5, 4): KnownModel("SCS0009", "feetech_sc", "Feetech"),
 }
 FEETECH_SERIES = {  # by the byte at address 3; all models of a series have the same registers
     5: ("SC", "feetech_sc"),
@@ -107,12 +107,12 @@ FEETECH_SERIES = {  # by the byte at address 3; all models of a series have the 
 }
 
 
-def robotis_model(number: int) -> ServoModel:
+def robotis_model(number: int) -> KnownModel:
     """The model with this number."""
-    return ROBOTIS.get(number, ServoModel(f"model {number}", ""))
+    return ROBOTIS.get(number, KnownModel(f"model {number}", ""))
 
 
-def ff_model(servo: int, head: bytes, byteorder: Literal["little", "big"]) -> ServoModel:
+def ff_model(servo: int, head: bytes, byteorder: Literal["little", "big"]) -> KnownModel:
     """The model of a servo with `FF FF` frames by its first registers.
 
     AX servos have model, firmware and id there, Feetech servos firmware, model and id. The id must be where the maker
@@ -125,8 +125,8 @@ def ff_model(servo: int, head: bytes, byteorder: Literal["little", "big"]) -> Se
         return FEETECH[head[3], head[4]]
     if head[5] == servo and head[3] in FEETECH_SERIES:
         series, protocol = FEETECH_SERIES[head[3]]
-        return ServoModel(f"{series} model {head[4]}", protocol, "Feetech")
-    return ServoModel(f"model {int.from_bytes(head[3:5], byteorder)}", "")
+        return KnownModel(f"{series} model {head[4]}", protocol, "Feetech")
+    return KnownModel(f"model {int.from_bytes(head[3:5], byteorder)}", "")
 
 
 @runtime_checkable
@@ -143,9 +143,9 @@ class ModelCheck:
         """`forced`: any model is accepted, and reported in `warning`."""
         self.warning = ""
         self._protocol, self._forced = protocol, forced
-        self._found: dict[int, ServoModel] = {}
+        self._found: dict[int, KnownModel] = {}
 
-    def note(self, servo: int, model: ServoModel) -> str:
+    def note(self, servo: int, model: KnownModel) -> str:
         """Records the model of a servo. Returns its name."""
         self._found[servo] = model
         return model.name if model.protocol == self._protocol else model.title
@@ -157,7 +157,7 @@ class ModelCheck:
         if text and not self._forced:
             raise WrongModelError(text)
 
-    def _fits(self, model: ServoModel) -> bool:
+    def _fits(self, model: KnownModel) -> bool:
         return model.protocol == self._protocol
 
     def _mismatch(self, wrong: list[int]) -> str:

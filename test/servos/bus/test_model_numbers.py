@@ -4,7 +4,7 @@ import pytest
 
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.bus.ff_frames import FFDecoder, FFInstruction
-from hexapod_control.servos.bus.model_numbers import ROBOTIS, ServoModel, WrongModelError, ff_model, robotis_model
+from hexapod_control.servos.bus.model_numbers import ROBOTIS, KnownModel, WrongModelError, ff_model, robotis_model
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
@@ -83,12 +83,12 @@ def test_an_id_or_a_baud_is_not_taken_for_a_model():
     """An AX-12A with id 9 and baud value 3 has at address 3 what an STS3215 has."""
     assert ff_model(9, bytes((12, 0, 24, 9, 3, 0)), "little").name == "AX-12A"
     assert ff_model(7, bytes((3, 10, 0, 9, 3, 7)), "little").name == "STS3215"
-    assert ff_model(7, bytes((3, 10, 0, 9, 50, 7)), "little") == ServoModel("STS model 50", "feetech_st", "Feetech")
-    assert ff_model(7, bytes((3, 10, 0, 10, 13, 7)), "little") == ServoModel("HLS model 13", "", "Feetech")
-    assert ff_model(7, bytes((3, 10, 0, 77, 1, 7)), "little") == ServoModel("model 333", "")
+    assert ff_model(7, bytes((3, 10, 0, 9, 50, 7)), "little") == KnownModel("STS model 50", "feetech_st", "Feetech")
+    assert ff_model(7, bytes((3, 10, 0, 10, 13, 7)), "little") == KnownModel("HLS model 13", "", "Feetech")
+    assert ff_model(7, bytes((3, 10, 0, 77, 1, 7)), "little") == KnownModel("model 333", "")
 
 
 @pytest.mark.parametrize(("number", "name"), [(1060, "XL430-W250"), (1120, "XM540-W270"), (1130, "XM540-W150")])
 def test_robotis_numbers_are_those_of_the_manuals(number, name):
-    assert robotis_model(number) == ServoModel(name, "dynamixel2", "Robotis")
+    assert robotis_model(number) == KnownModel(name, "dynamixel2", "Robotis")
     assert robotis_model(number + 1).protocol == ""

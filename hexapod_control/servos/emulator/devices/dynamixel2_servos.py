@@ -14,7 +14,7 @@ SIZE = X_TABLE.size
 OK, RESULT_FAIL, BAD_INSTRUCTION, BAD_RANGE, BAD_LENGTH, BAD_LIMIT, NO_ACCESS = 0, 1, 2, 4, 5, 6, 7  # errors
 TURN = 4096  # [steps]
 FULL_PWM = 885
-FASTEST = 4300  # [steps/s] at full PWM
+PWM_SPEED = 4300  # [steps/s] at full PWM
 KEEP_NOTHING, KEEP_ID, KEEP_ID_AND_BAUD = 0xFF, 0x01, 0x02  # of a factory reset
 KEPT = {
     KEEP_NOTHING: range(0),
@@ -99,7 +99,7 @@ class XServos:
                 spin(self.world, index, units * codec.STEPS_PER_SECOND)
         elif mode == Dynamixel2Mode.PWM:
             if Dynamixel2Register.GOAL_PWM in written:
-                spin(self.world, index, FASTEST * self._number(index, Dynamixel2Register.GOAL_PWM, 2) / FULL_PWM)
+                spin(self.world, index, PWM_SPEED * self._number(index, Dynamixel2Register.GOAL_PWM, 2) / FULL_PWM)
         elif Dynamixel2Register.GOAL in written:
             goal = self._number(index, Dynamixel2Register.GOAL)
             raw = goal - self._number(index, Dynamixel2Register.HOMING_OFFSET) - self._cleared[index]

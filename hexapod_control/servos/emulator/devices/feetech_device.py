@@ -17,7 +17,7 @@ from hexapod_control.servos.protocols.feetech_st import FeetechMode, FeetechStRe
 
 PWM_SIGN = 10
 FULL_PWM = 1000
-FASTEST = 3400  # [steps/s] at full PWM
+PWM_SPEED = 3400  # [steps/s] at full PWM
 TO_MIDDLE = 128  # value of TORQUE: the present position becomes the middle
 MIDDLE = feetech_st.SCALE.center
 
@@ -115,7 +115,7 @@ class StServos(FeetechServos):
         elif mode == FeetechMode.PWM:
             if FeetechStRegister.TIME in written:
                 share = signed(self.number(memory, FeetechStRegister.TIME), PWM_SIGN) / FULL_PWM
-                spin(world, index, share * FASTEST)
+                spin(world, index, share * PWM_SPEED)
         elif FeetechStRegister.GOAL in written:
             goal = signed(self.number(memory, FeetechStRegister.GOAL), feetech_st.SIGN)
             position = world.position(index)
@@ -140,7 +140,7 @@ class ScServos(FeetechServos):
         if not any(memory[FeetechScRegister.LOW_LIMIT : FeetechScRegister.HIGH_LIMIT + 2]):
             if FeetechScRegister.TIME in written:
                 share = signed(self.number(memory, FeetechScRegister.TIME), PWM_SIGN) / FULL_PWM
-                spin(world, index, share * FASTEST)
+                spin(world, index, share * PWM_SPEED)
         elif FeetechScRegister.GOAL in written:
             goal = self.clamped(self.number(memory, FeetechScRegister.GOAL), memory)
             milliseconds = self.number(memory, FeetechScRegister.TIME)

@@ -18,7 +18,7 @@ MOVE_READS: dict[int, int] = {
     Lx16aCommand.MOVE_WAIT_READ: Lx16aCommand.MOVE_WAIT,
 }
 READS: dict[int, int] = {setting.read: write for write, setting in LX_SETTINGS.items()}
-FASTEST = 260.0  # [steps/s] in motor mode at full speed
+MOTOR_SPEED = 260.0  # [steps/s] in motor mode at full speed
 MOTOR = 1
 FULL_SPEED = 1000
 
@@ -101,7 +101,7 @@ class Lx16aDevice:
         self._settings[index][command] = data
         mode, speed = self._numbers(index, Lx16aCommand.MODE_WRITE)
         if command == Lx16aCommand.MODE_WRITE:
-            spin(self.world, index, FASTEST * speed / FULL_SPEED if mode == MOTOR else 0.0)
+            spin(self.world, index, MOTOR_SPEED * speed / FULL_SPEED if mode == MOTOR else 0.0)
 
     def _numbers(self, index: int, command: int) -> list[int]:
         return LX_SETTINGS[command].numbers(self._settings[index][command])
