@@ -116,6 +116,10 @@ class GuardedNode(Node):
         """Text of the last report of a kind; empty if there was none."""
         return self._sent_reports[kind].text if kind in self._sent_reports else ""
 
+    def refused(self, topic: str, error: messages.MessageError) -> None:
+        """Reports a message that cannot be used."""
+        self.report(f"refused {topic}", ReportLevel.WARNING, f"{topic} refused: {error}")
+
     def failed(self, callback: str, error: Exception) -> None:
         """Reports an exception in a callback and calls `safe_stop`."""
         where = error.__traceback__
@@ -141,7 +145,7 @@ class GuardedNode(Node):
             try:
                 callback(message)
             except messages.MessageError as error:
-                self.report(f"refused {topic}", ReportLevel.WARNING, f"{topic} refused: {error}")
+                self.refused(topic, error)
             except Exception as error:
                 self.failed(name, error)
 

@@ -39,6 +39,7 @@ YAW_VARIANCE_PER_DISTANCE = (
     1e-5  # [rad^2/m] without an IMU; a turn on the spot counts with the distance the feet travel
 )
 IMU_YAW_VARIANCE_RATE = 6.4e-7  # [rad^2/s] of an IMU's heading
+VARIANCE_PER_REJECTED = 4e-6, 1.2e-5  # [m^2, rad^2] per rejected sample: 20 mm and 2 degrees after a hundred
 RESIDUAL_WEIGHT = 2.0  # of the squared residual of a step, per foot: what slips goes on slipping, so errors add up
 
 Pair = tuple[float, Point, Point]
@@ -193,6 +194,17 @@ class Odometry:
     def resume(self, pose: Pose, covariance: Array) -> None:
         """Continues from a pose with a covariance (3, 3) of (x, y, yaw) [m^2, rad^2]."""
         self.pose, self.covariance = pose, covariance
+
+    def interrupt(self) -> None:
+        """The next joints are no continuation of the last ones: no motion is computed between them."""
+        if self._last is not None:
+            self._last = replace(self._last, loads=(0.0,) * len(self._last.loads), rows=())
+        self.twist = ZERO
+
+    def doubt(self, rejected: int) -> None:
+        """Grows the covariance for samples of the joints that were rejected as foreign or wrong."""
+        position, yaw = (rejected * variance for variance in VARIANCE_PER_REJECTED)
+        self.covariance = self.covariance + np.diag([position, position, yaw])
 
     @property
     def attitude(self) -> BodyPose:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
@@ -25,7 +24,7 @@ from hexapod_control.nodes.gait_planner.sensor_input import SensorInput
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.nodes.gait_planner.speed_derating import SpeedDerating
 from hexapod_control.nodes.gait_planner.velocity_input import VelocityInput
-from hexapod_control.ros import messages
+from hexapod_control.nodes.measured_joints import MeasuredJoints, MeasuredSample
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
@@ -51,7 +50,7 @@ class GaitPlanner(GuardedNode):
         self.planner = _planner(settings)
         self.player = MotionPlayer(self.planner)
         self.commands = OperatorCommands(self.player)
-        self._joints = messages.JointLayout(self.planner.robot)
+        self._measured = MeasuredJoints(self, self.planner.robot)
         self._period = 1.0 / settings.control_rate
         self._last_tick: int | None = None  # [ns]
         self._ticks = self._overruns = 0
@@ -69,7 +68,7 @@ class GaitPlanner(GuardedNode):
         self.velocity = VelocityInput(self, self.commands, self.planner, stamped, timeout)
         self.source = CommandSourceDisplay(self, self.velocity)
         self.share = SpeedDerating(self, self.planner)
-        self.create_subscription(JointState, "joint_states", self.on_joint_states, COMMAND)
+        self._measured.subscribe(self.on_measured_joints, COMMAND)
         self.create_subscription(Bool, "armed", self.on_armed, LATCHED_HISTORY)  # a short torque-off counts too
         self.posture = PostureServices(self, self.commands, self.velocity.input.block)
         frame = f"{settings.tf_frame_prefix}base_link"
@@ -98,12 +97,12 @@ class GaitPlanner(GuardedNode):
 
     # --- messages -------------------------------------------------------------------------------------------
 
-    def on_joint_states(self, message: JointState) -> None:
+    def on_measured_joints(self, sample: MeasuredSample) -> None:
         """Measured joints, used until the robot stands."""
         if self._let_go or self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING):
             return
         unknown = self.planner.state is RobotState.UNKNOWN
-        self.planner.set_measured_joints(self._joints.joints(message))
+        self.planner.set_measured_joints(sample.joints)
         if unknown and self._stands_up:
             self._stands_up = False
             self.commands.stand()

@@ -11,11 +11,13 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from builtin_interfaces.msg import Time
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.nodes.inverse_kinematics.joint_target_filter import FilteredTargets, JointTargetFilter
+from hexapod_control.nodes.measured_joints import MeasuredJoints, MeasuredSample
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
@@ -39,18 +41,18 @@ class InverseKinematics(GuardedNode):
         self._filter = JointTargetFilter(robot)
         self._feet = FootLayout(robot)
         self._joints = JointLayout(robot)
-        self._measured = JointState()  # the newest joint_states, converted only when needed
+        self._measured = np.zeros((len(robot.legs), 3))  # [rad] of the newest joint_states
         self._measured_at = -math.inf  # [s] steady time
         self._last_targets_at = time.monotonic()  # [s] steady time
         self._sent = self._changed = 0  # messages
         self._targets = self.create_publisher(JointState, "joint_targets", COMMAND)
         self.create_subscription(MultiDOFJointState, "foot_targets", self.on_foot_targets, COMMAND)
         self.create_subscription(JointState, "joint_motion", self.on_joint_motion, COMMAND)
-        self.create_subscription(JointState, "joint_states", self.on_joint_states, COMMAND)
+        MeasuredJoints(self, robot).subscribe(self.on_measured_joints, COMMAND)
 
-    def on_joint_states(self, message: JointState) -> None:
+    def on_measured_joints(self, sample: MeasuredSample) -> None:
         """Keeps the measured joint angles."""
-        self._measured, self._measured_at = message, time.monotonic()
+        self._measured, self._measured_at = sample.joints, time.monotonic()
 
     def on_foot_targets(self, message: MultiDOFJointState) -> None:
         """Publishes the joint targets for the positions of all feet."""
@@ -71,7 +73,7 @@ class InverseKinematics(GuardedNode):
         now = time.monotonic()
         fresh = now - self._measured_at < MAX_PAUSE_S
         if fresh and (not self._filter.seeded or now - self._last_targets_at > MAX_PAUSE_S):
-            self._filter.seed(self._joints.joints(self._measured))
+            self._filter.seed(self._measured)
         self._last_targets_at = now
         if not self._filter.seeded and now - self.started > DISCOVERY_TIME_S:
             text = (

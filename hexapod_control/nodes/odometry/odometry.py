@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.sensing.heading_fusion import HeadingFusion
 from hexapod_control.core.sensing.odometry import Odometry
 from hexapod_control.core.sensing.support_forces import SupportForces
+from hexapod_control.nodes.measured_joints import MeasuredJoints, MeasuredSample
 from hexapod_control.nodes.odometry.pose_memory import PoseMemory
 from hexapod_control.nodes.odometry.settings import OdometrySettings
 from hexapod_control.ros import messages, parameters
@@ -69,8 +71,11 @@ class OdometryNode(GuardedNode):
             self.create_subscription(MultiDOFJointState, "foot_states", self._take_foot_states, SAMPLES)
         if self._settings.mode == "legs_imu":
             self.create_subscription(Imu, "imu/data", self._take_imu, COMMAND)
-        joints = "joint_targets" if self._settings.mode == "commanded" else "joint_states"
-        self.create_subscription(JointState, joints, self._take_joints, SAMPLES)
+        self._measured, self._rejected = MeasuredJoints(self, robot), 0
+        if self._settings.mode == "commanded":
+            self.create_subscription(JointState, "joint_targets", self._take_targets, SAMPLES)
+        else:
+            self._measured.subscribe(self._take_joints, SAMPLES)
         self.create_service(Trigger, "~/reset_odometry", self._reset)
 
     def _resume(self) -> None:
@@ -98,9 +103,11 @@ class OdometryNode(GuardedNode):
         """A stamp [s]; the time now if it is not set."""
         return (messages.nanoseconds(stamp) or self.get_clock().now().nanoseconds) / messages.NANOSECONDS
 
-    def _take_joints(self, message: JointState) -> None:
-        joints = self._joint_layout.joints(message)
-        now = self._seconds(message.header.stamp)
+    def _take_targets(self, message: JointState) -> None:
+        self._take_joints(MeasuredSample(self._joint_layout.joints(message), message.header.stamp, jumped=False))
+
+    def _take_joints(self, sample: MeasuredSample) -> None:
+        now = self._seconds(sample.stamp)
         dt = now - self._last if self._last is not None else 0.0
         if self._last is not None and dt == 0.0:
             return  # a duplicate
@@ -109,11 +116,15 @@ class OdometryNode(GuardedNode):
         if self._heading.frozen:
             text = "imu/data repeats the same heading while the robot turns: the feet give the heading; check the IMU"
             self.report("imu", ReportLevel.WARNING, text)
-        self._odometry.update(joints, self._support.at(now), dt if 0.0 < dt < MAX_SAMPLE_GAP_S else 0.0, turn)
+        if sample.jumped:
+            self._odometry.interrupt()
+        self._odometry.doubt(self._measured.rejected - self._rejected)
+        self._rejected = self._measured.rejected
+        self._odometry.update(sample.joints, self._support.at(now), dt if 0.0 < dt < MAX_SAMPLE_GAP_S else 0.0, turn)
         self._heading.add_fitted_turn(self._odometry.fitted_turn)
         if not 0.0 <= now - self._published < MIN_PERIOD_SHARE / self._settings.publish_rate:
             self._published = now
-            self._publish(message.header.stamp if messages.nanoseconds(message.header.stamp) else self._now())
+            self._publish(sample.stamp if messages.nanoseconds(sample.stamp) else self._now())
 
     def _now(self) -> Time:
         return self.get_clock().now().to_msg()
@@ -132,6 +143,10 @@ class OdometryNode(GuardedNode):
         if self._settings.enable_odom_tf:
             transforms.insert(0, messages.transform_message(self._odom, self._footprint, pose, stamp))
         self._tf.publish(TFMessage(transforms=transforms))
+
+    def status(self) -> Mapping[str, object]:
+        """Values for /diagnostics."""
+        return {"mode": self._settings.mode, "joint_states dropped": self._measured.rejected}
 
     def _reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._odometry.reset()

@@ -15,15 +15,15 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
 from std_msgs.msg import Float64, String
 
-from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.motions.motion_state import REFUSED, MotionState
 from hexapod_control.core.robot import Robot
+from hexapod_control.nodes.measured_joints import MeasuredJoints
 from hexapod_control.nodes.web.diagnostics_summary import NodeStatus, summary
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import DISPLAY, LATCHED
-from hexapod_control.ros.row_messages import FootLayout, JointLayout
+from hexapod_control.ros.row_messages import FootLayout
 from hexapod_control.web.page_state import DrawnState, drawing
 
 MAX_AGE_S = 0.3  # of feet and velocities
@@ -39,11 +39,12 @@ class NewestMessage:
     `Any`: message classes have no common base.
     """
 
-    def __init__(self, node: GuardedNode, kind: Any, topic: str) -> None:
-        self._kind = kind
-        self._message: Any = None
+    def __init__(self, node: GuardedNode, kind: Any, topic: str, convert: Callable[[Any], Any]) -> None:
+        """`convert` is called once per message that is read; it raises MessageError for one that cannot be used."""
+        self._node, self._kind, self._topic, self._convert = node, kind, topic, convert
+        self._value: Any = None
         self._bytes: bytes | None = None  # of the newest message
-        self._decoded: bytes | None = None  # of self._message
+        self._decoded: bytes | None = None  # of self._value
         self._at = -math.inf  # [s] steady time
         node.create_subscription(kind, topic, self._take, DISPLAY, raw=True)
 
@@ -57,13 +58,20 @@ class NewestMessage:
         return time.monotonic() - self._at
 
     def read(self, within: float) -> Any:
-        """The newest message if it is not older than this [s], else None. Only one thread may call it."""
+        """What the newest message says if it is not older than this [s], else None. Only one thread may call it.
+
+        None, too, for a message that is refused.
+        """
         if self.age > within:
             return None
         data = self._bytes
         if data is not None and data is not self._decoded:
-            self._message, self._decoded = deserialize_message(data, self._kind), data
-        return self._message
+            self._value, self._decoded = None, data
+            try:
+                self._value = self._convert(deserialize_message(data, self._kind))
+            except messages.MessageError as error:
+                self._node.refused(self._topic, error)
+        return self._value
 
 
 class RobotFeed:
@@ -72,24 +80,28 @@ class RobotFeed:
     def __init__(self, node: GuardedNode, robot: Robot, stamped: bool, refused: Callable[[str, str], None]) -> None:
         """`refused(motion, reason)` is called when a motion cannot be played."""
         self._robot = robot
-        self._joint_layout = JointLayout(robot)
-        self._target_layout, self._force_layout = FootLayout(robot), FootLayout(robot)
+        measured, targets, states = MeasuredJoints(node, robot), FootLayout(robot), FootLayout(robot)
         self._drawn = DrawnState()
         self._node = node
-        self._stamped = stamped
         self.limits: Twist = ZERO
         self._texts = dict.fromkeys(LATCHED_TEXTS, "")
         self._refused = refused
         self._motion: dict[str, Any] | None = None
         self._pose: list[float] | None = None
         self._diagnostics: dict[str, tuple[NodeStatus, float]] = {}  # with their steady time [s]
-        self._joints = NewestMessage(node, JointState, "joint_states")
-        self._targets = NewestMessage(node, MultiDOFJointState, "foot_targets")
-        self._states = NewestMessage(node, MultiDOFJointState, "foot_states")
-        self._odometry = NewestMessage(node, Odometry, "odom")
-        self._command = NewestMessage(node, TwistStamped if stamped else TwistMessage, "cmd_vel")
-        self._margin = NewestMessage(node, Float64, "stability_margin")
-        self._battery = NewestMessage(node, BatteryState, "battery_state")
+        self._joints = NewestMessage(node, JointState, "joint_states", lambda message: measured.accept(message).joints)
+        self._targets = NewestMessage(node, MultiDOFJointState, "foot_targets", targets.forces)
+        self._states = NewestMessage(node, MultiDOFJointState, "foot_states", states.forces)
+        self._odometry = NewestMessage(node, Odometry, "odom", _planar)
+        self._command = (
+            NewestMessage(node, TwistStamped, "cmd_vel", lambda message: messages.twist(message.twist))
+            if stamped
+            else NewestMessage(node, TwistMessage, "cmd_vel", messages.twist)
+        )
+        self._margin = NewestMessage(node, Float64, "stability_margin", lambda message: message.data)
+        self._battery = NewestMessage(
+            node, BatteryState, "battery_state", lambda battery: {"volts": battery.voltage, "share": battery.percentage}
+        )
         for topic in LATCHED_TEXTS:
             node.create_subscription(String, topic, self._keeper(topic), LATCHED)
         node.create_subscription(String, "motion_state", self._take_motion, LATCHED)
@@ -134,22 +146,15 @@ class RobotFeed:
         drawn = self._drawn
         joints = self._joints.read(MAX_SILENCE_S)
         if joints is not None:
-            drawn.joints = self._joint_layout.joints(joints)
-        drawn.support = self._forces(self._targets, self._target_layout)
+            drawn.joints = joints
+        drawn.support = self._targets.read(MAX_AGE_S)
         if drawn.support is None:  # otherwise the planner gives the planted feet
-            drawn.forces = self._forces(self._states, self._force_layout)
-        command = self._command.read(MAX_AGE_S)
-        if command is not None:
-            command = messages.twist(command.twist if self._stamped else command)
-        drawn.commanded = command or ZERO
+            drawn.forces = self._states.read(MAX_AGE_S)
+        drawn.commanded = self._command.read(MAX_AGE_S) or ZERO
         odometry = self._odometry.read(MAX_AGE_S)
         if odometry is not None:
-            pose, twist = odometry.pose.pose, odometry.twist.twist
-            yaw = messages.roll_pitch_yaw(pose.orientation)[2]
-            drawn.odometry = (pose.position.x, pose.position.y, yaw)
-            drawn.achieved = messages.twist(twist)
-        margin = self._margin.read(MAX_AGE_S)
-        drawn.margin = margin.data if margin is not None else None
+            drawn.odometry, drawn.achieved = odometry
+        drawn.margin = self._margin.read(MAX_AGE_S)
         return {
             **drawing(self._robot, drawn),
             "state": self._texts["gait_state"],
@@ -158,11 +163,6 @@ class RobotFeed:
             "silent": self._joints.age > MAX_SILENCE_S,
         }
 
-    @staticmethod
-    def _forces(topic: NewestMessage, layout: FootLayout) -> Array | None:
-        message = topic.read(MAX_AGE_S)
-        return None if message is None else layout.forces(message)
-
     # --- status: twice a second -----------------------------------------------------------------------------------
 
     def status(self) -> dict[str, Any]:
@@ -170,7 +170,6 @@ class RobotFeed:
         now = time.monotonic()
         entries = list(self._diagnostics.items())
         recent = {name: status for name, (status, at) in entries if now - at < MAX_STATUS_AGE_S}
-        battery = self._battery.read(MAX_STATUS_AGE_S)
         return {
             "state": self._texts["gait_state"],
             "gait": self._texts["gait_active"],
@@ -180,9 +179,16 @@ class RobotFeed:
             "pose": self._pose,
             "source": self._texts["command_source"],
             "simulated": bool(self._node.count_publishers("simulator/floating_base_state")),
-            "battery": None if battery is None else {"volts": battery.voltage, "share": battery.percentage},
+            "battery": self._battery.read(MAX_STATUS_AGE_S),
             **summary(recent),
         }
+
+
+def _planar(message: Odometry) -> tuple[tuple[float, float, float], Twist]:
+    """Position [m] and heading [rad], and the velocity of the body."""
+    pose = message.pose.pose
+    yaw = messages.roll_pitch_yaw(pose.orientation)[2]
+    return (pose.position.x, pose.position.y, yaw), messages.twist(message.twist.twist)
 
 
 def _names(text: str) -> list[str]:

@@ -15,6 +15,7 @@ from support.real_time.ros_bench import STEP, overrides
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp, wrap
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.sensing.joint_plausibility import SETTLING_TIME_S
 from hexapod_control.nodes.odometry.odometry import MIN_VARIANCE, OdometryNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.message_types import TFMessage
@@ -292,6 +293,42 @@ def test_invalid_joint_states_are_refused_with_a_report(bench, change, report):
     drive.to_joints.publish(message)
     bench.until(lambda: report in drive.node.last_report("refused joint_states"))
     assert not drive.odom
+
+
+@pytest.mark.parametrize("angle", [1e308, 1e154, 100.0, 0.0, "one joint at 1e6"])
+def test_a_hundred_foreign_joint_states_do_not_move_the_robot_and_make_its_pose_less_certain(bench, angle):
+    drive = Drive(bench, "tripod")
+    drive.drive(Twist(0.08, 0.0, 0.2), 20)
+    certain = np.diag(np.array(drive.odom[-1].pose.covariance).reshape(6, 6))[[0, 1, 5]]
+    for _ in range(100):
+        drive.step(Twist(0.08, 0.0, 0.2))
+        row = np.array(drive.plan.joint_angles) if isinstance(angle, str) else np.full((6, 3), angle)
+        row[2, 1] = 1e6 if isinstance(angle, str) else angle
+        message = drive.joints.message(row, None, drive.stamp())
+        drive.deliver(drive.to_joints, message, "joint_states")
+    drive.step(Twist(0.08, 0.0, 0.2))
+    assert math.dist(drive.estimate[:2], drive.pose[:2]) < 0.02
+    assert abs(wrap(drive.estimate.yaw - drive.pose.yaw)) < math.radians(2.0)
+    spread = np.diag(np.array(drive.odom[-1].pose.covariance).reshape(6, 6))[[0, 1, 5]] - certain
+    assert (np.sqrt(spread) > (0.019, 0.019, math.radians(1.9))).all()
+    text = drive.node.last_report("refused joint_states")
+    assert "100 dropped so far; does another program publish joint_states?" in text
+    assert not [kind for kind in drive.node.sent_reports if kind.startswith("failed")]
+
+
+def test_after_a_jump_of_the_joints_the_robot_is_where_it_was_and_goes_on_from_there(bench):
+    drive = Drive(bench)
+    drive.drive(Twist(0.03, 0.0, 0.0), 50)
+    before, count = drive.estimate, len(drive.odom)
+    turned = np.zeros((6, 3))
+
+    def publish():
+        drive.time += STEP
+        drive.deliver(drive.to_joints, drive.joints.message(turned, None, drive.stamp()), "joint_states")
+
+    took = bench.until(lambda: publish() or len(drive.odom) > count, what="odom after the jump")
+    assert took >= SETTLING_TIME_S
+    assert drive.estimate == pytest.approx(before, abs=1e-6)
 
 
 def test_an_unknown_mode_is_refused(bench):

@@ -1,0 +1,38 @@
+"""Every reader of joint_states refuses what is not measured on this robot, and uses what is."""
+
+import numpy as np
+from geometry_msgs.msg import Pose, PoseWithCovariance, Quaternion
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState
+from support.phantomx import robot, standing
+from support.real_time.ros_bench import overrides
+
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.nodes.web.web import WebNode
+from hexapod_control.ros import messages
+
+
+def refusal(node, topic="joint_states"):
+    return node.last_report(f"refused {topic}")
+
+
+def test_planner_kinematics_and_page_use_no_foreign_joint_states(bench):
+    planner, kinematics = bench.planner(on_its_feet=False), bench.add(InverseKinematics())
+    page = bench.add(WebNode(parameter_overrides=overrides(port=0)))
+    targets = bench.listen(JointState, "joint_targets")
+    layout = messages.JointLayout(robot())
+    joints = bench.publisher(JointState, "joint_states", matched=3)
+    odom = bench.publisher(Odometry, "odom")
+    for _ in range(3):
+        joints.publish(layout.message(np.full((6, 3), 100.0), None, messages.time(0)))
+        odom.publish(Odometry(pose=PoseWithCovariance(pose=Pose(orientation=Quaternion(w=0.0)))))
+        bench.until(lambda: refusal(planner) and refusal(kinematics))
+        bench.until(lambda: page.feed.state() and refusal(page) and refusal(page, "odom"))
+    for node in (planner, kinematics, page):
+        assert "left_front_coxa_joint is 100 rad, far outside its limits -1.31 to 1.31 rad" in refusal(node)
+        assert not [kind for kind in node.sent_reports if kind.startswith("failed")]
+    assert planner.planner.state.value == "unknown"
+    assert not targets
+    joints.publish(layout.message(standing(), None, messages.time(0)))
+    bench.until(lambda: planner.planner.state.value != "unknown")
+    page.server.close()
