@@ -24,7 +24,7 @@ from hexapod_control.nodes.gait_planner.sensor_input import SensorInput
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.nodes.gait_planner.speed_derating import SpeedDerating
 from hexapod_control.nodes.gait_planner.velocity_input import VelocityInput
-from hexapod_control.nodes.measured_joints import MeasuredJoints, MeasuredSample
+from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
@@ -50,7 +50,7 @@ class GaitPlanner(GuardedNode):
         self.planner = _planner(settings)
         self.player = MotionPlayer(self.planner)
         self.commands = OperatorCommands(self.player)
-        self._measured = MeasuredJoints(self, self.planner.robot)
+        self._measured = JointStateInput(self, self.planner.robot)
         self._period = 1.0 / settings.control_rate
         self._last_tick: int | None = None  # [ns]
         self._ticks = self._overruns = 0

@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.nodes.inverse_kinematics.joint_target_filter import FilteredTargets, JointTargetFilter
-from hexapod_control.nodes.measured_joints import MeasuredJoints, MeasuredSample
+from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
@@ -48,7 +48,7 @@ class InverseKinematics(GuardedNode):
         self._targets = self.create_publisher(JointState, "joint_targets", COMMAND)
         self.create_subscription(MultiDOFJointState, "foot_targets", self.on_foot_targets, COMMAND)
         self.create_subscription(JointState, "joint_motion", self.on_joint_motion, COMMAND)
-        MeasuredJoints(self, robot).subscribe(self.on_measured_joints, COMMAND)
+        JointStateInput(self, robot).subscribe(self.on_measured_joints, COMMAND)
 
     def on_measured_joints(self, sample: MeasuredSample) -> None:
         """Keeps the measured joint angles."""

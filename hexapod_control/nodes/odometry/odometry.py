@@ -28,7 +28,7 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.sensing.heading_fusion import HeadingFusion
 from hexapod_control.core.sensing.odometry import Odometry
 from hexapod_control.core.sensing.support_forces import SupportForces
-from hexapod_control.nodes.measured_joints import MeasuredJoints, MeasuredSample
+from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
 from hexapod_control.nodes.odometry.pose_memory import PoseMemory
 from hexapod_control.nodes.odometry.settings import OdometrySettings
 from hexapod_control.ros import messages, parameters
@@ -71,7 +71,7 @@ class OdometryNode(GuardedNode):
             self.create_subscription(MultiDOFJointState, "foot_states", self._take_foot_states, SAMPLES)
         if self._settings.mode == "legs_imu":
             self.create_subscription(Imu, "imu/data", self._take_imu, COMMAND)
-        self._measured, self._rejected = MeasuredJoints(self, robot), 0
+        self._measured, self._rejected = JointStateInput(self, robot), 0
         if self._settings.mode == "commanded":
             self.create_subscription(JointState, "joint_targets", self._take_targets, SAMPLES)
         else:

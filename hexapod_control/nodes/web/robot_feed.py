@@ -18,7 +18,7 @@ from std_msgs.msg import Float64, String
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.motions.motion_state import REFUSED, MotionState
 from hexapod_control.core.robot import Robot
-from hexapod_control.nodes.measured_joints import MeasuredJoints
+from hexapod_control.nodes.joint_state_input import JointStateInput
 from hexapod_control.nodes.web.diagnostics_summary import NodeStatus, summary
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
@@ -80,7 +80,7 @@ class RobotFeed:
     def __init__(self, node: GuardedNode, robot: Robot, stamped: bool, refused: Callable[[str, str], None]) -> None:
         """`refused(motion, reason)` is called when a motion cannot be played."""
         self._robot = robot
-        measured, targets, states = MeasuredJoints(node, robot), FootLayout(robot), FootLayout(robot)
+        measured, targets, states = JointStateInput(node, robot), FootLayout(robot), FootLayout(robot)
         self._drawn = DrawnState()
         self._node = node
         self.limits: Twist = ZERO

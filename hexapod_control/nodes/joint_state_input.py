@@ -27,7 +27,7 @@ class MeasuredSample(NamedTuple):
     jumped: bool  # the joints are not a continuation of those before
 
 
-class MeasuredJoints:
+class JointStateInput:
     """The accepted messages of joint_states."""
 
     def __init__(self, node: GuardedNode, robot: Robot) -> None:
