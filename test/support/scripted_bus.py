@@ -48,6 +48,14 @@ class ScriptedBus(LoopbackBus):
         self._send("on" if on else "off", ids)
         super().torque(ids, on)
 
+    def torques(self, ids):
+        return {i: i in self._on for i in ids if i not in self.silent}
+
+    def restart(self):
+        """As after a short loss of power."""
+        self._on.clear()
+        self.silent = set()
+
     def relax(self):
         self._send("relax", self.ids)
         super().torque(self.ids, False)

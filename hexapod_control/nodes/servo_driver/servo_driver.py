@@ -166,7 +166,7 @@ class ServoDriver(GuardedNode):
             "emergency stop": "latched" if self.driver.latched else "no",
             "loop Hz": f"{snapshot.rate:.1f}",
             "overruns": snapshot.overruns,
-            "bus errors": f"{counters.bad} bad frames, {counters.timeouts} timeouts of {counters.sent} sent",
+            "bus errors": f"{counters.bad} bad frames, {counters.timeouts} lost and {counters.late} late replies, {counters.sent} sent",
             "reconnections": snapshot.reconnections,
             "voltage [V]": _number(snapshot.voltage),
             "current [A]": _number(snapshot.current),

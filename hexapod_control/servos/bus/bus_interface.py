@@ -90,6 +90,10 @@ class BusCounters:
     received: int = 0  # good frames
     bad: int = 0  # frames with a wrong checksum, length or id
     timeouts: int = 0  # replies that never came
+    late: int = 0  # good frames that came after their time
+    lateness: float = 0.0  # [s] of the replies that are late at present; 0 if none is
+    awaited: frozenset[int] = frozenset()  # servo ids whose replies to the last request may still come
+    waited: float = 0.0  # [s] spent waiting for replies
     echoes: int = 0  # requests that came back as they were sent
     misses: dict[int, int] = field(default_factory=dict)  # servo id -> consecutive missing replies
 

@@ -137,6 +137,11 @@ class FFBus:
             self.exchange.send(ff_frames.sync_write(self.dialect.addresses.torque, rows))
             self._travel.forget(ids)
 
+    def torques(self, ids: Sequence[int]) -> dict[int, bool]:
+        """Whether the torque of these servos is on; silent servos are missing from the result."""
+        answers = self._registers(ids, self.dialect.addresses.torque, 1)
+        return {servo: bool(packet.data[0]) for servo, packet in answers.items()}
+
     def relax(self) -> None:
         """Switches the torque of all servos off by broadcast."""
         for _ in range(RELAX_REPEATS):
@@ -148,12 +153,7 @@ class FFBus:
         if not ids:
             return {}
         address, length = self.dialect.block(what)
-        if self.dialect.sync_read:
-            answers = self._ask(ff_frames.sync_read(address, length, ids), ids, length)
-        else:
-            answers = {}
-            for servo in ids:
-                answers.update(self._ask(ff_frames.read(servo, address, length), [servo], length))
+        answers = self._registers(ids, address, length)
         readings = {servo: self.dialect.reading(packet.code, packet.data) for servo, packet in answers.items()}
         for servo, reading in readings.items():
             if reading.position is not None:
@@ -207,6 +207,15 @@ class FFBus:
     def _send_and_confirm(self, servo: int, frame: bytes) -> None:
         """Sends a write to one servo and waits for its status, so that no other frame collides with it."""
         self._ask(frame, [servo], 0)
+
+    def _registers(self, ids: Sequence[int], address: int, length: int) -> dict[int, ff_frames.FFPacket]:
+        """The same registers of several servos, in one transaction if the servos support it."""
+        if self.dialect.sync_read:
+            return self._ask(ff_frames.sync_read(address, length, ids), ids, length)
+        answers: dict[int, ff_frames.FFPacket] = {}
+        for servo in ids:
+            answers.update(self._ask(ff_frames.read(servo, address, length), [servo], length))
+        return answers
 
     def _ask(self, frame: bytes, ids: Sequence[int], length: int) -> dict[int, ff_frames.FFPacket]:
         decoder = ff_frames.FFDecoder(ids, length, echo=frame)

@@ -1,17 +1,27 @@
-"""A request and its replies over a port, for every protocol: deadlines, partial answers, counters."""
+"""A request and its replies over a port, for every protocol: deadlines, partial answers, late replies, counters."""
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from hexapod_control.servos.bus.bus_interface import BusCounters, BusError
-from hexapod_control.servos.bus.ff_frames import FFPacket
+from hexapod_control.servos.bus.ff_frames import BROADCAST, FFPacket
 from hexapod_control.servos.bus.serial_port import Port
 
 BITS_PER_BYTE = 10  # on the wire per byte: 8N1
+FLUSH_BYTES = 4096
+LATE_MEMORY_S = 1.0  # after the last late reply, for which replies may be late again
+MAX_PATIENCE_S = 0.25  # that is waited for the next late reply
+PROBE_S = 0.04  # that is waited for late replies when servos that used to answer suddenly do not
+PROBE_TIME_S = 1.0  # after the last reply, in which they may be late; later they are missing
+MIN_UNANSWERED = 3  # requests to one servo each, before their replies may all be late
+MAX_WAIT_S = 0.1  # for late replies in one call
+MAX_GIVEN_UP = 20  # requests whose replies are still recognised
+MAX_AGE_S = 0.5  # of an answer that nobody has asked for again
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +42,73 @@ class FrameDecoder(Protocol):
         """The packets that these bytes complete."""
 
 
+@dataclass(slots=True)
+class OpenRequest:
+    """A request whose replies have not all come."""
+
+    frame: bytes
+    ids: frozenset[int]
+    size: int  # bytes of each reply
+    decoder: FrameDecoder
+    due: float  # [s] steady time until which replies are in time
+    heard: float  # [s] steady time of the last late reply, at least `due`
+    checked: float  # [s] steady time until which no further reply had come, at least `due`
+    missing: set[int]
+    received: bytes = b""
+    answers: dict[int, FFPacket] = field(default_factory=dict)  # that the caller has not got yet
+    over: bool = False  # no more reply is expected
+
+    def take(self) -> dict[int, FFPacket]:
+        """The answers that have come since the last call."""
+        answers, self.answers = self.answers, {}
+        return answers
+
+
+class LateReplies:
+    """How late replies are at present, and so how long a missing one may still be on its way. Times are steady [s]."""
+
+    def __init__(self) -> None:
+        self.lateness = 0.0  # [s] greatest of the replies that are late at present; 0 if none is
+        self._gap = 0.0  # [s] greatest time without a byte before a late reply
+        self._last = self._heard = float("-inf")  # [s] of the last late reply, and of the last reply
+        self._unanswered = 0  # consecutive requests
+        self._known: set[int] = set()  # ids that have answered
+
+    def heard(self, servo: int, now: float) -> None:
+        """A servo has answered."""
+        self._forget(now)
+        self._heard, self._unanswered = now, 0
+        self._known.add(servo)
+
+    def late(self, lateness: float, gap: float, now: float) -> None:
+        """The reply was late by `lateness` [s], after `gap` [s] without another one."""
+        self.lateness, self._gap, self._last = max(self.lateness, lateness), max(self._gap, gap), now
+
+    def over(self, request: OpenRequest) -> None:
+        """A request ends without one of its replies."""
+        if request.missing == request.ids and request.ids <= self._known:
+            self._unanswered += 1
+
+    def patience(self, request: OpenRequest, now: float) -> float:
+        """Time [s] after its last reply for which the next reply to a request may still come."""
+        self._forget(now)
+        if self._gap:
+            return min(max(2.0 * self._gap, PROBE_S), MAX_PATIENCE_S)
+        sudden = request.missing == request.ids <= self._known and now - self._heard < PROBE_TIME_S
+        several = len(request.ids) > 1 or self._unanswered >= MIN_UNANSWERED - 1
+        return PROBE_S if sudden and several else 0.0
+
+    def _forget(self, now: float) -> None:
+        if now - self._last > LATE_MEMORY_S:
+            self.lateness = self._gap = 0.0
+
+
 class Transaction:
-    """Sends frames and collects the statuses that come back."""
+    """Sends frames and collects the statuses that come back.
+
+    Replies may be late, because this machine or the adapter is too slow. They are recognised as replies to the request
+    before, and from then on waited for: a request that is not sent again adds nothing to the delay.
+    """
 
     def __init__(self, port: Port, wait: ReplyTiming | None = None) -> None:
         """Uses this port; `wait` is the time that replies may take beyond their transmission."""
@@ -41,7 +116,10 @@ class Transaction:
         self.wait = wait or ReplyTiming()
         self.counters = BusCounters()
         self.received_bytes = 0  # since the start, good or not
-        self._received = b""  # since the last request
+        self._late = LateReplies()
+        self._open: OpenRequest | None = None  # whose late replies are waited for
+        self._given_up: deque[OpenRequest] = deque(maxlen=MAX_GIVEN_UP)  # with missing replies
+        self._finished: OpenRequest | None = None  # its late answers came when another one was asked
         self._busy_until = 0.0  # when the last byte sent has been transmitted (time.monotonic() [s])
 
     def send(self, frame: bytes, count: int = 1) -> None:
@@ -51,38 +129,31 @@ class Transaction:
         self.counters.sent += count
 
     def ask(self, frame: bytes, ids: Collection[int], size: int, decoder: FrameDecoder) -> dict[int, FFPacket]:
-        """Sends a request that these servos answer with `size` bytes each. Late answers are missing from the result."""
-        self.port.clear()
-        self.send(frame)
-        deadline = self._busy_until + self.reply_timeout(size, len(ids))
-        missing = set(ids)
-        answers: dict[int, FFPacket] = {}
-        self._received = b""
-        while missing:
-            packets, more = self._listen(size * len(missing), deadline, decoder)
-            for packet in packets:
-                if packet.id in missing:
-                    missing.remove(packet.id)
-                    answers[packet.id] = packet
-            if not more:
-                break
-        echoed = frame in self._received
-        self.counters.echoes += echoed
-        garbled = not answers and len(self._received) > echoed * len(frame)  # not even the header of a frame
-        self._count(ids, missing, max(decoder.bad, garbled))
-        return answers
+        """Sends a request that these servos answer with `size` bytes each. Missing answers are not in the result.
+
+        `counters.awaited` are the servos whose answers may still come: in the result of the next call with this frame.
+        """
+        self.counters.awaited = frozenset()
+        request, self._open = self._open, None
+        if request is not None:
+            self._collect(request)
+            if request.frame != frame and not self._ended(request):
+                self._open, self.counters.awaited = request, frozenset(ids)
+                return {}
+            if request.frame != frame:
+                self._finished, request = request, None
+        if request is None and (answers := self._finished_before(frame)):
+            return answers
+        if request is None:
+            request = self._begin(frame, ids, size, decoder)
+            self._collect(request)
+        if not self._ended(request):
+            self._open, self.counters.awaited = request, frozenset(request.missing)
+        return request.take()
 
     def ask_once(self, frame: bytes, size: int, decoder: FrameDecoder) -> FFPacket | None:
-        """Sends a request that is answered by one packet of `size` bytes; None if it does not come in time."""
-        self.port.clear()
-        self.send(frame)
-        deadline = self._busy_until + self.reply_timeout(size, 1)
-        packets: list[FFPacket] = []
-        self._received, more = b"", True
-        while more and not packets:
-            packets, more = self._listen(size, deadline, decoder)
-        self._count((), (), decoder.bad)
-        return packets[0] if packets else None
+        """Sends a request that one packet of `size` bytes with the broadcast id answers; None if it is missing."""
+        return self.ask(frame, [BROADCAST], size, decoder).get(BROADCAST)
 
     def reply_timeout(self, size: int, count: int) -> float:
         """Time [s] after the request that `count` replies of `size` bytes may take."""
@@ -109,16 +180,103 @@ class Transaction:
             "direction, the baud and the ids"
         )
 
-    def _listen(self, size: int, deadline: float, decoder: FrameDecoder) -> tuple[list[FFPacket], bool]:
-        """The packets in the next `size` bytes, and whether the deadline has not passed."""
-        data = self.port.read(size, deadline)
-        self._received += data
-        self.received_bytes += len(data)
-        return decoder.feed(data), len(data) == size
+    # --- one request --------------------------------------------------------------------------------
 
-    def _count(self, ids: Collection[int], missing: Collection[int], bad: int) -> None:
-        self.counters.bad += bad
-        self.counters.received += len(ids) - len(missing)
-        self.counters.timeouts += len(missing)
-        for servo in ids:
-            self.counters.misses[servo] = self.counters.misses.get(servo, 0) + 1 if servo in missing else 0
+    def _finished_before(self, frame: bytes) -> dict[int, FFPacket]:
+        """Answers to an earlier request with this frame, if they are recent."""
+        if self._finished is None or self._finished.frame != frame:
+            return {}
+        request, self._finished = self._finished, None
+        return request.take() if time.monotonic() - request.checked < MAX_AGE_S else {}
+
+    def _begin(self, frame: bytes, ids: Collection[int], size: int, decoder: FrameDecoder) -> OpenRequest:
+        self._clear()
+        self.send(frame)
+        due = self._busy_until + self.reply_timeout(size, len(ids))
+        return OpenRequest(frame, frozenset(ids), size, decoder, due, due, due, set(ids))
+
+    def _clear(self) -> None:
+        """Discards what was not read, unless it may be replies to earlier requests."""
+        while self._given_up and time.monotonic() - self._given_up[0].due > LATE_MEMORY_S:
+            self._given_up.popleft()
+        if self._given_up:
+            self._recognise(self._read(FLUSH_BYTES, time.monotonic()), frozenset())
+        else:
+            self.port.clear()
+
+    def _recognise(self, data: bytes, asked: frozenset[int]) -> None:
+        """Counts late replies to requests that were given up, unless these servos have been `asked` again."""
+        for request in [each for each in self._given_up if data and not each.missing & asked]:
+            missing = len(request.missing)
+            helped = self._take(request, data, request.checked)
+            self.counters.timeouts -= missing - len(request.missing)
+            if not request.missing:
+                self._given_up.remove(request)
+            if helped:
+                return
+
+    def _collect(self, request: OpenRequest) -> None:
+        """Reads replies until all have come, or none is likely to come, or for MAX_WAIT_S after the time they take."""
+        more = time.monotonic() < request.due
+        while request.missing and more:
+            size = request.size * len(request.missing)
+            data = self._read(size, request.due)
+            self._take(request, data)
+            self._recognise(data, request.ids)
+            more = len(data) == size
+        latest = max(time.monotonic(), request.due) + MAX_WAIT_S
+        more = True
+        while request.missing and more:
+            begin = time.monotonic()
+            limit = request.heard + self._late.patience(request, begin)
+            data = self._read(1, min(limit, latest))
+            arrival = request.checked + time.monotonic() - begin  # without the time in which nobody looked
+            data += self._read(request.size * len(request.missing), time.monotonic()) if data else b""
+            more = self._take(request, data, arrival) or (bool(data) and begin < limit)
+            self._recognise(data, request.ids)
+            request.over = not more and limit <= latest
+
+    def _read(self, size: int, deadline: float) -> bytes:
+        begin = time.monotonic()
+        data = self.port.read(size, deadline)
+        self.counters.waited += max(0.0, min(time.monotonic(), deadline) - begin)
+        self.received_bytes += len(data)
+        return data
+
+    def _take(self, request: OpenRequest, data: bytes, arrival: float | None = None) -> bool:
+        """Takes bytes for a request, which came late if their `arrival` [s] is given. Returns whether they helped."""
+        request.received += data
+        counters, missing = self.counters, len(request.missing)
+        for packet in request.decoder.feed(data):
+            if packet.id not in request.missing:
+                continue
+            request.missing.remove(packet.id)
+            request.answers[packet.id] = packet
+            counters.received += 1
+            counters.misses[packet.id] = 0
+            self._late.heard(packet.id, time.monotonic())
+            if arrival is not None:
+                counters.late += 1
+                lateness = arrival - request.due + self.wait.margin
+                self._late.late(lateness, time.monotonic() - request.heard, time.monotonic())
+                request.heard = max(request.heard, arrival)
+        request.checked = max(request.checked, time.monotonic())
+        counters.lateness = self._late.lateness
+        return len(request.missing) < missing
+
+    def _ended(self, request: OpenRequest) -> bool:
+        """Whether no more reply is expected; if so the missing ones are counted."""
+        if request.missing and not request.over:
+            return False
+        echoed = request.frame in request.received
+        nothing = request.missing == request.ids
+        garbled = nothing and len(request.received) > echoed * len(request.frame)  # not even the header of a frame
+        self._late.over(request)
+        self.counters.echoes += echoed
+        self.counters.bad += max(request.decoder.bad, garbled)
+        self.counters.timeouts += len(request.missing)
+        for servo in request.missing:
+            self.counters.misses[servo] = self.counters.misses.get(servo, 0) + 1
+        if request.missing:
+            self._given_up.append(request)
+        return True

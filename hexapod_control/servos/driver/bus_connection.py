@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
+from hexapod_control.servos.driver.group.servo_clock import ServoClock
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
@@ -43,6 +44,7 @@ class BusConnection:
         self.group: ServoGroup | None = None
         self.lost_reason = "not connected yet"
         self.reconnections = 0
+        self.servo_clock = ServoClock(clock)
         self._settings, self._open_bus, self._clock = settings, open_bus, clock
         self._back_off = BackOff()
 
@@ -63,7 +65,8 @@ class BusConnection:
         """
         bus = self._open_bus()
         try:
-            group = ServoGroup(bus, self._settings, self._clock)
+            group = ServoGroup(bus, self._settings, self._clock, self.servo_clock)
+            self.servo_clock.follow(bus.counters, 1.0 / group.budget.rate)
             group.handshake()
         except BaseException:
             bus.close()

@@ -14,6 +14,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.servos.bus.bus_interface import BoardSilent, BusError, PortGone, ServoFault
 from hexapod_control.servos.driver.bus_connection import BusConnection
 from hexapod_control.servos.driver.bus_request import BusRequest
+from hexapod_control.servos.driver.group.restart_watch import RestartWatch
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
 from hexapod_control.servos.driver.health.servo_health import ServoHealth
 from hexapod_control.servos.driver.setpoints.command_limiter import MAX_STEP_S
@@ -50,6 +51,7 @@ class DriverCycle:
         self.events: deque[Diagnosis] = deque(maxlen=MAX_EVENTS)  # to be reported once
         self._settings, self._clock = settings, clock
         self._connection, self._torque, self._follower, self._health = connection, torque, follower, health
+        self._restarts = RestartWatch()
         self._targets: JointTargets | None = None
         self._last = clock()  # [s] steady time of the last cycle
 
@@ -97,14 +99,26 @@ class DriverCycle:
         self._take_targets(now)
         if self._torque.state is TorqueState.ARMING:
             self._arm(now)
+        elif self._torque.state is TorqueState.ON and self._restarts.look(group):
+            self._check_restarts(group)
         elif self._torque.state is TorqueState.ON:
             command = self._follower.step(dt, self._health.speed_share)
-            group.send(command, self._follower.slack, GOAL_CYCLES * self._connection.period)
+            group.send(command, self._follower.slack, GOAL_CYCLES * max(self._connection.period, dt))
         for index in group.poll(now + READ_SHARE * self._connection.period):
-            if self._torque.state is TorqueState.ON:  # a servo is back: it starts at its present position
-                self._follower.rejoin(index, group.readings.angle(index))
+            if self._torque.state is TorqueState.ON and not self._restarts.doubts(index):
+                self._follower.rejoin(index, group.readings.angle(index))  # it is back: it starts where it is
                 group.resume(index)
-        self._supervise(group, self._clock())
+        self._supervise(group, group.now)
+
+    def _check_restarts(self, group: ServoGroup) -> None:
+        """Continues where the servos are, once all of them report that they have kept their torque."""
+        if self._restarts.check(group):
+            self._health.power_lost("the servos have restarted without torque")
+        elif not self._restarts.look(group):
+            group.read_all()
+            joints = group.readings.joint_angles()
+            if joints is not None:
+                self._follower.start(joints)
 
     def _take_targets(self, now: float) -> None:
         targets, self._targets = self._targets, None
@@ -136,7 +150,10 @@ class DriverCycle:
                 self.note("overload", f"{group.describe([index])} was overloaded: restarted")
                 group.clear_fault(index)
         if engaged and (self._health.brown_out or self._health.off_reason):
-            self._torque.off(self._health.off_reason or "the servos stopped answering")
+            self._restarts.forget()
+            if self._health.brown_out:
+                self.note("brown-out", self._health.brown_out_text)
+            self._torque.off(self._health.off_reason or self._health.brown_out)
 
     def recalibrate(self, settings: ServoSettings, request: BusRequest) -> None:
         """Uses new calibrations of the same servos while the torque is off; else answers with the reason."""

@@ -101,7 +101,7 @@ class SnapshotBuilder:
             text = f"{self._connection.lost_reason}; torque counts as off; reopening the port"
             self._diagnoses = (Diagnosis("port", True, text),)
             return
-        found = list(self._health.diagnoses(group, now))
+        found = list(self._health.diagnoses(group, group.now))
         if group.budget.limitation:
             found.append(Diagnosis("budget", False, group.budget.limitation))
         if group.model_warning:
@@ -123,7 +123,8 @@ class SnapshotBuilder:
         return command, read_only((command - before) / dt)
 
     def _measured_pose(self, group: ServoGroup, now: float) -> tuple[Array | None, Array | None]:
-        measured = None if self._health.brown_out else group.readings.joint_angles()
+        unknown = self._health.brown_out or self._health.silent_many
+        measured = None if unknown else group.readings.joint_angles()
         if measured is None:
             return None, None
         speeds, ages = np.nan_to_num(as_rows(group.readings.speeds)), now - as_rows(group.readings.times)

@@ -74,8 +74,8 @@ def _noise(emulation: Emulation, value: str) -> None:
     emulation.pty.faults.noise = bytes.fromhex(value)
 
 
-def _slow(emulation: Emulation, value: str) -> None:
-    emulation.pty.faults.slow = _positive(value) / 1000.0
+def _delay(name: str) -> Callable[[Emulation, str], None]:
+    return lambda emulation, value: setattr(emulation.pty.faults, name, _positive(value) / 1000.0)
 
 
 def _power(emulation: Emulation, value: str) -> None:
@@ -120,7 +120,8 @@ KINDS: Mapping[str, FaultKind] = {
     "echo": FaultKind("", "the host's bytes are echoed, as on a one-wire adapter", _switch("echo")),
     "mute": FaultKind("", "nothing comes back", _switch("mute")),
     "noise": FaultKind("HEX", "bytes before every reply", _noise),
-    "slow": FaultKind("MS", "delay of every reply [ms]", _slow),
+    "slow": FaultKind("MS", "delay of every reply [ms], one after the other", _delay("slow")),
+    "late": FaultKind("MS", "replies reach the host later by this [ms]", _delay("late")),
     "unplug": FaultKind("ID", "this servo is unplugged", _on_servo(lambda world, index: world.unplug(index))),
     "plug": FaultKind(
         "ID", "it is plugged in again, after power-on", _on_servo(lambda world, index: world.plug(index))

@@ -39,7 +39,8 @@ class WireFaults:
     split: bool = False  # replies come byte by byte
     echo: bool = False  # the host's bytes are echoed
     noise: bytes = b""  # before every reply
-    slow: float = 0.0  # [s] before every reply
+    slow: float = 0.0  # [s] before every reply, for which the line is busy
+    late: float = 0.0  # [s] by which replies reach the host later
     mute: bool = False  # nothing is sent to the host
 
 
@@ -144,7 +145,7 @@ class PseudoTerminal:
             begin += delay + (self._turnaround if i == 0 else 0.0)
             for spoken in self._disturbed(reply):
                 begin += self.faults.slow + len(spoken) * self._byte
-                self._schedule(begin, self._garble(spoken) if garbled else spoken)
+                self._schedule(begin + self.faults.late, self._garble(spoken) if garbled else spoken)
         self._transmitted_at = begin
 
     def _disturbed(self, reply: bytes) -> list[bytes]:

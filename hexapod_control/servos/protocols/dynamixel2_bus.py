@@ -106,6 +106,10 @@ class Dynamixel2Bus:
         if ids:
             self.exchange.send(codec.sync_write(Dynamixel2Register.TORQUE, {servo: bytes((on,)) for servo in ids}))
 
+    def torques(self, ids: Sequence[int]) -> dict[int, bool]:
+        """Whether the torque of these servos is on; silent servos are missing from the result."""
+        return {servo: bool(row[1]) for servo, row in self._sync(Dynamixel2Register.TORQUE, 1, ids).items()}
+
     def relax(self) -> None:
         """Switches the torque of all servos off by broadcast."""
         for _ in range(RELAX_REPEATS):
@@ -176,7 +180,7 @@ class Dynamixel2Bus:
             return {}
         if self._fast:
             rows = self._fast_sync(address, length, ids)
-            if len(rows) == len(ids):
+            if len(rows) == len(ids) or self.counters.awaited:
                 return rows
             self._fast = False  # one missing servo breaks the common status: from now on each sends its own
         return self._ask(codec.sync_read(address, length, ids), ids, length)
@@ -186,6 +190,8 @@ class Dynamixel2Bus:
         decoder = codec.Dynamixel2Decoder([codec.BROADCAST], size - 10)
         packet = self.exchange.ask_once(codec.fast_sync_read(address, length, ids), size, decoder)
         rows = codec.fast_rows(packet.data, length) if packet else {}
+        if self.counters.awaited:
+            self.counters.awaited = frozenset(ids)
         return {servo: row for servo, row in rows.items() if servo in ids}
 
     def _ask(self, frame: bytes, ids: Sequence[int], length: int) -> RegisterRows:

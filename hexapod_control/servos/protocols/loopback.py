@@ -73,7 +73,7 @@ class LoopbackBus:
     def read(self, ids: Sequence[int], what: ServoQuantity) -> dict[int, ServoReading]:
         """Positions [raw] and speeds [raw/s], if asked."""
         self._step()
-        self.counters.received += 1
+        self.counters.received += sum(i in self._positions for i in ids)
         return {
             i: ServoReading(
                 position=round(self._positions[i]) if ServoQuantity.POSITION in what else None,

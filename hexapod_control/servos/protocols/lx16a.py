@@ -174,6 +174,11 @@ class Lx16aBus:
         if ids:
             self.exchange.send(b"".join(torque(servo, int(on)) for servo in ids), len(ids))
 
+    def torques(self, ids: Sequence[int]) -> dict[int, bool]:
+        """Whether the torque of these servos is on; silent servos are missing from the result."""
+        answers = {servo: self._ask(servo, Lx16aCommand.TORQUE_READ, 1) for servo in ids}
+        return {servo: bool(data[0]) for servo, data in answers.items() if data is not None}
+
     def relax(self) -> None:
         """Switches the torque of all servos off by broadcast."""
         for _ in range(RELAX_REPEATS):

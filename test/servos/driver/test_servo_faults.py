@@ -11,6 +11,7 @@ import pytest
 from support.real_time.servo_bench import (
     FAULT,
     FEMUR,
+    HOLD,
     LOST,
     SLACK,
     kinds,
@@ -76,6 +77,49 @@ def test_after_a_bad_minute_the_line_is_as_good_as_before(armed):
     misses = sum(bench.driver.snapshot.misses)
     bench.during(0.5)
     assert sum(bench.driver.snapshot.misses) == misses
+    bench.assert_no_leap()
+
+
+# --- late replies and a dead line -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("protocol", "fault"),
+    [("feetech_st", "late"), ("feetech_st", "slow"), ("dynamixel1", "late"), ("dynamixel2", "late"), ("lx16a", "late")],
+)
+def test_late_replies_are_counted_and_reported_and_the_robot_stops_with_its_torque_on(armed, protocol, fault):
+    bench = armed(protocol)
+    before = bench.driver.snapshot.counters.late
+    setattr(bench.pty.faults, fault, 0.02)
+    bench.until(lambda: reported(bench, "replies are ", " ms late: computer or adapter too slow: the robot stops"), 2.0)
+    assert bench.driver.snapshot.planner_request is PlannerRequest.STOP
+    received, lost = bench.driver.snapshot.counters.received, bench.driver.snapshot.counters.timeouts
+    bench.during(0.6)
+    counters = bench.driver.snapshot.counters
+    assert counters.late - before > 0.9 * (counters.received - received) > 2
+    assert counters.timeouts - lost < 0.1 * (counters.received - received)
+    assert bench.driver.armed
+    assert bench.world.torques.all()
+    assert not bench.troubles("brown-out")
+    setattr(bench.pty.faults, fault, 0.0)
+    bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.NOTHING, 4.0, "walks again")
+    bench.assert_no_leap()
+
+
+@kinds
+def test_a_dead_line_is_held_and_reported_at_once_and_costs_no_torque_if_it_comes_back(armed, protocol):
+    bench = armed(protocol)
+    bench.during(1.2)
+    bench.pty.faults.mute = True
+    bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.STOP, HOLD + SLACK, "hold")
+    bench.until(lambda: reported(bench, "all servos have been silent for 0.", "the robot holds"), 0.3, "report")
+    goals = len(bench.world.received_goals)
+    bench.during(0.6)
+    assert len(bench.world.received_goals) == goals
+    bench.pty.faults.mute = False
+    bench.until(lambda: len(bench.world.received_goals) > goals + 18, 2.0, "goals")
+    assert bench.driver.armed
+    bench.until(lambda: not bench.troubles("silent"), 1.5, "all answer")
     bench.assert_no_leap()
 
 

@@ -1,5 +1,6 @@
 """Faults of servos: brown-out or single servos lost, overload, and what the planner is asked to do."""
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -8,7 +9,7 @@ from support.scripted_bus import ScriptedDriver
 
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.driver.health.escalation import SIT_TIMEOUT_S
-from hexapod_control.servos.driver.health.servo_health import BROWN_OUT_SILENCE_S
+from hexapod_control.servos.driver.health.servo_health import ALL_SILENT_S, SILENCE_LIMIT_S
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
 from hexapod_control.servos.settings.servo_section import Battery, OnLost, OnSilence
 
@@ -21,7 +22,9 @@ def rig():
 @pytest.mark.parametrize(("count", "brown_out"), [(8, False), (9, True), (18, True)])
 def test_half_of_the_servos_silent_at_once_are_a_brown_out_and_fewer_are_not(rig, count, brown_out):
     rig.bus.silent = set(rig.settings.ids[:count])
-    rig.run(BROWN_OUT_SILENCE_S + 0.1)
+    rig.run(SILENCE_LIMIT_S - 0.1)
+    assert rig.driver.armed
+    rig.run(0.3)
     assert any("brown-out" in text for text in rig.texts()) == brown_out
     assert rig.driver.armed != brown_out
 
@@ -31,21 +34,64 @@ def test_servos_that_fall_silent_one_after_the_other_are_no_brown_out(rig):
     for servo in rig.settings.ids[:12]:
         rig.bus.silent.add(servo)
         rig.run(0.1)
+    rig.run(SILENCE_LIMIT_S)
     assert rig.driver.armed
     assert not any("brown-out" in text for text in rig.texts())
 
 
-def test_a_silence_shorter_than_a_brown_out_changes_nothing(rig):
-    rig.bus.silent = set(rig.settings.ids)
-    rig.run(BROWN_OUT_SILENCE_S - 0.04)
+@pytest.mark.parametrize("half", [False, True])
+def test_the_robot_holds_while_its_servos_are_silent_and_goes_on_if_they_have_kept_their_torque(rig, half):
+    rig.bus.silent = set(rig.settings.ids[: 9 if half else 18])
+    rig.run(ALL_SILENT_S + 0.06)
+    assert rig.driver.snapshot.planner_request is PlannerRequest.STOP
+    assert rig.driver.snapshot.joints is None
+    names = r"9 servos \(left_front_coxa_joint \(id 1\),.*\)" if half else "all servos"
+    assert re.search(rf"{names} have been silent for 0.\d s: the robot holds, after 3 s torque counts", rig.texts()[-1])
+    sent = len(rig.bus.sent)
+    rig.run(1.0)
+    assert half or len(rig.bus.sent) == sent  # a goal would switch the torque of a restarted servo on
     rig.bus.silent = set()
-    rig.run(0.5)
+    rig.run(1.5)
     assert rig.driver.armed
+    assert rig.driver.snapshot.planner_request is PlannerRequest.NOTHING
+    assert rig.driver.snapshot.joints == pytest.approx(lying(), abs=0.002)
+    assert rig.bus.sent[-1][0] == "goals"
+
+
+def test_servos_that_have_restarted_without_torque_are_a_brown_out_and_get_no_goal(rig):
+    rig.bus.silent = set(rig.settings.ids)
+    rig.run(0.3)
+    sent = len(rig.bus.sent)
+    rig.bus.restart()
+    rig.run(1.5)
+    assert not rig.driver.armed
+    assert {what for what, _ in rig.bus.sent[sent:]} == {"relax"}
+    assert any("the servos have restarted without torque, as in a brown-out" in text for text in rig.texts())
+    rig.clock.tick = 1e-3
+    assert rig.driver.arm() == ""
+
+
+@pytest.mark.parametrize("count", [1, 18])
+def test_a_servo_is_not_silent_while_the_computer_does_not_run_the_driver(rig, count):
+    rig.bus.silent = set(rig.settings.ids[:count])
+    rig.run(0.08)
+    rig.clock.now += 30.0
+    rig.run(0.04)
+    assert rig.driver.armed
+    assert not any(found.serious for found in rig.driver.snapshot.diagnoses)
+    rig.bus.silent = set()
+    rig.run(1.6)
+    assert rig.driver.armed
+    assert [found.text for found in rig.driver.snapshot.diagnoses] == [
+        "the computer did not run the driver for 30.0 s, the servos held: end other programs"
+    ]
+    rig.run(5.0)
+    assert not rig.driver.snapshot.diagnoses
 
 
 def test_a_brown_out_is_over_when_no_servo_is_silent_any_more(rig):
     rig.bus.silent = set(rig.settings.ids)
-    rig.run(0.5)
+    rig.run(SILENCE_LIMIT_S + 0.5)
     assert rig.driver.snapshot.joints is None  # nothing is known of the pose
     rig.bus.silent = set(rig.settings.ids[:1])
     rig.run(1.5)

@@ -6,12 +6,13 @@ every report contains what, where and what to do.
 
 import numpy as np
 import pytest
-from support.real_time.servo_bench import FAULT, FEMUR, SLACK, kinds, reported
+from support.real_time.servo_bench import FAULT, FEMUR, HOLD, SLACK, kinds, reported
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.driver.bus_connection import MAX_BACK_OFF_S
 from hexapod_control.servos.driver.group.presence import PING_PERIOD_S
+from hexapod_control.servos.driver.health.servo_health import SILENCE_LIMIT_S
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
 from hexapod_control.servos.protocols import dynamixel2_frames, lx16a
 from hexapod_control.servos.settings.servo_section import Battery
@@ -22,10 +23,11 @@ from hexapod_control.servos.settings.servo_section import Battery
 def test_a_brown_out_is_detected_and_the_servos_stay_off_until_armed_leg_by_leg(armed):
     bench = armed()
     bench.world.power(4.0)
-    bench.until(lambda: not bench.driver.armed, 0.8, "detected")
-    bench.until(lambda: reported(bench, "most servos stopped answering at once, as in a brown-out"), 0.5, "report")
+    bench.until(lambda: reported(bench, "all servos have been silent for 0.", "the robot holds"), HOLD + SLACK, "hold")
+    assert bench.driver.snapshot.planner_request is PlannerRequest.STOP
     bench.until(lambda: bench.driver.snapshot.joints is None, 0.2)
-    bench.during(3.0)
+    bench.until(lambda: not bench.driver.armed, SILENCE_LIMIT_S + SLACK, "torque counts as off")
+    bench.until(lambda: reported(bench, "most servos stopped answering at once, as in a brown-out"), 0.5, "report")
     bench.world.power(11.1)
     bench.until(lambda: not bench.driver.snapshot.diagnoses, 3.0, "all answer again")
     assert not bench.world.torques.any()
@@ -40,6 +42,21 @@ def test_a_brown_out_is_detected_and_the_servos_stay_off_until_armed_leg_by_leg(
     times = [energised[leg] for leg in range(6)]
     assert min(np.diff(times)) > 0.03
     bench.during(1.2)
+    bench.assert_no_leap()
+
+
+@kinds
+def test_after_a_short_brown_out_no_goal_switches_the_torque_on_again(armed, protocol):
+    bench = armed(protocol)
+    bench.world.power(4.0)
+    bench.during(0.4)
+    switched = len(bench.world.switched)
+    bench.world.positions -= 0.3 * bench.world.scale.per_rad  # the robot sinks
+    bench.world.power(11.1)
+    bench.until(lambda: not bench.driver.armed, 2.0, "detected")
+    bench.until(lambda: reported(bench, "the servos have restarted without torque, as in a brown-out"), 0.5, "report")
+    assert len(bench.world.switched) == switched
+    assert bench.driver.arm() == ""
     bench.assert_no_leap()
 
 

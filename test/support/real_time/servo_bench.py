@@ -23,6 +23,7 @@ from hexapod_control.servos.settings.servo_section import standard
 
 sys.setswitchinterval(0.0005)  # [s] the wire, the driver and the test are threads of one process here
 FAULT = 0.2  # [s] from an unplugged cable, or from the last targets, to the fault
+HOLD = 0.3  # [s] from the last answer of all servos to the report that the robot holds
 LOST = 0.5  # [s] from the last answer to a lost servo
 SLACK = 0.3  # [s] allowed for a loaded machine
 FEMUR = "left_middle_femur_joint (id 5)"

@@ -7,7 +7,6 @@ except for its ping.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol, runtime_checkable
@@ -22,11 +21,15 @@ from hexapod_control.servos.driver.group.board_watch import BoardWatch
 from hexapod_control.servos.driver.group.handshake import check_presence, describe
 from hexapod_control.servos.driver.group.presence import Presence
 from hexapod_control.servos.driver.group.read_schedule import HEALTH, MOTION, ReadSchedule
+from hexapod_control.servos.driver.group.servo_clock import ServoClock
 from hexapod_control.servos.driver.group.servo_readings import ServoReadings
 from hexapod_control.servos.settings.joint_calibration import UnitConverter
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 READ_TRIES = 3  # of a read that must be complete
+MAX_ROUNDS = 10  # of it, while replies are late
+QUIET_CYCLES = 3.0  # without any answer, after which goals are withheld
+MIN_QUIET_S = 0.1  # at least
 SCHEDULING_SLACK_S = 0.02  # between the last answers of servos that lose power at the same time
 
 
@@ -36,6 +39,14 @@ class ClearsOverload(Protocol):
 
     def recover(self, servo: int) -> None:
         """Clears a latched overload; the torque of the servo is off afterwards."""
+
+
+@runtime_checkable
+class ReportsTorque(Protocol):
+    """A bus whose servos report whether their torque is on."""
+
+    def torques(self, ids: Sequence[int]) -> dict[int, bool]:
+        """Whether the torque of these servos is on; silent servos are missing from the result."""
 
 
 @runtime_checkable
@@ -50,21 +61,47 @@ class JumpsToGoal(Protocol):
 class ServoGroup:
     """All servos of one connection. Life cycle: made for an open bus, `handshake`, then `send` and `poll` per cycle."""
 
-    def __init__(self, bus: Bus, settings: ServoSettings, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, bus: Bus, settings: ServoSettings, clock: Callable[[], float], servo_clock: ServoClock) -> None:
         """Raises BusError if the line is too slow."""
         self.ids = settings.ids
         self.reports_position = ServoQuantity.POSITION in bus.can_read
         motion = partial(bus.timing, what=bus.can_read & MOTION)
         self.budget: BusBudget = budget(motion, len(self.ids), settings.rate, self.reports_position)
-        self.presence = Presence(len(self.ids), settings.lost_after, clock())
+        self.presence = Presence(len(self.ids), settings.lost_after, servo_clock())
         self.readings = ServoReadings(settings.joints)
         self.garbled_pings = [0] * len(self.ids)  # consecutive pings with a corrupt reply
         self.board_voltage: float | None = None  # [V]
         self.board_current: float | None = None  # [A]
-        self._bus, self._clock = bus, clock
+        self.reports_torque = self.reports_position and isinstance(bus, ReportsTorque)
+        self._received, self._heard = bus.counters.received, servo_clock()  # replies, and when the last one came [s]
+        self._bus, self._clock, self._servo_clock = bus, clock, servo_clock
         self._converter = UnitConverter(settings.joints)
-        self._board_watch = BoardWatch(bus, settings, clock)
+        self._board_watch = BoardWatch(bus, settings, servo_clock)
         self._schedule = ReadSchedule(bus, len(self.ids), self.budget, self.presence)
+
+    @property
+    def now(self) -> float:
+        """Steady time [s] without the delays of this computer: that of `presence`."""
+        return self._servo_clock()
+
+    @property
+    def excluded(self) -> float:
+        """By how much this computer has delayed the driver [s]."""
+        return self._servo_clock.excluded
+
+    @property
+    def quiet(self) -> bool:
+        """Whether no servo has answered in the last cycles."""
+        limit = max(QUIET_CYCLES / self.budget.rate, MIN_QUIET_S)
+        return self.reports_position and self.silence >= limit
+
+    @property
+    def silence(self) -> float:
+        """Time [s] since any servo has answered."""
+        now, received = self.now, self._bus.counters.received
+        if received != self._received:
+            self._received, self._heard = received, now
+        return now - self._heard
 
     @property
     def silence_window(self) -> float:
@@ -100,7 +137,7 @@ class ServoGroup:
 
     def recalibrated(self, settings: ServoSettings) -> ServoGroup:
         """The same servos with new calibrations; their positions are read again."""
-        group = ServoGroup(self._bus, settings, self._clock)
+        group = ServoGroup(self._bus, settings, self._clock, self._servo_clock)
         if group.reports_position:
             group.read_all()
         return group
@@ -148,17 +185,19 @@ class ServoGroup:
         else:
             self._bus.torque([servo], False)
         self.readings.faults[index] = ServoFault.NONE
-        self.presence.quarantine(index, self._clock())
+        self.presence.quarantine(index, self.now)
 
     # --- readings -----------------------------------------------------------------------------------
 
     def read_all(self) -> list[int]:
         """Reads all positions, again where one is missing. Returns the indices of servos that did not answer."""
         missing = list(range(len(self.ids)))
-        for _ in range(READ_TRIES):
+        tries = 0
+        for _ in range(MAX_ROUNDS):
             answers = self._bus.read([self.ids[i] for i in missing], self._bus.can_read & MOTION)
             missing = [i for i in missing if not self._take(i, answers.get(self.ids[i]))]
-            if not missing:
+            tries += not self._bus.counters.awaited
+            if not missing or tries == READ_TRIES:
                 break
         return missing
 
@@ -174,7 +213,8 @@ class ServoGroup:
         returned = self._ping()
         for indices in self._schedule.motion():  # last, as it uses all remaining time
             returned += self._read_motion(indices)
-            self._schedule.was_read(indices[-1])
+            if not self._bus.counters.awaited:
+                self._schedule.was_read(indices[-1])
             if self._clock() >= deadline:
                 break
         return returned
@@ -187,12 +227,12 @@ class ServoGroup:
             if self._take(i, answers.get(self.ids[i])):
                 if was_away:
                     returned.append(i)
-            else:
+            elif self.ids[i] not in self._bus.counters.awaited:
                 self.presence.missed(i)
         return returned
 
     def _ping(self) -> list[int]:
-        chosen = self._schedule.pings(self._clock())
+        chosen = self._schedule.pings(self.now)
         if not chosen:
             return []
         bad = self._bus.counters.bad
@@ -205,9 +245,8 @@ class ServoGroup:
     def _take(self, index: int, reading: ServoReading | None) -> bool:
         if reading is None or reading.position is None:
             return False
-        now = self._clock()
-        self.readings.take_motion(index, reading, reading.position, now)
-        self.presence.answered(index, now)
+        self.readings.take_motion(index, reading, reading.position, self._clock())
+        self.presence.answered(index, self.now)
         return True
 
     def _read_health(self) -> None:
@@ -221,10 +260,15 @@ class ServoGroup:
             return
         reading = self._bus.read([self.ids[index]], quantities).get(self.ids[index])
         if reading is not None:
-            self.presence.answered(index, self._clock())
+            self.presence.answered(index, self.now)
             self.readings.take_health(index, reading)
-        elif self.reports_position:
+        elif self.reports_position and self.ids[index] not in self._bus.counters.awaited:
             self.presence.missed(index)
+
+    def torques(self, indices: Sequence[int]) -> dict[int, bool]:
+        """Whether the torque of servos is on, as they report; silent ones are missing from the result."""
+        states = self._bus.torques([self.ids[i] for i in indices]) if isinstance(self._bus, ReportsTorque) else {}
+        return {i: states[self.ids[i]] for i in indices if self.ids[i] in states}
 
     def voltage(self) -> float | None:
         """The supply [V]: the board's, else the median of the servos'."""

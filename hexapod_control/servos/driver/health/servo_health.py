@@ -16,6 +16,7 @@ from hexapod_control.servos.driver.health.escalation import (
     RetryBudget,
     Severity,
 )
+from hexapod_control.servos.driver.health.line_health import LineHealth
 from hexapod_control.servos.driver.telemetry import Diagnosis, PlannerRequest
 from hexapod_control.servos.settings.servo_section import OnLost, ServoSettings
 
@@ -23,7 +24,9 @@ HEAT_WARNING_MARGIN = 10.0  # [degC] below the limit: warn
 HEAT_HYSTERESIS = 5.0  # [degC] below that: the warning ends
 VOLTAGE_FILTER_TIME_S = 0.25  # time constant
 BATTERY_HYSTERESIS = 0.3  # [V] above the warning: the battery was charged or changed
-BROWN_OUT_SILENCE_S = 0.15  # of many servos before it counts as a brown-out
+MANY_SILENT_S = 0.15  # of many servos, after which the robot stops
+ALL_SILENT_S = 0.2  # of all servos, likewise
+SILENCE_LIMIT_S = 3.0  # of many servos, after which their torque counts as off
 HOT_SPEED_SHARE = 0.7  # of the joint speeds, while a servo is hot
 MAX_LISTED_SERVOS = 3  # silent servos that are reported one by one
 MIN_GARBLED_PINGS = 3  # pings with a corrupt reply: two servos with one id
@@ -48,7 +51,11 @@ class ServoHealth:
         self._given_up: set[int] = set()  # overloaded too often, not restarted any more
         self._lost_since = math.nan
         self._seated = False
-        self.brown_out = False
+        self.line = LineHealth()
+        self.silent_many = False  # many servos are silent: the robot stops, and its pose is unknown
+        self._silent_since = math.nan  # [s] of many
+        self._armed = False
+        self.brown_out = ""  # how the servos lost their power; empty if they have it
         self.off_reason = ""  # why the torque had to be switched off; latched until reset
 
     # --- every cycle --------------------------------------------------------------------------------
@@ -56,6 +63,7 @@ class ServoHealth:
     def update(self, group: ServoGroup, armed: bool, now: float) -> None:
         """Evaluates what was read, at a steady time [s]; `armed` if the torque is on or being switched on."""
         self._look_at_power(group, armed, now)
+        self.line.update(group.counters, group.excluded, now)
         voltage = group.voltage()
         if voltage is not None:
             self._battery.update(-self._volts.update(voltage, now), now)
@@ -70,12 +78,25 @@ class ServoHealth:
             self._seated = False
 
     def _look_at_power(self, group: ServoGroup, armed: bool, now: float) -> None:
-        silent = [group.presence.last_answer[i] for i in range(len(group.ids)) if group.presence.quarantined(i)]
-        dark = sorted(then for then in silent if now - then >= BROWN_OUT_SILENCE_S)
-        if armed and _coincide(dark, math.ceil(BROWN_OUT_SHARE * len(group.ids)), group.silence_window):
-            self.brown_out = True
-        elif not silent:
-            self.brown_out = False
+        presence = group.presence
+        silent = [presence.last_answer[i] for i in range(len(group.ids)) if presence.quarantined(i)]
+        dark = sorted(then for then in silent if now - then >= MANY_SILENT_S)
+        many = _coincide(dark, math.ceil(BROWN_OUT_SHARE * len(group.ids)), group.silence_window) and not self.line.late
+        silence = group.silence
+        nothing = group.reports_position and silence >= ALL_SILENT_S
+        if not (many or nothing):
+            self._silent_since = math.nan
+        elif math.isnan(self._silent_since):
+            self._silent_since = dark[0] if many else now - silence
+        self.silent_many, self._armed = many or nothing, armed
+        if armed and now - self._silent_since >= SILENCE_LIMIT_S:
+            self.power_lost("most servos stopped answering at once")
+        elif not (silent or nothing) and not armed:
+            self.brown_out = ""
+
+    def power_lost(self, how: str) -> None:
+        """The servos have lost their power, so their torque is off."""
+        self.brown_out = self.brown_out or how
 
     def _hottest(self, group: ServoGroup) -> float:
         if self._overheated(group):
@@ -97,6 +118,11 @@ class ServoHealth:
             return f"{names} lost: check it, call reset_fault, then arm"
         return ""
 
+    @property
+    def brown_out_text(self) -> str:
+        """What happened and what to do."""
+        return f"{self.brown_out}, as in a brown-out: check battery and wiring, then call arm"
+
     # --- consequences -------------------------------------------------------------------------------
 
     @property
@@ -107,7 +133,8 @@ class ServoHealth:
             return PlannerRequest.SIT
         if lost and self._settings.on_lost is OnLost.SIT:
             return PlannerRequest.SIT
-        return PlannerRequest.STOP if lost else PlannerRequest.NOTHING
+        stop = lost or self.silent_many or self.line.late
+        return PlannerRequest.STOP if stop else PlannerRequest.NOTHING
 
     @property
     def voltage(self) -> float | None:
@@ -168,10 +195,12 @@ class ServoHealth:
         if self.off_reason:
             found.append(Diagnosis("torque off", True, f"torque is off: {self.off_reason}"))
         if self.brown_out:
-            text = "most servos stopped answering at once, as in a brown-out: check battery and wiring, then call arm"
-            found.append(Diagnosis("brown-out", True, text))
+            found.append(Diagnosis("brown-out", True, self.brown_out_text))
+        elif self.silent_many:
+            found.append(self._many_silent(group, now))
         else:
             found += self._silent(group, now)
+        found += self.line.diagnoses(now)
         found += self._battery_diagnosis()
         if self._heat.severity is not Severity.OK:
             doing = "slower now" if self._heat.severity is Severity.WARN else "the robot sits, then torque off"
@@ -190,6 +219,14 @@ class ServoHealth:
             text = f"{len(away)} servos are silent: {group.describe(away)}: check power and the line"
             return [Diagnosis("silent", lost, text)]
         return [self._one_silent(group, index, now) for index in away]
+
+    def _many_silent(self, group: ServoGroup, now: float) -> Diagnosis:
+        away = [i for i in range(len(group.ids)) if now - group.presence.last_answer[i] >= MANY_SILENT_S]
+        names = "all servos" if len(away) == len(group.ids) else f"{len(away)} servos ({group.describe(away)})"
+        doing = f"the robot holds, after {SILENCE_LIMIT_S:g} s torque counts as off: " if self._armed else ""
+        text = f"{names} have been silent for {now - self._silent_since:.1f} s: {doing}"
+        text += "check power, the data line and the adapter"
+        return Diagnosis("silent", True, text)
 
     def _one_silent(self, group: ServoGroup, index: int, now: float) -> Diagnosis:
         age, name = now - group.presence.last_answer[index], group.describe([index])

@@ -1,0 +1,61 @@
+"""The quality of the line in the last third of a second: late and corrupt replies, and delays of this computer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from hexapod_control.servos.bus.bus_interface import BusCounters
+from hexapod_control.servos.driver.telemetry import Diagnosis
+
+WINDOW_S = 0.3
+LATE_SHARE = 0.5  # of the replies, from which the robot stops
+CLEAR_WINDOWS = 3  # without late replies, after which it may walk again
+MIN_REPORTED_PAUSE_S = 0.2  # of the driver, in a window
+PAUSE_REPORT_S = 5.0  # for which a pause is reported
+
+
+class LineHealth:
+    """Compares the counters of a bus over time. Times are steady [s]."""
+
+    def __init__(self) -> None:
+        self.late = False  # most replies are late: the loop is too slow to walk
+        self._before, self._excluded = BusCounters(), 0.0
+        self._begin = math.nan  # [s] of the window
+        self._good_windows = 0
+        self._lateness = 0.0  # [s]
+        self._pause, self._paused = 0.0, -math.inf  # [s] the last one, and when it was noticed
+
+    def update(self, counters: BusCounters, excluded: float, now: float) -> None:
+        """Evaluates the counters; `excluded` [s] is by how much the computer has delayed the driver so far."""
+        if math.isnan(self._begin) or counters.received < self._before.received:  # a new bus
+            self._start_window(counters, excluded, now)
+        if now - self._begin < WINDOW_S:
+            return
+        received, late = counters.received - self._before.received, counters.late - self._before.late
+        self._judge_lateness(late, received, counters.lateness)
+        if excluded - self._excluded >= MIN_REPORTED_PAUSE_S:
+            self._pause, self._paused = excluded - self._excluded, now
+        self._start_window(counters, excluded, now)
+
+    def _judge_lateness(self, late: int, received: int, lateness: float) -> None:
+        if late and late >= LATE_SHARE * received:
+            self.late, self._good_windows, self._lateness = True, 0, lateness
+            return
+        self._good_windows += 1
+        self.late = self.late and self._good_windows < CLEAR_WINDOWS
+
+    def _start_window(self, counters: BusCounters, excluded: float, now: float) -> None:
+        self._before, self._excluded, self._begin = replace(counters), excluded, now
+
+    def diagnoses(self, now: float) -> list[Diagnosis]:
+        """What is wrong with the line or the computer."""
+        found = []
+        if self.late:
+            text = f"replies are {1000.0 * self._lateness:.0f} ms late: computer or adapter too slow: the robot stops; "
+            text += "end other programs, set the latency of the adapter to 1 ms"
+            found.append(Diagnosis("late", True, text))
+        if now - self._paused < PAUSE_REPORT_S:
+            text = f"the computer did not run the driver for {self._pause:.1f} s, the servos held: end other programs"
+            found.append(Diagnosis("pause", False, text))
+        return found
