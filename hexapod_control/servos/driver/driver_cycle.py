@@ -108,7 +108,7 @@ class DriverCycle:
             if self._torque.state is TorqueState.ON and not self._restarts.doubts(index):
                 self._follower.rejoin(index, group.readings.angle(index))  # it is back: it starts where it is
                 group.resume(index)
-        self._supervise(group, group.now)
+        self._supervise(group, group.servo_clock())
 
     def _check_restarts(self, group: ServoGroup) -> None:
         """Continues where the servos are, once all of them report that they have kept their torque."""

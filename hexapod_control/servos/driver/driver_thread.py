@@ -194,15 +194,11 @@ class Driver:
 
     def arm(self) -> str:
         """Switches the torque on at the present joint angles. Returns why it is not on, or an empty text."""
-        request = BusRequest(self._begin_arming)
+        request = BusRequest(lambda request: self._torque.begin_arming(request, self._health.begin_arming()))
         answer = self._ask(request)
         if not request.done.is_set():
             self._thread.withdraw(request)  # no torque once the caller has stopped waiting
         return answer
-
-    def _begin_arming(self, request: BusRequest) -> None:
-        self._health.brown_out = ""  # servos without power do not answer, which ends the arming
-        self._torque.begin_arming(request, self._health.off_reason)
 
     def disarm(self) -> str:
         """Switches the torque off. Returns why torque-off could not be sent, or an empty text."""

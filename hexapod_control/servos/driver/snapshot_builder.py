@@ -101,7 +101,7 @@ class SnapshotBuilder:
             text = f"{self._connection.lost_reason}; torque counts as off; reopening the port"
             self._diagnoses = (Diagnosis("port", True, text),)
             return
-        found = list(self._health.diagnoses(group, group.now))
+        found = list(self._health.diagnoses(group, group.servo_clock()))
         if group.budget.limitation:
             found.append(Diagnosis("budget", False, group.budget.limitation))
         if group.model_warning:

@@ -17,11 +17,13 @@ class ServoClock:
         self.excluded = 0.0  # [s] by which the computer has delayed the driver since the start
         self._clock, self._last = clock, clock()
         self._counters, self._waited, self._allowed = BusCounters(), 0.0, 0.0
+        self._received, self._heard = 0, 0.0  # replies, and when the last one came [s]
 
     def follow(self, counters: BusCounters, period: float) -> None:
         """Belongs to a newly opened bus from now on, with this period of a cycle [s]."""
-        self._counters, self._waited = counters, counters.waited
+        self._counters, self._waited, self._received = counters, counters.waited, counters.received
         self._allowed, self._last = ALLOWED_CYCLES * period, self._clock()
+        self._heard = self()
 
     def __call__(self) -> float:
         """Time [s]. What passed since the last call, beyond two cycles and the time waited for replies, is excluded."""
@@ -31,3 +33,10 @@ class ServoClock:
             self.excluded += pause - self._allowed
         self._last, self._waited = now, waited
         return now - self.excluded
+
+    def silence(self) -> float:
+        """Time [s] since any servo has answered."""
+        now = self()
+        if self._counters.received != self._received:
+            self._received, self._heard = self._counters.received, now
+        return now - self._heard

@@ -73,35 +73,17 @@ class ServoGroup:
         self.board_voltage: float | None = None  # [V]
         self.board_current: float | None = None  # [A]
         self.reports_torque = self.reports_position and isinstance(bus, ReportsTorque)
-        self._received, self._heard = bus.counters.received, servo_clock()  # replies, and when the last one came [s]
-        self._bus, self._clock, self._servo_clock = bus, clock, servo_clock
+        self.servo_clock = servo_clock  # that of `presence`
+        self._bus, self._clock = bus, clock
         self._converter = UnitConverter(settings.joints)
         self._board_watch = BoardWatch(bus, settings, servo_clock)
         self._schedule = ReadSchedule(bus, len(self.ids), self.budget, self.presence)
 
     @property
-    def now(self) -> float:
-        """Steady time [s] without the delays of this computer: that of `presence`."""
-        return self._servo_clock()
-
-    @property
-    def excluded(self) -> float:
-        """By how much this computer has delayed the driver [s]."""
-        return self._servo_clock.excluded
-
-    @property
     def quiet(self) -> bool:
         """Whether no servo has answered in the last cycles."""
         limit = max(QUIET_CYCLES / self.budget.rate, MIN_QUIET_S)
-        return self.reports_position and self.silence >= limit
-
-    @property
-    def silence(self) -> float:
-        """Time [s] since any servo has answered."""
-        now, received = self.now, self._bus.counters.received
-        if received != self._received:
-            self._received, self._heard = received, now
-        return now - self._heard
+        return self.reports_position and self.servo_clock.silence() >= limit
 
     @property
     def silence_window(self) -> float:
@@ -137,7 +119,7 @@ class ServoGroup:
 
     def recalibrated(self, settings: ServoSettings) -> ServoGroup:
         """The same servos with new calibrations; their positions are read again."""
-        group = ServoGroup(self._bus, settings, self._clock, self._servo_clock)
+        group = ServoGroup(self._bus, settings, self._clock, self.servo_clock)
         if group.reports_position:
             group.read_all()
         return group
@@ -185,7 +167,7 @@ class ServoGroup:
         else:
             self._bus.torque([servo], False)
         self.readings.faults[index] = ServoFault.NONE
-        self.presence.quarantine(index, self.now)
+        self.presence.quarantine(index, self.servo_clock())
 
     # --- readings -----------------------------------------------------------------------------------
 
@@ -232,7 +214,7 @@ class ServoGroup:
         return returned
 
     def _ping(self) -> list[int]:
-        chosen = self._schedule.pings(self.now)
+        chosen = self._schedule.pings(self.servo_clock())
         if not chosen:
             return []
         bad = self._bus.counters.bad
@@ -246,7 +228,7 @@ class ServoGroup:
         if reading is None or reading.position is None:
             return False
         self.readings.take_motion(index, reading, reading.position, self._clock())
-        self.presence.answered(index, self.now)
+        self.presence.answered(index, self.servo_clock())
         return True
 
     def _read_health(self) -> None:
@@ -260,7 +242,7 @@ class ServoGroup:
             return
         reading = self._bus.read([self.ids[index]], quantities).get(self.ids[index])
         if reading is not None:
-            self.presence.answered(index, self.now)
+            self.presence.answered(index, self.servo_clock())
             self.readings.take_health(index, reading)
         elif self.reports_position and self.ids[index] not in self._bus.counters.awaited:
             self.presence.missed(index)

@@ -63,7 +63,7 @@ class ServoHealth:
     def update(self, group: ServoGroup, armed: bool, now: float) -> None:
         """Evaluates what was read, at a steady time [s]; `armed` if the torque is on or being switched on."""
         self._look_at_power(group, armed, now)
-        self.line.update(group.counters, group.excluded, now)
+        self.line.update(group.counters, group.servo_clock.excluded, now)
         voltage = group.voltage()
         if voltage is not None:
             self._battery.update(-self._volts.update(voltage, now), now)
@@ -82,7 +82,7 @@ class ServoHealth:
         silent = [presence.last_answer[i] for i in range(len(group.ids)) if presence.quarantined(i)]
         dark = sorted(then for then in silent if now - then >= MANY_SILENT_S)
         many = _coincide(dark, math.ceil(BROWN_OUT_SHARE * len(group.ids)), group.silence_window) and not self.line.late
-        silence = group.silence
+        silence = group.servo_clock.silence()
         nothing = group.reports_position and silence >= ALL_SILENT_S
         if not (many or nothing):
             self._silent_since = math.nan
@@ -152,6 +152,11 @@ class ServoHealth:
             self._seated = True
             self._battery.seated()
             self._heat.seated()
+
+    def begin_arming(self) -> str:
+        """A reason to refuse it, or an empty text. Servos that have lost their power get another chance."""
+        self.brown_out = ""
+        return self.off_reason
 
     def allow_restart(self, index: int, now: float) -> bool:
         """Whether an overloaded servo may be restarted; only a few times; then it stays off."""
