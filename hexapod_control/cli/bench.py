@@ -17,6 +17,7 @@ import numpy as np
 
 from hexapod_control.bringup.process_supervisor import NodeDied
 from hexapod_control.cli.input_error import InputError
+from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.evaluation.performance.page.chromium import MissingBrowserError
 from hexapod_control.evaluation.performance.planner.c_kinematics import NoCompilerError
@@ -37,10 +38,6 @@ SECTIONS = {
     "bus": BenchSection("bus.bus_load"),
     "web": BenchSection("page.page_load", "rclpy"),
     "physics": BenchSection("planner.physics_walk"),
-}
-NEEDS = {
-    "rclpy": "rclpy is missing: source a ROS 2 installation, or pip install 'hexapod_control[ros]'",
-    "mujoco": "mujoco is missing: pip install 'hexapod_control[sim]'",
 }
 
 
@@ -76,10 +73,10 @@ def section(name: str, robot_file: RobotFile) -> dict[str, object]:
     except (NoCompilerError, MissingBrowserError) as error:
         reason = {"skipped": str(error)}
     except ModuleNotFoundError as error:
-        missing = (error.name or "").split(".")[0]
-        if missing not in NEEDS:
+        missing = missing_module(error)
+        if missing is None:
             raise
-        reason = {"skipped": NEEDS[missing]}
+        reason = {"skipped": missing}
     except subprocess.CalledProcessError as error:
         reason = {"failed": f"the C compiler failed: {error.stderr.strip()}"}
     except (NodeDied, RuntimeError, ValueError) as error:

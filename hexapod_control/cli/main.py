@@ -11,6 +11,7 @@ from hexapod_control.bringup.node_graph import GraphError
 from hexapod_control.cli.bounded_options import OneLineParser
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.errors import FileError
+from hexapod_control.config.missing_modules import missing_module
 
 COMMANDS = {
     "sim": (
@@ -44,14 +45,6 @@ COMMANDS = {
     ),
     "bench": ("bench", "measure the cost of a tick and of the graph, as JSON"),
 }
-REMEDIES = {
-    "rclpy": "source a ROS 2 installation (source /opt/ros/jazzy/setup.bash), or pip install 'hexapod_control[ros]'",
-    "mujoco": "pip install 'hexapod_control[sim]'",
-    "PIL": "pip install 'hexapod_control[sim]'",
-    "rosbags": "pip install 'hexapod_control[record]'",
-    "matplotlib": "apt install python3-matplotlib, or pip install 'hexapod_control[record]'",
-    "xacro": "apt install ros-jazzy-xacro, or pip install xacro",
-}
 OK, FAILED, BAD_INPUT = 0, 1, 2
 
 
@@ -81,10 +74,10 @@ def main(words: Sequence[str] | None = None) -> int:
     except (GraphError, InputError) as error:
         return _report(str(error), BAD_INPUT)
     except ModuleNotFoundError as error:
-        missing = (error.name or "").split(".")[0]
-        if missing not in REMEDIES:
+        reason = missing_module(error)
+        if reason is None:
             raise
-        return _report(f"{missing} is missing: {REMEDIES[missing]}", FAILED)
+        return _report(reason, FAILED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of the output is gone: no message at exit
         return FAILED

@@ -13,6 +13,7 @@ from typing import Any
 from rclpy.duration import Duration
 from sensor_msgs.msg import Joy
 
+from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.core.steering.gamepad_map import GamepadState
 from hexapod_control.nodes.gamepad.evdev_gamepad import (
     COUNT_AXES,
@@ -37,9 +38,8 @@ def devices() -> Iterable[EvdevDevice]:
     """All input devices that may be opened. Raises ParameterError without evdev."""
     try:
         import evdev
-    except ModuleNotFoundError:
-        remedy = "apt install python3-evdev, or pip install 'hexapod_control[gamepad]'; or use game_controller_node"
-        raise ParameterError(f"the Python module evdev is missing: {remedy}") from None
+    except ModuleNotFoundError as error:
+        raise ParameterError(f"{missing_module(error)}; or use game_controller_node") from None
     for path in evdev.list_devices():
         try:
             yield evdev.InputDevice(path)

@@ -321,4 +321,4 @@ def test_without_the_extra_the_message_names_the_command_that_installs_it(monkey
 
     monkeypatch.setitem(sys.modules, "rosbags", None)
     assert main(["record"]) == 1
-    assert capsys.readouterr().err == "hexapod: rosbags is missing: pip install 'hexapod_control[record]'\n"
+    assert capsys.readouterr().err == "hexapod: rosbags is missing: pip install rosbags matplotlib\n"

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone, ServoQuantity
 from hexapod_control.servos.bus.bus_timing import TURNAROUND_S
@@ -49,7 +50,10 @@ def walks(file: RobotFile, progress: Callable[[str], None]) -> list[dict[str, ob
         from hexapod_control.evaluation.performance.bus import bus_replay
         from hexapod_control.evaluation.quality import flat_ground
     except ModuleNotFoundError as error:
-        return {"skipped": f"{error.name} is missing: pip install 'hexapod_control[sim]'"}
+        reason = missing_module(error)
+        if reason is None:
+            raise
+        return {"skipped": reason}
     found: list[dict[str, object]] = []
     for case, quality in bus_replay.rows(file):
         progress(f"bus walk: {flat_ground.line(case, quality)}")
