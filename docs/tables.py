@@ -50,7 +50,7 @@ VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {  # parameters with whi
 WITHOUT_DEVICES: Mapping[str, Mapping[str, Any]] = {"gamepad": {"find": tuple}}  # replacements for hardware
 TOPICS: Mapping[str, str] = {  # in the order of the table
     "cmd_vel": "velocity of the body, m/s and rad/s: `linear.x`, `linear.y`, `angular.z`; `TwistStamped` with "
-    "`enable_stamped_cmd_vel`",
+    "`enable_stamped_cmd_vel`. An axis below 0.001 m/s or 0.001 rad/s is zero",
     "body_pose": "pose of the body relative to the neutral stance, six degrees of freedom",
     "gait": "gait to change to, by name",
     "arc": "steering by distance and curvature: `x` is the travel of the outermost foot per stance, m, `y` the "

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from enum import IntEnum
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,11 +19,13 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
+from hexapod_control.core.names import shortened
 from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import CHANGES, refusing_unknown_types
 from hexapod_control.ros.qos import EVENTS
 
 THROTTLE_S = 5.0  # between two log lines of the same kind; a report counts as recent for this long
+MAX_REPORT_LENGTH = 1500  # characters
 MAX_CLOCK_SILENCE_S = 1.5  # without /clock before it is an error
 HOUSEKEEPING_PERIOD_S = 0.5
 
@@ -88,7 +91,7 @@ class GuardedNode(Node):
 
     def report(self, kind: str, level: ReportLevel, text: str, every: float = THROTTLE_S) -> None:
         """Logs a text, each kind at most once per `every` [s]; /diagnostics shows it for THROTTLE_S."""
-        now = time.monotonic()
+        now, text = time.monotonic(), shortened(text, MAX_REPORT_LENGTH)
         last = self._sent_reports.get(kind)
         logged = last.logged if last is not None and now - last.logged < every else now
         if logged == now:
@@ -137,19 +140,23 @@ class GuardedNode(Node):
     # --- guarded callbacks -------------------------------------------------------------------------------------------
 
     def create_subscription(self, msg_type: Any, topic: str, callback: Any, *args: Any, **options: Any) -> Any:
-        """As in rclpy, guarded. A message whose callback raises MessageError is refused with a warning."""
-        name = _name(callback)
+        """As in rclpy, guarded. A message that is too large, or whose callback raises MessageError, is refused.
 
-        def guarded(message: Any) -> None:
+        The middleware hands over bytes, so that a large message costs nothing before it is refused.
+        """
+        name = _name(callback)
+        decode = (lambda data: data) if options.get("raw") else partial(messages.decoded, kind=msg_type)
+
+        def guarded(data: bytes) -> None:
             self.received[topic] += 1
             try:
-                callback(message)
+                callback(decode(data))
             except messages.MessageError as error:
                 self.refused(topic, error)
             except Exception as error:
                 self.failed(name, error)
 
-        return super().create_subscription(msg_type, topic, guarded, *args, **options)
+        return super().create_subscription(msg_type, topic, guarded, *args, **{**options, "raw": True})
 
     def create_timer(self, timer_period_sec: float, callback: Any, *args: Any, **options: Any) -> Any:
         """As in rclpy, guarded."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -17,6 +17,7 @@ from geometry_msgs.msg import Pose as PoseMessage
 from geometry_msgs.msg import Quaternion, TransformStamped, TwistStamped, Vector3, Wrench
 from geometry_msgs.msg import Twist as TwistMessage
 from nav_msgs.msg import Odometry
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, LaserScan
 from std_msgs.msg import Float64, String
 
@@ -29,8 +30,22 @@ from hexapod_control.ros.row_messages import FeetSample, FootLayout, JointLayout
 
 __all__ = ["FeetSample", "FootLayout", "JointLayout", "MessageError", "xyz"]
 
+MAX_BODY_SHIFT_M = 10.0
+MAX_FORCE_N = 10_000.0
+MAX_RATE, MAX_ACCELERATION = 200.0, 2000.0  # [rad/s], [m/s^2] that an IMU can measure
 MAX_NORM_ERROR = 0.01  # by which the norm of a quaternion may differ from 1
+MAX_MESSAGE_BYTES = 200_000  # the largest useful one is a motion file
 NANOSECONDS = 1_000_000_000  # per second
+
+
+def decoded(data: bytes, kind: Any) -> Any:
+    """The message in serialized bytes (`Any`: messages have no common base). Raises MessageError."""
+    if len(data) > MAX_MESSAGE_BYTES:
+        raise MessageError(f"it has {len(data)} bytes, at most {MAX_MESSAGE_BYTES} are accepted")
+    try:
+        return deserialize_message(data, kind)
+    except Exception as error:  # depends on what is wrong in the bytes
+        raise MessageError(f"it cannot be decoded: {error}") from None
 
 
 # --- velocity and pose ------------------------------------------------------------------------------------
@@ -78,6 +93,9 @@ def body_pose(message: PoseMessage) -> BodyPose:
     position = xyz(message.position)
     if not all(map(math.isfinite, position)):
         raise MessageError(f"position {position} is not finite; send metres from the neutral stance")
+    if max(map(abs, position)) > MAX_BODY_SHIFT_M:
+        most = f"more than {MAX_BODY_SHIFT_M:g} m from the neutral stance"
+        raise MessageError(f"position ({position[0]:g}, {position[1]:g}, {position[2]:g}) is {most}; send metres")
     return BodyPose(*position, *roll_pitch_yaw(message.orientation))
 
 
@@ -96,6 +114,8 @@ def force(message: Wrench) -> Vector:
     value = xyz(message.force)
     if not all(map(math.isfinite, value)):
         raise MessageError(f"force {value} is not finite; send newtons")
+    if max(map(abs, value)) > MAX_FORCE_N:
+        raise MessageError(f"force ({value[0]:g}, {value[1]:g}, {value[2]:g}) is more than {MAX_FORCE_N:g} N")
     return value
 
 
@@ -112,6 +132,10 @@ def inertial(message: Imu) -> Inertial:
     rates, acceleration = xyz(message.angular_velocity), xyz(message.linear_acceleration)
     if not all(map(math.isfinite, (*rates, *acceleration))):
         raise MessageError(f"angular velocity {rates} or acceleration {acceleration} is not finite; check the IMU")
+    if max(map(abs, rates)) > MAX_RATE or max(map(abs, acceleration)) > MAX_ACCELERATION:
+        most = f"at most {MAX_RATE:g} rad/s and {MAX_ACCELERATION:g} m/s^2 can be measured"
+        values = ", ".join(f"{value:g}" for value in (*rates, *acceleration))
+        raise MessageError(f"angular velocity and acceleration ({values}) are too large, {most}; check the IMU's units")
     known = message.orientation_covariance[0] >= 0.0
     return Inertial(roll_pitch_yaw(message.orientation) if known else None, rates, acceleration)
 

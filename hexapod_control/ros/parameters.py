@@ -19,6 +19,8 @@ from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
+from hexapod_control.core.names import shortened
+
 Settings = TypeVar("Settings")
 LIVE: Mapping[str, Any] = {"live": True}
 CHANGES = (SetParameters, SetParametersAtomically)  # services that change parameters
@@ -68,7 +70,9 @@ class Parameter:
             given = float(given)
         if type(given) is not kind:
             kinds = {float: "a number", int: "an integer", bool: "true or false", str: "a text"}
-            raise ParameterError(f"{self.name} must be {kinds[kind]}, is {given!r}; e.g. {self._as_yaml(self.default)}")
+            raise ParameterError(
+                f"{self.name} must be {kinds[kind]}, is {shortened(repr(given))}; e.g. {self._as_yaml(self.default)}"
+            )
         if self.bounds and not self._inside(given):
             also = ", or .nan for what the robot can do" if self.metadata.get("from_robot") else ""
             raise ParameterError(f"{self.name} must be in {self.bounds}{also}, is {given}")

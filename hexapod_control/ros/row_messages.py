@@ -18,7 +18,7 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import forward
-from hexapod_control.core.names import foot_name, joint_names
+from hexapod_control.core.names import foot_name, joint_names, quoted
 from hexapod_control.core.robot import Robot, Vector
 
 
@@ -56,9 +56,9 @@ class _NamedRows:
         position: dict[str, int] = {}
         for index, name in enumerate(names):
             if name not in self._row:
-                raise MessageError(f"{self.kind} {name!r} is unknown; this robot has {', '.join(self.names)}")
+                raise MessageError(f"{self.kind} {quoted(name)} is unknown; this robot has {', '.join(self.names)}")
             if name in position:
-                raise MessageError(f"{self.kind} {name!r} is duplicated; send every {self.kind} once")
+                raise MessageError(f"{self.kind} {quoted(name)} is duplicated; send every {self.kind} once")
             position[name] = index
         missing = [name for name in self.names if name not in position]
         if missing:
@@ -71,7 +71,7 @@ def _finite(kind: str, what: str, names: Sequence[str], values: Sequence[float],
     if not math.isfinite(sum(values)):
         for index, value in enumerate(values):
             if not math.isfinite(value):
-                raise MessageError(f"{what} of {kind} {names[index // width]!r} is {value}; send finite numbers")
+                raise MessageError(f"{what} of {kind} {quoted(names[index // width])} is {value}; send finite numbers")
 
 
 class JointLayout:
@@ -163,9 +163,9 @@ class FootLayout:
         legs = dict(zip(self._rows.names, self._legs, strict=True))
         for index, name in enumerate(names):
             if name not in legs:
-                raise MessageError(f"foot {name!r} is unknown; this robot has {', '.join(legs)}")
+                raise MessageError(f"foot {quoted(name)} is unknown; this robot has {', '.join(legs)}")
             if name in names[:index]:
-                raise MessageError(f"foot {name!r} is duplicated; send every foot once")
+                raise MessageError(f"foot {quoted(name)} is duplicated; send every foot once")
         if len(message.transforms) != len(names):
             raise MessageError(f"{len(names)} names but {len(message.transforms)} transforms; send one per foot")
         found = [xyz(transform.translation) for transform in message.transforms]

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from geometry_msgs.msg import Transform, Vector3
+from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import MultiDOFJointState
 from std_msgs.msg import String
@@ -55,7 +56,25 @@ def test_a_foot_command_that_would_tip_the_robot_is_refused_as_a_whole(bench):
     assert "would not support the robot" in node.last_report("foot")
     topic.publish(foot_command(left_front=(1.0, 0.0, 0.0)))
     bench.until(lambda: "out of reach" in node.last_report("foot"))
+    for far in (1e5, 1e308, -1e308):
+        topic.publish(foot_command(left_front=(far, 0.0, far)))
+        bench.until(lambda value=far: f"{value:.3g}" in node.last_report("foot"), 1.0)
     assert not node.planner.view.walk.guiding
+
+
+@pytest.mark.parametrize("tiny", [5e-324, 1e-200, 9e-4])
+def test_a_velocity_below_the_minimum_is_a_zero(bench, tiny):
+    node = bench.planner()
+    topic = bench.publisher(TwistMessage, "cmd_vel")
+    for command in (twist(tiny), twist(0.0, tiny), twist(0.0, 0.0, -tiny)):
+        before = node.received["cmd_vel"]
+        topic.publish(command)
+        bench.until(lambda count=before: node.received["cmd_vel"] > count)
+    ticks = bench.listen(MultiDOFJointState, "foot_targets")
+    bench.until(lambda: len(ticks) > 10)
+    assert node.planner.state.value == "standing"
+    assert node.output.last.twist.is_zero and all(node.output.last.planted)
+    assert node.recent_reports() == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ import pytest
 from geometry_msgs.msg import Pose, Quaternion, Twist, Vector3
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sensor_msgs.msg import Imu, LaserScan
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import Imu, JointState, LaserScan, MultiDOFJointState
+from std_msgs.msg import String
 from support.phantomx import robot
 
 from hexapod_control.core.kinematics import se2
@@ -15,8 +17,29 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.ros import messages
 from hexapod_control.ros.messages import FootLayout, JointLayout, MessageError
 
+KINDS = (String, JointState, MultiDOFJointState, Twist, Pose, Imu, LaserScan)
 ROW = np.arange(18.0).reshape(6, 3) / 10
 STAMP = messages.time(1_500_000_000)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(st.data())
+@settings(max_examples=20, deadline=None)
+def test_any_bytes_are_a_message_or_are_refused(kind, data):
+    sent = bytearray(serialize_message(kind()))
+    for _ in range(data.draw(st.integers(0, 4))):
+        sent[data.draw(st.integers(4, len(sent) - 1))] = data.draw(st.integers(0, 255))
+    sent = bytes(sent)[: data.draw(st.integers(0, len(sent)))]
+    try:
+        assert isinstance(messages.decoded(sent, kind), kind)
+    except MessageError as error:
+        assert len(str(error)) < 1000
+
+
+def test_a_message_that_is_too_large_is_refused_before_it_is_decoded():
+    data = serialize_message(String(data="x" * messages.MAX_MESSAGE_BYTES))
+    with pytest.raises(MessageError, match=r"it has \d+ bytes, at most 200000 are accepted"):
+        messages.decoded(data, String)
 
 
 def test_a_joint_state_carries_names_row_by_row_and_the_stamp():

@@ -16,6 +16,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.names import quoted
 from hexapod_control.core.planner import requests
 from hexapod_control.core.planner.independent_copy import independent_copy
 from hexapod_control.core.planner.plan_builder import plan_at_rest, plan_of_tick
@@ -169,7 +170,7 @@ class Planner:
         """Changes to another gait."""
         gait = self.capabilities.gaits.get(name)
         if gait is None:
-            return f"unknown gait {name!r}; known: {', '.join(self.capabilities.gaits)}"
+            return f"unknown gait {quoted(name)}; known: {', '.join(self.capabilities.gaits)}"
         self._context.settings = replace(self._context.settings, gait=gait)
         return self._handle(requests.GaitRequest(gait))
 
@@ -192,7 +193,7 @@ class Planner:
 
 
 def _unknown_leg(leg: str, robot: Robot) -> str:
-    return f"unknown leg {leg!r}; known: {', '.join(robot.leg_names)}"
+    return f"unknown leg {quoted(leg)}; known: {', '.join(robot.leg_names)}"
 
 
 def _legs(rows: Array) -> tuple[LegJoints, ...]:

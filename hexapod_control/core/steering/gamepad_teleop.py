@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.steering.gamepad_map import GamepadMap, GamepadState
+from hexapod_control.core.steering.gamepad_map import LAST, GamepadMap, GamepadState
 
 FROM_LIMITS = Twist(math.nan, math.nan, math.nan)
 MAX_POSE = BodyPose(0.03, 0.03, 0.06, 0.2, 0.2, 0.3)  # [m], [rad]
@@ -81,8 +81,11 @@ class GamepadTeleop:
 
     def update(self, pad: GamepadState) -> TeleopCommands:
         """Takes the state of the gamepad. Raises ValueError if an axis is not finite."""
+        if max(len(pad.axes), len(pad.buttons)) > LAST + 1:
+            most = f"at most {LAST + 1} of each are accepted"
+            raise ValueError(f"it has {len(pad.axes)} axes and {len(pad.buttons)} buttons, {most}")
         if not all(map(math.isfinite, pad.axes)):
-            raise ValueError(f"axes {list(pad.axes)} are not finite")
+            raise ValueError(f"axis {next(k for k, v in enumerate(pad.axes) if not math.isfinite(v))} is not finite")
         pressed = self.map.pressed(pad)
         before, self.pressed = self.pressed, pressed
         fresh = pressed - (pressed if before is None else before)

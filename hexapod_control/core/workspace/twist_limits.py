@@ -7,6 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from hexapod_control.core.kinematics.se2 import Twist
 
+MIN_COMMAND = Twist(1e-3, 1e-3, 1e-3)
+"""[m/s, rad/s] Commands below this are zero, axis by axis: the robot would step on the spot."""
+
 
 @dataclass(frozen=True, slots=True)
 class AxisLimits:
@@ -37,6 +40,11 @@ class TwistLimits:
     def axes(self) -> tuple[AxisLimits, AxisLimits, AxisLimits]:
         """Limits in the order of a twist."""
         return (self.linear_x, self.linear_y, self.angular_z)
+
+
+def without_traces(command: Twist) -> Twist:
+    """A command whose axes are zero or at least MIN_COMMAND."""
+    return Twist(*(value if abs(value) >= least else 0.0 for value, least in zip(command, MIN_COMMAND, strict=True)))
 
 
 def clamp_to_limits(twist: Twist, limits: TwistLimits) -> Twist:

@@ -32,7 +32,7 @@ class CommandSourceDisplay:
 
     def on_driving(self, message: String) -> None:
         """Records a source that is in use."""
-        name = "".join(filter(str.isprintable, message.data))[:MAX_NAME_LENGTH]
+        name = "".join(filter(str.isprintable, message.data[:MAX_NAME_LENGTH]))
         if name and (name in SOURCES or name in self.announced or len(self.announced) < MAX_NAMES):
             self.announced[name] = time.monotonic()
             self.show()

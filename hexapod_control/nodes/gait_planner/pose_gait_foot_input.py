@@ -8,6 +8,7 @@ from std_msgs.msg import String
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.motions.operator_commands import OperatorCommands
+from hexapod_control.core.names import quoted
 from hexapod_control.core.robot import Robot
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -41,7 +42,7 @@ class PoseGaitFootInput:
     def on_foot_command(self, message: MultiDOFJointState) -> None:
         """Points for single feet, all of them or none; without any the feet in the air come down."""
         if message.header.frame_id not in ("", self._frame):
-            text = f"its frame is {message.header.frame_id!r}; send points in {self._frame}"
+            text = f"its frame is {quoted(message.header.frame_id)}; send points in {self._frame}"
             raise messages.MessageError(text)
         refusal = self._commands.guide_feet(self._feet.positions(message))
         if refusal:

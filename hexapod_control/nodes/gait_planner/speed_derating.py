@@ -11,6 +11,8 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import LATCHED
 
+MIN_SHARE = 0.01  # a smaller share is zero
+
 
 class SpeedDerating:
     """Passes the share to the planner, which slows the walk and reduces `velocity_limits`."""
@@ -25,7 +27,7 @@ class SpeedDerating:
         """A new share: refused if not finite, clamped to 0 to 1."""
         if not math.isfinite(message.data):
             raise messages.MessageError(f"must be a number from 0 to 1, is {message.data}")
-        share = min(max(message.data, 0.0), 1.0)
+        share = min(message.data, 1.0) if message.data >= MIN_SHARE else 0.0
         if share != self.value:
             level = ReportLevel.WARNING if share < 1.0 else ReportLevel.OK
             self._node.report("speed_share", level, f"the servos allow {100 * share:.0f} % of the speed")

@@ -1,7 +1,7 @@
 """Which velocity commands are accepted, and for how long they are valid; no ROS in it.
 
 A command is valid for a timeout after it was sent (its stamp) and after it arrived (steady time). Refused messages
-change nothing: if only such messages arrive, the command times out.
+change nothing: if only such messages arrive, the command times out. Axes below MIN_COMMAND (twist_limits.py) are zero.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.robot import Vector
+from hexapod_control.core.workspace.twist_limits import without_traces
 
 FUTURE = 0.2  # [s] a stamp may be ahead of the clock
 LARGEST = 100.0  # [m/s, rad/s] larger commands are scaled to this: squares of the largest floats overflow
@@ -50,6 +51,8 @@ class VelocityFilter:
         for field, value in zip(FIELDS, (*twist, *beside), strict=True):
             if not math.isfinite(value):
                 return CommandVerdict(False, "not finite", f"{field} is {value}: refused; send finite numbers")
+        largest = max(map(abs, twist))
+        twist = without_traces(twist.scaled(LARGEST / largest) if largest > LARGEST else twist)
         age, verdict = 0.0, ACCEPTED
         if stamp == 0.0:
             verdict = CommandVerdict(
@@ -66,8 +69,7 @@ class VelocityFilter:
             text = f"ignored after a stop: send a zero command, or nothing for {self.timeout:g} s, to continue"
             return CommandVerdict(False, "stopped", text)
         self.blocked = False
-        largest = max(map(abs, twist))
-        self.twist = twist.scaled(LARGEST / largest) if largest > LARGEST else twist
+        self.twist = twist
         self._until = steady + self.timeout - max(age, 0.0)
         return verdict
 

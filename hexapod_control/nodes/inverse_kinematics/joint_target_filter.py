@@ -19,6 +19,7 @@ from hexapod_control.core.robot import Robot
 
 MIN_PERIOD_S, MAX_PERIOD_S = 0.005, 0.1  # between two targets; a time outside of it is clamped
 NOMINAL_PERIOD_S = 0.02  # between two targets whose stamps do not increase
+MAX_COORDINATE = 100.0  # [m, m/s] of a foot; larger ones, which no leg reaches, could overflow
 LIMIT_TOLERANCE = 1e-9  # [rad] beyond a joint limit that is rounding
 
 
@@ -53,6 +54,8 @@ class JointTargetFilter:
     def feet(self, feet: Array, velocities: Array, stamp: float) -> FilteredTargets:
         """Targets for feet (n, 3) [m] in base_link with velocities (n, 3) [m/s], at a stamp [s]; needs a seed."""
         assert self._last is not None
+        feet = np.clip(feet, -MAX_COORDINATE, MAX_COORDINATE)
+        velocities = np.clip(velocities, -MAX_COORDINATE, MAX_COORDINATE)
         solution = inverse(self._robot, feet, self._last)
         if not solution.reached:
             return self._hold(self._unreachable(solution.reasons, solution.excess), stamp)
@@ -67,7 +70,7 @@ class JointTargetFilter:
             leg, joint = np.unravel_index(int(beyond.argmax()), beyond.shape)
             name = f"{self._robot.legs[leg].name}_{JOINTS[joint]}_joint"
             target, bound = joints[leg, joint], inside[leg, joint]
-            complaint = f"target of {name} is {target:.3f} rad, its limit {bound:.3f} rad: it stays at the limit"
+            complaint = f"target of {name} is {target:.4g} rad, its limit {bound:.3f} rad: it stays at the limit"
         return self._limited(inside, velocities, stamp, complaint)
 
     def _unreachable(self, reasons: Sequence[object], excess: Sequence[float]) -> str:
@@ -84,6 +87,7 @@ class JointTargetFilter:
 
     def _limited(self, joints: Array, velocities: Array, stamp: float, complaint: str) -> FilteredTargets:
         assert self._last is not None
+        velocities = np.clip(velocities, -self._speed, self._speed)
         dt = stamp - self._stamp
         dt = min(max(dt, MIN_PERIOD_S), MAX_PERIOD_S) if dt > 0.0 else NOMINAL_PERIOD_S
         most = self._speed * dt

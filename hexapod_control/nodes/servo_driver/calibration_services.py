@@ -18,6 +18,7 @@ from std_srvs.srv import Trigger
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import own_file
+from hexapod_control.core.names import quoted
 from hexapod_control.nodes.servo_driver.settings import DriverSettings
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -172,7 +173,7 @@ class CalibrationServices:
         refusal = self._answered(message.data)
         if refusal:
             self._node.report(
-                "calibration", ReportLevel.WARNING, f"calibration/answer {message.data!r} ignored: {refusal}"
+                "calibration", ReportLevel.WARNING, f"calibration/answer {quoted(message.data)} ignored: {refusal}"
             )
 
     def on_save(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

@@ -31,6 +31,7 @@ from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
 
 SOURCE = "joystick"
 WATCH_PERIOD_S = 0.02  # between two checks of the gamepad's silence
+MAX_LIMIT = 100.0  # [m/s, rad/s]
 DELIVERY_TIME_S = 0.3  # for the last zero
 SERVICES = ("stand", "sit", "stop")
 
@@ -138,8 +139,10 @@ class TeleopNode(GuardedNode):
     def on_velocity_limits(self, message: TwistMessage) -> None:
         """Takes the velocity limits, to which full deflection is scaled."""
         limits = messages.twist(message)
-        if not all(0.0 <= limit < float("inf") for limit in limits):
-            raise messages.MessageError(f"{tuple(limits)} are not velocity limits; send finite numbers >= 0")
+        if not all(0.0 <= limit <= MAX_LIMIT for limit in limits):
+            raise messages.MessageError(
+                f"{tuple(limits)} are not velocity limits; send numbers from 0 to {MAX_LIMIT:g}"
+            )
         self.teleop.robot.maxima = limits
 
     def on_gaits(self, message: String) -> None:

@@ -6,6 +6,8 @@ import random
 from xml.sax.saxutils import escape
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from support.drives import drive, standing, walk_state
 from support.paths import ROOT
 
@@ -16,6 +18,7 @@ from hexapod_control.core.steering.gamepad_map import AXES, BUTTONS, GamepadMap,
 from hexapod_control.core.steering.gamepad_teleop import (
     LIFT_SHARE_STEP,
     MAX_LIFT_SHARE,
+    MAX_POSE,
     MIN_LIFT_SHARE,
     NORMAL_SHARE,
     GamepadScaling,
@@ -52,6 +55,29 @@ def press(teleop, *buttons, **axes):
     orders = teleop.update(pad(L1, *buttons, **axes))
     teleop.update(pad(L1))
     return orders
+
+
+ANY = st.one_of(st.floats(), st.floats(-1.0, 1.0))
+
+
+@given(
+    st.lists(st.tuples(st.lists(ANY, max_size=8), st.lists(st.integers(-(2**31), 2**31), max_size=16)), max_size=6),
+    st.lists(st.floats(0.0, 100.0), min_size=3, max_size=3),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+@example([([0.0] * 65, [])], [1.0, 1.0, 1.0], 0.0)
+def test_whatever_a_gamepad_sends_speeds_and_poses_stay_inside_their_limits(states, maxima, height):
+    teleop = person(maxima=Twist(*maxima), pose=NEUTRAL._replace(z=height))
+    for axes, buttons in states:
+        try:
+            commands = teleop.update(GamepadState(axes, [*buttons, *[1] * (12 - len(buttons))]))
+        except ValueError as error:
+            assert not all(map(math.isfinite, axes)) or len(axes) > 64
+            assert len(str(error)) < 400
+            continue
+        assert all(abs(v) <= limit for v, limit in zip(commands.twist or ZERO, maxima, strict=True))
+        assert all(abs(v) <= limit for v, limit in zip(commands.pose or NEUTRAL, MAX_POSE, strict=True))
+        assert commands.lift is None or MIN_LIFT_SHARE <= commands.lift <= MAX_LIFT_SHARE
 
 
 # --- driving --------------------------------------------------------------------------------------------------

@@ -127,6 +127,8 @@ def start_guiding(
 
     `pose` is the one the body will have meanwhile, `joints` (n, 3) [rad] are the present joint angles.
     """
+    if not _near(robot.legs[leg], goal):
+        return f"{robot.legs[leg].name}: ({goal.x:.3g}, {goal.y:.3g}, {goal.z:.3g}) m is far out of reach; send metres"
     foot, state = feet[leg], feet[leg].state
     lifted = isinstance(state, Guided) and not state.waiting
     velocity = state.velocity if isinstance(state, Guided) and lifted else ZERO_VELOCITY
@@ -137,6 +139,12 @@ def start_guiding(
     if not refusal:
         foot.state = Guided(path, velocity, waiting=not lifted)
     return refusal
+
+
+def _near(leg: Leg, goal: FootGoal) -> bool:
+    """True for a goal so near that its path is short; what the leg reaches is less."""
+    most = 2.0 * (leg.coxa.length + leg.femur.length + leg.tibia.length)
+    return math.dist(goal[:2], leg.hip[:2]) <= most and abs(goal.z) <= most
 
 
 def _path_refusal(
