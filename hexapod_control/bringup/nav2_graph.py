@@ -19,6 +19,7 @@ from hexapod_control.bringup.node_graph import (
     Argument,
     GraphError,
     ParameterValue,
+    check_names,
 )
 from hexapod_control.config.bounded_yaml import UnusableFileError, UnusableYamlError, parse, parser, read_text
 from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
@@ -100,6 +101,7 @@ def plan(given: Mapping[str, object] | None = None) -> NavigationGraph:
         raise GraphError(f"{unknown[0]}: unknown argument of nav2, known are {', '.join(known)}")
     texts = {name: str((given or {}).get(name) or argument.default) for name, argument in known.items()}
     values = {name: known[name].value(text) for name, text in texts.items() if text}
+    check_names(values)
     map_file = _map(values)
     localization = SLAM if values["slam"] else SAVED_MAP
     namespace = str(values.get("namespace", "")).strip("/")

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from hexapod_control.config import ros_names
 from hexapod_control.ros.distribution import stamped_by_default
 
 PACKAGE = "hexapod_control"
@@ -210,10 +211,22 @@ def specs(graph: str, given: Mapping[str, object] | None = None) -> tuple[NodeSp
             raise GraphError(f"{name}: unknown argument of {graph}, known are {', '.join(known)}")
     texts = {name: texts.get(name) or argument.default for name, argument in known.items()}
     values = {name: known[name].value(text) for name, text in texts.items() if text}
+    check_names(values)
     if "bus" in values:
         values.setdefault("servo_port", str(Path(tempfile.gettempdir(), f"hexapod_bus_{os.getpid()}")))
     rows = (row for row in GRAPHS[graph] if not row.enabled_by or values.get(row.enabled_by, _by_default(row, graph)))
     return tuple(_spec(row, values) for row in rows)
+
+
+def check_names(values: Mapping[str, ParameterValue]) -> None:
+    """Raises GraphError for names, files and a domain that ROS cannot use."""
+    try:
+        ros_names.namespace(str(values.get("namespace", "")))
+        ros_names.topic(str(values.get("cmd_vel", "cmd_vel")))
+        params_file = ("--params-file", str(values["params_file"])) if "params_file" in values else ()
+        ros_names.check_arguments(params_file)
+    except ros_names.RosNameError as error:
+        raise GraphError(str(error)) from None
 
 
 def _by_default(row: NodeRow, graph: str) -> bool:
@@ -221,7 +234,6 @@ def _by_default(row: NodeRow, graph: str) -> bool:
 
 
 def _spec(row: NodeRow, values: Mapping[str, ParameterValue]) -> NodeSpec:
-    namespace = str(values.get("namespace", "")).strip("/")
     parameters = {name: source for name, source in row.parameters.items() if source in values}
     return NodeSpec(
         executable=row.executable,
@@ -229,7 +241,7 @@ def _spec(row: NodeRow, values: Mapping[str, ParameterValue]) -> NodeSpec:
         parameters={**{name: _parameter(name, values[source]) for name, source in parameters.items()}, **row.fixed},
         remaps={topic: str(values[source]) for topic, source in row.remaps.items() if values[source] != topic},
         arguments=_rviz_arguments(values) if row.executable == "rviz2" else (),
-        namespace=f"/{namespace}" if namespace else "",
+        namespace=ros_names.namespace(str(values.get("namespace", ""))),
         params_file=_absolute(str(values["params_file"])) if "params_file" in values else "",
         needs=row.needs,
     )

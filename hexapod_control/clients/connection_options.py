@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
+from hexapod_control.config import ros_names
 from hexapod_control.ros.distribution import stamped_by_default
 
 
@@ -34,5 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser, muxed: str = "") -> None:
 
 
 def connection(args: argparse.Namespace) -> ConnectionOptions:
-    """The connection of parsed arguments."""
-    return ConnectionOptions(args.namespace, args.stamped, getattr(args, "cmd_vel", "cmd_vel"), args.sim_time)
+    """The connection of parsed arguments. Raises RosNameError."""
+    cmd_vel = ros_names.topic(getattr(args, "cmd_vel", "cmd_vel"))
+    return ConnectionOptions(ros_names.namespace(args.namespace), args.stamped, cmd_vel, args.sim_time)

@@ -10,6 +10,7 @@ from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from hexapod_control.config import ros_names
 from hexapod_control.ros.executor import Spinner
 
 
@@ -17,7 +18,9 @@ class ClientNode:
     """Context manager: one node in a context of its own, without threads; the program handles the signals itself."""
 
     def __init__(self, name: str, namespace: str = "", **options: Any) -> None:
-        """`options` are those of rclpy's Node; `Any`: rclpy has no type for them."""
+        """`options` are those of rclpy's Node; `Any`: rclpy has no type for them. Raises RosNameError."""
+        namespace = ros_names.namespace(namespace)
+        ros_names.check_domain()
         self._context = Context()
         rclpy.init(context=self._context, args=[], signal_handler_options=SignalHandlerOptions.NO)
         self._node = Node(name, context=self._context, namespace=namespace, use_global_arguments=False, **options)

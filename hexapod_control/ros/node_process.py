@@ -20,6 +20,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
 from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.ros_names import check_arguments
 from hexapod_control.ros.executor import Spinner
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.parameters import ParameterError
@@ -46,6 +47,7 @@ def run(make: Callable[[], GuardedNode], args: Sequence[str] | None = None) -> i
     """Runs a node until it is asked to end. Returns the exit code."""
     request = StopRequest()
     try:
+        check_arguments(sys.argv[1:] if args is None else args)
         rclpy.init(args=list(args) if args is not None else None, signal_handler_options=SignalHandlerOptions.NO)
     except Exception as error:  # rclpy raises different types, depending on the argument that is wrong
         return _refuse(error)

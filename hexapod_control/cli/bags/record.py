@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hexapod_control.bringup.process_supervisor import end_with_parent
 from hexapod_control.cli.bounded_options import number, whole_number
+from hexapod_control.config import ros_names
 
 SAVE_KEYS = "s \n\r"
 KEY_PERIOD_S = 0.1  # between two reads of the keyboard
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Records until Ctrl-C, which writes the last bag. Returns 0, or 1 if that could not be written."""
+    ros_names.namespace(args.namespace)
     end_with_parent(os.getppid())
     import rclpy  # noqa: F401 - a missing library is reported here, before anything starts
     import rosbags  # noqa: F401

@@ -10,6 +10,7 @@ from pathlib import Path
 from hexapod_control.bringup import node_graph
 from hexapod_control.cli.bounded_options import add_robot, number, whole_number
 from hexapod_control.cli.input_error import InputError
+from hexapod_control.config import ros_names
 
 PAGE_START_S = 15.0  # for the page to start
 
@@ -46,6 +47,7 @@ def run(args: argparse.Namespace) -> int:
     """Plays or compares. Returns 0. Raises InputError."""
     if args.compare != (args.other is not None):
         raise InputError("--compare takes two bags: hexapod replay BAG OTHER --compare")
+    ros_names.namespace(args.namespace or "")
     from hexapod_control.bags.bag_file import BagError
 
     try:

@@ -1,0 +1,81 @@
+"""Names, files and numbers that ROS takes from a command line or the environment, checked before rclpy starts.
+
+rclpy reports them with a traceback or several lines, waits for a pipe for ever, and fails late on a wrong domain.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from hexapod_control.config.bounded_yaml import UnusableFileError, read_text
+from hexapod_control.core.names import quoted
+
+MAX_NAMESPACE_LENGTH = 150  # characters; with a topic and the prefixes of DDS a name has at most 255
+MAX_NAME_LENGTH = 200  # characters of a topic or a node
+MAX_DOMAIN = 232  # the ports of greater ones do not exist
+DOMAIN = "ROS_DOMAIN_ID"
+TOKEN = r"[A-Za-z_][A-Za-z0-9_]*"
+RULE = "letters, digits and _, no digit first"
+
+
+class RosNameError(ValueError):
+    """A name, file or number that ROS cannot use: one sentence with the remedy."""
+
+
+def namespace(text: str) -> str:
+    """The namespace of a robot with a slash before it, e.g. /a/b; "" for none. Raises RosNameError."""
+    name = text.strip("/")
+    if name and (len(name) > MAX_NAMESPACE_LENGTH or not re.fullmatch(rf"{TOKEN}(/{TOKEN})*", name)):
+        parts = f"must be parts of {RULE}, with one / between them, at most {MAX_NAMESPACE_LENGTH} characters"
+        raise RosNameError(f"namespace {quoted(text)} {parts}, e.g. robot1")
+    return f"/{name}" if name else ""
+
+
+def topic(text: str) -> str:
+    """The name of a topic. Raises RosNameError."""
+    if len(text) > MAX_NAME_LENGTH or not re.fullmatch(rf"(~?/)?{TOKEN}(/{TOKEN})*", text):
+        raise RosNameError(f"topic {quoted(text)} must be parts of {RULE}, with one / between them, e.g. nav_vel")
+    return text
+
+
+def check_domain(environment: Mapping[str, str] = os.environ) -> None:
+    """Raises RosNameError if the environment names a domain that does not exist."""
+    text = environment.get(DOMAIN, "")
+    if text and not (re.fullmatch("[0-9]{1,3}", text) and int(text) <= MAX_DOMAIN):
+        raise RosNameError(f"{DOMAIN} is {quoted(text)}, must be a whole number from 0 to {MAX_DOMAIN}; unset it for 0")
+
+
+def check_arguments(words: Sequence[str]) -> None:
+    """Checks the domain, and the names and files in the ROS arguments of a command line. Raises RosNameError."""
+    check_domain()
+    for option, value in pairwise(words):
+        if option in ("-r", "--remap"):
+            _check_remap(value)
+        elif option == "--params-file":
+            _check_file(value)
+
+
+def _check_remap(rule: str) -> None:
+    source, separator, target = rule.partition(":=")
+    kind = source.rpartition(":")[2]
+    if not separator:
+        raise RosNameError(f"remap {quoted(rule)} must be FROM:=TO, e.g. cmd_vel:=nav_vel")
+    if kind == "__ns":
+        if namespace(target) != target.rstrip("/"):
+            raise RosNameError(f"namespace {quoted(target)} must begin with a single /, e.g. /robot1")
+    elif kind in ("__node", "__name"):
+        if len(target) > MAX_NAME_LENGTH or not re.fullmatch(TOKEN, target):
+            raise RosNameError(f"node name {quoted(target)} must be {RULE}, e.g. gait_planner")
+    else:
+        topic(target)
+
+
+def _check_file(path: str) -> None:
+    try:
+        read_text(Path(path))
+    except UnusableFileError as error:
+        raise RosNameError(f"{path}: {error}") from None

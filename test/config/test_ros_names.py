@@ -1,0 +1,132 @@
+"""Names, files and numbers for ROS: what rclpy refuses is refused before it starts, in one sentence, exit code 2."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rclpy.exceptions import InvalidNamespaceException, InvalidTopicNameException
+from rclpy.validate_namespace import validate_namespace
+from rclpy.validate_topic_name import validate_topic_name
+from support.real_time.programs import HEXAPOD
+
+from hexapod_control.bringup import nav2_graph, node_graph
+from hexapod_control.cli.main import main
+from hexapod_control.config.ros_names import (
+    MAX_DOMAIN,
+    MAX_NAMESPACE_LENGTH,
+    RosNameError,
+    check_arguments,
+    check_domain,
+    namespace,
+    topic,
+)
+
+WORDS = st.one_of(st.text(max_size=12), st.text("ab1_/ ~é", max_size=12))
+BAD_NAMESPACES = ("9abc", "a b", "a//b", "x" * (MAX_NAMESPACE_LENGTH + 1), "é", "a\nb", "a/9")
+NODE = [sys.executable, "-m", "hexapod_control.nodes.gait_planner.gait_planner"]
+
+
+def accepted(check, text):
+    try:
+        check(text)
+    except (RosNameError, InvalidNamespaceException, InvalidTopicNameException) as error:
+        if isinstance(error, RosNameError):
+            assert len(str(error)) < 400 and str(error).isprintable()
+        return False
+    return True
+
+
+@given(WORDS)
+def test_a_namespace_is_accepted_as_by_rclpy(text):
+    assert accepted(namespace, text) == accepted(validate_namespace, f"/{text.strip('/')}")
+
+
+@given(WORDS)
+def test_a_topic_that_is_accepted_is_accepted_by_rclpy_too(text):
+    assert accepted(validate_topic_name, text) or not accepted(topic, text)
+
+
+@given(st.one_of(st.integers(-1000, 1000).map(str), st.text(max_size=4)))
+def test_a_domain_is_a_number_that_has_ports(text):
+    valid = text == "" or (text.isascii() and text.isdigit() and len(text) <= 3 and int(text) <= MAX_DOMAIN)
+    assert accepted(lambda value: check_domain({"ROS_DOMAIN_ID": value}), text) == valid
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-r", "__ns:=/9abc"], "namespace '/9abc' must be"),
+        (["-r", "__ns:=abc"], "must begin with a single /"),
+        (["-r", "gait_planner:__node:=a b"], "node name 'a b' must be"),
+        (["--remap", "cmd_vel:=a//b"], "topic 'a//b' must be"),
+        (["-r", "cmd_vel"], "must be FROM:=TO"),
+        (["--params-file", "/nowhere.yaml"], "/nowhere.yaml: there is no such file"),
+        (["--params-file", "/dev/zero"], "/dev/zero: cannot be read: it is a pipe or a device"),
+    ],
+)
+def test_arguments_that_ros_cannot_use_are_refused(words, message):
+    with pytest.raises(RosNameError, match=message):
+        check_arguments(["--ros-args", "-p", "gait:=wave", *words])
+
+
+def test_usual_arguments_are_accepted(tmp_path):
+    file = tmp_path / "parameters.yaml"
+    file.write_text("/**: {}\n")
+    rules = ["-r", "__ns:=/a/b", "-r", "__node:=planner", "-r", "cmd_vel:=/nav_vel", "-r", "~/a:=b"]
+    check_arguments(["--ros-args", *rules, "--params-file", str(file), "-p", "robot:=phantomx"])
+
+
+@pytest.mark.parametrize("text", BAD_NAMESPACES)
+@pytest.mark.parametrize(
+    "command", [["play", "wave"], ["play", "--stop"], ["gamepad"], ["sim"], ["record"], ["replay", "a"]]
+)
+def test_every_command_refuses_a_bad_namespace_in_one_line(capsys, command, text):
+    assert main([*command, "--namespace", text]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("hexapod: namespace ") and error.count("\n") == 1
+
+
+@pytest.mark.parametrize("text", BAD_NAMESPACES)
+def test_every_launch_file_refuses_a_bad_namespace(text):
+    for graph in node_graph.GRAPHS:
+        with pytest.raises(node_graph.GraphError, match=r"^namespace "):
+            node_graph.specs(graph, {"namespace": text})
+    with pytest.raises(node_graph.GraphError, match=r"^namespace "):
+        nav2_graph.plan({"namespace": text, "slam": "true"})
+
+
+def test_a_parameter_file_that_cannot_be_read_is_refused_before_anything_starts(tmp_path):
+    os.mkfifo(tmp_path / "pipe.yaml")
+    with pytest.raises(node_graph.GraphError, match=r"pipe\.yaml: cannot be read: it is a pipe"):
+        node_graph.specs("sim", {"params_file": str(tmp_path / "pipe.yaml")})
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("program", "domain", "message"),
+    [
+        ([*HEXAPOD, "play", "wave", "--namespace", "9abc"], "0", "namespace '9abc' must be"),
+        ([*HEXAPOD, "play", "wave"], "abc", "ROS_DOMAIN_ID is 'abc', must be a whole number from 0 to 232"),
+        ([*HEXAPOD, "gamepad"], "500", "ROS_DOMAIN_ID is '500', must be"),
+        ([*NODE, "--ros-args", "-r", "__ns:=/9abc"], "0", "namespace '/9abc' must be"),
+        ([*NODE, "--ros-args", "--params-file", "PIPE"], "0", "pipe.yaml: cannot be read: it is a pipe"),
+        ([*NODE, "--ros-args", "-p", "robot:=PIPE"], "0", "pipe.yaml: cannot be read: it is a pipe"),
+        ([*NODE], "abc", "ROS_DOMAIN_ID is 'abc', must be"),
+    ],
+)
+def test_programs_end_with_exit_code_2_and_one_sentence(tmp_path, program, domain, message):
+    pipe = tmp_path / "pipe.yaml"
+    os.mkfifo(pipe)
+    words, start = [word.replace("PIPE", str(pipe)) for word in program], time.monotonic()
+    ended = subprocess.run(
+        words, env={**os.environ, "ROS_DOMAIN_ID": domain}, capture_output=True, text=True, timeout=20.0, check=False
+    )
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1), ended.stderr
+    assert message in ended.stderr
+    assert time.monotonic() - start < 10.0  # 3 s on a machine that does nothing else
