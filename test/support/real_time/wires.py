@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -50,19 +51,24 @@ class Wire:
     def bringup(self, output=subprocess.PIPE, **arguments):
         """The whole graph of a real robot under its supervisor, in a process of its own."""
         given = {"servo_protocol": self.parameters["protocol"], "servo_port": self.parameters["port"], **arguments}
-        command = [sys.executable, "-c", BRINGUP, *(f"{name}={value}" for name, value in given.items())]
-        return spawned(command, output)
+        return graph_process("bringup", {"reply_margin": LATE}, given, output)
 
 
-BRINGUP = f"""
-import dataclasses, sys
+GRAPH = """
+import dataclasses, json, sys
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import run
-specs = node_graph.specs("bringup", dict(word.split("=", 1) for word in sys.argv[1:]))
-late = {{"reply_margin": {LATE}}}
-driver = dataclasses.replace(specs[0], parameters={{**specs[0].parameters, **late}})
-sys.exit(run((driver, *specs[1:])))
+graph, more, *words = sys.argv[1:]
+hardware, *others = node_graph.specs(graph, dict(word.split("=", 1) for word in words))
+hardware = dataclasses.replace(hardware, parameters={**hardware.parameters, **json.loads(more)})
+sys.exit(run((hardware, *others)))
 """
+
+
+def graph_process(graph, hardware, arguments, output=subprocess.PIPE):
+    """A graph under its supervisor, in a process of its own; `hardware` are more parameters of its hardware node."""
+    words = [f"{name}={value}" for name, value in arguments.items()]
+    return spawned([sys.executable, "-c", GRAPH, graph, json.dumps(hardware), *words], output)
 
 
 def spawned(command, output=subprocess.PIPE):
