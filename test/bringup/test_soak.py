@@ -4,6 +4,7 @@ Afterwards it walks on command; no callback has failed, no node has grown, no jo
 servos in real time, once in physics on simulated time.
 """
 
+import itertools
 import os
 import random
 import re
@@ -42,7 +43,19 @@ KILLED = ("gait_planner", "inverse_kinematics", "odometry", "web")
 WORDS = (*joint_names(LEGS), *LEGS, *gaits(LEGS), *known_motions())
 DEFECT = re.compile(r"report (it|this)|Traceback")
 DRIVER_PERIOD_S, JITTER_S = 0.02, 0.03  # of the driver; of driver and emulator in different processes
+PAUSE_S = 0.1  # between joint targets
 PAGE = 4096  # [bytes] of /proc/PID/statm
+
+
+def without_pauses(targets):
+    """Runs of joint targets; after a pause the next run begins at the measured joint angles."""
+    runs = [targets[:1]]
+    for before, after in itertools.pairwise(targets):
+        gap = messages.nanoseconds(after.header.stamp) - messages.nanoseconds(before.header.stamp)
+        if gap > 1e9 * PAUSE_S:
+            runs.append([])
+        runs[-1].append(after)
+    return runs
 
 
 class Memory:
@@ -171,4 +184,5 @@ def test_a_simulated_robot_walks_after_random_input_on_everything(bench, tmp_pat
         process.send_signal(signal.SIGINT)
         process.wait(START)
     graph.assert_sound()
-    assert_sound(targets)
+    for part in without_pauses(targets):
+        assert_sound(part)

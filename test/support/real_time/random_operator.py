@@ -78,7 +78,7 @@ class RandomOperator:
 
     def _change_parameter(self) -> None:
         node = self._rng.choice(list(self.initial))
-        parameter = self._rng.choice(self.initial[node])
+        parameter = self._rng.choice([each for each in self.initial[node] if each.name != "use_sim_time"])
         value = self._messages.message(type(parameter.value))
         value.type = self._rng.choice((parameter.value.type, parameter.value.type, self._rng.randrange(10)))
         if self._rng.random() < 0.5 and value.type == ParameterType.PARAMETER_DOUBLE:
