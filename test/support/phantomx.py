@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from hexapod_control.config.robots.robot_file import load, resolve
+from hexapod_control.core.kinematics.arrays import read_only
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
 from hexapod_control.core.robot import Robot
@@ -27,15 +28,17 @@ LIMITS = np.array([[(j.lower, j.upper, j.no_load_speed) for j in leg.joints] for
 """Lower and upper limit [rad] and no-load speed [rad/s] of every joint (legs, 3, 3)."""
 
 
+@cache
 def standing() -> np.ndarray:
     """Joint angles of the neutral stance."""
-    return np.array(joints_at_offset(robot(), [leg.foothold for leg in robot().legs], 0.0))
+    return read_only(joints_at_offset(robot(), [leg.foothold for leg in robot().legs], 0.0))
 
 
+@cache
 def lying() -> np.ndarray:
     """Joint angles with the feet on their neutral footholds and the belly on the ground."""
     footholds = [leg.foothold for leg in robot().legs]
-    return np.array(joints_at_offset(robot(), footholds, stand_up.lying_offset(robot(), footholds)))
+    return read_only(joints_at_offset(robot(), footholds, stand_up.lying_offset(robot(), footholds)))
 
 
 def narrow_file(path: Path) -> Path:

@@ -17,8 +17,6 @@ from hexapod_control.core.robot import Leg, Vector
 
 def rolling_shift(leg: Leg, joints: LegJoints, placement: Placement, radius: float) -> tuple[float, float]:
     """Shift (x, y) [m] in base_footprint from the contact point to below the ball's centre."""
-    if radius == 0.0:
-        return 0.0, 0.0
     # Unit vector from the foot to the knee: against the direction of the tibia in the plane of the leg.
     coxa, femur, tibia = joints
     heading, angle = leg.hip_yaw + coxa, femur + tibia

@@ -1,15 +1,17 @@
 """What the tick limiter does where no share of a tick is possible: the last two fallbacks."""
 
 import math
+from itertools import pairwise
 
 import pytest
-from support.drives import DT, robot
+from support.drives import DT, robot, standing
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason
 from hexapod_control.core.kinematics.whole_body import UnreachableFoot, WholeBodyPose
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.core.planner.tick_limiter import TickLimiter
+from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M, TickLimiter
+from hexapod_control.core.posture.straight_moves import JointMove
 from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
 
 MACHINE = robot("phantomx")
@@ -67,3 +69,29 @@ def test_a_retreat_keeps_to_the_joint_speed_limits_and_names_the_foot(times):
     assert all(0.3 * min(times, 1.0) * slowest <= speed <= slowest * (1.0 + 1e-9) for speed in speeds)
     assert found.unreached == UNREACHED and found.centres is not None
     assert 0.0 < motion.retreated <= DT
+
+
+def test_legs_that_would_touch_block_each_other_and_are_named():
+    machine, planner = robot("article"), standing("article")
+    joints = planner.view.joint_angles
+    front, middle = (machine.leg_names.index(f"left_{place}") for place in ("front", "middle"))
+    limiter, now = TickLimiter(machine), [tuple(row) for row in joints.tolist()]
+    goal = list(now)
+    for leg, sign in ((front, 1.0), (middle, -1.0)):
+        goal[leg] = (now[leg][0] + sign * 0.9, *now[leg][1:])
+    motion = JointMove.between(machine, now, goal, NEUTRAL, 2.0)
+    gaps = []
+    for _ in range(150):
+        motion, found = limiter.advance(motion, now, DT, 1.0)
+        now = found.joints
+        gaps.append(limiter.gap.distance)
+        if limiter.blocked is not None:
+            break
+    assert set(limiter.blocked.legs) == {front, middle}
+    assert limiter.slowed and not motion.done
+    assert min(gaps) >= MIN_LEG_GAP_M - 1e-6
+    assert all(after <= before + 1e-9 for before, after in pairwise(gaps[-10:]))
+    limiter.reset()
+    assert (limiter.gap, limiter.share) == (None, 1.0)
+    _, _ = limiter.advance(JointMove.between(machine, now, [tuple(r) for r in joints.tolist()], NEUTRAL), now, DT, 1.0)
+    assert limiter.blocked is None  # they may go apart

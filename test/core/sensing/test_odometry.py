@@ -188,6 +188,23 @@ def test_covariance_grows_with_distance_and_slip():
     assert clean.pose == Pose(0.0, 0.0, 0.0) and not clean.covariance.any()
 
 
+@pytest.mark.parametrize("turn", [None, 0.01])
+def test_the_same_step_in_twice_the_time_is_half_as_fast_and_its_twist_four_times_as_certain(turn):
+    machine = robot("phantomx")
+    plans = list(drive(standing("phantomx"), Twist(0.05, 0.01, 0.1), 1.0))
+    found = {}
+    for dt in (DT, 2.0 * DT):
+        odometry = Odometry(machine)
+        for plan in plans:
+            odometry.update(plan.joint_angles, plan.support.tolist(), dt, turn)
+        found[dt] = odometry
+    one, two = found.values()
+    assert tuple(one.twist) == pytest.approx(tuple(two.twist.scaled(2.0)), rel=1e-3)
+    variances = np.diag(one.twist_covariance) / np.diag(two.twist_covariance)
+    # A heading that is measured drifts with time, one that is fitted with the way.
+    assert variances == pytest.approx([4.0, 4.0, 4.0 if turn is None else 2.0], rel=1e-3)
+
+
 def test_a_sample_without_common_feet_goes_on_at_the_last_twist_and_a_lasting_loss_stops():
     planner = standing("phantomx")
     odometry = Odometry(robot("phantomx"))

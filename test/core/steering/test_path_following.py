@@ -21,6 +21,7 @@ from hexapod_control.core.steering.obstacle_avoidance import (
 )
 from hexapod_control.core.steering.path_following import (
     Pursuit,
+    PursuitCommand,
     PursuitHeading,
     PursuitPhase,
     PursuitSettings,
@@ -121,6 +122,17 @@ def test_a_robot_that_cannot_walk_now_is_sent_nothing_and_is_not_given_up():
         order = pursuit.step(ORIGIN, ZERO, NOTHING, DT)
         assert order.phase is PursuitPhase.HELD and order.twist == ZERO
     assert pursuit.step(ORIGIN, LIMITS, NOTHING, DT).phase is PursuitPhase.WALKING
+
+
+def test_at_the_last_waypoint_nothing_is_left_to_walk():
+    done = Pursuit([Waypoint(0.01, 0.0)]).step(ORIGIN, LIMITS, NOTHING, DT)
+    assert done == PursuitCommand(ZERO, PursuitPhase.DONE, 1, 0.0)
+
+
+def test_a_robot_that_turns_as_fast_as_it_may_keeps_half_of_its_speed_for_the_way():
+    goal = Waypoint(3.0, 0.0, math.pi, PursuitHeading.FREE)
+    twist = Pursuit([goal], PursuitSettings(share=0.8)).step(ORIGIN, LIMITS, NOTHING, DT).twist
+    assert twist == pytest.approx((0.4 * LIMITS.vx, 0.0, 0.4 * LIMITS.wz))
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])

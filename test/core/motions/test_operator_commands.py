@@ -1,0 +1,221 @@
+"""When each request of an operator is accepted, and what it ends."""
+
+import numpy as np
+import pytest
+from support.drives import DT, robot, standing
+
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.motions.motion_player import MotionEnd, MotionPlayer, PlayerState
+from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
+from hexapod_control.core.motions.motion_steps import Choreography, GaitStep, WaitStep
+from hexapod_control.core.motions.operator_commands import CLOSED, OperatorCommands
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.tick_plan import RobotState
+
+NAME = "phantomx"
+FORWARD = Twist(0.04, 0.0, 0.0)
+WAITING = Choreography("waiting", "", (WaitStep(5.0),), loops=0)
+IMPOSSIBLE = Choreography("impossible", "", (GaitStep("gallop"),))
+RAISED = (0.0, 0.0, 0.03)  # [m]
+
+
+def raised(commands, *legs):
+    """Points [m, base_link] above the feet of these legs of a standing robot."""
+    feet = standing(NAME).step(DT).feet
+    names = commands.robot.leg_names
+    return {leg: tuple(feet[names.index(leg)] + np.array(RAISED)) for leg in legs}
+
+
+REQUESTS = {
+    "stand": lambda commands: commands.stand(),
+    "sit": lambda commands: commands.sit(),
+    "pose": lambda commands: commands.request_pose(BodyPose(x=0.01)),
+    "gait": lambda commands: commands.change_gait("wave"),
+    "feet": lambda commands: commands.guide_feet(raised(commands, "left_front")),
+    "no feet": lambda commands: commands.guide_feet({}),
+}
+STOPS = {
+    "stop": lambda commands: commands.stop(),
+    "fail": lambda commands: commands.fail(),
+    "torque off": lambda commands: commands.forget_pose(),
+    "close": lambda commands: commands.close(),
+    "twist": lambda commands: commands.velocity(FORWARD),
+}
+
+
+class Robot:
+    """A player with its commands; it stands unless another planner is given."""
+
+    def __init__(self, planner=None):
+        self.player = MotionPlayer(planner or standing(NAME))
+        self.planner = self.player.planner
+        self.commands = OperatorCommands(self.player)
+
+    def play(self):
+        self.commands.play(MotionRehearsal(robot(NAME), WAITING).finish())
+        self.run(0.5)
+        return self
+
+    def run(self, seconds):
+        for _ in range(round(seconds / DT)):
+            self.player.step(DT)
+        return self
+
+    def walk(self):
+        assert self.commands.velocity(FORWARD) == ""
+        self.run(2.0)
+        assert self.planner.state is RobotState.WALKING
+        return self
+
+
+def lying():
+    planner = Planner(robot(NAME))
+    planner.set_measured_joints(planner.view.lying_joints)
+    return Robot(planner)
+
+
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_while_the_pose_is_unknown_or_after_closing_every_request_but_a_stop_is_refused(request_):
+    unknown = Robot(Planner(robot(NAME)))
+    assert "no joint_states" in REQUESTS[request_](unknown.commands)
+    assert "no joint_states" in unknown.commands.may_play()
+    assert "no joint_states" in unknown.commands.velocity(FORWARD)
+    closed = Robot()
+    closed.commands.close()
+    assert REQUESTS[request_](closed.commands) == closed.commands.may_play() == CLOSED
+    assert closed.commands.velocity(FORWARD) == ""
+    assert closed.run(1.0).planner.state is RobotState.STANDING
+    assert Robot().commands.may_play() == ""
+
+
+@pytest.mark.parametrize("request_", [*REQUESTS, *STOPS])
+def test_a_request_ends_a_motion_and_a_rehearsal(request_):
+    act = (REQUESTS | STOPS)[request_]
+    playing = Robot().play()
+    assert (playing.player.name, playing.commands.take_outcomes()) == ("waiting", [])
+    act(playing.commands)
+    (outcome,) = playing.commands.take_outcomes()
+    assert (playing.player.name, outcome.name, outcome.end) == ("", "waiting", MotionEnd.CANCELLED)
+    assert 0.0 < outcome.progress < 0.2
+    rehearsing = Robot()
+    rehearsing.commands.rehearse(WAITING)
+    assert rehearsing.commands.rehearsing == "waiting"
+    act(rehearsing.commands)
+    (outcome,) = rehearsing.commands.take_outcomes()
+    assert (rehearsing.commands.rehearsing, outcome.end, outcome.progress) == ("", MotionEnd.CANCELLED, 0.0)
+    assert rehearsing.commands.take_outcomes() == []
+
+
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_an_accepted_request_is_executed(request_):
+    commanded = Robot()
+    assert REQUESTS[request_](commanded.commands) == ""
+    commanded.run(3.0)
+    seen = {
+        "sit": commanded.planner.view.lying_down or commanded.planner.state is RobotState.SITTING,
+        "pose": commanded.planner.view.body_pose.x == 0.01,
+        "gait": commanded.planner.view.active_gait == "wave",
+        "feet": commanded.planner.state is RobotState.MOVING,
+    }
+    assert [what for what, true in seen.items() if true] == [what for what in seen if what == request_]
+
+
+def test_a_robot_that_lies_stands_up_and_tells_a_twist_to_wait_for_that():
+    lies = lying()
+    assert lies.commands.velocity(FORWARD) == "ignored while sitting: call the service stand first"
+    assert lies.commands.velocity(ZERO) == ""
+    assert lies.commands.stand() == ""
+    assert lies.run(1.0).planner.state is RobotState.RISING
+    assert "ignored while rising" in lies.commands.velocity(FORWARD)
+    moving = lying()
+    assert moving.planner.move_joints(moving.planner.view.lying_joints + 0.1) == ""
+    assert moving.commands.velocity(FORWARD) == ""  # part of a motion: the robot may be about to stand
+
+
+def test_a_zero_leaves_motion_and_rehearsal_alone_and_no_twist_stops_a_robot_from_sitting_down():
+    playing = Robot().play()
+    playing.commands.rehearse(WAITING)
+    assert playing.commands.velocity(ZERO) == ""
+    assert (playing.player.name, playing.commands.rehearsing) == ("waiting", "waiting")
+    sits = Robot().walk()
+    assert sits.commands.sit() == ""
+    for _ in range(500):
+        if sits.planner.state is RobotState.SITTING:
+            break
+        assert sits.commands.velocity(FORWARD) == ""
+        sits.run(DT)
+    assert sits.planner.state is RobotState.SITTING
+
+
+def test_silence_of_the_velocity_stops_a_walk_but_neither_a_motion_nor_sitting_down():
+    walks = Robot().walk()
+    walks.commands.velocity_ran_out()
+    assert walks.run(2.0).planner.state is RobotState.STANDING
+    assert not walks.planner.view.in_neutral_stance  # the feet stay where they came down
+    playing = Robot().play()
+    playing.commands.velocity_ran_out()
+    assert playing.player.name == "waiting"
+    sits = Robot()
+    sits.commands.sit()
+    sits.commands.velocity_ran_out()
+    assert sits.run(6.0).planner.state is RobotState.SITTING
+
+
+def test_feet_are_guided_all_or_none():
+    guided = Robot()
+    goals = raised(guided.commands, "left_front")
+    refusal = guided.commands.guide_feet({**goals, "tail": RAISED})
+    assert "unknown leg 'tail'" in refusal
+    assert guided.run(1.0).planner.state is RobotState.STANDING
+    assert guided.commands.guide_feet(goals) == ""
+    assert guided.run(3.0).planner.state is RobotState.MOVING
+    assert guided.commands.guide_feet({}) == ""
+    assert guided.run(4.0).planner.view.in_neutral_stance
+
+
+def test_a_stop_brings_a_walk_to_rest_and_a_failed_tick_shows_as_a_fault_until_one_succeeds():
+    stopped = Robot().walk()
+    stopped.commands.stop()
+    assert stopped.run(2.0).planner.state is RobotState.STANDING
+    failed = Robot().walk()
+    failed.commands.fail()
+    assert failed.planner.state is RobotState.FAULT
+    assert failed.run(DT).planner.state is RobotState.WALKING
+    assert failed.run(2.0).planner.state is RobotState.STANDING
+    gone = Robot()
+    gone.commands.forget_pose()
+    assert gone.run(DT).planner.state is RobotState.UNKNOWN
+
+
+def test_a_motion_is_played_as_soon_as_its_rehearsal_has_passed_and_refused_with_the_reason():
+    rehearses = Robot()
+    assert rehearses.commands.advance_rehearsal() is None
+    rehearses.commands.rehearse(WAITING)
+    found = None
+    while found is None:
+        assert rehearses.player.name == ""
+        found = rehearses.commands.advance_rehearsal()
+    assert (rehearses.player.name, rehearses.commands.rehearsing) == ("waiting", "")
+    assert (found.motion, found.duration) == (WAITING, pytest.approx(5.0, abs=2 * DT))
+    assert rehearses.commands.advance_rehearsal() is None
+    refused = Robot()
+    refused.commands.rehearse(IMPOSSIBLE)
+    while refused.commands.rehearsing:
+        assert refused.commands.advance_rehearsal() is None
+    (outcome,) = refused.commands.take_outcomes()
+    assert (outcome.name, outcome.end, outcome.progress) == ("impossible", MotionEnd.REFUSED, 0.0)
+    assert "unknown gait 'gallop'" in outcome.reason
+    assert refused.player.name == ""
+
+
+def test_a_motion_that_may_finish_its_cycle_does_and_what_is_rehearsed_is_dropped():
+    playing = Robot().play()
+    playing.commands.rehearse(WAITING)
+    playing.commands.finish_cycle()
+    assert (playing.commands.rehearsing, playing.player.state) == ("", PlayerState.STOPPING)
+    playing.run(4.0)
+    assert playing.player.name == "waiting" and playing.player.progress == pytest.approx(0.9, abs=0.01)
+    playing.run(1.0)
+    (outcome,) = playing.commands.take_outcomes()
+    assert (outcome.end, outcome.progress, playing.player.name) == (MotionEnd.DONE, 1.0, "")

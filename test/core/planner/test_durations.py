@@ -1,0 +1,126 @@
+"""How long the robot takes: as slow as its servos and balance need, and no slower."""
+
+import math
+
+import numpy as np
+import pytest
+from support.drives import DT, robot, standing
+
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.tick_plan import RobotState
+
+NAME = "phantomx"
+LEG = "left_front"
+LONGEST = 30.0  # [s]
+
+
+def in_state(state):
+    return lambda planner: planner.state is state
+
+
+RESTS = in_state(RobotState.STANDING)
+SITS = in_state(RobotState.SITTING)
+
+
+def lying(bend=0.0):
+    """A robot that lies, its joints so much [rad] off those of the sitting posture."""
+    planner = Planner(robot(NAME))
+    planner.set_measured_joints(planner.view.lying_joints + bend)
+    return planner
+
+
+def walking(twist, gait="tripod"):
+    planner = standing(NAME, gait)
+    for _ in range(200):
+        planner.command(twist)
+        planner.step(DT)
+    return planner
+
+
+def lifted(height):
+    """A robot whose first leg is guided up by a height [m]."""
+    planner = standing(NAME)
+    planner.guide_foot(LEG, tuple(planner.step(DT).feet[0] + np.array([0.0, 0.0, height])))
+    return planner
+
+
+def asked(planner, request, *values):
+    """The planner after a request, which it accepts."""
+    assert not getattr(planner, request)(*values)
+    return planner
+
+
+def held(planner, condition):
+    """The planner after the steps until a condition holds."""
+    seconds(planner, condition)
+    return planner
+
+
+def seconds(planner, condition, command=None):
+    """Time [s] of the steps until a condition holds, under a command."""
+    for k in range(round(LONGEST / DT)):
+        if command is not None:
+            planner.command(command)
+        planner.step(DT)
+        if condition(planner):
+            return (k + 1) * DT
+    raise AssertionError(f"{planner.state.value} after {LONGEST} s")
+
+
+def arrived(planner):
+    return planner.view.guided_foot_arrived(LEG)
+
+
+def at_home(planner):
+    return planner.view.in_neutral_stance
+
+
+def as_fast_as(twist):
+    return lambda planner: math.dist(planner.step(DT).twist, twist) < 1e-9
+
+
+FORWARD, SIDEWAYS, TURNING = Twist(0.12, 0.0, 0.0), Twist(0.0, 0.1, 0.0), Twist(0.0, 0.0, 0.8)
+TIMES = {  # [s] with the robot, what it is asked for, when that is done
+    "stand up": (2.68, lambda: asked(lying(), "stand"), RESTS, None),
+    "stand up from other joints": (2.68, lambda: asked(lying(0.3), "stand"), RESTS, None),
+    "stand up with straight legs": (4.3, lambda: asked(lying(-lying().view.lying_joints), "stand"), RESTS, None),
+    "sit down": (2.1, lambda: asked(standing(NAME), "sit"), SITS, None),
+    "sit down from a pose": (2.58, lambda: asked(posed(BodyPose(0.02, 0.01, 0.0, 0.1)), "sit"), SITS, None),
+    "sit down from a walk": (3.06, lambda: asked(walking(FORWARD), "sit"), SITS, None),
+    "all feet a little": (0.6, lambda: moved_feet(0.02), RESTS, None),
+    "all feet far": (0.8, lambda: moved_feet(-0.05), RESTS, None),
+    "all joints far": (1.86, lambda: asked(lying(), "move_joints", np.tile((0.0, 1.0, -0.4), (6, 1))), SITS, None),
+    "lift a leg": (0.58, lambda: lifted(0.05), arrived, None),
+    "lift a leg far": (0.84, lambda: lifted(0.09), arrived, None),
+    "set a leg down": (0.54, lambda: asked(held(lifted(0.05), arrived), "release_feet"), at_home, None),
+    "stop": (0.98, lambda: walking(FORWARD), at_home, ZERO),
+    "stop sideways": (2.08, lambda: walking(SIDEWAYS, "ripple"), at_home, ZERO),
+    "stop turning": (3.24, lambda: walking(TURNING, "wave"), at_home, ZERO),
+    "halt": (0.4, lambda: asked(walking(FORWARD), "halt"), RESTS, None),
+    "speed up": (0.2, lambda: standing(NAME), as_fast_as(FORWARD), FORWARD),
+    "turn round": (0.4, lambda: walking(FORWARD), as_fast_as(FORWARD.scaled(-1.0)), FORWARD.scaled(-1.0)),
+    "change the gait": (
+        1.14,
+        lambda: asked(walking(FORWARD.scaled(0.5)), "change_gait", "wave"),
+        lambda planner: planner.view.active_gait == "wave",
+        FORWARD.scaled(0.5),
+    ),
+}
+
+
+def posed(pose):
+    planner = asked(standing(NAME), "request_pose", pose)
+    return held(planner, lambda planner: planner.view.body_pose == pose)
+
+
+def moved_feet(down):
+    planner = standing(NAME)
+    return asked(planner, "move_feet", planner.step(DT).feet - np.array([0.0, 0.0, down]))
+
+
+@pytest.mark.parametrize("what", TIMES)
+def test_the_robot_takes_its_time_and_no_longer(what):
+    expected, make, done, command = TIMES[what]
+    assert seconds(make(), done, command) == pytest.approx(expected, rel=0.05, abs=1.1 * DT)

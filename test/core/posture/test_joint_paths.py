@@ -1,0 +1,55 @@
+"""Laws of the paths in joint space: they lead to the goal, leg by leg if need be, and keep the legs apart."""
+
+import random
+from itertools import pairwise
+
+import pytest
+from support.drives import ROBOTS, robot
+
+from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
+from hexapod_control.core.posture.joint_paths import PATH_GAP_M, find_path
+
+
+def random_row(machine, rng):
+    """Joints anywhere within their limits."""
+    return tuple(tuple(rng.uniform(joint.lower, joint.upper) for joint in leg.joints) for leg in machine.legs)
+
+
+def narrowest(machine, path):
+    """Least gap [m] on the way through these waypoints."""
+    ring, gaps = LegNeighbours.of(machine), []
+    for a, b in pairwise(path):
+        for k in range(61):
+            here = [tuple(p + k / 60 * (q - p) for p, q in zip(*legs, strict=True)) for legs in zip(a, b, strict=True)]
+            gaps.append(ring.gap(here).distance)
+    return min(gaps)
+
+
+def apart(machine, rng):
+    """Joints with which the legs are clear of each other."""
+    ring = LegNeighbours.of(machine)
+    return next(row for row in iter(lambda: random_row(machine, rng), None) if ring.gap(row).distance > PATH_GAP_M)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_path_ends_at_its_goal_and_keeps_legs_apart_that_are_apart_at_its_ends(name):
+    machine, rng, lengths, gaps = robot(name), random.Random(1), [], []
+    for _ in range(100):
+        start, goal = apart(machine, rng), apart(machine, rng)
+        path = find_path(machine, start, goal)
+        assert path[-1] == goal
+        lengths.append(len(path))
+        gaps.append(narrowest(machine, (start, *path)))
+        if narrowest(machine, (start, goal)) >= PATH_GAP_M:
+            assert path == (goal,)
+    assert 80 < lengths.count(1) < 100  # the others are detours
+    # Legs may come nearer between two samples, and not every pair of poses has a path: then the limiter holds.
+    assert sum(gap >= PATH_GAP_M - 0.0012 for gap in gaps) >= 98
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_straight_path_is_taken_wherever_it_comes_no_nearer_than_its_ends(name):
+    machine, rng = robot(name), random.Random(2)
+    for _ in range(20):
+        row = random_row(machine, rng)
+        assert find_path(machine, row, row) == (row,)

@@ -1,0 +1,137 @@
+"""Laws of the body's pose over standing feet: how fast it moves, where it stops, and that it arrives."""
+
+import math
+import random
+
+import pytest
+from support.drives import DT, ROBOTS, robot
+
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
+from hexapod_control.core.walking.body.body_pose_control import ACCELERATION, SPEED, STANDSTILL, BodyPoseControl
+from hexapod_control.core.walking.body.pose_feasibility import RESOLUTION, PoseFeasibility
+from hexapod_control.core.walking.foot import Foot
+from hexapod_control.core.workspace.capabilities import Capabilities
+
+SPREAD = BodyPose(0.02, 0.02, 0.01, 0.1, 0.1, 0.15)
+
+
+def random_pose(name, rng, size=1.0):
+    height = robot(name).walk.height / 0.1
+    lengths = (height, height, height, 1.0, 1.0, 1.0)
+    return BodyPose(*(size * rng.uniform(-1.0, 1.0) * most * s for most, s in zip(SPREAD, lengths, strict=True)))
+
+
+class Body:
+    """The pose of a robot that stands on its neutral footholds, and its speeds."""
+
+    def __init__(self, name):
+        able = Capabilities.of(robot(name))
+        self.feasibility = PoseFeasibility(able)
+        self.control = BodyPoseControl(self.feasibility, NEUTRAL)
+        self.feet = [Foot(x, y) for x, y in able.stances.at(robot(name).walk.height).footholds]
+        self.speeds = STANDSTILL
+
+    def step(self, goal=None, dt=DT):
+        """Changes of speed in a tick towards a goal, by default the one asked for."""
+        before = self.control.pose, self.speeds
+        self.control.step(dt, self.control.standing_goal if goal is None else goal, self.feet)
+        self.speeds = tuple((b - a) / dt for a, b in zip(before[0], self.control.pose, strict=True))
+        return [b - a for a, b in zip(before[1], self.speeds, strict=True)]
+
+    def arrive(self, seconds=10.0):
+        """Time [s] until the pose is the one to stand in."""
+        for k in range(round(seconds / DT)):
+            if self.control.pose == self.control.standing_goal and self.control.still:
+                return k * DT
+            self.step()
+        raise AssertionError(f"not there after {seconds} s")
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_whatever_is_asked_for_when_speeds_and_accelerations_are_bounded_and_the_last_pose_is_taken(name):
+    body, rng = Body(name), random.Random(1)
+    for _ in range(40):
+        goal, duration = random_pose(name, rng), rng.choice((0.0, 0.0, 0.5, 2.0))
+        if rng.random() < 0.8:
+            body.control.request(goal, duration)
+        else:
+            body.control.track(goal)
+        for _ in range(rng.choice((1, 5, 20, 60))):
+            changes = body.step()
+            assert all(abs(v) <= most * 1.0001 for v, most in zip(body.speeds, SPEED, strict=True))
+            # The last tick before the goal is as short as the way that is left.
+            assert all(abs(c) <= 2.0 * a * DT * 1.0001 for c, a in zip(changes, ACCELERATION, strict=True))
+    body.arrive()
+    assert body.feasibility.all_feet_reachable(body.control.pose, body.feet)
+
+
+@pytest.mark.parametrize("axis", range(6))
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_pose_is_taken_as_fast_as_the_limits_allow_or_in_the_time_that_is_given(name, axis):
+    goal = NEUTRAL._replace(**{BodyPose._fields[axis]: 0.9 * SPREAD[axis] * robot(name).walk.height / 0.1})
+    body = Body(name)
+    body.control.request(goal)
+    assert body.control.standing_goal == goal
+    fastest = body.arrive()
+    way, top, acceleration = abs(goal[axis]), SPEED[axis], ACCELERATION[axis]
+    ramps = top * top / acceleration  # way on which it speeds up and slows down
+    expected = way / top + top / acceleration if way > ramps else 2.0 * math.sqrt(way / acceleration)
+    assert expected - DT <= fastest <= expected + 9 * DT  # the last ticks are short
+    body.control.request(NEUTRAL, 2.5)
+    assert body.arrive() == pytest.approx(2.5, abs=0.3)
+    body.control.request(goal, 0.1 * fastest)  # faster than it can
+    assert body.arrive() == pytest.approx(fastest, abs=2 * DT)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_body_that_is_stopped_comes_to_rest_where_it_says(name):
+    rng = random.Random(2)
+    for _ in range(20):
+        body = Body(name)
+        body.control.request(random_pose(name, rng))
+        for _ in range(rng.randint(3, 12)):
+            body.step()
+        start, rest, passed = body.control.pose, body.control.rest, []
+        while not body.control.still:
+            body.step(goal=rest)
+            passed.append(body.control.pose)
+        for axis, end in enumerate(rest):
+            way = sorted((start[axis], end))
+            slack = SPEED[axis] * DT  # a tick at the present speed passes before it brakes
+            assert all(way[0] - slack <= pose[axis] <= way[1] + slack for pose in passed)
+            assert abs(passed[-1][axis] - end) < 1e-6
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_pose_out_of_reach_is_pulled_straight_back_to_one_that_is_just_in_reach(name):
+    rng, able = random.Random(3), PoseFeasibility(Capabilities.of(robot(name)))
+    for _ in range(20):
+        pose = able.clamp_height(random_pose(name, rng, 8.0))
+        level = NEUTRAL._replace(z=pose.z)
+        for clamp in (able.clamp_to_stand, able.clamp_to_walk):
+            found = clamp(pose)
+            assert clamp(found) == found
+            shares = [(f - n) / (p - n) for f, n, p in zip(found, level, pose, strict=True) if p != n]
+            assert shares == pytest.approx([shares[0]] * len(shares)) and 0.0 <= shares[0] <= 1.0
+            if found != pose:
+                farther = level.towards(pose, shares[0] + RESOLUTION)
+                assert clamp(farther) != farther
+        assert able.can_stand(pose) == (able.clamp_to_stand(pose) == pose)
+    low, high = (able.clamp_height(BodyPose(z=z)) for z in (-1.0, 1.0))
+    assert able.can_stand(low) and able.can_stand(high)
+    assert not able.can_stand(low._replace(z=low.z - 0.001)) and not able.can_stand(high._replace(z=high.z + 0.001))
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_body_that_gives_up_goes_straight_to_neutral_at_its_full_speed(name):
+    body, rng = Body(name), random.Random(4)
+    body.control.request(random_pose(name, rng))
+    body.arrive()
+    start = body.control.pose
+    ticks = math.ceil(max(abs(now) / (top * DT) for now, top in zip(start, SPEED, strict=True)))
+    for k in range(1, ticks + 1):
+        body.control.retreat(DT)
+        share = body.control.pose.x / start.x
+        assert body.control.pose == pytest.approx([share * v for v in start])
+        assert (body.control.pose == NEUTRAL) == (k == ticks)
+    assert body.control.standing_goal == body.control.walking_goal == NEUTRAL and body.control.still
