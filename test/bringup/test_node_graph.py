@@ -120,7 +120,9 @@ def test_a_command_line_has_all_parameters_remaps_and_the_namespace():
     )
 
 
-def test_a_parameter_file_comes_last_on_the_command_line():
+def test_a_parameter_file_comes_last_on_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text("/**: {}\n")
     arguments = node_graph.command_line(by_name("sim", params_file="mine.yaml")["odometry"])
     assert arguments[-2:] == ["--params-file", str(Path("mine.yaml").absolute())]
 

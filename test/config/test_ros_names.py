@@ -27,7 +27,7 @@ from hexapod_control.config.ros_names import (
     topic,
 )
 
-WORDS = st.one_of(st.text(max_size=12), st.text("ab1_/ ~é", max_size=12))
+WORDS = st.one_of(st.text(st.characters(exclude_characters="\0"), max_size=12), st.text("ab1_/ ~é", max_size=12))
 BAD_NAMESPACES = ("9abc", "a b", "a//b", "x" * (MAX_NAMESPACE_LENGTH + 1), "é", "a\nb", "a/9")
 NODE = [sys.executable, "-m", "hexapod_control.nodes.gait_planner.gait_planner"]
 
