@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import tempfile
+import time
 import uuid
 from pathlib import Path
 
 VARIABLE = "HEXAPOD_GRAPH"
+SEPARATOR = "@"  # between the id and the steady time [s] of the start, which is the same for all processes of a host
+IMPORTED_AT_S = time.monotonic()
 
 
 def new_graph() -> str:
     """An id for processes that are about to be started together."""
-    return uuid.uuid4().hex[:12]
+    return f"{uuid.uuid4().hex[:12]}{SEPARATOR}{time.monotonic():.3f}"
 
 
 def started_graph() -> str:
@@ -22,9 +24,12 @@ def started_graph() -> str:
     return os.environ.get(VARIABLE, "")
 
 
-def graph() -> str:
-    """The id of this process's graph; nodes started by hand in one terminal belong together."""
-    return started_graph() or f"{socket.gethostname()}:{os.getsid(0)}"
+def started_at() -> float:
+    """Steady time [s] at which this process's graph was started; for a node started by hand that of the process."""
+    try:
+        return float(started_graph().partition(SEPARATOR)[2])
+    except ValueError:
+        return IMPORTED_AT_S
 
 
 def state_folder(graph_id: str) -> Path:

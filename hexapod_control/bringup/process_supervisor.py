@@ -35,8 +35,11 @@ class NodeDied(RuntimeError):  # noqa: N818 - an event that is reported to the u
         """`crashes` is their number within a minute, if that is why the node is not restarted."""
         self.executable = executable
         self.code = code
-        again = shlex.join([os.path.basename(sys.argv[0]), *sys.argv[1:]])
+        if code == restart_plan.INVALID_INPUT:
+            super().__init__(f"{executable} refused to start for the reason above: all other nodes were stopped")
+            return
         often = f" (crash {crashes} within a minute)" if crashes else ""
+        again = shlex.join([os.path.basename(sys.argv[0]), *sys.argv[1:]])
         super().__init__(
             f"{executable} died with {exit_text(code)}{often}: the robot holds, all other nodes were stopped; "
             f"restart with: {again}"
@@ -171,6 +174,11 @@ class Supervisor:
         with process.stdout as lines:
             for line in lines:
                 self._output(f"[{name}] {line.rstrip()}")
+
+    @property
+    def graph(self) -> str:
+        """The id of the nodes, by which they know each other (graph_identity.py)."""
+        return self._graph
 
     @property
     def pids(self) -> dict[str, int]:

@@ -22,16 +22,18 @@ from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.trajectory_log import TrajectoryLog, TrajectorySample
 from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angles
 from hexapod_control.core.kinematics.se2 import ZERO, Pose
+from hexapod_control.nodes.graph_presence import TOPIC, NodePresence
 from hexapod_control.ros import messages
 from hexapod_control.ros.client_node import ClientNode
 from hexapod_control.ros.drive_announcement import DriveAnnouncement
-from hexapod_control.ros.qos import COMMAND, LATCHED
+from hexapod_control.ros.qos import COMMAND, LATCHED, LATCHED_HISTORY
 
 NAME = "keyboard"  # in core.steering.command_priorities.SOURCES
 COMMAND_PERIOD_S = 0.05
 ZERO_REPEAT_S = 0.5  # for which a zero command is repeated after driving
 DELIVERY_S = 0.3  # time for the last zero to arrive
 MIN_READERS = 3  # of joint_states: planner, kinematics, odometry
+PRESENT_S = 2.0  # since the last announcement, for which a node counts as running
 SERVICES = ("stand", "sit", "stop")
 
 
@@ -52,6 +54,7 @@ class RobotClient(ClientNode):
         self.gaits: tuple[str, ...] = ()
         self.maxima = ZERO  # velocity_limits
         self.source = ""  # command_source: the source that drives
+        self._graphs: dict[str, float] = {}  # [s] steady time at which a planner of each was heard last
         self._last_sent = self._last_driven = -math.inf  # [s] steady time
         self._stamped = options.stamped
         node = self._node
@@ -61,6 +64,7 @@ class RobotClient(ClientNode):
         self._pose = node.create_publisher(PoseMessage, "body_pose", COMMAND)
         self._announcement = DriveAnnouncement(node, self.source_name)
         self._clients = {name: node.create_client(Trigger, name) for name in SERVICES}
+        node.create_subscription(String, TOPIC, self._on_presence, LATCHED_HISTORY)
         node.create_subscription(String, "gait_state", self._on_state, LATCHED)
         node.create_subscription(String, "gait_active", self._on_gait, LATCHED)
         node.create_subscription(String, "gaits", self._on_gaits, LATCHED)
@@ -73,6 +77,17 @@ class RobotClient(ClientNode):
         with contextlib.suppress(Exception):  # whatever ends the program, the robot must not keep walking
             self.stop_driving()
         super().__exit__(kind, error, trace)
+
+    def _on_presence(self, message: String) -> None:
+        presence = NodePresence.parsed(message.data)
+        if presence is not None and presence.node.endswith("/gait_planner"):
+            self._graphs[presence.graph] = time.monotonic()
+
+    @property
+    def graphs(self) -> set[str]:
+        """Ids of the graphs whose planners listen to this client."""
+        now = time.monotonic()
+        return {graph for graph, heard in self._graphs.items() if now - heard <= PRESENT_S}
 
     def _on_state(self, message: String) -> None:
         self.state = message.data

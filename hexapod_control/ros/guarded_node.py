@@ -28,6 +28,7 @@ THROTTLE_S = 5.0  # between two log lines of the same kind; a report counts as r
 MAX_REPORT_LENGTH = 1500  # characters
 MAX_CLOCK_SILENCE_S = 1.5  # without /clock before it is an error
 HOUSEKEEPING_PERIOD_S = 0.5
+ALWAYS_SERVED = ("estop",)  # services that a node offers even after it has stood down
 
 
 class ReportLevel(IntEnum):
@@ -57,6 +58,8 @@ class GuardedNode(Node):
     def __init__(self, name: str, **options: Any) -> None:
         """`options` are those of rclpy's Node."""
         self._sent_reports: dict[str, SentReport] = {}
+        self.refusal = ""  # why this node has stood down
+        self.duties: list[Callable[[], None]] = []  # called every HOUSEKEEPING_PERIOD_S
         super().__init__(name, **options)
         self.steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.started = time.monotonic()
@@ -86,6 +89,14 @@ class GuardedNode(Node):
 
     def publish_final_state(self) -> None:
         """Publishes the last messages of the node; called once, at the end."""
+
+    def stand_down(self, reason: str) -> None:
+        """From now on the node ignores messages, refuses services except ALWAYS_SERVED, and publishes only diagnostics.
+
+        Servos hold by their own watchdog. At the end neither `request_stop` nor `publish_final_state` is called.
+        """
+        self.refusal = reason
+        self.report("refusal", ReportLevel.ERROR, reason)
 
     # --- reports ----------------------------------------------------------------------------------------
 
@@ -149,6 +160,8 @@ class GuardedNode(Node):
 
         def guarded(data: bytes) -> None:
             self.received[topic] += 1
+            if self.refusal:
+                return
             try:
                 callback(decode(data))
             except messages.MessageError as error:
@@ -161,8 +174,11 @@ class GuardedNode(Node):
     def create_timer(self, timer_period_sec: float, callback: Any, *args: Any, **options: Any) -> Any:
         """As in rclpy, guarded."""
         name = _name(callback)
+        always = callback == self._housekeeping
 
         def guarded() -> None:
+            if self.refusal and not always:
+                return
             try:
                 callback()
             except Exception as error:
@@ -177,6 +193,9 @@ class GuardedNode(Node):
             callback = refusing_unknown_types(callback)
 
         def guarded(request: Any, response: Any) -> Any:
+            if self.refusal and srv_name not in ALWAYS_SERVED and hasattr(response, "success"):
+                response.success, response.message = False, self.refusal
+                return response
             try:
                 return callback(request, response)
             except Exception as error:
@@ -197,6 +216,8 @@ class GuardedNode(Node):
         """The guarded form of a callback that ignores its argument (a middleware event or a future)."""
 
         def guarded(event: Any) -> None:
+            if self.refusal:
+                return
             try:
                 callback()
             except Exception as error:
@@ -226,8 +247,13 @@ class GuardedNode(Node):
                 "use_sim_time is true but /clock is silent, so nothing moves: start the simulation with its clock, "
                 "or set use_sim_time to false",
             )
+        for duty in self.duties:
+            duty()
+        if self.refusal:
+            self.report("refusal", ReportLevel.ERROR, self.refusal)
         if self.housekeeping_runs % 2 == 0:
-            self.every_second()
+            if not self.refusal:
+                self.every_second()
             self._publish_status()
 
     def _publish_status(self) -> None:

@@ -80,10 +80,11 @@ def _refuse(error: Exception) -> int:
 def _spin(node: GuardedNode, executor: Spinner, request: StopRequest) -> int:
     failures = 0
     deadline: float | None = None
-    while deadline is None or (time.monotonic() < deadline and not node.stopped()):
+    while deadline is None or (time.monotonic() < deadline and not (node.refusal or node.stopped())):
         if request.requested and deadline is None:
             deadline = time.monotonic() + MAX_STOP_TIME_S
-            _guarded(node, node.request_stop)
+            if not node.refusal:
+                _guarded(node, node.request_stop)
         try:
             executor.spin_once(timeout_sec=POLL_PERIOD_S)
             failures = 0
@@ -94,7 +95,8 @@ def _spin(node: GuardedNode, executor: Spinner, request: StopRequest) -> int:
             node.failed("spin", error)
             if failures >= MAX_SPIN_FAILURES:
                 return 1
-    _guarded(node, node.publish_final_state)
+    if not node.refusal:
+        _guarded(node, node.publish_final_state)
     return 0
 
 

@@ -183,7 +183,7 @@ def test_a_node_that_refuses_its_parameters_is_not_restarted():
         return [sys.executable, "-c", "import sys; sys.exit(2)" if spec.executable == "gait_planner" else NODE]
 
     lines = []
-    with pytest.raises(NodeDied, match="planner died with exit code 2: ") as caught:  # noqa: SIM117
+    with pytest.raises(NodeDied, match="planner refused to start for the reason above") as caught:  # noqa: SIM117
         with Supervisor(SPECS, command=command, output=lines.append) as supervisor:
             deadline = time.monotonic() + LIMIT
             while time.monotonic() < deadline:

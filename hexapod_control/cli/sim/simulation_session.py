@@ -28,12 +28,17 @@ class SimulationSession:
         self.robot = robot
         self.spans: list[DriveSpan] = []
         self.moving: tuple[float, float] = (0.0, 0.0)  # [s] of ground truth time: from standing to standing
-        self._stop = stop
+        self._stop, self._graph = stop, supervisor.graph
         self._wait = BoundedWait(robot, stop, supervisor.check)
 
     def ready(self) -> None:
-        """Waits until every part of the graph responds."""
+        """Waits until every part of the graph responds; topics and services alone may be those of another robot."""
+        self._wait.until_robot(self._alone, READY_S, "start alone in its ROS_DOMAIN_ID and namespace")
         self._wait.until_ready(READY_S)
+
+    def _alone(self) -> bool:
+        """Whether requests reach the planner of this graph and no other."""
+        return self.robot.graphs == {self._graph}
 
     def demonstrate(self, script: Sequence[DriveSegment], seconds: float) -> None:
         """Stands up, drives each segment of the script for a time [s], sits down."""
@@ -65,7 +70,7 @@ class SimulationSession:
     def rest(self) -> None:
         """Sits down before the end, unless the robot sits already; a second request to end skips this."""
         self._stop.clear()
-        if self.robot.state not in ("sitting", "unknown", ""):
+        if self._alone() and self.robot.state not in ("sitting", "unknown", ""):
             self.sit()
 
     def play(self, terminal: Terminal) -> None:

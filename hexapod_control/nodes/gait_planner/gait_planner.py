@@ -24,6 +24,7 @@ from hexapod_control.nodes.gait_planner.sensor_input import SensorInput
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.nodes.gait_planner.speed_derating import SpeedDerating
 from hexapod_control.nodes.gait_planner.velocity_input import VelocityInput
+from hexapod_control.nodes.graph_presence import sole
 from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.node_process import run
@@ -218,7 +219,7 @@ def _at_rest(plan: TickPlan) -> bool:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Runs the node; returns the exit code."""
-    return run(GaitPlanner, args)
+    return run(lambda: sole("gait_planner", GaitPlanner), args)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.nodes.graph_presence import sole
 from hexapod_control.nodes.mujoco_sim.lidar_output import LidarOutput
 from hexapod_control.nodes.mujoco_sim.running_world import RunningWorld
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
@@ -171,7 +172,7 @@ class MujocoSim(GuardedNode):
 
 def main() -> int:
     """Runs the node. Returns the exit code."""
-    return run(MujocoSim)
+    return run(lambda: sole("mujoco_sim", MujocoSim))
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.sensing.heading_fusion import HeadingFusion
 from hexapod_control.core.sensing.odometry import Odometry
 from hexapod_control.core.sensing.support_forces import SupportForces
+from hexapod_control.nodes.graph_presence import sole
 from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
 from hexapod_control.nodes.odometry.pose_memory import PoseMemory
 from hexapod_control.nodes.odometry.settings import OdometrySettings
@@ -163,7 +164,7 @@ def _spatial_covariance(planar: Array) -> Array:
 
 def main() -> int:
     """Runs the node. Returns the exit code."""
-    return run(OdometryNode)
+    return run(lambda: sole("odometry", OdometryNode))
 
 
 if __name__ == "__main__":

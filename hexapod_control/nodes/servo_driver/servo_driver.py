@@ -15,6 +15,7 @@ from sensor_msgs.msg import JointState
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.nodes.graph_presence import sole
 from hexapod_control.nodes.servo_driver.bus_opener import bus_opener, lying_joints
 from hexapod_control.nodes.servo_driver.calibration_services import CalibrationServices
 from hexapod_control.nodes.servo_driver.driver_output import DriverOutput
@@ -230,7 +231,7 @@ def _numbers(values: Array | None) -> str:
 def main(args: Sequence[str] | None = None) -> int:
     """Runs the node. Returns the exit code."""
     sys.setswitchinterval(THREAD_SWITCH_S)
-    return run(ServoDriver, args)
+    return run(lambda: sole("servo_driver", ServoDriver), args)
 
 
 if __name__ == "__main__":

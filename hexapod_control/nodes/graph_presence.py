@@ -1,0 +1,160 @@
+"""One robot per domain and namespace: nodes announce themselves on `robot_nodes`; of two graphs the older one drives.
+
+A node that starts beside an older graph refuses to start (`sole`). If the two meet later, as when networks are joined,
+each node of the younger one stands down (GuardedNode.stand_down): its servos hold, and it ends without a request to the
+planner, which might be that of the other robot. rclpy does not tell which publisher a message is from, so a subscriber
+cannot follow one of several; therefore the younger graph is silent, and publishers of other programs are reported.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from hexapod_control.bringup.graph_identity import started_at, started_graph
+from hexapod_control.ros import messages
+from hexapod_control.ros.executor import Spinner
+from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.parameters import ParameterError
+from hexapod_control.ros.qos import LATCHED, LATCHED_HISTORY
+
+TOPIC = "robot_nodes"
+LISTENING_TIME_S = 0.6  # at the start, for announcements of nodes that run already
+MIN_ANNOUNCEMENTS = 2  # of a running node before another one stands down: the last words of a killed one do not count
+SIMULTANEOUS_S = 0.1  # between two starts of which the later one cannot be told
+CHAIN = ("foot_targets", "joint_motion", "joint_targets", "joint_states")  # topics with one publisher each
+
+SomeNode = TypeVar("SomeNode", bound=GuardedNode)
+
+
+class NodePresence(NamedTuple):
+    """A running node of a robot."""
+
+    node: str  # fully qualified name
+    graph: str  # id of those started together; empty: started by hand
+    host: str
+    process: int
+    age: float  # [s] of its graph
+
+    @classmethod
+    def of(cls, node: Node) -> NodePresence:
+        """That of a node in this process, now."""
+        age = time.monotonic() - started_at()
+        return cls(node.get_fully_qualified_name(), started_graph(), socket.gethostname(), os.getpid(), age)
+
+    @classmethod
+    def parsed(cls, text: str) -> NodePresence | None:
+        """That of an announcement; None for a text that is none."""
+        try:
+            found = cls(**json.loads(text))
+        except (ValueError, TypeError, RecursionError):
+            return None
+        texts = all(isinstance(value, str) for value in (found.node, found.graph, found.host))
+        numbers = isinstance(found.process, int) and isinstance(found.age, float) and math.isfinite(found.age)
+        return found if texts and numbers else None
+
+    @property
+    def text(self) -> str:
+        """The announcement."""
+        return json.dumps(self._asdict())
+
+    def excludes(self, other: NodePresence) -> bool:
+        """Whether two nodes in one namespace cannot belong to one robot."""
+        if (self.host, self.process) == (other.host, other.process):
+            return False
+        return self.node == other.node or bool(self.graph and other.graph and self.graph != other.graph)
+
+    def older_than(self, other: NodePresence) -> bool:
+        """Whether this node's graph was there before that of another."""
+        if abs(self.age - other.age) > SIMULTANEOUS_S:
+            return self.age > other.age
+        return (self.graph, self.host, self.process) < (other.graph, other.host, other.process)
+
+    @property
+    def refusal(self) -> str:
+        """Why another graph does not drive."""
+        domain = os.environ.get("ROS_DOMAIN_ID", "0")
+        return (
+            f"refuses to drive: {self.node} of another robot runs in this namespace and in ROS_DOMAIN_ID {domain}, "
+            f"on host {self.host!r:.80}, process {self.process}: stop that one, or start this one with another "
+            "ROS_DOMAIN_ID or with namespace:=NAME (hexapod sim: --namespace NAME)"
+        )
+
+
+class GraphPresence:
+    """Announces a node twice a second, and makes it stand down beside an older graph; lives as long as its node."""
+
+    def __init__(self, node: GuardedNode) -> None:
+        self._node = node
+        self._heard: Counter[tuple[str, str, int]] = Counter()
+        self._publisher = node.create_publisher(String, TOPIC, LATCHED)
+        node.create_subscription(String, TOPIC, self.on_presence, LATCHED_HISTORY)
+        node.duties.append(self.announce)
+        self.announce()
+
+    def announce(self) -> None:
+        """Publishes the announcement, and reports programs that publish on topics of the control chain."""
+        self._publisher.publish(messages.text(NodePresence.of(self._node).text))
+        for topic in {subscription.topic_name.rpartition("/")[2] for subscription in self._node.subscriptions}:
+            if topic in CHAIN:
+                self._check_publishers(topic)
+
+    def on_presence(self, message: String) -> None:
+        """An announcement of any node in this namespace."""
+        own, other = NodePresence.of(self._node), NodePresence.parsed(message.data)
+        if other is None or not own.excludes(other):
+            return
+        key = other.node, other.host, other.process
+        if len(self._heard) > 1000:  # of a robot that restarts for ever
+            self._heard.clear()
+        self._heard[key] += 1
+        if self._heard[key] < MIN_ANNOUNCEMENTS:
+            return
+        if other.older_than(own):
+            self._node.stand_down(other.refusal)
+        else:
+            text = (
+                f"{other.node} on host {other.host!r:.80}, process {other.process}, is another robot's: it stands down"
+            )
+            self._node.report("second graph", ReportLevel.WARNING, text)
+
+    def _check_publishers(self, topic: str) -> None:
+        found = self._node.get_publishers_info_by_topic(topic)
+        names = sorted({f"{info.node_namespace.rstrip('/')}/{info.node_name}" for info in found})
+        if len(names) > 1:
+            text = f"{' and '.join(names)} publish {topic} at once, which must have one publisher: stop the others"
+            self._node.report(f"publishers of {topic}", ReportLevel.ERROR, text)
+
+
+def sole(name: str, make: Callable[[], SomeNode]) -> SomeNode:
+    """Makes a node that moves a robot and watches over its graph.
+
+    Raises ParameterError beside an older graph in the same domain and namespace.
+    """
+    probe, spinner = Node(name, enable_rosout=False, start_parameter_services=False), Spinner()
+    heard: list[String] = []
+    spinner.add_node(probe)
+    probe.create_subscription(String, TOPIC, heard.append, LATCHED_HISTORY)
+    deadline = time.monotonic() + LISTENING_TIME_S
+    refusal = ""
+    while not refusal and (left := deadline - time.monotonic()) > 0.0:
+        spinner.spin_once(timeout_sec=left)
+        own = NodePresence.of(probe)
+        others = (NodePresence.parsed(message.data) for message in heard)
+        refusal = next((o.refusal for o in others if o is not None and own.excludes(o) and o.older_than(own)), "")
+    spinner.shutdown(timeout_sec=0.0)
+    probe.destroy_node()
+    if refusal:
+        raise ParameterError(f"{name} {refusal}")
+    node = make()
+    GraphPresence(node)
+    return node

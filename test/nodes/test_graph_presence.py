@@ -1,0 +1,91 @@
+"""Announcements of nodes: which of two graphs drives, and what a node does that has stood down."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
+from support.real_time.ros_bench import overrides
+
+from hexapod_control.nodes.graph_presence import GraphPresence, NodePresence
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
+from hexapod_control.ros.qos import LATCHED
+
+HOUR = 3600.0
+OTHER = NodePresence("/mujoco_sim", "other", "elsewhere", 7, HOUR)
+words = st.sampled_from(["", "a", "b"])
+presences = st.builds(NodePresence, words, words, words, st.integers(1, 3), st.sampled_from([0.0, 0.05, 5.0, 9.0]))
+
+
+@given(presences, presences)
+def test_of_two_nodes_that_exclude_each_other_exactly_one_is_older(a, b):
+    assert a.excludes(b) == b.excludes(a)
+    if a.excludes(b) and a[1:4] != b[1:4]:
+        assert a.older_than(b) != b.older_than(a)
+
+
+@given(presences)
+def test_an_announcement_is_read_as_it_was_written(presence):
+    assert NodePresence.parsed(presence.text) == presence
+
+
+@given(st.one_of(st.text(), st.builds(json.dumps, st.dictionaries(st.sampled_from(NodePresence._fields), words))))
+def test_a_text_that_is_no_announcement_is_ignored(text):
+    assert NodePresence.parsed(text) is None
+
+
+def test_nodes_of_one_graph_and_nodes_started_by_hand_belong_together():
+    ours = OTHER._replace(node="/odometry", process=8)
+    assert not ours.excludes(OTHER)
+    assert not ours._replace(graph="").excludes(OTHER)
+    assert ours._replace(graph="third").excludes(OTHER)
+
+
+@pytest.fixture
+def announce(bench):
+    """Publishes the announcement of another node several times."""
+
+    def publish(presence):
+        publisher = bench.publisher(String, "robot_nodes", LATCHED)
+        for _ in range(3):
+            publisher.publish(String(data=presence.text))
+
+    return publish
+
+
+def test_beside_an_older_graph_a_node_stands_down_but_obeys_the_emergency_stop(bench, announce):
+    node = bench.add(MujocoSim(parameter_overrides=overrides(headless=True)))
+    GraphPresence(node)
+    states = bench.listen(JointState, "joint_states")
+    bench.until(lambda: states)
+    announce(OTHER)
+    bench.until(lambda: node.refusal, 2.0, "standing down")
+    assert "/mujoco_sim of another robot runs in this namespace" in node.last_report("refusal")
+    assert "on host 'elsewhere', process 7: stop that one" in node.refusal
+    last, runs = states[-1], node.housekeeping_runs
+    answer = bench.call(Trigger, "arm")
+    assert (answer.success, answer.message) == (False, node.refusal)
+    assert bench.call(SetBool, "estop", SetBool.Request(data=True)).success
+    bench.until(lambda: node.housekeeping_runs > runs + 1)
+    assert states[-1] is last
+
+
+def test_the_older_graph_goes_on_and_reports_the_other(bench, announce):
+    node = bench.planner()
+    GraphPresence(node)
+    announce(OTHER._replace(node="/gait_planner", age=-HOUR))
+    bench.until(lambda: "process 7, is another robot's: it stands down" in node.last_report("second graph"), 2.0)
+    assert not node.refusal
+
+
+def test_a_second_program_that_publishes_targets_is_named(bench):
+    node = bench.add(InverseKinematics())
+    GraphPresence(node)
+    bench.planner()
+    bench.publisher(MultiDOFJointState, "foot_targets")
+    bench.until(lambda: node.last_report("publishers of foot_targets"), 2.0)
+    assert "/gait_planner and /probe publish foot_targets at once" in node.last_report("publishers of foot_targets")
