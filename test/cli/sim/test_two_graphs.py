@@ -42,7 +42,7 @@ def test_a_second_robot_in_the_same_domain_and_namespace_refuses_to_drive_and_le
         assert second.returncode == 1
         found = REFUSAL.search(text)
         assert found, text
-        assert found[2:5] == (os.environ["ROS_DOMAIN_ID"], socket.gethostname(), str(first.pids[found[1]]))
+        assert found.groups()[1:] == (os.environ["ROS_DOMAIN_ID"], socket.gethostname(), str(first.pids[found[1]]))
         assert "refused to start for the reason above" in text and "Traceback" not in text
         assert time.monotonic() - began < 15.0
         assert len(states) == seen  # it stood all the time
