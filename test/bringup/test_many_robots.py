@@ -99,13 +99,12 @@ def robots():
         yield Robots(stack)
 
 
-def test_a_namespace_gives_a_prefix_to_the_frames_and_a_page_of_its_own():
+def test_a_namespace_gives_a_prefix_to_the_frames():
     for name in ("a", "/a/"):
         found = {spec.executable: spec for spec in specs(name)}
         assert {spec.namespace for spec in found.values()} == {"/a"}
         for executable in ("mujoco_sim", "odometry", "gait_planner"):
             assert found[executable].parameters["tf_frame_prefix"] == "a/"
-        assert found["web"].parameters["port"] == 0
     assert all("tf_frame_prefix" not in spec.parameters for spec in specs(""))
 
 
