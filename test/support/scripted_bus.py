@@ -33,6 +33,7 @@ class ScriptedBus(LoopbackBus):
         self.goals = {}  # servo id -> last raw goal
         self.silent, self.garbled, self.gone = set(), set(), False
         self.temperature, self.volts, self.faults = 30.0, 11.1, {}
+        self.model, self.limit = "loopback", None
 
     def _send(self, what, ids):
         if self.gone:
@@ -47,6 +48,12 @@ class ScriptedBus(LoopbackBus):
     def torque(self, ids, on):
         self._send("on" if on else "off", ids)
         super().torque(ids, on)
+
+    def identify(self):
+        return dict.fromkeys(self.ids, self.model)
+
+    def greatest_voltage(self, servo):
+        return self.limit
 
     def torques(self, ids):
         return {i: i in self._on for i in ids if i not in self.silent}
@@ -91,6 +98,7 @@ class ScriptedDriver:
         self.clock, self.start = ManualClock(), lying() if start is None else start
         self.buses = []
         self.refuses = False  # to open the port
+        self.model, self.greatest_voltage, self.volts = "loopback", None, 11.1
         self.driver = Driver(robot(), self.settings, self._open, self.start, self.clock)
 
     def _open(self):
@@ -99,7 +107,8 @@ class ScriptedDriver:
         angles = np.ravel(self.start).tolist()
         positions = {joint.id: joint.raw(q) for joint, q in zip(self.settings.joints, angles, strict=True)}
         self.buses.append(ScriptedBus(self.settings.ids, positions, self.clock))
-        return self.buses[-1]
+        self.bus.model, self.bus.limit, self.bus.volts = self.model, self.greatest_voltage, self.volts
+        return self.bus
 
     @property
     def bus(self):

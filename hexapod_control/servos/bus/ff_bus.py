@@ -29,6 +29,7 @@ class FFAddresses:
     id: int
     torque: int
     lock: int | None = None  # writing 0 opens the EEPROM; None: it is never locked
+    greatest_voltage: int | None = None  # 0.1 V
 
 
 class FFDialect(Protocol):
@@ -136,6 +137,12 @@ class FFBus:
             rows = {servo: bytes((on,)) for servo in ids}
             self.exchange.send(ff_frames.sync_write(self.dialect.addresses.torque, rows))
             self._travel.forget(ids)
+
+    def greatest_voltage(self, servo: int) -> float | None:
+        """Greatest voltage [V] that a servo is set to tolerate; None if it is not known."""
+        address = self.dialect.addresses.greatest_voltage
+        data = None if address is None else self.registers(servo, address, 1)
+        return data[0] / 10.0 if data else None
 
     def torques(self, ids: Sequence[int]) -> dict[int, bool]:
         """Whether the torque of these servos is on; silent servos are missing from the result."""

@@ -132,7 +132,9 @@ class FeetechSt:
     can_read = ~ServoQuantity.NONE
     byteorder: Literal["little", "big"] = "little"
     protocol = "feetech_st"
-    addresses = FFAddresses(FeetechStRegister.ID, FeetechStRegister.TORQUE, FeetechStRegister.LOCK)
+    addresses = FFAddresses(
+        FeetechStRegister.ID, FeetechStRegister.TORQUE, FeetechStRegister.LOCK, FeetechStRegister.MAX_VOLTAGE
+    )
     sync_read = True
 
     def __init__(self, acceleration: int | None = None) -> None:

@@ -161,6 +161,54 @@ def test_a_hot_servo_slows_the_joints_and_at_its_limit_the_robot_sits(rig):
     assert rig.driver.reset_fault() == ""
 
 
+def test_a_servo_that_was_too_hot_and_has_cooled_down_is_reported_with_both_values(rig):
+    rig.bus.temperature = 71.0
+    rig.run(1.0)
+    rig.bus.temperature = 35.0
+    rig.run(8.0)
+    (found,) = rig.driver.snapshot.diagnoses
+    assert re.fullmatch(
+        r"\S+ \(id \d+\) reached 71 degC, limit 70, is at 35 degC now: the robot sits, then torque off; let it rest",
+        found.text,
+    )
+    rig.driver.seated()
+    rig.run(0.2)
+    assert re.fullmatch(r"\S+ \(id \d+\) reached 71 degC, limit 70: let it cool, call .*, then arm", rig.driver.arm())
+    assert "is at 35 degC now: let it cool, call reset_fault, then arm" in " ".join(rig.texts())
+
+
+def test_a_servo_that_no_longer_reports_overheating_is_reported_with_its_temperature(rig):
+    servo = rig.settings.ids[4]
+    rig.bus.faults[servo] = ServoFault.HEAT
+    rig.run(1.0)
+    assert any("(id 5) reports overheating: the robot sits" in text for text in rig.texts())
+    del rig.bus.faults[servo]
+    rig.run(1.0)
+    assert any("(id 5) reported overheating, is at 30 degC now: the robot sits" in text for text in rig.texts())
+
+
+@pytest.mark.parametrize(
+    ("model", "limit", "volts", "text"),
+    [
+        ("AX-12A", None, 9.0, "9.0 V, warning at 10.5 V, critical at 8.76 V (defaults for servos of 12 V, set "),
+        ("STS3215", 14.0, 9.0, "9.0 V, warning at 10.5 V"),
+        ("STS3215", 8.0, 9.0, ""),
+        ("STS3215", 8.0, 6.0, "6.0 V, warning at 6.48 V"),
+        ("XM430-W350", None, 11.1, ""),
+        ("XH430-V350", None, 12.0, "12.0 V, warning at 21 V, critical at 17.5 V"),
+        ("LX-16A or similar", None, 11.1, ""),
+        ("model 9999", None, 3.0, ""),
+    ],
+)
+def test_without_limits_in_the_robot_file_those_of_the_servos_rated_voltage_apply(model, limit, volts, text):
+    rig = ScriptedDriver()
+    rig.model, rig.greatest_voltage, rig.volts = model, limit, volts
+    rig.armed().run(3.0)
+    (warning,) = [found for found in rig.driver.snapshot.diagnoses if found.kind == "battery"] or [None]
+    assert (warning.text if warning else "").startswith(f"the battery is at {text}" if text else "")
+    assert (warning is None) == (text == "")
+
+
 VOLTS = Battery(warn=10.5, critical=9.9, time=1.0)
 
 

@@ -9,8 +9,11 @@ from hexapod_control.servos.bus.id_addressing import duplicate_ids
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 
-def check_presence(bus: Bus, joints: Sequence[JointCalibration]) -> None:
-    """Pings the servos of all joints. Raises BusError that names missing servos and probable duplicate ids."""
+def check_presence(bus: Bus, joints: Sequence[JointCalibration]) -> dict[int, str]:
+    """Pings the servos of all joints. Returns their models by id.
+
+    Raises BusError that names missing servos and probable duplicate ids.
+    """
     present = dict(bus.identify())
     if any(joint.id not in present for joint in joints):  # one corrupt reply does not make a servo missing
         present.update(bus.identify())
@@ -29,6 +32,7 @@ def check_presence(bus: Bus, joints: Sequence[JointCalibration]) -> None:
         )
     if reasons:
         raise BusError("; ".join(reasons))
+    return present
 
 
 def describe(joints: Iterable[JointCalibration]) -> str:

@@ -7,7 +7,7 @@ except for its ping.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Protocol, runtime_checkable
 
@@ -17,6 +17,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.servos.bus.bus_interface import Bus, BusCounters, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.bus_timing import BusBudget, budget
 from hexapod_control.servos.bus.model_numbers import KnowsModels
+from hexapod_control.servos.bus.rated_voltage import ReportsVoltageLimit, rated_voltage
 from hexapod_control.servos.driver.group.board_watch import BoardWatch
 from hexapod_control.servos.driver.group.handshake import check_presence, describe
 from hexapod_control.servos.driver.group.presence import Presence
@@ -70,6 +71,7 @@ class ServoGroup:
         self.presence = Presence(len(self.ids), settings.lost_after, servo_clock())
         self.readings = ServoReadings(settings.joints)
         self.garbled_pings = [0] * len(self.ids)  # consecutive pings with a corrupt reply
+        self.rated_voltage: float | None = None  # [V] of the servos
         self.board_voltage: float | None = None  # [V]
         self.board_current: float | None = None  # [A]
         self.reports_torque = self.reports_position and isinstance(bus, ReportsTorque)
@@ -113,13 +115,20 @@ class ServoGroup:
 
     def handshake(self) -> None:
         """Checks that all servos answer, and reads their positions. Raises BusError that names missing servos."""
-        check_presence(self._bus, self._converter.joints)
+        models = check_presence(self._bus, self._converter.joints)
+        self.rated_voltage = self._rated(models)
         if self.reports_position:
             self.read_all()
+
+    def _rated(self, models: Mapping[int, str]) -> float | None:
+        servo = self.ids[0]
+        limit = self._bus.greatest_voltage(servo) if isinstance(self._bus, ReportsVoltageLimit) else None
+        return rated_voltage(models[servo], limit)
 
     def recalibrated(self, settings: ServoSettings) -> ServoGroup:
         """The same servos with new calibrations; their positions are read again."""
         group = ServoGroup(self._bus, settings, self._clock, self.servo_clock)
+        group.rated_voltage = self.rated_voltage
         if group.reports_position:
             group.read_all()
         return group

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.driver.group.read_schedule import BROWN_OUT_SHARE
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
+from hexapod_control.servos.driver.health.battery_monitor import BatteryMonitor
 from hexapod_control.servos.driver.health.escalation import (
     SIT_TIMEOUT_S,
-    EscalationLadder,
-    LowPass,
     RetryBudget,
     Severity,
 )
+from hexapod_control.servos.driver.health.heat_monitor import HeatMonitor
 from hexapod_control.servos.driver.health.line_health import LineHealth
 from hexapod_control.servos.driver.telemetry import Diagnosis, PlannerRequest
 from hexapod_control.servos.settings.servo_section import OnLost, ServoSettings
 
-HEAT_WARNING_MARGIN = 10.0  # [degC] below the limit: warn
-HEAT_HYSTERESIS = 5.0  # [degC] below that: the warning ends
-VOLTAGE_FILTER_TIME_S = 0.25  # time constant
-BATTERY_HYSTERESIS = 0.3  # [V] above the warning: the battery was charged or changed
 MANY_SILENT_S = 0.15  # of many servos, after which the robot stops
 ALL_SILENT_S = 0.2  # of all servos, likewise
 SILENCE_LIMIT_S = 3.0  # of many servos, after which their torque counts as off
-HOT_SPEED_SHARE = 0.7  # of the joint speeds, while a servo is hot
 MAX_LISTED_SERVOS = 3  # silent servos that are reported one by one
 MIN_GARBLED_PINGS = 3  # pings with a corrupt reply: two servos with one id
 
@@ -42,11 +34,8 @@ class ServoHealth:
 
     def __init__(self, settings: ServoSettings) -> None:
         self._settings = settings
-        battery = settings.battery
-        self._battery = EscalationLadder(-battery.warn, -battery.critical, battery.time, BATTERY_HYSTERESIS)
-        self._volts = LowPass(VOLTAGE_FILTER_TIME_S)
-        limit = settings.max_temperature
-        self._heat = EscalationLadder(limit - HEAT_WARNING_MARGIN, limit, 0.0, HEAT_HYSTERESIS)
+        self._battery = BatteryMonitor(settings.battery)
+        self._heat = HeatMonitor(settings.max_temperature)
         self._recoveries: dict[int, RetryBudget] = {}
         self._given_up: set[int] = set()  # overloaded too often, not restarted any more
         self._lost_since = math.nan
@@ -64,12 +53,8 @@ class ServoHealth:
         """Evaluates what was read, at a steady time [s]; `armed` if the torque is on or being switched on."""
         self._look_at_power(group, armed, now)
         self.line.update(group.counters, group.servo_clock.excluded, now)
-        voltage = group.voltage()
-        if voltage is not None:
-            self._battery.update(-self._volts.update(voltage, now), now)
-        self._battery.wait(now)
-        if any(not math.isnan(t) for t in group.readings.temperatures) or self._overheated(group):
-            self._heat.update(self._hottest(group), now)
+        self._battery.update(group, now)
+        self._heat.update(group, now)
         lost = bool(self.lost(group, now)) or bool(self._given_up)
         self._lost_since = (now if math.isnan(self._lost_since) else self._lost_since) if lost else math.nan
         if armed and not self.off_reason:
@@ -98,19 +83,11 @@ class ServoHealth:
         """The servos have lost their power, so their torque is off."""
         self.brown_out = self.brown_out or how
 
-    def _hottest(self, group: ServoGroup) -> float:
-        if self._overheated(group):
-            return self._settings.max_temperature
-        return max(t for t in group.readings.temperatures if not math.isnan(t))
-
-    def _overheated(self, group: ServoGroup) -> bool:
-        return any(fault & ServoFault.HEAT for fault in group.readings.faults)
-
     def _why_off(self, group: ServoGroup, now: float) -> str:
-        if self._battery.severity is Severity.OFF:
-            return f"the battery is empty ({self._volts.value or 0.0:.1f} V): charge it, call reset_fault, then arm"
-        if self._heat.severity is Severity.OFF:
-            return f"{self._hot(group)}: let it cool, call reset_fault, then arm"
+        if self._battery.ladder.severity is Severity.OFF:
+            return f"the battery is empty ({self.voltage or 0.0:.1f} V): charge it, call reset_fault, then arm"
+        if self._heat.ladder.severity is Severity.OFF:
+            return f"{self._heat.what}: let it cool, call reset_fault, then arm"
         waited = self._seated or now - self._lost_since >= SIT_TIMEOUT_S
         policy = self._settings.on_lost
         if not math.isnan(self._lost_since) and (policy is OnLost.OFF or (policy is OnLost.SIT and waited)):
@@ -129,7 +106,7 @@ class ServoHealth:
     def planner_request(self) -> PlannerRequest:
         """What the planner is asked to do."""
         lost = not math.isnan(self._lost_since)
-        if Severity.SIT in (self._battery.severity, self._heat.severity):
+        if Severity.SIT in (self._battery.ladder.severity, self._heat.ladder.severity):
             return PlannerRequest.SIT
         if lost and self._settings.on_lost is OnLost.SIT:
             return PlannerRequest.SIT
@@ -139,19 +116,19 @@ class ServoHealth:
     @property
     def voltage(self) -> float | None:
         """The filtered supply [V]."""
-        return self._volts.value
+        return self._battery.voltage
 
     @property
     def speed_share(self) -> float:
         """Share of their speed that the joints may use, 0 to 1."""
-        return HOT_SPEED_SHARE if self._heat.severity >= Severity.WARN else 1.0
+        return self._heat.speed_share
 
     def seated(self) -> None:
         """The planner reports that the robot sits."""
         if self.planner_request is PlannerRequest.SIT:
             self._seated = True
-            self._battery.seated()
-            self._heat.seated()
+            self._battery.ladder.seated()
+            self._heat.ladder.seated()
 
     def begin_arming(self) -> str:
         """A reason to refuse it, or an empty text. Servos that have lost their power get another chance."""
@@ -169,12 +146,9 @@ class ServoHealth:
 
     def reset(self, group: ServoGroup | None) -> str:
         """Clears past faults. Returns one that persists, or an empty text."""
-        volts = self._volts.value
-        if not self._battery.reset(None if volts is None else -volts):
-            return f"the battery is still at {volts:.1f} V: charge or replace it"
-        known = [t for t in group.readings.temperatures if not math.isnan(t)] if group else []
-        if not self._heat.reset(max(known, default=-math.inf)):
-            return f"{self._hot(group) if group else 'a servo'}: let it cool"
+        persists = self._battery.reset() or self._heat.reset(group)
+        if persists:
+            return persists
         self._given_up.clear()
         self._recoveries.clear()
         self._lost_since, self._seated, self.off_reason = math.nan, False, ""
@@ -185,14 +159,6 @@ class ServoHealth:
     def lost(self, group: ServoGroup, now: float) -> list[int]:
         """Indices of servos that have been silent for too long."""
         return [i for i in range(len(group.ids)) if group.presence.lost(i, now)] if group.reports_position else []
-
-    def _hot(self, group: ServoGroup) -> str:
-        reporting = [i for i, fault in enumerate(group.readings.faults) if fault & ServoFault.HEAT]
-        if reporting:
-            return f"{group.describe(reporting)} reports overheating"
-        index = int(np.nanargmax(group.readings.temperatures))
-        temperature, limit = group.readings.temperatures[index], self._settings.max_temperature
-        return f"{group.describe([index])} is at {temperature:.0f} degC, limit {limit:.0f}"
 
     def diagnoses(self, group: ServoGroup, now: float) -> tuple[Diagnosis, ...]:
         """All present faults."""
@@ -206,12 +172,7 @@ class ServoHealth:
         else:
             found += self._silent(group, now)
         found += self.line.diagnoses(now)
-        found += self._battery_diagnosis()
-        if self._heat.severity is not Severity.OK:
-            doing = "slower now" if self._heat.severity is Severity.WARN else "the robot sits, then torque off"
-            found.append(
-                Diagnosis("heat", self._heat.severity >= Severity.SIT, f"{self._hot(group)}: {doing}; let it rest")
-            )
+        found += self._battery.diagnoses() + self._heat.diagnoses(group)
         for index in sorted(self._given_up):
             text = f"{group.describe([index])} was overloaded too often and is off: free the joint, call reset_fault"
             found.append(Diagnosis(f"overload {index}", True, text))
@@ -243,12 +204,3 @@ class ServoHealth:
             text = f"{name} has been silent for {age:.1f} s" + (f", {doing[self._settings.on_lost]}" if lost else "")
             text += ": check its cable and id"
         return Diagnosis(f"silent {index}", lost, text)
-
-    def _battery_diagnosis(self) -> list[Diagnosis]:
-        severity, volts = self._battery.severity, self._volts.value
-        if severity is Severity.OK or volts is None:
-            return []
-        battery = self._settings.battery
-        bound = f"warning at {battery.warn:g} V, critical at {battery.critical:g} V"
-        doing = "charge it soon" if severity is Severity.WARN else "the robot sits, then torque off; charge it"
-        return [Diagnosis("battery", severity >= Severity.SIT, f"the battery is at {volts:.1f} V, {bound}: {doing}")]

@@ -1,0 +1,61 @@
+"""The supply of the servos: warn, sit, torque off; with limits of the robot file, else of the servos' rated voltage."""
+
+from __future__ import annotations
+
+import math
+
+from hexapod_control.servos.driver.group.servo_group import ServoGroup
+from hexapod_control.servos.driver.health.escalation import EscalationLadder, LowPass, Severity
+from hexapod_control.servos.driver.telemetry import Diagnosis
+from hexapod_control.servos.settings.servo_section import Battery
+
+FILTER_TIME_S = 0.25  # time constant
+HYSTERESIS = 0.3  # [V] above the warning: the battery was charged or changed
+DEFAULT_WARN_SHARE = 0.875  # of the rated voltage; 10.5 V at 12 V
+DEFAULT_CRITICAL_SHARE = 0.73  # of it; 8.8 V at 12 V
+
+
+class BatteryMonitor:
+    """The filtered supply against its limits."""
+
+    def __init__(self, battery: Battery) -> None:
+        """`battery` are the limits of the robot file; if it has none, those of the servos that are found are used."""
+        self._given = math.isfinite(battery.warn)
+        self._volts = LowPass(FILTER_TIME_S)
+        self._set(battery, "")
+
+    def _set(self, battery: Battery, origin: str) -> None:
+        self._battery, self._origin = battery, origin
+        self.ladder = EscalationLadder(-battery.warn, -battery.critical, battery.time, HYSTERESIS)
+
+    @property
+    def voltage(self) -> float | None:
+        """The filtered supply [V]."""
+        return self._volts.value
+
+    def update(self, group: ServoGroup, now: float) -> None:
+        """Evaluates what was read, at a steady time [s]."""
+        if not self._given and group.rated_voltage is not None:
+            rated, self._given = group.rated_voltage, True
+            battery = Battery(DEFAULT_WARN_SHARE * rated, DEFAULT_CRITICAL_SHARE * rated)
+            self._set(battery, f" (defaults for servos of {rated:g} V, set servos.battery)")
+        voltage = group.voltage()
+        if voltage is not None:
+            self.ladder.update(-self._volts.update(voltage, now), now)
+        self.ladder.wait(now)
+
+    def reset(self) -> str:
+        """Clears a past fault. Returns one that persists, or an empty text."""
+        volts = self._volts.value
+        if not self.ladder.reset(None if volts is None else -volts):
+            return f"the battery is still at {volts:.1f} V: charge or replace it"
+        return ""
+
+    def diagnoses(self) -> list[Diagnosis]:
+        """The supply, if it is too low or was."""
+        severity, volts = self.ladder.severity, self._volts.value
+        if severity is Severity.OK or volts is None:
+            return []
+        bound = f"warning at {self._battery.warn:.3g} V, critical at {self._battery.critical:.3g} V{self._origin}"
+        doing = "charge it soon" if severity is Severity.WARN else "the robot sits, then torque off; charge it"
+        return [Diagnosis("battery", severity >= Severity.SIT, f"the battery is at {volts:.1f} V, {bound}: {doing}")]
