@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import select
 import sys
@@ -10,11 +11,13 @@ from collections.abc import Callable
 
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.cli.servos import bus_access
+from hexapod_control.cli.servos.interruption import Interrupted, interruptions
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import own_file
 from hexapod_control.servos.bus.bus_interface import Bus
 from hexapod_control.servos.calibration.dialog import Abandoned
 from hexapod_control.servos.calibration.guide import STEPS
+from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges, chosen
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import ServoSettings
@@ -32,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the subcommand. Returns 0 saved, 1 not saved, 2 bad input."""
+    """Runs the subcommand. Returns 0 saved, 1 not saved, 2 bad input, 128 + number of a signal."""
     path = own_file(args.robot)
     try:
         steps = chosen(args.steps)
@@ -44,12 +47,15 @@ def run(args: argparse.Namespace) -> int:
         check_ranges(found)
     except ValueError as error:
         raise InputError(f"--robot: {error}") from None
+    progress = ProgressFile(path, found)
     try:
-        with bus_access.opened(found, force_model=args.force_model) as bus:
-            CalibrationSession(bus, _scanned(bus, found), found, file, TerminalDialog(), args.pace).run(steps)
-    except (Abandoned, KeyboardInterrupt):
-        print("\nnothing was saved", flush=True)
-        return 1
+        with interruptions(), bus_access.opened(found, force_model=args.force_model) as bus:
+            CalibrationSession(bus, _scanned(bus, found), found, file, TerminalDialog(), args.pace, progress).run(steps)
+    except (Abandoned, Interrupted) as end:
+        kept = f"; the answers so far are in {progress.path} and offered next time" if progress.path.exists() else ""
+        with contextlib.suppress(OSError):  # the terminal may be gone
+            print(f"\nnothing was saved{kept}", flush=True)
+        return end.exit_code if isinstance(end, Interrupted) else 1
     return 0
 
 

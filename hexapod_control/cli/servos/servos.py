@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
+import signal
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -13,10 +15,12 @@ from hexapod_control.bringup.process_supervisor import StopSignal, stop_requests
 from hexapod_control.cli.bounded_options import number, whole_number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.cli.servos import bus_access
+from hexapod_control.cli.servos.interruption import Interrupted, interruptions
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.servos.bus.bus_interface import Bus, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.id_addressing import duplicate_ids
+from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.servo_section import ServoSettings
@@ -50,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the subcommand. Returns 0 done, 1 servos are missing, 2 bad input."""
+    """Runs the subcommand. Returns 0 done, 1 servos are missing, 2 bad input, 128 + number of a signal."""
     file = load(args.robot)
     found = bus_access.settings(args, file)
     with stop_requests() as stop, bus_access.opened(found, force_model=args.force_model) as bus:
@@ -170,16 +174,31 @@ def _move(action: ServoAction) -> int:
     hands = bus_access.manual(bus, found, file, args.pace)
     if not hands.reads:
         print("these servos report no positions: the robot is assumed to lie on its belly", file=sys.stderr)
+    goal = min(max(joint.raw(math.radians(args.degrees)), joint.low), joint.high)
     try:
-        hands.go({joint.id: min(max(joint.raw(math.radians(args.degrees)), joint.low), joint.high)})
-        hands.settle()
-        place = hands.positions([joint.id])[joint.id]
-        verb = "is at" if hands.reads else "was sent to"
-        print(f"{joint.joint} (id {joint.id}) {verb} {math.degrees(joint.angle(place)):.1f} deg")
-    finally:
-        if not args.hold:
-            hands.release(found.ids)
+        with interruptions():
+            if action.stop.is_set():
+                raise Interrupted(signal.SIGINT)
+            _go(hands, joint, goal)
+            if not args.hold:
+                hands.release(found.ids)
+    except BaseException as error:
+        hands.relax()  # wherever it is
+        if not isinstance(error, Interrupted):
+            raise
+        with contextlib.suppress(OSError):  # the terminal may be gone
+            print("stopped, torque is off", file=sys.stderr)
+        return error.exit_code
     return 0
+
+
+def _go(hands: HandPositioning, joint: JointCalibration, goal: float) -> None:
+    """Moves a joint to a goal [raw] and prints where it is."""
+    hands.go({joint.id: goal})
+    hands.settle()
+    place = hands.positions([joint.id])[joint.id]
+    verb = "is at" if hands.reads else "was sent to"
+    print(f"{joint.joint} (id {joint.id}) {verb} {math.degrees(joint.angle(place)):.1f} deg")
 
 
 ACTIONS = {"scan": _scan, "ping": _ping, "watch": _watch, "set-id": _set_id, "move": _move, "off": _off}

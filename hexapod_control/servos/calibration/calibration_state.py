@@ -28,8 +28,11 @@ class CalibrationState:
         self.scale = hands.bus.scale
         self.rest = [self._resting(row) for row in range(len(self.joints))]
         self.say = dialog.say
+        self.first = 0  # index of the item with which the next list begins; those before are finished
+        self.finished: Callable[[int], None] = lambda count: None  # called with the number of finished items of a list
         self._dialog = dialog
         self._answered = 0  # questions
+        self._nested = False
 
     def _resting(self, row: int) -> float:
         joint = self.joints[row]
@@ -54,7 +57,9 @@ class CalibrationState:
 
         Calibrations made since then are undone. Raises Back at the first question of the first item.
         """
-        before: list[list[JointCalibration]] = []
+        outer, self._nested = not self._nested, True
+        before = [list(self.joints)] * (self.first if outer else 0)
+        self.first = 0
         while len(before) < len(items):
             before.append(list(self.joints))
             answered = self._answered
@@ -64,8 +69,13 @@ class CalibrationState:
                 self.joints = before.pop()
                 if self._answered == answered:
                     if not before:
+                        self._nested = not outer
                         raise
                     self.joints = before.pop()
+            else:
+                if outer:
+                    self.finished(len(before))
+        self._nested = not outer
 
     # --- positions -------------------------------------------------------------------------------------
 

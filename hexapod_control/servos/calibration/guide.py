@@ -17,9 +17,11 @@ from hexapod_control.servos.calibration.dialog import Back, Dialog
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.calibration.identify_joints import wiggle
 from hexapod_control.servos.calibration.level_feet import Residuals, verify
+from hexapod_control.servos.calibration.progress_file import CalibrationProgress
 from hexapod_control.servos.calibration.scale_and_limits import measure
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
+ITEMIZED = ("wiggle", "rest", "marks", "limits")  # steps whose items are independent of each other
 STEPS = ("wiggle", "rest", "marks", "limits", "verify")
 
 
@@ -32,12 +34,19 @@ class CalibrationGuide:
         self.step = ""  # name of the present step
         self.residuals: Residuals = {}  # of the feet, once they were measured
         self.hands = hands
+        self.note: Callable[[CalibrationProgress], None] = lambda progress: None  # called with every progress
+        self._resumed: CalibrationProgress | None = None
         self._work = CalibrationState(robot, joints, hands, dialog)
 
     @property
-    def joints(self) -> Sequence[JointCalibration]:
+    def joints(self) -> tuple[JointCalibration, ...]:
         """The calibrations so far, in row order."""
         return tuple(self._work.joints)
+
+    def resume(self, progress: CalibrationProgress) -> None:
+        """Lets `run` start there."""
+        self._resumed = progress
+        self._work.joints = list(progress.joints)
 
     def run(self, there: Iterable[int], steps: Sequence[str]) -> None:
         """Runs the chosen steps with the servos `there`. Going back ends at the beginning of a step."""
@@ -49,8 +58,13 @@ class CalibrationGuide:
             both: lambda: measure(work, steps),
             "verify": lambda: verify(work, self._show),
         }
-        for step in STEPS:
+        resumed = self._resumed
+        for step in STEPS[STEPS.index(resumed.step) if resumed else 0 :]:
             if step in steps and step in acts:
+                work.first = resumed.done if resumed and step == resumed.step else 0
+                work.finished = lambda done, step=step: self.note(  # type: ignore[misc]
+                    CalibrationProgress(tuple(steps), step, done if step in ITEMIZED else 0, self.joints)
+                )
                 self._take(step, acts[step])
 
     def _take(self, step: str, act: Callable[[], None]) -> None:

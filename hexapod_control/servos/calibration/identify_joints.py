@@ -26,7 +26,8 @@ def wiggle(work: CalibrationState, ids: Sequence[int]) -> None:
     work.say(INTRODUCTION)
     if not work.hands.reads:
         work.say("These servos report no positions: before the first one turns, all move to the middle, leg by leg.")
-    taken: dict[int, int] = {}  # servo -> row
+    finished = ids[: work.first]
+    taken = {joint.id: row for row, joint in enumerate(work.joints) if joint.id in finished}  # servo -> row
 
     def one(servo: int) -> None:
         for later in ids[ids.index(servo) :]:  # after going back to this one

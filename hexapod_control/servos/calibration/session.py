@@ -14,6 +14,7 @@ from hexapod_control.servos.calibration.dialog import Abandoned, Dialog, yes
 from hexapod_control.servos.calibration.guide import STEPS, CalibrationGuide
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.calibration.level_feet import Residuals
+from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.protocol_registry import PROTOCOLS, scale
 from hexapod_control.servos.settings.save_servo_section import save
 from hexapod_control.servos.settings.servo_section import ServoSettings
@@ -54,12 +55,17 @@ class CalibrationSession:
         file: RobotFile,
         dialog: Dialog,
         pace: float,
+        progress: ProgressFile | None = None,
     ) -> None:
-        """`there` are ids and models of the servos; `pace` is a factor on the speed of moves."""
+        """`there` are ids and models of the servos; `pace` is a factor on the speed of moves.
+
+        With a `progress` file an unfinished calibration is offered, and this one is kept until it is saved.
+        """
         self.settings = _fresh(settings, file)  # with the new calibrations, at the end
         self._file, self._dialog, self._there, self._saving = file, dialog, there, False
         hands = HandPositioning(bus, dict.fromkeys(there, float(bus.scale.center)), pace)
         self.guide = CalibrationGuide(file.robot, self.settings.joints, hands, dialog)
+        self._progress = progress
 
     @property
     def step(self) -> str:
@@ -81,15 +87,38 @@ class CalibrationSession:
         models = ", ".join(sorted(set(self._there.values())))
         self._dialog.say(f"{title}: {len(self._there)} servos ({models})")
         try:
-            self.guide.run(self._there, steps)
+            self.guide.run(self._there, self._resumed(steps))
         finally:
             self.guide.hands.relax()
         self._dialog.say("\nTorque is off.")
         self._saving = True
         if not yes(self._dialog.ask(f"save into {self._file.path}? [Y/n] "), True):
+            self._forget_progress()
             raise Abandoned
         self.settings = dataclasses.replace(settings, joints=tuple(self.guide.joints))
-        return self._saved()
+        backup = self._saved()
+        self._forget_progress()
+        return backup
+
+    def _resumed(self, steps: Sequence[str]) -> Sequence[str]:
+        """The steps to take: the chosen ones, or those of an unfinished calibration that the operator continues."""
+        if self._progress is None:
+            return steps
+        found = self._progress.read()
+        self.guide.note = self._progress.write
+        if found is None or not set(found.steps) <= set(STEPS) or found.step not in found.steps:
+            return steps
+        items = {"wiggle": "servos"}.get(found.step, "legs")
+        text = f"an unfinished calibration was found ({found.step}: {found.done} {items} done): continue it? [Y/n] "
+        if not yes(self._dialog.ask(text), True):
+            self._progress.delete()
+            return steps
+        self.guide.resume(found)
+        return found.steps
+
+    def _forget_progress(self) -> None:
+        if self._progress is not None:
+            self._progress.delete()
 
     def _saved(self) -> Path:
         """Saves, and returns the backup; if limits in the file do not fit, the operator can edit it and save again."""

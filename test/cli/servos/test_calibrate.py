@@ -1,6 +1,7 @@
 """The guided calibration finds how servos are mounted, on every bus, and saves a complete calibration or none."""
 
 import re
+import signal
 from dataclasses import replace
 
 import numpy as np
@@ -221,6 +222,49 @@ def test_a_person_calibrates_a_robot_in_the_terminal(protocol, mounted, own):
     assert f"copy scale and limits of {LEGS[0]} to {LEGS[3]}? [Y/n]" in command.text
     assert "feet" in command.text and "[mm]" in command.text
     assert mounted.relaxed()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("number", "last", "answered"),
+    [(signal.SIGTERM, "servo 5:", "servo [1-4]: "), (signal.SIGHUP, "left_rear:", "servo ")],
+)
+def test_a_calibration_that_a_signal_ends_is_offered_again_and_its_torque_is_off(mounted, own, number, last, answered):
+    mounted = mounted("feetech_st")
+    before = own.read_text()
+    port = mounted.settings.port
+
+    def command(person):
+        return Command(
+            person, "--robot", str(own), "--protocol", "feetech_st", "--port", port, "--steps", "wiggle,rest"
+        )
+
+    person = Person(mounted)
+    first = command(person)
+    usual = person.answer
+
+    def answer(question):
+        if last in question:
+            first.process.send_signal(number)
+            first.process.wait(10.0)
+            return ""
+        return usual(question)
+
+    person.answer = answer
+    first.write = lambda answer, write=first.write: first.process.poll() is None and write(answer)
+    assert first.run() == 128 + number, first.text
+    assert mounted.relaxed()
+    assert "nothing was saved; the answers so far are in " in first.text
+    assert own.read_text() == before
+    second = Person(mounted)
+    again = command(second)
+    assert again.run() == 0, again.text
+    assert "an unfinished calibration was found" in second.asked[0]
+    asked = " ".join(second.asked)
+    assert last in asked
+    assert not re.search(answered, asked)
+    assert max(mounted.errors(servo_settings(load(own)).joints)) < np.radians(0.5)
+    assert not list(own.parent.glob("*.calibration"))
 
 
 @pytest.mark.process

@@ -1,7 +1,10 @@
 """`hexapod servos`: scan, ping, watch, another id, one joint moved, over an emulated bus."""
 
+import signal
+import subprocess
+
 import pytest
-from support.real_time.programs import until
+from support.real_time.programs import HEXAPOD, until
 
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load
@@ -79,6 +82,34 @@ def test_one_joint_is_moved_and_its_torque_switched_off(wire, capsys):
     until(lambda: wire.world.torques.sum() == 1, "torque on")
     assert servos(wire, "off") == 0
     until(lambda: not wire.world.torques.any(), "torque off")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_move_that_is_interrupted_stops_where_it_is_and_the_torque_goes_off(wire, number):
+    wire = wire()
+    begin = wire.world.position(0)
+    words = [
+        "servos",
+        "--protocol",
+        "feetech_st",
+        "--port",
+        wire.pty.path,
+        "move",
+        "left_front",
+        "coxa",
+        "60",
+        "--hold",
+    ]
+    process = subprocess.Popen([*HEXAPOD, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until(lambda: abs(wire.world.position(0) - begin) > 50, "a moving servo", 20.0)
+    process.send_signal(number)
+    until(lambda: not wire.world.has_torque(0), "torque off", 0.5)
+    where = wire.world.position(0)
+    _, errors = process.communicate(timeout=10.0)
+    assert (process.returncode, errors) == (128 + number, "stopped, torque is off\n")
+    assert wire.world.position(0) == pytest.approx(where, abs=3)
+    assert abs(where - begin) < 500  # of 682
 
 
 def test_a_servo_gets_another_id_only_when_it_is_alone(wire, capsys):

@@ -1,0 +1,62 @@
+"""Results of an unfinished calibration, in a file beside the robot file, until the calibration is saved."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+from hexapod_control.servos.settings.servo_section import ServoSettings
+
+SUFFIX = ".calibration"  # after the name of the robot file
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CalibrationProgress:
+    """How far a calibration has come."""
+
+    steps: tuple[str, ...]  # that were chosen
+    step: str  # the present one
+    done: int  # servos or legs that are finished in it
+    joints: tuple[JointCalibration, ...]  # results so far, in row order
+
+
+class ProgressFile:
+    """The file of one robot. Failures to write it are ignored: the calibration itself goes on."""
+
+    def __init__(self, robot_file: Path, settings: ServoSettings) -> None:
+        self.path = robot_file.with_name(robot_file.name + SUFFIX)
+        self._settings = settings
+
+    def write(self, progress: CalibrationProgress) -> None:
+        """Replaces the file."""
+        document = {"protocol": self._settings.protocol, **dataclasses.asdict(progress)}
+        new = self.path.with_name(self.path.name + ".new")
+        try:
+            new.write_text(json.dumps(document, indent=1))
+            new.replace(self.path)
+        except OSError:
+            new.unlink(missing_ok=True)
+
+    def read(self) -> CalibrationProgress | None:
+        """The progress, None if there is none for this protocol and these joints."""
+        try:
+            document = json.loads(self.path.read_text())
+            if document.pop("protocol") != self._settings.protocol:
+                return None
+            joints = tuple(JointCalibration(**row) for row in document.pop("joints"))
+            progress = CalibrationProgress(tuple(document["steps"]), document["step"], int(document["done"]), joints)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return None
+        return progress if _ranges(joints) == _ranges(self._settings.joints) else None
+
+    def delete(self) -> None:
+        """Deletes the file, if there is one."""
+        self.path.unlink(missing_ok=True)
+
+
+def _ranges(joints: Sequence[JointCalibration]) -> list[tuple[str, float, float]]:
+    """Names and limits [rad] of joints."""
+    return [(joint.joint, joint.lower, joint.upper) for joint in joints]
