@@ -7,10 +7,12 @@ import shutil
 import tempfile
 import time
 import uuid
+from functools import cache
 from pathlib import Path
 
 VARIABLE = "HEXAPOD_GRAPH"
 SEPARATOR = "@"  # between the id and the steady time [s] of the start, which is the same for all processes of a host
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 IMPORTED_AT_S = time.monotonic()
 
 
@@ -30,6 +32,15 @@ def started_at() -> float:
         return float(started_graph().partition(SEPARATOR)[2])
     except ValueError:
         return IMPORTED_AT_S
+
+
+@cache
+def machine() -> str:
+    """An id of this start of this machine; steady times of one machine can be compared."""
+    try:
+        return BOOT_ID.read_text().strip()
+    except OSError:
+        return f"{uuid.getnode():x}"
 
 
 def state_folder(graph_id: str) -> Path:

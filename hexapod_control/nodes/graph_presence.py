@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeVar
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from hexapod_control.bringup.graph_identity import started_at, started_graph
+from hexapod_control.bringup.graph_identity import machine, started_at, started_graph
 from hexapod_control.ros import messages
 from hexapod_control.ros.executor import Spinner
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -30,7 +30,8 @@ from hexapod_control.ros.qos import LATCHED, LATCHED_HISTORY
 TOPIC = "robot_nodes"
 LISTENING_TIME_S = 0.6  # at the start, for announcements of nodes that run already
 MIN_ANNOUNCEMENTS = 2  # of a running node before another one stands down: the last words of a killed one do not count
-SIMULTANEOUS_S = 0.1  # between two starts of which the later one cannot be told
+SIMULTANEOUS_S = 2.0  # between two starts on different machines of which the later one cannot be told
+UNKNOWN_NAME = "_NODE_NAME_UNKNOWN_"  # of a publisher whose node has not been discovered yet
 CHAIN = ("foot_targets", "joint_motion", "joint_targets", "joint_states")  # topics with one publisher each
 
 SomeNode = TypeVar("SomeNode", bound=GuardedNode)
@@ -42,14 +43,17 @@ class NodePresence(NamedTuple):
     node: str  # fully qualified name
     graph: str  # id of those started together; empty: started by hand
     host: str
+    machine: str  # id of this start of the host: names of hosts are not unique
     process: int
-    age: float  # [s] of its graph
+    started: float  # [s] steady time of that machine at which the graph was started
+    age: float  # [s] of the graph
 
     @classmethod
     def of(cls, node: Node) -> NodePresence:
         """That of a node in this process, now."""
-        age = time.monotonic() - started_at()
-        return cls(node.get_fully_qualified_name(), started_graph(), socket.gethostname(), os.getpid(), age)
+        started, name = started_at(), node.get_fully_qualified_name()
+        age = time.monotonic() - started
+        return cls(name, started_graph(), socket.gethostname(), machine(), os.getpid(), started, age)
 
     @classmethod
     def parsed(cls, text: str) -> NodePresence | None:
@@ -58,9 +62,9 @@ class NodePresence(NamedTuple):
             found = cls(**json.loads(text))
         except (ValueError, TypeError, RecursionError):
             return None
-        texts = all(isinstance(value, str) for value in (found.node, found.graph, found.host))
-        numbers = isinstance(found.process, int) and isinstance(found.age, float) and math.isfinite(found.age)
-        return found if texts and numbers else None
+        texts = all(isinstance(value, str) for value in (found.node, found.graph, found.host, found.machine))
+        numbers = all(isinstance(value, float) and math.isfinite(value) for value in (found.started, found.age))
+        return found if texts and numbers and isinstance(found.process, int) else None
 
     @property
     def text(self) -> str:
@@ -69,15 +73,20 @@ class NodePresence(NamedTuple):
 
     def excludes(self, other: NodePresence) -> bool:
         """Whether two nodes in one namespace cannot belong to one robot."""
-        if (self.host, self.process) == (other.host, other.process):
+        if (self.machine, self.process) == (other.machine, other.process):
             return False
         return self.node == other.node or bool(self.graph and other.graph and self.graph != other.graph)
 
     def older_than(self, other: NodePresence) -> bool:
-        """Whether this node's graph was there before that of another."""
-        if abs(self.age - other.age) > SIMULTANEOUS_S:
+        """Whether this node's graph was there before that of another, as the other one sees it too.
+
+        Ages are those of the announcements, so they are compared only between machines, and roughly.
+        """
+        if self.machine != other.machine and abs(self.age - other.age) > SIMULTANEOUS_S:
             return self.age > other.age
-        return (self.graph, self.host, self.process) < (other.graph, other.host, other.process)
+        started = (self.started, other.started) if self.machine == other.machine else (0.0, 0.0)
+        own, others = (self.graph, self.machine, self.process), (other.graph, other.machine, other.process)
+        return (started[0], own) < (started[1], others)
 
     @property
     def refusal(self) -> str:
@@ -113,7 +122,7 @@ class GraphPresence:
         own, other = NodePresence.of(self._node), NodePresence.parsed(message.data)
         if other is None or not own.excludes(other):
             return
-        key = other.node, other.host, other.process
+        key = other.node, other.machine, other.process
         if len(self._heard) > 1000:  # of a robot that restarts for ever
             self._heard.clear()
         self._heard[key] += 1
@@ -129,7 +138,8 @@ class GraphPresence:
 
     def _check_publishers(self, topic: str) -> None:
         found = self._node.get_publishers_info_by_topic(topic)
-        names = sorted({f"{info.node_namespace.rstrip('/')}/{info.node_name}" for info in found})
+        known = (info for info in found if info.node_name != UNKNOWN_NAME)
+        names = sorted({f"{info.node_namespace.rstrip('/')}/{info.node_name}" for info in known})
         if len(names) > 1:
             text = f"{' and '.join(names)} publish {topic} at once, which must have one publisher: stop the others"
             self._node.report(f"publishers of {topic}", ReportLevel.ERROR, text)

@@ -16,16 +16,25 @@ from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
 from hexapod_control.ros.qos import LATCHED
 
 HOUR = 3600.0
-OTHER = NodePresence("/mujoco_sim", "other", "elsewhere", 7, HOUR)
+OTHER = NodePresence("/mujoco_sim", "other", "elsewhere", "m", 7, 0.0, HOUR)
 words = st.sampled_from(["", "a", "b"])
-presences = st.builds(NodePresence, words, words, words, st.integers(1, 3), st.sampled_from([0.0, 0.05, 5.0, 9.0]))
+times = st.sampled_from([0.0, 0.05, 5.0, 9.0])
+presences = st.builds(NodePresence, words, words, words, words, st.integers(1, 3), times, times)
 
 
 @given(presences, presences)
 def test_of_two_nodes_that_exclude_each_other_exactly_one_is_older(a, b):
     assert a.excludes(b) == b.excludes(a)
-    if a.excludes(b) and a[1:4] != b[1:4]:
+    if a.excludes(b):
         assert a.older_than(b) != b.older_than(a)
+
+
+@given(presences, presences, st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_on_one_machine_late_announcements_do_not_change_which_graph_is_older(a, b, delay, other_delay):
+    b = b._replace(machine=a.machine)
+    seen, other_seen = (each._replace(age=each.age - late) for each, late in ((a, delay), (b, other_delay)))
+    if a.excludes(b):
+        assert a.older_than(other_seen) != b.older_than(seen)
 
 
 @given(presences)
