@@ -10,7 +10,7 @@ from importlib import import_module
 from hexapod_control.bringup.node_graph import GraphError
 from hexapod_control.cli.bounded_options import OneLineParser
 from hexapod_control.cli.input_error import InputError
-from hexapod_control.config.errors import FileError
+from hexapod_control.config.errors import ArgumentError, FileError
 from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.config.ros_names import RosNameError
 
@@ -72,6 +72,8 @@ def main(words: Sequence[str] | None = None) -> int:
     except FileError as error:
         print(error, file=sys.stderr)  # file:line: key: value, bound, remedy
         return BAD_INPUT
+    except ArgumentError as error:
+        return _report(f"--{error}", BAD_INPUT)
     except (GraphError, InputError, RosNameError) as error:
         return _report(str(error), BAD_INPUT)
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Errors of the YAML files that people write."""
+"""Errors of the YAML files that people write, and of what is given beside them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,14 @@ from typing import ClassVar
 from hexapod_control.core.names import shortened
 
 MAX_KEY_LENGTH, MAX_PART_LENGTH = 120, 600  # characters of a message
+
+
+class ArgumentError(ValueError):
+    """An option or parameter that cannot be used: `name: value, bound, remedy` in one line."""
+
+    def __init__(self, name: str, *sentence: str) -> None:
+        text = ", ".join(shortened(part, MAX_PART_LENGTH) for part in sentence if part)
+        super().__init__(f"{name}: {text}")
 
 
 class FileError(ValueError):

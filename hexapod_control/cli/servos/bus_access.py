@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser, default: str | None) -> None:
 
 
 def settings(args: argparse.Namespace, file: RobotFile) -> ServoSettings:
-    """The settings that the arguments lead to. Raises RobotFileError or InputError."""
+    """The settings that the arguments lead to. Raises RobotFileError, ArgumentError or InputError."""
     found = servo_settings(file, args.protocol, args.port)
     if found.protocol == LOOPBACK:
         known = ", ".join(name for name in PROTOCOLS if name != LOOPBACK)

@@ -20,6 +20,7 @@ from enum import Enum
 from typing import Any
 
 from hexapod_control.config.document import DocumentEntry, read
+from hexapod_control.config.errors import ArgumentError
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.schema import (
     ChoiceRow,
@@ -128,14 +129,16 @@ def section_keys() -> Iterator[tuple[str, str]]:
 
 
 def servo_settings(file: RobotFile, protocol: str = "", port: str = "") -> ServoSettings:
-    """The servos of a robot, with another protocol or port where one is given. Raises RobotFileError.
+    """The servos of a robot, with another protocol or port where one is given.
+
+    Raises RobotFileError for the file, ArgumentError for what is given beside it.
 
     If `protocol` differs from the file's, the servos are standard: ids in row order, centred, all with direction 1.
     """
     root = read(file.path)
     section = root.children.get("servos")
     if section is None or (protocol and section.children.get("protocol", section).value != protocol):
-        return standard(file.robot, root, protocol or LOOPBACK, port)
+        return standard(file.robot, protocol or LOOPBACK, port)
     if not section.is_section:
         raise section.error(f"is {spell(section.value)}", "must be a section", "remove it for the loopback bus")
     refuse_unknown(section, _known())
@@ -149,12 +152,13 @@ def servo_settings(file: RobotFile, protocol: str = "", port: str = "") -> Servo
     return ServoSettings(name, _port(section, name, port), baud, calibrations(section, file.robot, kind), **more)
 
 
-def standard(robot: Robot, root: DocumentEntry, protocol: str, port: str) -> ServoSettings:
-    """Servos with factory defaults. Raises RobotFileError for an unknown protocol or a missing port."""
+def standard(robot: Robot, protocol: str, port: str) -> ServoSettings:
+    """Servos with factory defaults. Raises ArgumentError for an unknown protocol or a missing port."""
     if protocol not in PROTOCOLS:
-        raise root.error(*_unknown(protocol), below="servos.protocol")
+        raise ArgumentError("protocol", *_unknown(protocol))
     if not port and protocol != LOOPBACK:
-        raise root.error("is missing", "must be a port", "e.g. /dev/serial/by-id/usb-...", below="servos.port")
+        missing = f"must be given with {protocol}, which is not in the section servos of the robot file"
+        raise ArgumentError("port", missing, "e.g. /dev/serial/by-id/usb-...")
     kind = PROTOCOLS[protocol]
     return ServoSettings(protocol, port, kind.baud, standard_calibrations(robot, kind.scale, kind.ids))
 

@@ -135,7 +135,7 @@ def test_hobby_servos_are_moved_from_the_lying_pose(wire, capsys):
     ("arguments", "message"),
     [
         (["--protocol", "feetech_st", "--port", "/dev/none", "scan"], "there is no such port"),
-        (["--protocol", "feetech_st", "scan"], "servos.port: is missing"),
+        (["--protocol", "feetech_st", "scan"], "hexapod: --port: must be given with feetech_st, which"),
         (["scan"], "--protocol: must be given"),
         (["--protocol", "feetech_st", "--port", "BUS", "scan", "--ids", "a-b"], "--ids: must be like 1-30"),
         (

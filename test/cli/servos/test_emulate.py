@@ -104,6 +104,7 @@ def test_an_invalid_fault_is_refused(text):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--protocol", "feetech_s"], 'hexapod: --protocol: is "feetech_s", must be one of feetech_st, '),
         (["--protocol", "feetech_s"], "did you mean feetech_st?"),
         ([], "--protocol: must be given"),
         (["--protocol", "feetech_st", "--baud", "12"], "--baud: must be a whole number in [1200, 4500000]"),
