@@ -173,7 +173,7 @@ def test_a_leg_that_would_touch_its_neighbour_is_refused_and_both_are_named(benc
     bench.publisher(MultiDOFJointState, "foot_command").publish(foot_command(left_front=on_the_line(0.1)))
     bench.until(lambda: node.last_report("foot"))
     assert "refused: left_front: at " in node.last_report("foot")
-    assert "it would touch left_middle" in node.last_report("foot")
+    assert " m on its path it would touch left_middle" in node.last_report("foot")
     assert not node.planner.view.walk.guiding
 
 
@@ -183,3 +183,4 @@ def test_legs_that_come_towards_each_other_hold_the_robot_and_are_named(bench):
     topic.publish(foot_command(left_front=on_the_line(0.45), left_middle=on_the_line(0.5)))
     bench.until(lambda: node.last_report("blocked") or "refused" in node.last_report("foot"))
     assert "left_front and left_middle are " in node.last_report("blocked"), node.last_report("foot")
+    assert " mm apart and would touch; the robot waits" in node.last_report("blocked")

@@ -8,7 +8,15 @@ from types import SimpleNamespace
 import pytest
 
 from hexapod_control.bringup.node_graph import GRAPHS, NodeSpec
-from hexapod_control.bringup.restart_plan import DELAYS_S, INVALID_INPUT, PERIOD_S, RULES, RestartPlan, restarted
+from hexapod_control.bringup.restart_plan import (
+    DELAYS_S,
+    INVALID_INPUT,
+    PERIOD_S,
+    RULES,
+    RestartPlan,
+    report,
+    restarted,
+)
 
 NODES = sorted({row.executable for rows in GRAPHS.values() for row in rows})
 KILLED = -9
@@ -47,6 +55,7 @@ def test_a_restarted_robot_neither_switches_torque_on_nor_stands_up_by_itself():
         restarted(NodeSpec("gait_planner", parameters={"stand_on_start": True})).parameters["stand_on_start"] is False
     )
     assert restarted(NodeSpec("web")) == NodeSpec("web")
+    assert "the servos hold their last goals; call arm, then stand" in report("servo_driver", "exit code -9", 0.5)
 
 
 def test_the_rules_are_for_nodes_that_exist():

@@ -115,13 +115,14 @@ def test_it_stands_up_walks_to_all_waypoints_and_announces_itself(bench, start, 
     assert "2 of 2 waypoints reached\n" in output
 
 
-def test_it_stops_without_scans_and_continues_with_them(bench, start):
+def test_it_stops_without_scans_and_continues_with_them(bench, start, capsys):
     robot = Cardboard(bench)
     run = start((1.0, 0.0))
     bench.until(lambda: robot.pose.x > 0.1, seconds=20.0)
     robot.scanning = False
     bench.until(lambda: robot.twist == ZERO, seconds=5.0)
     assert robot.pose.x < 0.9 and run.code is None
+    assert "stopped: no scan, does the lidar's driver run?" in capsys.readouterr().err
     robot.scanning = True
     bench.until(lambda: run.code == 0, seconds=20.0)
 

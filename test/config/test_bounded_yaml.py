@@ -39,6 +39,13 @@ HOSTILE = {
     "a number of 4000 digits": f"{HEAD}  - wait: {{duration: 1{'0' * 4000}}}\n",
     "a hexadecimal number of 50000 digits": f"{HEAD}  - wait: {{duration: 0x1{'0' * 50_000}}}\n",
 }
+REASONS = (
+    "is not valid YAML: more than ",
+    "is unknown, known here: ",
+    "must be a name of letters, digits and _",
+    "must be a step: ",
+    "must be a number within ",
+)
 
 
 @pytest.mark.parametrize("kind", FILES)
@@ -88,4 +95,5 @@ def test_hostile_texts_are_refused_within_bounded_time_in_one_short_line(kind):
         load_motion_text("motion", HOSTILE[kind], robot())
     assert time.process_time() - start < 3.0
     assert len(str(caught.value)) < 2000
+    assert any(reason in str(caught.value) for reason in REASONS)
     assert "\n" not in str(caught.value)

@@ -141,7 +141,7 @@ def test_a_file_that_is_missing_or_read_only_is_refused(file, monkeypatch):
         own_file(file.with_name("other.yaml"))
     assert own_file(file) == file
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(RobotFileError, match="cannot be written to"):
+    with pytest.raises(RobotFileError, match="cannot be written to, it or its folder is read-only"):
         own_file(file)
 
 

@@ -3,8 +3,6 @@
 import numpy as np
 from support.phantomx import lying, robot
 
-from hexapod_control.config.document import read
-from hexapod_control.config.robots.robot_file import resolve
 from hexapod_control.servos.bus.bus_interface import BusTiming, PortGone, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.driver.driver_thread import Driver
 from hexapod_control.servos.protocols.loopback import LoopbackBus
@@ -92,7 +90,7 @@ class ScriptedDriver:
     """A driver without a thread on a scripted bus: `run` lets time pass."""
 
     def __init__(self, start=None, **changes):
-        settings = standard(robot(), read(resolve("phantomx")), "feetech_st", "/dev/none")
+        settings = standard(robot(), "feetech_st", "/dev/none")
         fields = {name: getattr(settings, name) for name in settings.__dataclass_fields__}
         self.settings = ServoSettings(**{**fields, **changes})
         self.clock, self.start = ManualClock(), lying() if start is None else start

@@ -184,7 +184,7 @@ def test_on_a_network_numeric_host_addresses_are_accepted_but_foreign_names_are_
     gate = HostPolicy([], literal=True)
     gate.check_origin({"Host": "192.0.2.7:8770", "Origin": "http://192.0.2.7:8770"})
     for host in ("evil.example", "192.0.2.7.evil.example", ""):
-        with pytest.raises(RefusedMessage):
+        with pytest.raises(RefusedMessage, match=r"is not allowed, known are .*; see the parameter allowed_hosts"):
             gate.check_origin({"Host": host, "Origin": f"http://{host}"})
     with pytest.raises(RefusedMessage):
         HostPolicy([]).check_host({"Host": "192.0.2.7:8770"})
@@ -222,10 +222,14 @@ def test_without_a_token_no_client_is_admitted(once):
             tokens.admit(token, key, token + key, 0.0)
 
 
+WRONG_TOKEN = {401: "this address has no valid token", 429: "too many attempts from "}
+
+
 def fail(tokens, address, now=0.0, token="guess"):
     """The status code for a wrong token."""
     with pytest.raises(RefusedMessage) as refused:
         tokens.admit(token, "", address, now)
+    assert refused.value.text.startswith(WRONG_TOKEN[refused.value.code])
     return refused.value.code
 
 
@@ -346,7 +350,7 @@ def test_a_second_client_watches(page):
     actions = page.drive(second)
     assert commands(actions) == []
     assert codes(actions) == [403]
-    assert "Ada drives" in actions[0].fields["text"]
+    assert "Ada drives: request control first" in actions[0].fields["text"]
 
 
 @pytest.mark.parametrize("what", ["stop", "estop"])
@@ -424,8 +428,10 @@ def test_an_old_number_is_ignored(page):
 
 def test_a_client_that_sends_too_much_is_throttled_but_can_stop(page):
     number = page.client()
-    followed = sum(len(commands(page.drive(number))) for _ in range(int(4 * MAX_RATE)))
-    assert followed <= 2 * MAX_RATE
+    answers = [page.drive(number) for _ in range(int(4 * MAX_RATE))]
+    assert sum(len(commands(actions)) for actions in answers) <= 2 * MAX_RATE
+    refusals = [action.fields["text"] for actions in answers for action in actions if codes([action]) == [429]]
+    assert refusals == [f"more than {MAX_RATE:g} messages/s: dropped"]
     assert RequestMessage("stop") in commands(page.send(number, "ask", what="stop"))
 
 

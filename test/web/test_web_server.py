@@ -124,7 +124,9 @@ def test_a_connection_without_the_token_is_closed_with_401(site, token):
     visitor = site.visit(token=token)
     visitor.wait(lambda: visitor.code)
     assert visitor.code == 4401
-    assert [message["code"] for message in visitor.received("refused")] == [401]
+    [refused] = visitor.received("refused")
+    assert refused["code"] == 401
+    assert refused["text"].startswith("this address has no valid token: open the one that is printed")
 
 
 def test_a_visitor_with_a_token_is_welcome_and_comes_back_with_a_key(site):
@@ -146,6 +148,7 @@ def test_nan_is_refused_and_a_finite_velocity_goes_on(site):
     visitor = site.visit()
     visitor.text('{"v":1,"n":7,"t":"drive","on":true,"vx":NaN}')
     visitor.wait(lambda: visitor.received("refused"))
+    assert visitor.received("refused")[0]["text"] == "a message is one JSON object with finite numbers"
     visitor.send("drive", n=8, on=True, vx=0.5)
     visitor.wait(lambda: site.done)
     assert site.bodies() == [DriveMessage(True, 0.5)]

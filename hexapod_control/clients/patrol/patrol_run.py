@@ -88,9 +88,9 @@ class PatrolRun:
     def _reason_to_wait(self) -> str:
         robot = self._robot
         if robot.lost:
-            return "stopped: no odom"
+            return "stopped: no odom, does the robot run?"
         if robot.blind and not self._blind:
-            return "stopped: no scan"
+            return "stopped: no scan, does the lidar's driver run?"
         if robot.other:
             return f"waiting: {robot.other} drives"
         return "" if min(robot.maxima) > 0.0 else f"waiting: the robot is {robot.state}"

@@ -105,6 +105,7 @@ def test_any_body_pose_is_taken_as_far_as_the_legs_reach_or_is_refused(position,
             operator.request_pose(messages.body_pose(message))
         except messages.MessageError as error:
             assert refused(error)
+            assert any(part in str(error) for part in ("; send metres", " has norm "))
         steps(planner)
 
 
@@ -156,6 +157,10 @@ def test_any_forces_and_any_imu_leave_a_walk_in_reach(loads, rates, acceleration
         planner.sensors.tilt.take((*reading.orientation, *reading.angular_velocity, *reading.acceleration))
     except messages.MessageError as error:
         assert refused(error)
+        assert any(
+            part in str(error)
+            for part in (" are too large, at most ", " is not finite; ", "; send finite numbers", " has norm ")
+        )
     steps(planner)
 
 

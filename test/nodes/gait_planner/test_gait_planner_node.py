@@ -190,7 +190,7 @@ def test_a_stop_holds_against_a_stream_of_commands_until_a_zero_comes(bench):
     bench.until(lambda: node.output.last and node.output.last.twist.vx > 0.05)
     assert bench.call(Trigger, "stop").success
     bench.until(lambda: node.output.last.twist.is_zero and all(node.output.last.planted), 2.0)
-    bench.until(lambda: "ignored after a stop" in node.velocity.last_refusal)
+    bench.until(lambda: "ignored after a stop: send a zero command" in node.velocity.last_refusal)
     assert node.output.last.twist == ZERO
     command[0] = twist()
     bench.until(lambda: not node.velocity.input.blocked)
@@ -219,7 +219,7 @@ def test_standing_up_without_a_known_pose_is_refused_with_the_cure(bench):
     bench.planner(False)
     answer = bench.call(Trigger, "stand")
     assert not answer.success
-    assert "no joint_states" in answer.message
+    assert "the pose is not known yet: no joint_states have arrived" in answer.message
 
 
 def test_markers_show_feet_polygon_and_footholds(bench):
@@ -260,7 +260,11 @@ def test_sensors_are_subscribed_while_enabled_and_a_lost_one_is_reported(bench):
     sent([5.0, 5.0, 5.0, 5.0, 5.0, 0.0])
     bench.until(lambda: node.planner.sensors.touching == (True,) * 5 + (False,))
     assert node.status()["foot_states"] == "used" and node.status()["imu/data"] == "off"
-    bench.until(lambda: any("foot_states is silent" in text for text in node.recent_reports()))
+    bench.until(
+        lambda: any(
+            "foot_states is silent: the feet come down as on flat ground; " in text for text in node.recent_reports()
+        )
+    )
     assert node.status()["foot_states"] == "silent" and node.planner.sensors.touching is None
     sent([math.nan] * 6)
     bench.until(lambda: any("foot_states refused" in text for text in node.recent_reports()))
@@ -272,6 +276,9 @@ def test_sensors_are_subscribed_while_enabled_and_a_lost_one_is_reported(bench):
     imu.publish(messages.inertial_message(inertial, messages.time(1)))
     bench.until(lambda: node.planner.sensors.lean is not None)
     assert node.planner.sensors.lean == pytest.approx((0.03, -0.05), abs=1e-9)
+    bench.until(
+        lambda: any("imu/data is silent: the body is not kept level; " in text for text in node.recent_reports())
+    )
 
 
 def test_no_tick_counts_more_than_two_periods(bench):

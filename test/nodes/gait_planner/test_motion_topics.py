@@ -175,6 +175,7 @@ def test_no_request_keeps_a_tick_waiting_and_stop_is_answered(bench, motions, tm
         bench.until(lambda old=before: reports() != old, 5.0, text[:20])
         assert all(len(report) < 1500 for report in reports())
         assert bench.call(Trigger, "stop").success
+    assert " is not JSON: " in motions.node.last_report("motion")
     bench.until(lambda: motions.node.output.last.twist.is_zero)
     stamps = [messages.nanoseconds(row.header.stamp) * 1e-9 for row in rows]
     assert np.diff(stamps).max() < 0.5, "ticks go on"

@@ -134,6 +134,7 @@ def test_joints_beyond_their_limits_stay_at_the_limit_and_are_named(target_filte
     assert (targets.joints <= UPPER).all()
     assert (targets.joints >= LOWER).all()
     assert "target of left_front_femur_joint is " in targets.complaint
+    assert " rad: it stays at the limit" in targets.complaint
 
 
 class Chain:
@@ -187,7 +188,9 @@ def test_joint_motion_passes_through(chain):
 def test_nothing_goes_out_before_the_joint_angles_are_known(chain):
     chain.node.started -= 10.0
     chain.feet.publish(chain.row(standing(), 10**9))
-    chain.bench.until(lambda: "no joint_states yet" in chain.node.last_report("seed"))
+    chain.bench.until(
+        lambda: "no joint_states yet, so no joint_targets are published" in chain.node.last_report("seed")
+    )
     assert chain.out == []
     chain.seed(standing() - 0.02)
     chain.feet.publish(chain.row(standing(), 2 * 10**9))

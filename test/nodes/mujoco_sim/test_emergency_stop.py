@@ -12,7 +12,6 @@ from support.real_time.ros_bench import overrides, twist, walking
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.core.kinematics.support_detection import belly_height
-from hexapod_control.core.planner.planner_state import TORQUE_OFF
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
@@ -23,6 +22,7 @@ from hexapod_control.ros.qos import LATCHED
 LYING_M = belly_height(phantomx()) + 0.001  # of base_link
 ROSE_M = 0.003  # by which contacts of a body at rest may lift it
 PRESSED, RELEASED = SetBool.Request(data=True), SetBool.Request(data=False)
+TORQUE_OFF = "the torque is off: call arm, after an emergency stop first estop with false and reset_fault, then stand"
 
 
 class SimulatedRobot:

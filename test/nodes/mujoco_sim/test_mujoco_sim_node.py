@@ -192,7 +192,7 @@ def test_missing_targets_while_moving_are_reported_in_diagnostics(bench):
     ("change", "sentence"),
     [
         (lambda message: message.name.pop(), "right_rear_tibia_joint missing"),
-        (lambda message: message.name.__setitem__(0, "tail_joint"), "'tail_joint' is unknown"),
+        (lambda message: message.name.__setitem__(0, "tail_joint"), "'tail_joint' is unknown; this robot has"),
         (lambda message: message.position.__setitem__(4, math.nan), "is nan; send finite numbers"),
     ],
 )

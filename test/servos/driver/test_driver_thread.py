@@ -117,6 +117,7 @@ def test_an_echo_that_is_dropped_is_reported(bench):
     bench.driver.start()
     bench.until(lambda: bench.troubles("echo"), 1.0, "report")
     assert not bench.troubles("echo")[0].serious
+    assert bench.troubles("echo")[0].text.startswith("the line echoes what is sent, which takes time")
 
 
 def test_a_port_that_is_absent_is_named_with_a_cure(bench):

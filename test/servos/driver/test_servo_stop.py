@@ -29,7 +29,7 @@ def test_an_emergency_stop_takes_all_torque_at_once_three_times_over_and_latches
     assert time.monotonic() - begin < 0.1
     off = bytes.fromhex("FF FF FE 04 03 28 00 D2")
     bench.until(lambda: b"".join(frames).count(off) == 3, 0.1)
-    assert "latched" in bench.driver.arm()
+    assert "the emergency stop is latched: call estop with false" in bench.driver.arm()
     assert "still true" in bench.driver.reset_fault()
     bench.driver.release_estop()
     assert "latched" in bench.driver.arm()
@@ -126,7 +126,7 @@ def test_a_defect_in_the_driver_ends_neither_the_thread_nor_the_robot(armed, mon
     write = FFBus.write_goals
     monkeypatch.setattr(FFBus, "write_goals", lambda *_: 1 / 0)
     bench.until(lambda: not bench.driver.armed, 0.2)
-    bench.until(lambda: reported(bench, "ZeroDivisionError"), 0.5, "report")
+    bench.until(lambda: reported(bench, "the driver failed with ZeroDivisionError"), 0.5, "report")
     monkeypatch.setattr(FFBus, "write_goals", write)
     bench.until(lambda: bench.driver.snapshot.power is TorqueState.OFF, 2.0)
     bench.until(lambda: not bench.world.torques.any(), 0.2)

@@ -62,14 +62,14 @@ def test_linear_targets_are_reached_within_one_period_in_equal_steps():
 
 def test_targets_outside_the_limits_are_clamped_and_reported(follower):
     complaint = follower.take(np.full((6, 3), 3.0), None, 0.0)
-    assert "outside the joint limits" in complaint
+    assert "outside the joint limits: clamped; does another program publish joint_targets?" in complaint
     assert (follower.target <= LIMITS[..., 1]).all()
 
 
 def test_targets_that_are_not_finite_are_refused(follower):
     row = sitting(robot())
     row[2, 1] = math.nan
-    assert "NaN" in follower.take(row, None, 0.0)
+    assert "joint_targets contains NaN or infinity: the message is ignored" in follower.take(row, None, 0.0)
     assert np.isfinite(follower.step(TICK)).all()
     assert np.array_equal(follower.target, sitting(robot()))
 

@@ -17,7 +17,6 @@ import numpy as np
 from support.phantomx import LEGS, standing
 from support.real_time.programs import PROGRAM
 
-from hexapod_control.config.document import read
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.calibration.calibration_state import REST_POSE
@@ -34,7 +33,7 @@ class Mounted:
     def __init__(self, protocol, file, link, seed=0):
         row = PROTOCOLS[protocol]
         self.robot = load(file).robot
-        self.settings = standard(self.robot, read(file), protocol, str(link))
+        self.settings = standard(self.robot, protocol, str(link))
         self.smart = protocol in ("feetech_st", "feetech_sc", "dynamixel1", "dynamixel2", "lx16a")
         rng = random.Random(seed)
         ids = list(self.settings.ids)

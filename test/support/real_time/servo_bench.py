@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from support.phantomx import LIMITS, lying, robot
 
-from hexapod_control.config.document import read
-from hexapod_control.config.robots.robot_file import resolve
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.driver.driver_thread import Driver
 from hexapod_control.servos.driver.telemetry import TorqueState
@@ -91,8 +89,7 @@ class ServoBench:
 
     def __init__(self, tmp_path, protocol="feetech_st", start=None, connect=True, **changes):
         self.link = tmp_path / "bus"
-        root = read(resolve("phantomx"))
-        settings = standard(robot(), root, protocol, str(self.link))
+        settings = standard(robot(), protocol, str(self.link))
         self.settings = settings.__class__(**{**_fields(settings), **changes})
         self.start = lying() if start is None else start
         self.world = Recorded(self.settings.joints, PROTOCOLS[protocol].scale, self.start)

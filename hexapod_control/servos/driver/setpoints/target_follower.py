@@ -16,6 +16,7 @@ from hexapod_control.servos.driver.setpoints.target_watchdog import TargetWatchd
 MIN_MOVING_SPEED = 0.05  # [rad/s] a target faster than this belongs to a motion
 MIN_MOVING_STEP = 0.02  # [rad] a target farther than this from the last one belongs to a motion
 LIMIT_TOLERANCE = 1e-6  # [rad] outside the joint limits that is not reported
+OTHER_SENDER = "does another program publish joint_targets?"
 
 
 class TargetFollower:
@@ -75,7 +76,7 @@ class TargetFollower:
     def take(self, target: Array, velocity: Array | None, now: float) -> str:
         """Takes targets (n, 3) [rad] and their speeds [rad/s] at a steady time [s]. Returns a warning, or ""."""
         if not np.isfinite(target).all():
-            return "joint_targets contains NaN or infinity: the message is ignored"
+            return f"joint_targets contains NaN or infinity: the message is ignored; {OTHER_SENDER}"
         clamped = self._generator.clamp(target)
         fast = velocity is not None and bool(np.abs(velocity).max() > MIN_MOVING_SPEED)
         moving = fast or bool(np.abs(clamped - self._generator.target).max() > MIN_MOVING_STEP)
@@ -83,7 +84,7 @@ class TargetFollower:
         self._watchdog.arrived(now, moving=moving)
         excess = float(np.abs(clamped - target).max())
         if excess > LIMIT_TOLERANCE:
-            return f"joint_targets is {excess:.3f} rad outside the joint limits: clamped"
+            return f"joint_targets is {excess:.3f} rad outside the joint limits: clamped; {OTHER_SENDER}"
         return ""
 
     def watch(self, now: float) -> str:

@@ -54,7 +54,7 @@ class TargetWatchdog:
             return ""
         self._flow, self._holding_since = TargetFlow.HOLDING, now
         late = f"no joint_targets for {TARGET_TIMEOUT_S:g} s while moving"
-        return f"{late}: holding the last joint angles; is inverse_kinematics running?"
+        return f"{late}: holding the last joint angles; do gait_planner and inverse_kinematics run?"
 
     def held_for(self, now: float) -> float:
         """For how long [s] the driver has been holding; 0 while targets come."""

@@ -1,0 +1,89 @@
+"""docs/faults.md agrees with tests and code: each row names a test and the message that it asserts.
+
+A message is quoted in backticks, with ... for what varies. It has to occur in the package and, in part, in the test, so
+that it cannot change without a change of the table.
+"""
+
+import ast
+import re
+from difflib import SequenceMatcher
+from functools import cache
+
+import pytest
+from support.paths import ROOT, test_file
+
+PAGE = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
+COLUMNS = ["fault", "detected by", "within", "robot does", "reported", "recovers by", "test"]
+SILENT = "nothing"  # in the column `reported`
+MIN_ASSERTED = 12  # characters of the message in a row that the test asserts
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def cells(line):
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+LINES = [cells(line) for line in PAGE.splitlines() if line.startswith("| ")]
+ROWS = [dict(zip(COLUMNS, line, strict=False)) for line in LINES if line != COLUMNS]
+NAMES = [row["fault"][:60] for row in ROWS]
+
+
+def texts(*trees):
+    """Texts in code without docstrings, with ... for the values of f-strings; regular expressions as plain text."""
+    for tree in trees:
+        docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr):
+                yield "".join(str(p.value) if isinstance(p, ast.Constant) else "..." for p in node.values)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
+                yield re.sub(r"\\(?=\W)", "", node.value)
+
+
+@cache
+def messages():
+    """All texts of the package, one per line."""
+    sources = sorted((ROOT / "hexapod_control").rglob("*.py"))
+    found = texts(*(ast.parse(path.read_text(encoding="utf-8")) for path in sources))
+    return "\n".join(text.replace("\n", " ") for text in found)
+
+
+@cache
+def parts(file):
+    """The tests of a file by name, and all that they share."""
+    tree = ast.parse(test_file(file).read_text(encoding="utf-8"))
+    tests = {node.name: node for node in tree.body if isinstance(node, FUNCTIONS) and node.name.startswith("test_")}
+    return tests, [node for node in tree.body if node not in tests.values()]
+
+
+def pattern(message):
+    """What a message of the table stands for."""
+    return re.compile(".*".join(map(re.escape, message.split("..."))))
+
+
+def asserted(message, named):
+    """Whether the message or a distinctive part of it occurs in a test, or in what the tests of its file share."""
+    for file, test in named:
+        tests, shared = parts(file)
+        for text in texts(tests[test], *shared):
+            match = SequenceMatcher(None, message, text, autojunk=False).find_longest_match()
+            if match.size >= MIN_ASSERTED or pattern(message).search(text):
+                return True
+    return False
+
+
+@pytest.mark.parametrize("row", ROWS, ids=NAMES)
+def test_the_test_of_a_fault_exists_and_asserts_the_message_of_the_package(row):
+    named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", row["test"])
+    assert named and all(row.values())
+    for file, test in named:
+        assert test in parts(file)[0], f"{file} has no {test}"
+    quoted = re.findall(r"`([^`]+)`", row["reported"])
+    assert quoted or row["reported"] == SILENT
+    for message in quoted:
+        assert pattern(message).search(messages()), f"no message of the package: {message}"
+        assert asserted(message, named), f"no test of the row asserts: {message}"
+
+
+def test_every_line_of_the_tables_is_complete_and_every_fault_is_listed_once():
+    assert [len(line) for line in LINES] == [len(COLUMNS)] * len(LINES)
+    assert len(set(NAMES)) == len(ROWS) > 100
