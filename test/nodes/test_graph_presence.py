@@ -97,4 +97,6 @@ def test_a_second_program_that_publishes_targets_is_named(bench):
     bench.planner()
     bench.publisher(MultiDOFJointState, "foot_targets")
     bench.until(lambda: node.last_report("publishers of foot_targets"), 2.0)
-    assert "/gait_planner and /probe publish foot_targets at once" in node.last_report("publishers of foot_targets")
+    assert "/gait_planner and /probe publish foot_targets at once, which must have one publisher: " in node.last_report(
+        "publishers of foot_targets"
+    )
