@@ -6,7 +6,9 @@ import sys
 
 import numpy as np
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Twist as TwistMessage
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 from support.phantomx import robot, standing
@@ -154,8 +156,15 @@ def test_where_it_is_asked_to_sit_a_walking_robot_lies_on_its_belly_before_the_p
 
 
 @pytest.mark.heavy
-def test_a_killed_planner_is_held_and_its_successor_takes_over_without_a_jump(bench, chain):
-    stream = chain.walk()
+def test_a_late_planner_is_held_until_it_goes_on_and_a_killed_one_until_its_successor_takes_over(bench, chain):
+    stream, reports = chain.walk(), bench.listen(DiagnosticArray, "/diagnostics", QoSProfile(depth=50))
+    chain.process.send_signal(signal.SIGSTOP)
+    bench.until(lambda: "no foot_targets for 0.2 s while moving" in chain.kinematics.last_report("late"), 0.5, "report")
+    bench.until(lambda: chain.driver.driver.holding, 0.5, "the driver holds")
+    chain.process.send_signal(signal.SIGCONT)
+    bench.until(lambda: any(" s late, the robot held" in array.status[0].message for array in reports), 3.0, "report")
+    bench.until(lambda: chain.executed[-1].linear.x > 0.07 and not chain.driver.driver.holding, 5.0, "the walk")
+    assert_sound(chain.targets)
     chain.process.kill()
     chain.process.communicate(timeout=5.0)
     bench.until(lambda: chain.driver.driver.holding, 1.0, "the driver holds")

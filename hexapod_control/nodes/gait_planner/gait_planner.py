@@ -36,6 +36,7 @@ MAX_STOP_S = 1.5  # [s] for the feet to come down before the process ends
 MAX_SIT_DOWN_S = 7.0  # [s] likewise, for the whole robot
 REHEARSAL_SHARES = (0.1, 0.4)  # of a tick's period that rehearsing a motion may take, least and most
 LATE_PERIODS = 1.5  # after which a tick counts as late
+MAX_LATENESS_S = 0.2  # of a tick, after which it is reported
 
 
 class GaitPlanner(GuardedNode):
@@ -90,11 +91,17 @@ class GaitPlanner(GuardedNode):
         dt = (now - last) * 1e-9
         self._ticks += 1
         self._overruns += dt > LATE_PERIODS * self._period
+        self._report_late(dt - self._period)
         plan = self.player.step(min(dt, MAX_TICK_PERIODS * self._period))
         self.motions.watch()
         self.output.publish(plan, stamp, self.motions.state)
         least, most = (share * self._period for share in REHEARSAL_SHARES)
         self.motions.rehearse(max(least, most - max(0.0, dt - self._period)))  # less after a tick that came late
+
+    def _report_late(self, seconds: float) -> None:
+        if seconds > MAX_LATENESS_S and not self.simulated_time:
+            text = f"a tick came {seconds:.2f} s late, the robot held meanwhile: the computer or this process was busy"
+            self.report("late", ReportLevel.WARNING, text)
 
     # --- messages -------------------------------------------------------------------------------------------
 

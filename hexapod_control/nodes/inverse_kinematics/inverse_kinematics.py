@@ -28,6 +28,8 @@ from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 MAX_PAUSE_S = 0.5  # between two targets; after a longer pause the next ones start from measured joints
 DISCOVERY_TIME_S = 2.0  # from the start, in which joint_states may not have arrived yet
+MAX_LATENESS_S = 0.2  # of targets while the robot moves, after which they are reported; the driver then holds
+WATCH_PERIOD_S = 0.05
 SILENCE_S = 0.25  # without targets, after which this node may end if the planner has ended
 MAX_SILENCE_S = 2.0  # without targets, after which the planner counts as ended even if it is still discovered
 
@@ -45,11 +47,14 @@ class InverseKinematics(GuardedNode):
         self._measured = np.zeros((len(robot.legs), 3))  # [rad] of the newest joint_states
         self._measured_at = -math.inf  # [s] steady time
         self._last_targets_at = time.monotonic()  # [s] steady time
+        self._last_targets_time = 0.0  # [s] of the node's clock, which stops with a simulation
+        self._moving = False  # by the last targets
         self._sent = self._changed = 0  # messages
         self._targets = self.create_publisher(JointState, "joint_targets", COMMAND)
         self.create_subscription(MultiDOFJointState, "foot_targets", self.on_foot_targets, COMMAND)
         self.create_subscription(JointState, "joint_motion", self.on_joint_motion, COMMAND)
         JointStateInput(self, robot).subscribe(self.on_measured_joints, COMMAND)
+        self.create_timer(WATCH_PERIOD_S, self.watch, clock=self.steady)
 
     def on_measured_joints(self, sample: MeasuredSample) -> None:
         """Keeps the measured joint angles."""
@@ -75,7 +80,7 @@ class InverseKinematics(GuardedNode):
         fresh = now - self._measured_at < MAX_PAUSE_S
         if fresh and (not self._filter.seeded or now - self._last_targets_at > MAX_PAUSE_S):
             self._filter.seed(self._measured)
-        self._last_targets_at = now
+        self._last_targets_at, self._last_targets_time = now, self._time()
         if not self._filter.seeded and now - self.started > DISCOVERY_TIME_S:
             text = (
                 "no joint_states yet, so no joint_targets are published: start the driver or the simulator, or arm it"
@@ -86,9 +91,21 @@ class InverseKinematics(GuardedNode):
     def _send(self, targets: FilteredTargets, stamp: Time, topic: str) -> None:
         self._targets.publish(self._joints.message(targets.joints, targets.velocities, stamp))
         self._sent += 1
+        self._moving = bool(targets.velocities.any())
         if targets.complaint:
             self._changed += 1
             self.report("targets", ReportLevel.WARNING, f"{topic}: {targets.complaint}")
+
+    def watch(self) -> None:
+        """Reports targets that are late while the robot moves; it holds until they come."""
+        silence = min(time.monotonic() - self._last_targets_at, self._time() - self._last_targets_time)
+        if self._moving and silence > MAX_LATENESS_S:
+            self._moving = False
+            text = f"no foot_targets for {MAX_LATENESS_S:g} s while moving: the robot holds; has gait_planner ended, "
+            self.report("late", ReportLevel.WARNING, f"{text}or is the computer overloaded?")
+
+    def _time(self) -> float:
+        return self.get_clock().now().nanoseconds / messages.NANOSECONDS
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
