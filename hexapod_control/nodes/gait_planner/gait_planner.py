@@ -26,7 +26,7 @@ from hexapod_control.nodes.gait_planner.speed_derating import SpeedDerating
 from hexapod_control.nodes.gait_planner.velocity_input import VelocityInput
 from hexapod_control.nodes.graph_presence import sole
 from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
-from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import COMMAND, LATCHED_HISTORY
