@@ -36,7 +36,7 @@ MAX_STOP_S = 1.5  # [s] for the feet to come down before the process ends
 MAX_SIT_DOWN_S = 7.0  # [s] likewise, for the whole robot
 REHEARSAL_SHARES = (0.1, 0.4)  # of a tick's period that rehearsing a motion may take, least and most
 LATE_PERIODS = 1.5  # after which a tick counts as late
-MAX_LATENESS_S = 0.2  # of a tick, after which it is reported
+MAX_LATENESS_S = 0.2  # of a tick while the robot moves, after which it is reported
 
 
 class GaitPlanner(GuardedNode):
@@ -99,7 +99,9 @@ class GaitPlanner(GuardedNode):
         self.motions.rehearse(max(least, most - max(0.0, dt - self._period)))  # less after a tick that came late
 
     def _report_late(self, seconds: float) -> None:
-        if seconds > MAX_LATENESS_S and not self.simulated_time:
+        last = self.output.last
+        moving = last is not None and bool(last.joint_velocity.any())
+        if moving and seconds > MAX_LATENESS_S and not self.simulated_time:
             text = f"a tick came {seconds:.2f} s late, the robot held meanwhile: the computer or this process was busy"
             self.report("late", ReportLevel.WARNING, text)
 
