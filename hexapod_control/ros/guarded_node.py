@@ -21,12 +21,14 @@ from rclpy.node import Node
 
 from hexapod_control.core.names import shortened
 from hexapod_control.ros import messages
+from hexapod_control.ros.monitoring.clock_monitor import ClockMonitor
+from hexapod_control.ros.monitoring.qos_monitor import QosMonitor
 from hexapod_control.ros.parameters import CHANGES, refusing_unknown_types
 from hexapod_control.ros.qos import EVENTS
 
 THROTTLE_S = 5.0  # between two log lines of the same kind; a report counts as recent for this long
 MAX_REPORT_LENGTH = 1500  # characters
-MAX_CLOCK_SILENCE_S = 1.5  # without /clock before it is an error
+CLOCK = "/clock"
 HOUSEKEEPING_PERIOD_S = 0.5
 ALWAYS_SERVED = ("estop",)  # services that a node offers even after it has stood down
 
@@ -60,6 +62,12 @@ class GuardedNode(Node):
         self._sent_reports: dict[str, SentReport] = {}
         self.refusal = ""  # why this node has stood down
         self.duties: list[Callable[[], None]] = []  # called every HOUSEKEEPING_PERIOD_S
+        self._qos = QosMonitor(
+            self, self.guarded_event, lambda kind, text: self.report(kind, ReportLevel.WARNING, text)
+        )
+        self.clock_monitor = ClockMonitor(
+            time.monotonic(), lambda text: self.report("clock", ReportLevel.ERROR, text), self.clock_stopped
+        )
         super().__init__(name, **options)
         self.steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.started = time.monotonic()
@@ -72,6 +80,9 @@ class GuardedNode(Node):
 
     def safe_stop(self, callback: str) -> None:
         """Brings the robot to a safe stop; called after an exception in a callback."""
+
+    def clock_stopped(self) -> None:
+        """Called once when simulated time has stopped without being paused."""
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics, read once per second."""
@@ -156,6 +167,9 @@ class GuardedNode(Node):
         The middleware hands over bytes, so that a large message costs nothing before it is refused.
         """
         name = _name(callback)
+        if topic == CLOCK:
+            callback = self.clock_monitor.listening(callback, time.monotonic)
+        options.setdefault("event_callbacks", self._qos.of_subscription(topic))
         decode = (lambda data: data) if options.get("raw") else partial(messages.decoded, kind=msg_type)
 
         def guarded(data: bytes) -> None:
@@ -170,6 +184,11 @@ class GuardedNode(Node):
                 self.failed(name, error)
 
         return super().create_subscription(msg_type, topic, guarded, *args, **{**options, "raw": True})
+
+    def create_publisher(self, msg_type: Any, topic: str, *args: Any, **options: Any) -> Any:
+        """As in rclpy; subscribers with incompatible QoS are reported."""
+        options.setdefault("event_callbacks", self._qos.of_publisher(topic))
+        return super().create_publisher(msg_type, topic, *args, **options)
 
     def create_timer(self, timer_period_sec: float, callback: Any, *args: Any, **options: Any) -> Any:
         """As in rclpy, guarded."""
@@ -239,19 +258,14 @@ class GuardedNode(Node):
 
     def _housekeeping(self) -> None:
         self.housekeeping_runs += 1
-        no_time = self.simulated_time and self.get_clock().now().nanoseconds == 0
-        if no_time and time.monotonic() - self.started >= MAX_CLOCK_SILENCE_S - HOUSEKEEPING_PERIOD_S / 2:
-            self.report(
-                "clock",
-                ReportLevel.ERROR,
-                "use_sim_time is true but /clock is silent, so nothing moves: start the simulation with its clock, "
-                "or set use_sim_time to false",
-            )
+        if self.simulated_time and not self.refusal:
+            self.clock_monitor.check(time.monotonic())
         for duty in self.duties:
             duty()
         if self.refusal:
             self.report("refusal", ReportLevel.ERROR, self.refusal)
         if self.housekeeping_runs % 2 == 0:
+            self._qos.check()
             if not self.refusal:
                 self.every_second()
             self._publish_status()

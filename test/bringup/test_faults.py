@@ -19,7 +19,17 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.phantomx import LIMITS, robot, standing
-from support.real_time.ros_bench import LATE, STEP, Stream, assert_sound, twist, wait_for_stop, walking
+from support.real_time.ros_bench import (
+    LATE,
+    STEP,
+    TIMEOUT,
+    Stream,
+    assert_sound,
+    overrides,
+    twist,
+    wait_for_stop,
+    walking,
+)
 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
@@ -108,7 +118,8 @@ def test_a_best_effort_publisher_is_named(bench):
     node = bench.planner()
     qos = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
     bench.publisher(TwistMessage, "cmd_vel", qos, matched=0)
-    bench.until(lambda: "/probe publishes cmd_vel with best-effort QoS" in node.last_report("QoS of /probe"), 2.0)
+    text = "/probe publishes /cmd_vel with reliability best effort, this node needs reliable: nothing of it is received"
+    bench.until(lambda: text in node.last_report("QoS of /probe on /cmd_vel"), 2.0)
 
 
 def test_two_publishers_are_named_and_make_no_jump(bench):
@@ -211,6 +222,29 @@ def test_a_paused_simulation_goes_on_without_catching_up(bench):
     assert (np.abs(node.output.last.joint_angles - sent.joint_angles) <= 1.05 * LIMITS[..., 2] * 2 * STEP).all()
     bench.until(lambda: node.output.last.twist.vx > 0.07)
     stream.stop()
+
+
+def test_a_clock_that_stops_is_named_and_the_robot_walks_on_command_when_it_runs_again(bench):
+    node = bench.planner(use_sim_time=True)
+    kinematics = bench.add(InverseKinematics(parameter_overrides=overrides(use_sim_time=True)))
+    driver = bench.driver(standing(), use_sim_time=True)
+    stream = Stream(bench, lambda: twist(0.08))
+    clock = bench.probe.create_timer(STEP, bench.tick_clock)
+    bench.until(lambda: kinematics.status()["targets"] and driver.driver.armed)
+    bench.until(lambda: node.output.last and node.output.last.twist.vx > 0.07)
+    clock.cancel()
+    bench.until(lambda: "holding the last joint angles; /clock has stopped at" in driver.last_report("silence"), 1.0)
+    nodes = (node, kinematics, driver)
+    took = bench.until(lambda: all("/clock has stopped at" in each.last_report("clock") for each in nodes))
+    assert took <= 2.0
+    stream.stop()
+    bench.until(lambda: "stopping; /clock has stopped at" in node.last_report("cmd_vel timeout"), TIMEOUT + LATE)
+    clock.reset()
+    wait_for_stop(bench, node)
+    stream = Stream(bench, lambda: twist(0.08))
+    bench.until(lambda: node.output.last.twist.vx > 0.07)
+    texts = [report.text for each in nodes for report in each.sent_reports.values()]
+    assert not [text for text in texts if "inverse_kinematics running" in text or "report this" in text]
 
 
 def test_without_simulated_time_no_step_of_the_wall_clock_reaches_the_loop(bench):

@@ -150,6 +150,10 @@ class GaitPlanner(GuardedNode):
         if self.output.last is not None:
             self.output.targets(self.output.last, self.get_clock().now().to_msg(), moving=False)
 
+    def clock_stopped(self) -> None:
+        """The walk ends by wall time; commands count again at once."""
+        self.commands.stop()
+
     def every_second(self) -> None:
         """Counts ticks, and checks publishers of commands and sensors."""
         now = time.monotonic()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import Imu, MultiDOFJointState
 
@@ -12,7 +13,7 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.sensing.sensor_inputs import Adaptation
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
-from hexapod_control.ros.qos import COMMAND
+from hexapod_control.ros.qos import COMMAND, SENSOR
 
 EFFECT_OF_LOSS = {  # what the walk does without the topic, and what to check
     "foot_states": "the feet come down as on flat ground; does a contact sensor, servo_driver or mujoco_sim send it?",
@@ -32,12 +33,14 @@ class SensorInput:
     def adapt(self, adaptation: Adaptation) -> None:
         """Sets which adaptations use the sensors."""
         self._sensors.adaptation = adaptation
-        self._subscribe("foot_states", MultiDOFJointState, self.on_foot_states, wanted=adaptation.touch_down)
-        self._subscribe("imu/data", Imu, self.on_imu, wanted=adaptation.levelling)
+        self._subscribe("foot_states", MultiDOFJointState, self.on_foot_states, COMMAND, wanted=adaptation.touch_down)
+        self._subscribe("imu/data", Imu, self.on_imu, SENSOR, wanted=adaptation.levelling)
 
-    def _subscribe(self, topic: str, kind: type, callback: Callable[[Any], None], *, wanted: bool) -> None:
+    def _subscribe(
+        self, topic: str, kind: type, callback: Callable[[Any], None], qos: QoSProfile, *, wanted: bool
+    ) -> None:
         if wanted and topic not in self._subscriptions:
-            self._subscriptions[topic] = self._node.create_subscription(kind, topic, callback, COMMAND)
+            self._subscriptions[topic] = self._node.create_subscription(kind, topic, callback, qos)
         elif not wanted and topic in self._subscriptions:
             self._node.destroy_subscription(self._subscriptions.pop(topic))
 

@@ -7,7 +7,6 @@ import time
 
 from geometry_msgs.msg import Twist as TwistMessage
 from geometry_msgs.msg import TwistStamped, Vector3
-from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.qos import ReliabilityPolicy
 from rclpy.subscription import Subscription
 from rclpy.topic_endpoint_info import TopicEndpointInfo
@@ -20,6 +19,7 @@ from hexapod_control.core.robot import Vector
 from hexapod_control.nodes.gait_planner.velocity_filter import VelocityFilter
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.monitoring.qos_monitor import node_name
 from hexapod_control.ros.qos import COMMAND
 
 WATCH_PERIOD_S = 0.05  # between two checks of the timeout
@@ -52,7 +52,6 @@ class VelocityInput:
             TOPIC,
             self.on_cmd_vel,
             COMMAND,
-            event_callbacks=SubscriptionEventCallbacks(incompatible_qos=node.guarded_event(self.check_publishers)),
         )
         self._arcs = node.create_subscription(Vector3, ARC, self.on_arc, COMMAND)
         node.create_timer(WATCH_PERIOD_S, self.watch, clock=node.steady)
@@ -104,7 +103,8 @@ class VelocityInput:
         """Checks whether the command has timed out."""
         if self.input.expired(time.monotonic()):
             seconds, topic = self.input.timeout, self._topic
-            text = f"{topic}: nothing usable for {seconds:g} s while walking: stopping; is its sender running?"
+            cause = self._node.clock_monitor.cause("is its sender running?", time.monotonic())
+            text = f"{topic}: nothing usable for {seconds:g} s while walking: stopping; {cause}"
             self._node.report(f"{topic} timeout", ReportLevel.WARNING, text)
             self._commands.velocity_ran_out()
 
@@ -114,33 +114,26 @@ class VelocityInput:
     def sources(self) -> list[str]:
         """Nodes that publish the topic of the command in force."""
         subscription = self._arcs if self._topic == ARC else self._subscription
-        return sorted({_node_name(info) for info in self._publishers(subscription)})
+        return sorted({node_name(info) for info in self._publishers(subscription)})
 
     def _publishers(self, subscription: Subscription) -> list[TopicEndpointInfo]:
         return list(self._node.get_publishers_info_by_topic(subscription.topic_name))
 
     def check_publishers(self) -> None:
-        """Reports publishers whose messages cannot arrive, and why, and several publishers at once."""
+        """Reports publishers of another type, and several publishers at once."""
         received = set()
         for info in self._publishers(self._subscription):
-            name = _node_name(info)
+            name = node_name(info)
             if info.topic_type != self._type:
                 other = "false" if self._stamped else "true"
                 remedy = f"start gait_planner with enable_stamped_cmd_vel:={other}, or change the sender"
                 text = f"{name} publishes {info.topic_type} on {TOPIC}, not {self._type}: it is not received; {remedy}"
                 self._node.report(f"type of {name}", ReportLevel.ERROR, text)
-            elif info.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT:
-                text = f"{name} publishes {TOPIC} with best-effort QoS: it is not received; make the publisher reliable"
-                self._node.report(f"QoS of {name}", ReportLevel.WARNING, text)
-            else:
+            elif info.qos_profile.reliability != ReliabilityPolicy.BEST_EFFORT:
                 received.add(name)
         # Sources that announce themselves on `driving` are silent while they are not in use: no conflict.
-        announced = {_node_name(info) for info in self._node.get_publishers_info_by_topic(DRIVING)}
+        announced = {node_name(info) for info in self._node.get_publishers_info_by_topic(DRIVING)}
         if len(received) > 1 and received - announced:
             names = " and ".join(sorted(received))
             text = f"{names} publish {TOPIC} at once: the newest message wins; put a twist_mux between"
             self._node.report(f"publishers {names}", ReportLevel.WARNING, text, every=math.inf)
-
-
-def _node_name(info: TopicEndpointInfo) -> str:
-    return f"{info.node_namespace.rstrip('/')}/{info.node_name}"

@@ -6,6 +6,7 @@ of joint_targets and joint_states: the servo_driver at the other end has these.
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Mapping
@@ -33,6 +34,7 @@ from hexapod_control.servos.driver.setpoints.target_follower import TargetFollow
 from hexapod_control.sim.rendering.state_recording import StateRecording
 from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
 
+CLOCK_REPEAT_S = 0.1  # between two messages of /clock while the time stands still
 TARGETS_TIMEOUT_S = 0.25  # without targets, after which the robot counts as at rest
 
 
@@ -54,6 +56,7 @@ class MujocoSim(GuardedNode):
         if isinstance(world.driver, TargetFollower):
             self._accept_targets(world.driver)
         self._clock_publisher = self.create_publisher(ClockMessage, "/clock", EVENTS) if world.publishes_clock else None
+        self._clock_at = -math.inf  # [s] steady time of the last /clock
         self._world_services = WorldServices(self, world, lambda: self._publish(everything=True))
         self.create_timer(world.period / settings.sim_speed_factor, self._tick, clock=self.steady)
         self._window = None if settings.headless else ViewerWindow(self, world.simulation)
@@ -72,11 +75,12 @@ class MujocoSim(GuardedNode):
                 world.bus.open()
             if self._armed:
                 self._armed.show(world.armed)
-            if world.paused:
-                return
-            for _ in world.advance():
-                self._publish()
-            warning = world.driver.watch(world.steady)
+            if not world.paused:
+                for _ in world.advance():
+                    self._publish()
+            if time.monotonic() - self._clock_at >= CLOCK_REPEAT_S:
+                self._publish_clock(self._stamp())
+            warning = "" if world.paused else world.driver.watch(world.steady)
         if warning:
             self.report("silence", ReportLevel.WARNING, warning)
 
@@ -100,12 +104,17 @@ class MujocoSim(GuardedNode):
             return messages.time(round(self.world.time * messages.NANOSECONDS))
         return self.get_clock().now().to_msg()
 
+    def _publish_clock(self, stamp: Time) -> None:
+        """A clock that is repeated is paused, not dead."""
+        self._clock_at = time.monotonic()
+        if self._clock_publisher:
+            self._clock_publisher.publish(ClockMessage(clock=stamp))
+
     def _publish(self, *, everything: bool = False) -> None:
         """Publishes after a step of the world; joints and feet after every second one."""
         self._ticks += 1
         stamp, simulation = self._stamp(), self.world.simulation
-        if self._clock_publisher:
-            self._clock_publisher.publish(ClockMessage(clock=stamp))
+        self._publish_clock(stamp)
         reading = simulation.reading()
         self._output.imu(reading, stamp)
         if everything or self._ticks % 2 == 0:

@@ -36,7 +36,7 @@ from hexapod_control.ros import messages, parameters
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.node_process import run
-from hexapod_control.ros.qos import COMMAND, EVENTS, SAMPLES
+from hexapod_control.ros.qos import COMMAND, EVENTS, SAMPLES, SENSOR
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 MIN_VARIANCE = 1e-6  # [m^2, rad^2, (m/s)^2, (rad/s)^2] of the estimated quantities
@@ -71,7 +71,7 @@ class OdometryNode(GuardedNode):
         if self._settings.mode != "commanded":
             self.create_subscription(MultiDOFJointState, "foot_states", self._take_foot_states, SAMPLES)
         if self._settings.mode == "legs_imu":
-            self.create_subscription(Imu, "imu/data", self._take_imu, COMMAND)
+            self.create_subscription(Imu, "imu/data", self._take_imu, SENSOR)
         self._measured, self._rejected = JointStateInput(self, robot), 0
         if self._settings.mode == "commanded":
             self.create_subscription(JointState, "joint_targets", self._take_targets, SAMPLES)

@@ -30,6 +30,7 @@ from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.servos.bus.bus_interface import BusError, PortGone
 from hexapod_control.servos.bus.serial_port import latency
 from hexapod_control.servos.driver.driver_thread import Driver
+from hexapod_control.servos.driver.setpoints.target_watchdog import SILENCE_QUESTION
 from hexapod_control.servos.driver.telemetry import PlannerRequest, Snapshot, TorqueState
 from hexapod_control.servos.settings.servo_section import OnExit, servo_settings
 
@@ -133,7 +134,8 @@ class ServoDriver(GuardedNode):
         events = self.driver.events
         while events:
             event = events.popleft()
-            self.report(event.kind, ReportLevel.WARNING, event.text)
+            cause = self.clock_monitor.cause(SILENCE_QUESTION, time.monotonic())
+            self.report(event.kind, ReportLevel.WARNING, event.text.replace(SILENCE_QUESTION, cause))
         self._planner.request(PlannerRequest.SIT if self._sits_down else snapshot.planner_request)
         self._calibration.tick()
 

@@ -20,7 +20,7 @@ from hexapod_control.core.kinematics.se2 import ZERO
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
 from hexapod_control.ros import messages
-from hexapod_control.ros.qos import LATCHED
+from hexapod_control.ros.qos import LATCHED, SENSOR
 
 
 def drive(bench, node, command, condition, seconds=4.0):
@@ -271,7 +271,7 @@ def test_sensors_are_subscribed_while_enabled_and_a_lost_one_is_reported(bench):
     assert node.planner.sensors.touching is None
     node.set_parameters([Parameter("adaptive_touch_down", value=False), Parameter("imu_levelling", value=True)])
     bench.until(lambda: sender.get_subscription_count() == 0)
-    imu = bench.publisher(Imu, "imu/data")
+    imu = bench.publisher(Imu, "imu/data", SENSOR)
     inertial = messages.Inertial((0.03, -0.05, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81))
     imu.publish(messages.inertial_message(inertial, messages.time(1)))
     bench.until(lambda: node.planner.sensors.lean is not None)

@@ -1,6 +1,7 @@
 """mujoco_sim on real DDS: the topics and services of a driver node, and those that only a simulator has."""
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -8,12 +9,14 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from support.phantomx import robot, standing
-from support.real_time.ros_bench import overrides
+from support.real_time.ros_bench import LATE, overrides
 from support.real_time.simulator_rig import MANY, OFF, ON, Rig
 
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.core import names
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
+from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.monitoring.clock_monitor import ClockState
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.sim.rendering.state_recording import KEYS
 from hexapod_control.sim.start_poses import sitting
@@ -172,6 +175,17 @@ def test_with_publish_clock_all_stamps_are_simulated_time_which_only_goes_on(ben
     steps = np.diff([seconds(message) for message in clock])
     assert steps == pytest.approx(np.full(len(steps), 0.01), abs=1e-6)
     assert {seconds(state) for state in rig.states} <= {seconds(message) for message in clock}
+
+
+def test_a_paused_world_repeats_its_time_so_that_no_node_takes_its_clock_for_stopped(bench):
+    rig = Rig(bench, publish_clock=True)
+    node = bench.add(GuardedNode("follower", parameter_overrides=overrides(use_sim_time=True)))
+    bench.until(lambda: node.get_clock().now().nanoseconds)
+    assert rig.call("mujoco_sim/set_pause", ON).success
+    bench.until(lambda: node.clock_monitor.check(time.monotonic()) is ClockState.PAUSED)
+    assert node.last_report("clock") == ""
+    bench.remove(rig.node)
+    bench.until(lambda: "/clock has stopped at" in node.last_report("clock"), 2.0 + LATE)
 
 
 def test_the_speed_factor_lets_simulated_time_run_faster(bench):

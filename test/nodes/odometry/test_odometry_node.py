@@ -20,6 +20,7 @@ from hexapod_control.nodes.odometry.odometry import MIN_VARIANCE, OdometryNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.parameters import ParameterError
+from hexapod_control.ros.qos import SENSOR
 
 MANY = QoSProfile(depth=50)
 ROLLING = 0.02  # of the distance: rolling of the feet's balls, which the plan neglects and odometry does not
@@ -192,7 +193,7 @@ def test_a_motion_in_joint_space_moves_nothing(bench):
 
 def test_mode_legs_imu_takes_the_heading_from_the_imu_and_from_the_legs_when_the_imu_is_silent(bench):
     drive = Drive(bench, mode="legs_imu")
-    imu = bench.publisher(Imu, "imu/data")
+    imu = bench.publisher(Imu, "imu/data", SENSOR)  # best effort, as drivers of IMUs publish
     for count in range(100):
         inertial = messages.Inertial((0.0, 0.0, 3.0 + 0.01 * count), (0.0, 0.0, 0.5), (0.0, 0.0, 9.81))
         drive.deliver(imu, messages.inertial_message(inertial, drive.stamp()), "imu/data")

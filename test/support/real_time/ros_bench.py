@@ -102,9 +102,9 @@ class Bench:
         self.time += dt
         self._clock.publish(Clock(clock=messages.time(round(self.time * 1e9))))
 
-    def driver(self, joints: np.ndarray) -> ServoDriver:
+    def driver(self, joints: np.ndarray, **parameters: Any) -> ServoDriver:
         """A servo_driver that finds the robot with these joint angles (n, 3) [rad]."""
-        return self.add(ServoDriver(start=joints))
+        return self.add(ServoDriver(start=joints, parameter_overrides=overrides(**parameters)))
 
     def planner(self, on_its_feet: bool = True, **parameters: Any) -> GaitPlanner:
         """A gait_planner whose robot stands, or whose robot is not known yet."""

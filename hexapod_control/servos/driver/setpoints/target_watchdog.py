@@ -6,6 +6,7 @@ import math
 from enum import Enum
 
 TARGET_TIMEOUT_S = 0.2  # without targets, while moving, after which the driver holds
+SILENCE_QUESTION = "do gait_planner and inverse_kinematics run?"
 
 
 class TargetFlow(Enum):
@@ -54,7 +55,7 @@ class TargetWatchdog:
             return ""
         self._flow, self._holding_since = TargetFlow.HOLDING, now
         late = f"no joint_targets for {TARGET_TIMEOUT_S:g} s while moving"
-        return f"{late}: holding the last joint angles; do gait_planner and inverse_kinematics run?"
+        return f"{late}: holding the last joint angles; {SILENCE_QUESTION}"
 
     def held_for(self, now: float) -> float:
         """For how long [s] the driver has been holding; 0 while targets come."""

@@ -1,0 +1,1 @@
+"""What every node watches while it runs: the QoS of its topics, and /clock."""

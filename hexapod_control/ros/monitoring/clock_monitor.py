@@ -1,0 +1,90 @@
+"""Whether /clock runs, for nodes with use_sim_time. All times are steady [s]; no ROS in it.
+
+A simulation that is paused keeps publishing the same time; one that has ended or hangs publishes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from functools import wraps
+from typing import Any, Protocol
+
+MAX_START_TIME_S = 1.5  # for the first message
+MAX_SILENCE_S = 1.0  # between two messages
+LATE_S = 0.15  # without a message, after which /clock is the first suspect if targets or commands stop
+
+
+class HasSeconds(Protocol):
+    """A Time message."""
+
+    sec: int
+    nanosec: int
+
+
+class ClockState(Enum):
+    """What /clock does."""
+
+    STARTING = "starting"
+    MISSING = "missing"
+    RUNNING = "running"
+    PAUSED = "paused"
+    STOPPED = "stopped"
+
+
+class ClockMonitor:
+    """The messages of /clock that one node has received, and reports about their absence."""
+
+    def __init__(self, started: float, report: Callable[[str], None], stopped: Callable[[], None]) -> None:
+        """None has arrived yet. `report` gets a text as long as it holds; `stopped` is called once per stop."""
+        self._started, self._report, self._stopped = started, report, stopped
+        self._heard: float | None = None
+        self._advanced = started  # when the time last changed
+        self._time = (0, 0)
+        self._state = ClockState.STARTING
+
+    def listening(self, callback: Callable[[Any], None], now: Callable[[], float]) -> Callable[[Any], None]:
+        """A callback of /clock that notes every message; `now` is the steady time."""
+
+        @wraps(callback)
+        def noting(message: Any) -> None:
+            self.note(message.clock, now())
+            callback(message)
+
+        return noting
+
+    def note(self, time: HasSeconds, now: float) -> None:
+        """Notes a message that arrived now."""
+        if (time.sec, time.nanosec) != self._time:
+            self._time, self._advanced = (time.sec, time.nanosec), now
+        self._heard = now
+
+    def check(self, now: float) -> ClockState:
+        """What /clock does now; call it regularly."""
+        before, self._state = self._state, self._present(now)
+        if self._state is ClockState.STOPPED and before is not ClockState.STOPPED:
+            self._stopped()
+        if self._state is ClockState.STOPPED:
+            self._report(self._complaint)
+        elif self._state is ClockState.MISSING:
+            self._report(
+                "use_sim_time is true but /clock is silent, so nothing moves: start the simulation with its clock, "
+                "or set use_sim_time to false"
+            )
+        return self._state
+
+    def cause(self, question: str, now: float) -> str:
+        """Why targets or commands have stopped: /clock, if it has stopped too, or else what the question asks."""
+        late = self._heard is not None and now - self._heard > LATE_S
+        return self._complaint if late else question
+
+    def _present(self, now: float) -> ClockState:
+        if self._heard is None:
+            return ClockState.MISSING if now - self._started >= MAX_START_TIME_S else ClockState.STARTING
+        if now - self._heard > MAX_SILENCE_S:
+            return ClockState.STOPPED
+        return ClockState.PAUSED if now - self._advanced > MAX_SILENCE_S else ClockState.RUNNING
+
+    @property
+    def _complaint(self) -> str:
+        return f"/clock has stopped at {self._time[0] + 1e-9 * self._time[1]:.2f} s: is the simulator running?"

@@ -1,0 +1,117 @@
+"""Reports publishers and subscribers that cannot be connected to a node because their QoS is incompatible.
+
+The middleware raises an event as soon as it discovers one. From then on the topic is checked regularly, so that the
+report lasts as long as its cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+from rclpy.node import Node
+from rclpy.qos import (
+    DurabilityPolicy,
+    QoSCompatibility,
+    QoSProfile,
+    ReliabilityPolicy,
+    qos_check_compatible,
+)
+from rclpy.topic_endpoint_info import TopicEndpointInfo
+
+
+class StrictPolicy(NamedTuple):
+    """A policy whose strict value a subscription gets only from a publisher that offers it."""
+
+    name: str
+    weak: Any
+    strict: Any
+
+
+POLICIES = (
+    StrictPolicy("reliability", ReliabilityPolicy.BEST_EFFORT, ReliabilityPolicy.RELIABLE),
+    StrictPolicy("durability", DurabilityPolicy.VOLATILE, DurabilityPolicy.TRANSIENT_LOCAL),
+)
+
+
+class QosMonitor:
+    """The topics of one node whose QoS was incompatible with that of another one."""
+
+    def __init__(
+        self,
+        node: Node,
+        guard: Callable[[Callable[[], None]], Callable[[Any], None]],
+        report: Callable[[str, str], None],
+    ) -> None:
+        """`guard` makes a callback of an event; `report` gets a kind, one per topic and other node, and a text."""
+        self._node, self._guard, self._report = node, guard, report
+        self._suspects: set[str] = set()  # names of topics
+
+    def of_subscription(self, topic: str) -> SubscriptionEventCallbacks:
+        """The event callbacks of a subscription."""
+        return SubscriptionEventCallbacks(incompatible_qos=self._suspecting(topic))
+
+    def of_publisher(self, topic: str) -> PublisherEventCallbacks:
+        """The event callbacks of a publisher."""
+        return PublisherEventCallbacks(incompatible_qos=self._suspecting(topic))
+
+    def _suspecting(self, topic: str) -> Callable[[Any], None]:
+        def on_incompatible_qos() -> None:
+            self._suspects.add(self._node.resolve_topic_name(topic))
+            self.check()
+
+        return self._guard(on_incompatible_qos)
+
+    def check(self) -> None:
+        """Reports every incompatible pair; call it regularly."""
+        for topic in sorted(self._suspects):
+            found = [*self._unheard_publishers(topic), *self._unserved_subscribers(topic)]
+            for name, text in found:
+                self._report(f"QoS of {name} on {topic}", text)
+            if not found:
+                self._suspects.discard(topic)
+
+    def _unheard_publishers(self, topic: str) -> Iterator[tuple[str, str]]:
+        own = [each.qos_profile for each in self._node.subscriptions if each.topic_name == topic]
+        for info in self._node.get_publishers_info_by_topic(topic) if own else ():
+            name = node_name(info)
+            for strict in filter(None, (_violated(info.qos_profile, profile) for profile in own)):
+                weak, needed = _word(strict.weak), _word(strict.strict)
+                yield (
+                    name,
+                    f"{name} publishes {topic} with {strict.name} {weak}, this node needs {needed}: nothing of it is "
+                    f"received; make that publisher {needed}",
+                )
+
+    def _unserved_subscribers(self, topic: str) -> Iterator[tuple[str, str]]:
+        own = [each.qos_profile for each in self._node.publishers if each.topic_name == topic]
+        for info in self._node.get_subscriptions_info_by_topic(topic) if own else ():
+            name = node_name(info)
+            for strict in filter(None, (_violated(profile, info.qos_profile) for profile in own)):
+                weak, needed = _word(strict.weak), _word(strict.strict)
+                yield (
+                    name,
+                    f"{name} subscribes to {topic} with {strict.name} {needed}, this node publishes {weak}: it "
+                    f"receives nothing; make that subscription {weak}",
+                )
+
+
+def _violated(publisher: QoSProfile, subscription: QoSProfile) -> StrictPolicy | None:
+    """The policy that keeps a publisher and a subscription apart."""
+    for policy in POLICIES:
+        offered, requested = getattr(publisher, policy.name), getattr(subscription, policy.name)
+        if offered == policy.weak and requested == policy.strict:
+            return policy
+    if qos_check_compatible(publisher, subscription)[0] is QoSCompatibility.ERROR:
+        return StrictPolicy("deadline or liveliness", "default", "stricter")
+    return None
+
+
+def _word(value: Any) -> str:
+    return str(getattr(value, "name", value)).lower().replace("_", " ")
+
+
+def node_name(info: TopicEndpointInfo) -> str:
+    """The fully qualified name of the node of a publisher or subscription."""
+    return f"{info.node_namespace.rstrip('/')}/{info.node_name}"
