@@ -22,8 +22,8 @@ from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.trajectory_log import TrajectoryLog, TrajectorySample
 from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angles
 from hexapod_control.core.kinematics.se2 import ZERO, Pose
-from hexapod_control.nodes.drive_announcement import DriveAnnouncement
-from hexapod_control.nodes.graph_presence import TOPIC, NodePresence
+from hexapod_control.nodes.announcements.drive_announcement import DriveAnnouncement
+from hexapod_control.nodes.announcements.graph_presence import TOPIC, NodePresence
 from hexapod_control.ros import messages
 from hexapod_control.ros.client_node import ClientNode
 from hexapod_control.ros.qos import COMMAND, LATCHED, LATCHED_HISTORY

@@ -17,7 +17,7 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.nodes.graph_presence import sole
+from hexapod_control.nodes.announcements.graph_presence import sole
 from hexapod_control.nodes.mujoco_sim.lidar_output import LidarOutput
 from hexapod_control.nodes.mujoco_sim.running_world import RunningWorld
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings

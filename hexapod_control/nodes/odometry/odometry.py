@@ -28,7 +28,7 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.sensing.heading_fusion import HeadingFusion
 from hexapod_control.core.sensing.odometry import Odometry
 from hexapod_control.core.sensing.support_forces import SupportForces
-from hexapod_control.nodes.graph_presence import sole
+from hexapod_control.nodes.announcements.graph_presence import sole
 from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
 from hexapod_control.nodes.odometry.pose_memory import PoseMemory
 from hexapod_control.nodes.odometry.settings import OdometrySettings

@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.nodes.graph_presence import sole
+from hexapod_control.nodes.announcements.graph_presence import sole
 from hexapod_control.nodes.servo_driver.bus_opener import bus_opener, lying_joints
 from hexapod_control.nodes.servo_driver.calibration_services import CalibrationServices
 from hexapod_control.nodes.servo_driver.driver_output import DriverOutput

@@ -21,7 +21,7 @@ from std_srvs.srv import Trigger
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.steering.gamepad_map import GamepadState
 from hexapod_control.core.steering.gamepad_teleop import GamepadTeleop, TeleopCommands
-from hexapod_control.nodes.drive_announcement import DriveAnnouncement
+from hexapod_control.nodes.announcements.drive_announcement import DriveAnnouncement
 from hexapod_control.nodes.teleop.settings import TeleopSettings
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel

@@ -24,7 +24,7 @@ from std_srvs.srv import SetBool, Trigger
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.names import quoted
-from hexapod_control.nodes.drive_announcement import DriveAnnouncement
+from hexapod_control.nodes.announcements.drive_announcement import DriveAnnouncement
 from hexapod_control.nodes.web.robot_feed import RobotFeed
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode

@@ -10,7 +10,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from support.real_time.ros_bench import overrides
 
-from hexapod_control.nodes.graph_presence import GraphPresence, NodePresence
+from hexapod_control.nodes.announcements.graph_presence import GraphPresence, NodePresence
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
 from hexapod_control.ros.qos import LATCHED
