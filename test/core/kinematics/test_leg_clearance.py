@@ -8,15 +8,7 @@ from itertools import pairwise, product
 import mujoco
 import numpy as np
 import pytest
-from support.drives import (
-    DIRECTIONS,
-    GAITS,
-    ROBOTS,
-    drive,
-    fitting,
-    robot,
-    standing,
-)
+from support.drives import ROBOTS, robot, standing
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
@@ -36,9 +28,6 @@ SIX = [
     {"right_middle", "right_front"},
     {"right_front", "left_front"},
 ]
-# [m] narrowest gap at full speed. The article's hips are 7 cm apart and its strides as long as stance regions allow
-# that come within 1 cm of each other.
-FLOOR = {"phantomx": 0.110, "article": 0.008}
 
 
 def random_row(machine, rng):
@@ -214,17 +203,6 @@ def test_the_gap_is_never_wider_than_between_the_links_in_physics_and_narrower_b
     assert max(short) <= 2.0 * max(max(radii(leg, machine)) for leg in machine.legs)
     assert np.median(short) <= 0.002
     assert len(short) > 75
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("gait", GAITS)
-@pytest.mark.parametrize("name", ROBOTS)
-def test_a_gait_at_full_speed_keeps_the_legs_apart_from_the_first_step_on(name, gait, direction):
-    planner = standing(name, gait)
-    ring = LegNeighbours.of(planner.robot)
-    twist = fitting(planner, DIRECTIONS[direction], 1.0, gait)
-    gaps = [ring.gap(plan.joint_angles.tolist(), FAR).distance for plan in drive(planner, twist, 6.0)]
-    assert min(gaps) >= FLOOR[name]
 
 
 def test_the_standing_robot_of_the_simulation_has_its_legs_apart():

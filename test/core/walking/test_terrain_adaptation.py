@@ -115,7 +115,7 @@ def assert_planted_feet_are_one_rigid_body(planner, before, twist):
             pairs.append((was, (foot.x, foot.y, foot.z)))
             assert math.dist(back.apply(*was[:2]), (foot.x, foot.y)) < 2e-4
     for (p, q), (r, s) in combinations(pairs, 2):
-        assert math.dist(p, r) == pytest.approx(math.dist(q, s), abs=1e-5)
+        assert abs(math.dist(p, r) - math.dist(q, s)) < 1e-5
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -399,11 +399,10 @@ GROUNDS = {ground_.name: ground_ for ground_ in rough_ground.GROUNDS}
 
 
 @pytest.mark.physics
-@pytest.mark.parametrize(("blocks", "least", "better"), [("blocks 2 cm", 0.97, 0.1), ("blocks 3 cm", 0.9, 0.2)])
-def test_feet_that_feel_get_farther_over_blocks_than_blind_ones_and_tilt_less(blocks, least, better):
-    blind, found = way(GROUNDS[f"{blocks}, blind"]), way(GROUNDS[f"{blocks}, feet feel"])
+def test_feet_that_feel_get_farther_over_blocks_than_blind_ones_and_tilt_less():
+    blind, found = way(GROUNDS["blocks 3 cm, blind"]), way(GROUNDS["blocks 3 cm, feet feel"])
     assert not found.fell
-    assert found.ratio >= max(least, blind.ratio + better)
+    assert found.ratio >= max(0.9, blind.ratio + 0.2)
     assert found.tilt < blind.tilt
 
 

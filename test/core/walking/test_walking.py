@@ -24,6 +24,7 @@ from support.drives import (
 from hexapod_control.core.gait.gait_table import Gait, gaits
 from hexapod_control.core.gait.swing_trajectory import lift, share
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
+from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.leg_kinematics import forward, inverse
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
@@ -36,6 +37,10 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
 from hexapod_control.core.workspace.stride_stability import stride_margin
 
+FAR = 10.0  # [m] every gap between legs is measured
+# [m] narrowest gap at full speed. The article's hips are 7 cm apart and its strides as long as stance regions allow
+# that come within 1 cm of each other.
+FLOOR = {"phantomx": 0.110, "article": 0.008}
 SOAK = bool(os.environ.get("HEXAPOD_SOAK"))
 SEEDS, TICKS = (24, 10_000) if SOAK else (2, 1_500)
 
@@ -63,17 +68,29 @@ def assert_feet_follow_the_twist(before: TickPlan, after: TickPlan, dt: float) -
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("gait", GAITS)
 @pytest.mark.parametrize("name", ROBOTS)
-def test_planted_feet_stay_fixed_in_the_world_and_the_body_follows_the_command(name, gait, direction):
+def test_at_full_speed_planted_feet_stay_fixed_in_the_world_legs_apart_and_the_robot_in_balance(name, gait, direction):
     planner = standing(name, gait)
-    command = fitting(planner, DIRECTIONS[direction], 0.8, gait)
-    limits = top_speeds(name)
-    plans = list(drive(planner, command, 4.0))
+    command = fitting(planner, DIRECTIONS[direction], 1.0, gait)
+    limits, ring, balance = top_speeds(name), LegNeighbours.of(robot(name)), full_stride_margin(planner, gait)
+    plans = list(drive(planner, command, 5.0))
     for before, after in pairwise(plans):
         assert_feet_follow_the_twist(before, after, DT)
         assert (np.abs(after.joint_angles - before.joint_angles) / DT <= limits * 1.0001).all()
-        assert after.unreached is None and after.margin > 0.0 and sum(after.planted) >= 3
+        assert after.unreached is None and sum(after.planted) >= 3
+        assert after.margin >= 0.99 * balance
+    assert min(ring.gap(plan.joint_angles.tolist(), FAR).distance for plan in plans) >= FLOOR[name]
     if planner.capabilities.gaits[gait].duty_factor < 0.7:  # else its first stance, and so its ramp, takes longer
-        assert tuple(plans[-1].twist) == pytest.approx(tuple(command), rel=1e-9)
+        assert tuple(plans[-1].twist) == pytest.approx(tuple(command), rel=0.1)  # the guard of the regions slows it
+
+
+def full_stride_margin(planner: Planner, gait: str) -> float:
+    """Static margin [m] of full strides, which decides in which body poses the robot may walk."""
+    machine = planner.robot
+    stance = planner.capabilities.stances.at(machine.walk.height)
+    center = center_of_mass(machine, joints_at_offset(machine, stance.footholds, 0.0))[:2]
+    least = stride_margin([planner.capabilities.gaits[gait]], stance, center, 1.0)
+    assert least > 0.0
+    return least
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -96,7 +113,7 @@ def test_feet_leave_and_land_at_rest_over_the_ground(name, gait):
     planner = standing(name, gait)
     command = fitting(planner, DIRECTIONS["arc"], 0.8, gait)
     list(drive(planner, command, 6.0))
-    fine, swing_time = 0.001, walk_state(planner).swing_time
+    fine, swing_time = 0.002, walk_state(planner).swing_time
     feet = walk_state(planner).feet  # the speed over the ground is not in the plan
     fastest = max(math.hypot(command.vx - command.wz * foot.y, command.vy + command.wz * foot.x) for foot in feet)
     seen = 0
@@ -121,20 +138,6 @@ def test_the_swing_is_at_rest_at_both_ends_and_highest_in_the_middle():
     assert lift(step, 0.03) / step < 1e-4 and lift(1.0 - step, 0.03) / step < 1e-4
     assert lift(0.5, 0.03) == pytest.approx(0.03)
     assert share(2.0) == 1.0 and lift(1.5, 0.03) == 0.0
-
-
-@pytest.mark.parametrize("gait", GAITS)
-@pytest.mark.parametrize("name", ROBOTS)
-def test_starting_and_walking_keep_the_static_margin_of_full_strides(name, gait):
-    """That margin decides in which body poses the robot may walk: a walk with less of it would make the choice void."""
-    planner, machine = standing(name, gait), robot(name)
-    stance = planner.capabilities.stances.at(machine.walk.height)
-    center = center_of_mass(machine, joints_at_offset(machine, stance.footholds, 0.0))[:2]
-    least = stride_margin([planner.capabilities.gaits[gait]], stance, center, 1.0)
-    assert least > 0.0
-    for direction in DIRECTIONS.values():
-        command = fitting(planner, direction, 0.8, gait)
-        assert min(plan.margin for plan in drive(planner, command, 5.0)) >= least
 
 
 @pytest.mark.parametrize("gait", GAITS)
