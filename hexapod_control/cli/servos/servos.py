@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hexapod_control.bringup.process_supervisor import StopSignal, stop_requests
 from hexapod_control.cli.bounded_options import number, whole_number
 from hexapod_control.cli.input_error import InputError
-from hexapod_control.cli.servos import bus_access
+from hexapod_control.cli.servos import bus_access, repair
 from hexapod_control.cli.servos.interruption import Interrupted, interruptions
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.core.names import JOINTS, joint_name
@@ -50,6 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     move.add_argument("joint", choices=JOINTS)
     move.add_argument("degrees", type=number(-360.0, 360.0, "deg"))
     move.add_argument("--hold", action="store_true", help="leave the torque on")
+    restore = actions.add_parser("repair", help="show registers that do not fit the robot, and restore them")
+    restore.add_argument("--yes", action="store_true", help="restore them without asking")
+    restore.add_argument("--limits", action="store_true", help="also narrow the servos' angle limits to the joints'")
     actions.add_parser("off", help="switch the torque of all servos off")
 
 
@@ -145,6 +148,10 @@ def _off(action: ServoAction) -> int:
     return 0
 
 
+def _repair(action: ServoAction) -> int:
+    return repair.run(action.bus, action.found, action.args.robot, confirmed=action.args.yes, limits=action.args.limits)
+
+
 def _set_id(action: ServoAction) -> int:
     bus, found, old, new = action.bus, action.found, action.args.old, action.args.new
     if not isinstance(bus, bus_access.FoundServos):
@@ -171,6 +178,7 @@ def _move(action: ServoAction) -> int:
     if not lower <= args.degrees <= upper:
         raise InputError(f"DEGREES: must be in [{lower:g}, {upper:g}], the joint's limits, is {args.degrees:g}")
     bus_access.check_models(bus, bus.identify())
+    repair.check_before_torque(bus, found.protocol, joint)
     hands = bus_access.manual(bus, found, file, args.pace)
     if not hands.reads:
         print("these servos report no positions: the robot is assumed to lie on its belly", file=sys.stderr)
@@ -201,7 +209,15 @@ def _go(hands: HandPositioning, joint: JointCalibration, goal: float) -> None:
     print(f"{joint.joint} (id {joint.id}) {verb} {math.degrees(joint.angle(place)):.1f} deg")
 
 
-ACTIONS = {"scan": _scan, "ping": _ping, "watch": _watch, "set-id": _set_id, "move": _move, "off": _off}
+ACTIONS = {
+    "scan": _scan,
+    "ping": _ping,
+    "watch": _watch,
+    "set-id": _set_id,
+    "move": _move,
+    "off": _off,
+    "repair": _repair,
+}
 
 
 class TelemetryScreen:

@@ -124,6 +124,15 @@ class FFBus:
         answer = self._ask(ff_frames.read(servo, address, length), [servo], length).get(servo)
         return answer.data if answer else None
 
+    def write_registers(self, servo: int, address: int, data: bytes) -> None:
+        """Writes registers of a servo, also in its EEPROM; the torque should be off."""
+        lock = self.dialect.addresses.lock
+        frames = [ff_frames.write(servo, address, data)]
+        if lock is not None:
+            frames = [ff_frames.write(servo, lock, b"\x00"), *frames, ff_frames.write(servo, lock, b"\x01")]
+        for frame in frames:
+            self._send_and_confirm(servo, frame)
+
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
         """Sends goals in one frame."""
         if not goals:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import RobotFile, load
-from hexapod_control.servos.bus.bus_interface import Bus
+from hexapod_control.servos.bus.bus_interface import Bus, BusError
 from hexapod_control.servos.calibration.dialog import Abandoned, Dialog, yes
 from hexapod_control.servos.calibration.guide import STEPS, CalibrationGuide
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.calibration.level_feet import Residuals
 from hexapod_control.servos.calibration.progress_file import ProgressFile
+from hexapod_control.servos.preflight.preflight import inspect, with_offsets
 from hexapod_control.servos.protocol_registry import PROTOCOLS, scale
 from hexapod_control.servos.settings.save_servo_section import save
 from hexapod_control.servos.settings.servo_section import ServoSettings
@@ -60,8 +61,11 @@ class CalibrationSession:
         """`there` are ids and models of the servos; `pace` is a factor on the speed of moves.
 
         With a `progress` file an unfinished calibration is offered, and this one is kept until it is saved.
+        Raises BusError if the configuration of a servo makes its torque dangerous.
         """
+        _check_configuration(bus, settings, there)
         self.settings = _fresh(settings, file)  # with the new calibrations, at the end
+        self._bus = bus
         self._file, self._dialog, self._there, self._saving = file, dialog, there, False
         hands = HandPositioning(bus, dict.fromkeys(there, float(bus.scale.center)), pace)
         self.guide = CalibrationGuide(file.robot, self.settings.joints, hands, dialog)
@@ -90,12 +94,13 @@ class CalibrationSession:
             self.guide.run(self._there, self._resumed(steps))
         finally:
             self.guide.hands.relax()
+        joints = with_offsets(self._bus, settings.protocol, self.guide.joints)
         self._dialog.say("\nTorque is off.")
         self._saving = True
         if not yes(self._dialog.ask(f"save into {self._file.path}? [Y/n] "), True):
             self._forget_progress()
             raise Abandoned
-        self.settings = dataclasses.replace(settings, joints=tuple(self.guide.joints))
+        self.settings = dataclasses.replace(settings, joints=joints)
         backup = self._saved()
         self._forget_progress()
         return backup
@@ -134,6 +139,14 @@ class CalibrationSession:
                     raise Abandoned from None
         self._dialog.say(f"saved; backup of the old file: {backup.name}")
         return backup
+
+
+def _check_configuration(bus: Bus, settings: ServoSettings, there: Mapping[int, str]) -> None:
+    """Raises BusError for servos that are not in position mode; which joint they turn is not known yet."""
+    servos = [dataclasses.replace(settings.joints[0], joint="servo", id=servo) for servo in there]
+    report = inspect(bus, settings.protocol, servos, calibrated=False)
+    if report.refusal:
+        raise BusError(report.refusal)
 
 
 def _fresh(settings: ServoSettings, file: RobotFile) -> ServoSettings:

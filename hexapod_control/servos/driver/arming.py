@@ -25,8 +25,10 @@ class Arming:
         self._first = 0  # index of the next leg's first servo
         self._due = -math.inf  # [s] steady time
         self.joints: Array = assumed  # (n, 3) [rad] where the joints are
-        self.refusal = ""
+        self.refusal = group.preflight()
         self.done = False
+        if self.refusal:
+            return
         if group.reports_position:
             self._read_pose()
         else:

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, BusTiming, PortGone, ServoQuantity, ServoReading
 from hexapod_control.servos.driver.bus_request import BusRequest
+from hexapod_control.servos.preflight.preflight import ReadsRegisters
 
 LeaseResult = TypeVar("LeaseResult")
 
@@ -54,6 +55,10 @@ class BusLease:
     def identify(self) -> Mapping[int, str]:
         """As the bus's."""
         return self._do(lambda bus: bus.identify())
+
+    def registers(self, servo: int, address: int, length: int) -> bytes | None:
+        """Registers of a servo; None if it does not answer, or has none."""
+        return self._do(lambda bus: bus.registers(servo, address, length) if isinstance(bus, ReadsRegisters) else None)
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
         """As the bus's."""

@@ -104,8 +104,9 @@ class SnapshotBuilder:
         found = list(self._health.diagnoses(group, group.servo_clock()))
         if group.budget.limitation:
             found.append(Diagnosis("budget", False, group.budget.limitation))
-        if group.model_warning:
-            found.append(Diagnosis("model", False, group.model_warning))
+        found.extend(Diagnosis("preflight", False, text) for text in group.warnings)
+        if group.models is not None and group.models.warning:
+            found.append(Diagnosis("model", False, group.models.warning))
         if group.counters.echoes:
             found.append(Diagnosis("echo", False, ECHO))
         self._diagnoses = tuple(found)

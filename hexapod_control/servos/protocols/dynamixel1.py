@@ -60,6 +60,7 @@ class Dynamixel1Register(IntEnum):
     LOAD = 40  # 2 bytes, bit 10 = clockwise
     VOLTAGE = 42  # 0.1 V
     TEMPERATURE = 43  # degC
+    REGISTERED = 44  # a REG_WRITE waits
     MOVING = 46
     LOCK = 47  # of the EEPROM, until power-off; never written here
 

@@ -89,6 +89,15 @@ class Dynamixel2Bus:
                 return self.models.note(servo, robotis_model(int.from_bytes(rows[servo][1:3], "little")))
         return None
 
+    def registers(self, servo: int, address: int, length: int) -> bytes | None:
+        """Registers of a servo, None if it does not answer."""
+        row = self._ask(codec.read(servo, address, length), [servo], length).get(servo)
+        return None if row is None else row[1:]
+
+    def write_registers(self, servo: int, address: int, data: bytes) -> None:
+        """Writes registers of a servo, also in its EEPROM; the torque should be off."""
+        self._ask(codec.write(servo, address, data), [servo], 0)
+
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
         """Sends goals in one frame, preceded by the duration if the profiles are time-based and it has changed."""
         if not goals:

@@ -86,6 +86,7 @@ class Dynamixel2Register(IntEnum):
     SHUTDOWN = 63
     TORQUE = 64
     STATUS_LEVEL = 68
+    REGISTERED = 69  # a REG_WRITE waits
     HARDWARE_ERROR = 70  # latched until a reboot
     GOAL_PWM = 100  # 2 bytes
     GOAL_VELOCITY = 104  # 4 bytes

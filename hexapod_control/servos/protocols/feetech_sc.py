@@ -33,6 +33,7 @@ class FeetechScRegister(IntEnum):
     RESPONSE_LEVEL = 8
     LOW_LIMIT = 9  # 2 bytes
     HIGH_LIMIT = 11  # 2 bytes
+    MAX_TORQUE = 16  # 2 bytes, 0.1 %
     TORQUE = 40
     GOAL = 42  # 2 bytes
     TIME = 44  # 2 bytes, ms; 0 = greatest speed

@@ -65,6 +65,7 @@ class FeetechStRegister(IntEnum):
     LOAD = 60  # 2 bytes, 0.1 %, sign bit 10
     VOLTAGE = 62  # 0.1 V
     TEMPERATURE = 63  # degC
+    REGISTERED = 64  # a REG_WRITE waits
     STATUS = 65
     MOVING = 66
     CURRENT = 69  # 2 bytes, 6.5 mA †

@@ -163,6 +163,19 @@ class Lx16aBus:
                 return MODEL
         return None
 
+    def registers(self, servo: int, address: int, length: int) -> bytes | None:
+        """The answer to a read command, here called address; None if the servo does not answer."""
+        return self._ask(servo, Lx16aCommand(address), length)
+
+    def write_registers(self, servo: int, address: int, data: bytes) -> None:
+        """Sets what a read command reads: its write command is the number before; an offset is saved, too."""
+        if address == Lx16aCommand.OFFSET_READ:
+            frames = [build(servo, Lx16aCommand.OFFSET, data), build(servo, Lx16aCommand.OFFSET_SAVE)]
+        else:
+            frames = [build(servo, address - 1, data)]
+        for frame in frames:
+            self.exchange.send(frame)
+
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:
         """Sends all moves in one write; there is no frame for several servos."""
         if goals:

@@ -32,6 +32,7 @@ class JointCalibration:
     high: int  # [raw] greatest goal
     lower: float  # [rad] limits of the joint
     upper: float
+    offset: int | None = None  # [raw] that the servo itself subtracted or added at the calibration; None: not known
 
     def raw(self, angle: float) -> float:
         """Raw position, not clamped, of an angle [rad]."""

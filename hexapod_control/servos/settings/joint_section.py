@@ -24,6 +24,7 @@ _ROWS = (
     NumberRow("trim_deg", 1, -45.0, 45.0, "deg", "degrees"),
     NumberRow("low", 1, -_UNITS, _UNITS, "raw units", "least goal the servo gets", whole=True),
     NumberRow("high", 1, -_UNITS, _UNITS, "raw units", "greatest goal the servo gets", whole=True),
+    NumberRow("offset", 1, -_UNITS, _UNITS, "raw units", "offset register of the servo at the calibration", whole=True),
 )
 _REQUIRED = ("id", "direction")
 _ROOM = 0.98  # of a standard servo's range that the joint may use
@@ -83,6 +84,7 @@ def _calibration(entry: DocumentEntry, name: str, joint: Joint, kind: ServoProto
         high=int(given.get("high", scale.high)),
         lower=joint.lower,
         upper=joint.upper,
+        offset=int(given["offset"]) if "offset" in given else None,
     )
     _check_range(entry, calibration, scale)
     return calibration

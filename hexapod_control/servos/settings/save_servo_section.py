@@ -30,13 +30,14 @@ def entry(joint: JointCalibration, scale: RawScale) -> dict[str, float | int]:
         "low": (joint.low, scale.low),
         "high": (joint.high, scale.high),
     }
+    known = {} if joint.offset is None else {"offset": joint.offset}
     always = {
         "id": joint.id,
         "direction": joint.direction,
         "center": _number(joint.center, 1),
         "q_center_deg": _number(math.degrees(joint.q_center), 2),
     }
-    return always | {name: value for name, (value, default) in optional.items() if value != default}
+    return always | known | {name: value for name, (value, default) in optional.items() if value != default}
 
 
 def section(file: RobotFile, settings: ServoSettings, scale: RawScale) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def test_a_leg_that_was_held_wrongly_is_found_and_trimmed(mounted):
 
 
 def test_a_single_bad_leg_stands_out_of_the_plane_and_does_not_tilt_it():
-    row = standing()
+    row = standing().copy()
     row[4, 1] += 0.1
     heights = foot_plane.residuals(forward(robot(), row))
     assert np.argmax(np.abs(heights)) == 4

@@ -111,6 +111,20 @@ def test_a_factory_reset_of_protocol_1_keeps_the_id():
     assert servo.read(14, 2) == 1023
 
 
+@pytest.mark.parametrize(
+    ("protocol", "flag", "goal", "size"),
+    [("dynamixel1", 44, 30, 2), ("dynamixel2", 69, 116, 4), ("feetech_st", 64, 42, 2)],
+)
+def test_a_registered_write_waits_for_the_action(protocol, flag, goal, size):
+    servo = Servo(protocol)
+    frames = dynamixel2_frames if servo.two else ff_frames
+    address = goal.to_bytes(2 if servo.two else 1, "little")
+    servo.ask(frames.build(1, 4, address + (600).to_bytes(size, "little")))
+    assert (servo.read(flag, 1), servo.world.target(0)) == (1, PROTOCOLS[protocol].scale.center)
+    servo.ask(frames.build(0xFE, 5))
+    assert (servo.read(flag, 1), servo.world.target(0)) == (0, 600)
+
+
 # --- Dynamixel X -------------------------------------------------------------------------------------
 
 

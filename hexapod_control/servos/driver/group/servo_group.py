@@ -24,6 +24,7 @@ from hexapod_control.servos.driver.group.presence import Presence
 from hexapod_control.servos.driver.group.read_schedule import HEALTH, MOTION, ReadSchedule
 from hexapod_control.servos.driver.group.servo_clock import ServoClock
 from hexapod_control.servos.driver.group.servo_readings import ServoReadings
+from hexapod_control.servos.preflight import preflight
 from hexapod_control.servos.settings.joint_calibration import UnitConverter
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
@@ -76,7 +77,9 @@ class ServoGroup:
         self.board_current: float | None = None  # [A]
         self.reports_torque = self.reports_position and isinstance(bus, ReportsTorque)
         self.servo_clock = servo_clock  # that of `presence`
-        self._bus, self._clock = bus, clock
+        self.warnings: tuple[str, ...] = ()  # of the last preflight
+        self.models = bus.models if isinstance(bus, KnowsModels) else None
+        self._bus, self._clock, self._protocol = bus, clock, settings.protocol
         self._converter = UnitConverter(settings.joints)
         self._board_watch = BoardWatch(bus, settings, servo_clock)
         self._schedule = ReadSchedule(bus, len(self.ids), self.budget, self.presence)
@@ -104,11 +107,6 @@ class ServoGroup:
         return self._bus.counters
 
     @property
-    def model_warning(self) -> str:
-        """That servos of another kind are used, or an empty text."""
-        return self._bus.models.warning if isinstance(self._bus, KnowsModels) else ""
-
-    @property
     def clamps(self) -> tuple[int, ...]:
         """Goals that were clamped, per joint."""
         return tuple(self._converter.clamps)
@@ -124,6 +122,12 @@ class ServoGroup:
         servo = self.ids[0]
         limit = self._bus.greatest_voltage(servo) if isinstance(self._bus, ReportsVoltageLimit) else None
         return rated_voltage(models[servo], limit)
+
+    def preflight(self) -> str:
+        """Checks the configuration of all servos. Returns why the torque must stay off, or an empty text."""
+        report = preflight.inspect(self._bus, self._protocol, self._converter.joints)
+        self.warnings = report.warnings
+        return report.refusal
 
     def recalibrated(self, settings: ServoSettings) -> ServoGroup:
         """The same servos with new calibrations; their positions are read again."""

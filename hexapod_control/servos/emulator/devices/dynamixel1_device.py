@@ -32,6 +32,7 @@ class AxServos:
     id_address: int = Dynamixel1Register.ID
     delay_address: int = Dynamixel1Register.RETURN_DELAY
     level_address: int = Dynamixel1Register.STATUS_LEVEL
+    registered_address: int = Dynamixel1Register.REGISTERED
     quiet_level = 1
     fault_bits = codec.FAULT_BITS
     instruction_error = INSTRUCTION_ERROR

@@ -103,7 +103,7 @@ class Dynamixel2Device:
             return [self._read(i, _word(data, 0), _word(data, 2)) for i in alone]
         answers = [(i, self._apply_instruction(code, i, data)) for i in reached]
         return [
-            self._status(i, error)
+            self._status(i, error, servo=packet.id)  # a servo that gets another id replies with the old one
             for i, error in answers
             if i in alone and self.memories[i][Dynamixel2Register.STATUS_LEVEL] == FULL_STATUS
         ]
@@ -119,7 +119,7 @@ class Dynamixel2Device:
         if instruction == Dynamixel2Instruction.REG_WRITE and len(data) > 2:
             return self._stage(index, _word(data, 0), data[2:])
         if instruction == Dynamixel2Instruction.ACTION and not data:
-            return self._servos.write(index, *self._waiting.pop(index)) if index in self._waiting else OK
+            return self._act(index)
         if instruction == Dynamixel2Instruction.REBOOT and not data:
             return self._servos.reboot(index)
         if instruction == Dynamixel2Instruction.FACTORY_RESET and len(data) == 1:
@@ -132,7 +132,14 @@ class Dynamixel2Device:
         error = self._servos.refusal(index, address, data)
         if error == OK:
             self._waiting[index] = address, data
+            self.memories[index][Dynamixel2Register.REGISTERED] = 1
         return error
+
+    def _act(self, index: int) -> int:
+        if index not in self._waiting:
+            return OK
+        self.memories[index][Dynamixel2Register.REGISTERED] = 0
+        return self._servos.write(index, *self._waiting.pop(index))
 
     def _write_several(self, instruction: int, data: bytes) -> None:
         for row in _ranges(instruction, data):
@@ -173,11 +180,10 @@ class Dynamixel2Device:
     def _error(self, index: int, error: int = OK) -> int:
         return error | (codec.ALERT if self.world.fault(index) is not ServoFault.NONE else 0)
 
-    def _status(self, index: int, error: int, data: bytes = b"") -> DelayedReply:
+    def _status(self, index: int, error: int, data: bytes = b"", servo: int | None = None) -> DelayedReply:
         memory = self.memories[index]
-        reply = codec.build(
-            memory[Dynamixel2Register.ID], Dynamixel2Instruction.STATUS, bytes((self._error(index, error),)) + data
-        )
+        own = memory[Dynamixel2Register.ID] if servo is None else servo
+        reply = codec.build(own, Dynamixel2Instruction.STATUS, bytes((self._error(index, error),)) + data)
         return memory[Dynamixel2Register.RETURN_DELAY] * DELAY_UNIT, bytes_on_line(self.world, index, reply)
 
 

@@ -30,6 +30,7 @@ class FeetechServos:
     id_address: int = FeetechStRegister.ID
     delay_address: int = FeetechStRegister.RETURN_DELAY
     level_address: int = FeetechStRegister.RESPONSE_LEVEL
+    registered_address: int = FeetechStRegister.REGISTERED
     quiet_level = 0
     fault_bits = feetech_st.FAULT_BITS
     instruction_error = 0

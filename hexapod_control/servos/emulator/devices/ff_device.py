@@ -24,6 +24,7 @@ class FFServoKind(Protocol):
     id_address: int
     delay_address: int
     level_address: int  # of the status return level
+    registered_address: int  # of the register that tells whether a REG_WRITE waits
     quiet_level: int  # value of the level register with which only reads are answered
     fault_bits: FaultBits  # of the error byte
     instruction_error: int  # error byte after an unknown instruction; 0: such a frame is not answered
@@ -78,7 +79,7 @@ class FFDevice:
         errors = self._apply_instruction(packet.code, reached, data)
         quiet = self._kind.quiet_level
         return [
-            self._status(i, error=error)
+            self._status(i, error=error, servo=packet.id)  # a servo that gets another id replies with the old one
             for i, error in errors.items()
             if i in alone and self.memories[i][self._kind.level_address] > quiet
         ]
@@ -100,11 +101,13 @@ class FFDevice:
         refusal = self._kind.refusal(self.memories[index], address, data)
         if refusal is None:
             self._waiting[index] = address, data
+            self.memories[index][self._kind.registered_address] = 1
         return refusal or 0
 
     def _act(self, index: int) -> int:
         if index not in self._waiting:
             return self._kind.instruction_error
+        self.memories[index][self._kind.registered_address] = 0
         return self._write(index, *self._waiting.pop(index))
 
     def _reset(self, index: int) -> int:
@@ -140,9 +143,10 @@ class FFDevice:
         self._kind.refresh(self.world, index, self.memories[index])
         return bytes(self.memories[index][address : address + length])
 
-    def _status(self, index: int, data: bytes = b"", error: int = 0) -> DelayedReply:
+    def _status(self, index: int, data: bytes = b"", error: int = 0, servo: int | None = None) -> DelayedReply:
         memory, fault = self.memories[index], self.world.fault(index)
         if fault is not ServoFault.NONE:
             error |= error_bits(fault, self._kind.fault_bits)
-        reply = ff_frames.build(memory[self._kind.id_address], error, data[: ff_frames.MAX_LENGTH - 2])
+        own = memory[self._kind.id_address] if servo is None else servo
+        reply = ff_frames.build(own, error, data[: ff_frames.MAX_LENGTH - 2])
         return memory[self._kind.delay_address] * DELAY_UNIT, bytes_on_line(self.world, index, reply)

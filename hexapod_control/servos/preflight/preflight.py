@@ -1,0 +1,141 @@
+"""Reads the configuration registers of servos and finds those that do not fit the robot."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from hexapod_control.servos.bus.bus_interface import Bus
+from hexapod_control.servos.preflight.check_tables import CHECKS
+from hexapod_control.servos.preflight.register_checks import (
+    ConfigurationRegister,
+    RegisterEffect,
+    RegisterProblem,
+    calibrated_offset,
+)
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+
+MAX_TRIES = 5  # of a read; a late reply is the answer to the next one
+MAX_NAMES = 3  # joints that a message names
+
+
+@runtime_checkable
+class ReadsRegisters(Protocol):
+    """A bus whose servos have registers."""
+
+    def registers(self, servo: int, address: int, length: int) -> bytes | None:
+        """Registers of a servo, None if it does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreflightReport:
+    """The registers that do not hold what they should, and the servos that could not be asked."""
+
+    problems: tuple[RegisterProblem, ...] = ()
+    silent: tuple[JointCalibration, ...] = ()
+
+    @property
+    def refusal(self) -> str:
+        """Why the torque must stay off, with the remedy; empty if it may go on."""
+        texts = _texts(p for p in self.problems if p.check.effect is RegisterEffect.DANGER)
+        if self.silent:
+            names = _names(self.silent)
+            texts.append(f"{names}: the registers could not be read: check the cable and power, then arm again")
+        return "; ".join(texts)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is unusual but not dangerous, with the remedy."""
+        return tuple(_texts(p for p in self.problems if p.check.effect is RegisterEffect.WARNING))
+
+
+def inspect(
+    bus: Bus, protocol: str, joints: Iterable[JointCalibration], *, calibrated: bool = True, advice: bool = False
+) -> PreflightReport:
+    """Reads the registers of the servos of these joints; nothing on a bus whose servos have none.
+
+    Without `calibrated`, values that depend on which joint a servo turns are not checked. With `advice`, angle limits
+    that are wider than necessary are problems, too.
+    """
+    checks = [check for check in CHECKS.get(protocol, ()) if calibrated or check.any_joint]
+    checks = [check for check in checks if advice or check.effect is not RegisterEffect.ADVICE]
+    if not checks or not isinstance(bus, ReadsRegisters):
+        return PreflightReport()
+    problems: list[RegisterProblem] = []
+    silent: list[JointCalibration] = []
+    for joint in joints:
+        contents = _contents(bus, joint.id, [check.register for check in checks])
+        if contents is None:
+            silent.append(joint)
+            continue
+        for check in checks:
+            data = contents[check.register]
+            value = check.register.value(data)
+            if problem := check.problem(value, joint):
+                problems.append(RegisterProblem(joint, check, value, data, problem))
+    return PreflightReport(tuple(problems), tuple(silent))
+
+
+def with_offsets(bus: Bus, protocol: str, joints: Iterable[JointCalibration]) -> tuple[JointCalibration, ...]:
+    """The joints with the present offsets of their servos, which belong to their calibration."""
+    register = next((c.register for c in CHECKS.get(protocol, ()) if c.problem is calibrated_offset), None)
+    if register is None or not isinstance(bus, ReadsRegisters):
+        return tuple(joints)
+    registers = [check.register for check in CHECKS[protocol]]
+    contents = [(joint, _contents(bus, joint.id, registers)) for joint in joints]
+    return tuple(
+        joint if found is None else dataclasses.replace(joint, offset=register.value(found[register]))
+        for joint, found in contents
+    )
+
+
+def read(bus: ReadsRegisters, servo: int, register: ConfigurationRegister) -> bytes | None:
+    """The bytes of a register; None if the servo does not answer."""
+    return _answer(bus, servo, register.address, register.length)
+
+
+def _answer(bus: ReadsRegisters, servo: int, address: int, length: int) -> bytes | None:
+    """Asks again where the reply is late or lost."""
+    answers = (bus.registers(servo, address, length) for _ in range(MAX_TRIES))
+    return next((data for data in answers if data is not None), None)
+
+
+def _contents(
+    bus: ReadsRegisters, servo: int, registers: Sequence[ConfigurationRegister]
+) -> dict[ConfigurationRegister, bytes] | None:
+    """The bytes of each register; None if the servo does not answer.
+
+    They are read in one transaction. A status does not say which registers it holds: in a single one, no late status of
+    another request can be taken for it, as none has that size.
+    """
+    coded = [r for r in registers if r.reply]  # a reply of these names its command
+    single = [r for r in registers if not r.reply]
+    found: dict[ConfigurationRegister, bytes] = {}
+    if single:
+        start = min(r.address for r in single)
+        block = _answer(bus, servo, start, max(r.address + r.size for r in single) - start)
+        if block is None:
+            return None
+        found = {r: block[r.address - start :][: r.size] for r in single}
+    answers = {r.address: read(bus, servo, r) for r in {r.address: r for r in coded}.values()}
+    for register in coded:
+        data = answers[register.address]
+        if data is None:
+            return None
+        found[register] = data
+    return found
+
+
+def _texts(problems: Iterable[RegisterProblem]) -> list[str]:
+    """One text for all joints with the same problem."""
+    joints: dict[tuple[str, str], list[JointCalibration]] = {}
+    for problem in problems:
+        joints.setdefault((problem.text, problem.check.remedy), []).append(problem.joint)
+    return [f"{_names(there)}: {text}: {remedy}" for (text, remedy), there in joints.items()]
+
+
+def _names(joints: Sequence[JointCalibration]) -> str:
+    named = ", ".join(f"{joint.joint} (id {joint.id})" for joint in joints[:MAX_NAMES])
+    return named + (f" and {len(joints) - MAX_NAMES} other joints" if len(joints) > MAX_NAMES else "")

@@ -1,0 +1,158 @@
+"""What a configuration register should hold. A table per protocol is in check_tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal
+
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+
+LIMIT_ROOM = math.radians(5.0)  # [rad] of a servo's angle limits beyond the joint's: it may be found outside of them
+WIDE = "a corrupted goal could turn the servo farther than the joint"
+
+
+class RegisterEffect(Enum):
+    """What a wrong value leads to."""
+
+    WARNING = "warning"  # the servo is slow or weak
+    DANGER = "danger"  # it may turn where it must not: no torque
+    ADVICE = "advice"  # a corrupted goal could turn it farther than the joint; shown and restored on request only
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationRegister:
+    """Where a value is stored. For LX servos the address is the command that reads it."""
+
+    name: str
+    address: int
+    size: int = 1  # bytes
+    at: int = 0  # byte within a reply that holds several values
+    reply: int = 0  # bytes of such a reply; 0: the register alone
+    byteorder: Literal["little", "big"] = "little"
+    decode: Callable[[int], int] = int  # from the unsigned number to its value
+    encode: Callable[[int], int] = int
+
+    @property
+    def length(self) -> int:
+        """Bytes to read."""
+        return self.reply or self.size
+
+    def value(self, data: bytes) -> int:
+        """The value in the bytes read."""
+        return self.decode(int.from_bytes(data[self.at : self.at + self.size], self.byteorder))
+
+    def replaced(self, data: bytes, value: int) -> bytes:
+        """The bytes read, with another value."""
+        raw = self.encode(value).to_bytes(self.size, self.byteorder)
+        return data[: self.at] + raw + data[self.at + self.size :]
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterCheck:
+    """What a register must hold, and what happens otherwise."""
+
+    register: ConfigurationRegister
+    effect: RegisterEffect
+    problem: Callable[[int, JointCalibration], str]  # of a value; empty if it is as it should be
+    wanted: Callable[[JointCalibration], int | None]  # the value to restore; None: only a person knows
+    remedy: str = "hexapod servos repair restores it"
+    any_joint: bool = True  # does not depend on which joint the servo turns
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterProblem:
+    """A register of one servo that does not hold what it should."""
+
+    joint: JointCalibration
+    check: RegisterCheck
+    value: int
+    data: bytes = field(repr=False)  # as read
+    problem: str
+
+    @property
+    def text(self) -> str:
+        """The register, its value and what follows from it."""
+        return f"{self.check.register.name} is {self.value}: {self.problem}"
+
+    @property
+    def wanted(self) -> int | None:
+        """The value to restore."""
+        return self.check.wanted(self.joint)
+
+
+def exactly(value: int, problem: str | Mapping[int, str]) -> Callable[[int, JointCalibration], str]:
+    """Anything but one value is a problem; a table names what other values mean."""
+
+    def found(actual: int, joint: JointCalibration) -> str:
+        if actual == value:
+            return ""
+        return problem if isinstance(problem, str) else problem.get(actual, problem[-1])
+
+    return found
+
+
+def at_most(value: int, problem: str) -> Callable[[int, JointCalibration], str]:
+    """Greater values are a problem."""
+    return lambda actual, joint: problem if actual > value else ""
+
+
+def at_least(value: int, problem: str) -> Callable[[int, JointCalibration], str]:
+    """Smaller values are a problem."""
+    return lambda actual, joint: problem if actual < value else ""
+
+
+def value(number: int) -> Callable[[JointCalibration], int | None]:
+    """The same value for every joint."""
+    return lambda joint: number
+
+
+def goal_range(joint: JointCalibration) -> tuple[int, int]:
+    """The least and the greatest goal [raw] that a joint gets."""
+    ends = sorted((joint.raw(joint.lower), joint.raw(joint.upper)))
+    return max(math.ceil(ends[0]), joint.low), min(math.floor(ends[1]), joint.high)
+
+
+def reaches_low(actual: int, joint: JointCalibration) -> str:
+    """A least position above the joint's range is a problem."""
+    low, high = goal_range(joint)
+    return f"it cuts the joint's range {low} to {high}" if actual > low else ""
+
+
+def reaches_high(actual: int, joint: JointCalibration) -> str:
+    """A greatest position below the joint's range is a problem."""
+    low, high = goal_range(joint)
+    return f"it cuts the joint's range {low} to {high}" if actual < high else ""
+
+
+def narrow_range(joint: JointCalibration) -> tuple[int, int]:
+    """The angle limits [raw] that keep a servo near its joint's range, whatever goal it receives."""
+    low, high = goal_range(joint)
+    room = math.ceil(LIMIT_ROOM * max(joint.units_per_rad, joint.units_per_rad_neg))
+    return max(low - room, joint.low), min(high + room, joint.high)
+
+
+def wide_low(actual: int, joint: JointCalibration) -> str:
+    """A least position far below the joint's range."""
+    return WIDE if actual < narrow_range(joint)[0] else ""
+
+
+def wide_high(actual: int, joint: JointCalibration) -> str:
+    """A greatest position far above the joint's range."""
+    return WIDE if actual > narrow_range(joint)[1] else ""
+
+
+def calibrated_offset(actual: int, joint: JointCalibration) -> str:
+    """An offset other than the one at the calibration is a problem."""
+    if joint.offset is None:
+        return ""
+    return "" if actual == joint.offset else f"it was {joint.offset} at the calibration, so that every angle is wrong"
+
+
+def unknown_offset(actual: int, joint: JointCalibration) -> str:
+    """An offset that was not recorded at the calibration may have changed since."""
+    if joint.offset is not None or not actual:
+        return ""
+    return "the robot file does not say whether it was calibrated with it"

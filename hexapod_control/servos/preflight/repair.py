@@ -1,0 +1,73 @@
+"""Restores configuration registers: what differs, a backup, the writes, and what the servos hold afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from hexapod_control.servos.bus.bus_interface import Bus
+from hexapod_control.servos.preflight.preflight import PreflightReport, read
+from hexapod_control.servos.preflight.register_checks import RegisterProblem
+
+
+@runtime_checkable
+class WritesRegisters(Protocol):
+    """A bus that can configure its servos."""
+
+    def registers(self, servo: int, address: int, length: int) -> bytes | None:
+        """Registers of a servo, None if it does not answer."""
+
+    def write_registers(self, servo: int, address: int, data: bytes) -> None:
+        """Writes registers of a servo, also in its EEPROM."""
+
+
+def repairable(report: PreflightReport) -> tuple[RegisterProblem, ...]:
+    """The problems whose register can be restored, one per register."""
+    found = {(p.joint.id, p.check.register): p for p in report.problems if p.wanted is not None}
+    return tuple(found.values())
+
+
+def describe(problem: RegisterProblem) -> str:
+    """One line: joint, register, present and restored value."""
+    name, register = problem.joint.joint.removesuffix("_joint"), problem.check.register.name
+    return f"{name:22s} id {problem.joint.id:3d}  {register:24s} {problem.value:6d} -> {problem.wanted}"
+
+
+def save_backup(robot_file: Path, protocol: str, problems: Sequence[RegisterProblem]) -> Path:
+    """Writes the present values beside the robot file. Returns the new file. Raises OSError."""
+    stem = f"{robot_file.stem}_servo_registers_{time.strftime('%Y-%m-%d_%H-%M-%S')}"
+    names = (robot_file.with_name(f"{stem}{number}.yaml") for number in ("", *range(2, 1000)))
+    path = next(each for each in names if not each.exists())
+    lines = [f"# Registers of the servos of {robot_file.name} before they were restored.", f"protocol: {protocol}"]
+    lines.append("registers:")
+    for problem in problems:
+        register = problem.check.register
+        row = {"id": problem.joint.id, "joint": problem.joint.joint, "register": register.name}
+        lines.append(f"- {json.dumps(row | {'address': register.address, 'value': problem.value})}")
+    with path.open("x", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    return path
+
+
+def restore(bus: Bus, problems: Sequence[RegisterProblem]) -> list[RegisterProblem]:
+    """Switches all torque off and writes the values. Returns the registers that do not hold theirs afterwards."""
+    if not isinstance(bus, WritesRegisters):
+        return list(problems)
+    bus.relax()  # servos refuse writes to their EEPROM while they hold
+    return [problem for problem in problems if not _restored(bus, problem)]
+
+
+def _restored(bus: WritesRegisters, problem: RegisterProblem) -> bool:
+    register, servo, wanted = problem.check.register, problem.joint.id, problem.wanted
+    data = read(bus, servo, register)
+    if data is None or wanted is None:
+        return False
+    bus.write_registers(servo, register.address, register.replaced(data, wanted))
+    after = read(bus, servo, register)
+    return after is not None and register.value(after) == wanted

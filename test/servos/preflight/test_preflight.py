@@ -1,0 +1,217 @@
+"""Configuration registers are checked before the torque goes on: dangerous values are refused, others reported."""
+
+import dataclasses
+
+import pytest
+
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.servos.emulator.device_registry import emulated_device
+from hexapod_control.servos.emulator.servo_world import LagWorld
+from hexapod_control.servos.preflight import repair
+from hexapod_control.servos.preflight.check_tables import CHECKS
+from hexapod_control.servos.preflight.preflight import PreflightReport, inspect, with_offsets
+from hexapod_control.servos.protocol_registry import PROTOCOLS
+from hexapod_control.servos.protocols.loopback import LoopbackBus
+from hexapod_control.servos.settings.servo_section import standard
+
+FILE = load("phantomx")
+
+
+class Port:
+    """A port to an emulated device; `lost` counts the writes without a reply."""
+
+    baud = 1_000_000
+
+    def __init__(self, device):
+        self.device, self.inbox, self.lost = device, b"", 0
+
+    def write(self, data):
+        replies = b"".join(reply for _, reply in self.device.receive(data, 0.0))
+        self.inbox += b"" if self.lost > 0 else replies
+        self.lost -= 1
+
+    def read(self, count, deadline):
+        data, self.inbox = self.inbox[:count], self.inbox[count:]
+        return data
+
+    def clear(self):
+        self.inbox = b""
+
+    def close(self):
+        pass
+
+
+class Bench:
+    """The servos of the phantomx on a bus, with registers to change."""
+
+    def __init__(self, protocol):
+        self.protocol = protocol
+        self.joints = standard(FILE.robot, protocol, "/dev/none").joints
+        ids = [joint.id for joint in self.joints]
+        self.row = PROTOCOLS[protocol]
+        self.world = LagWorld(self.row.scale, len(ids))
+        self.port = Port(emulated_device(protocol, self.world, ids))
+        self.bus = self.row.open(self.port, ids)
+
+    def set(self, name, value, index=4):
+        register = next(c.register for c in CHECKS[self.protocol] if c.register.name == name)
+        servo = self.joints[index].id
+        data = self.bus.registers(servo, register.address, register.length)
+        self.bus.write_registers(servo, register.address, register.replaced(data, value))
+
+    def report(self, **options):
+        return inspect(self.bus, self.protocol, self.joints, **options)
+
+
+@pytest.mark.parametrize("protocol", CHECKS)
+def test_servos_as_they_should_be_are_accepted_without_a_word(protocol):
+    assert Bench(protocol).report() == PreflightReport()
+
+
+DANGEROUS = [
+    ("feetech_st", "mode", 1, "mode is 1: wheel mode"),
+    ("feetech_st", "mode", 3, "mode is 3: step mode"),
+    ("feetech_st", "least position", 1500, "least position is 1500: it cuts the joint's range "),
+    ("feetech_st", "greatest position", 2500, "greatest position is 2500: it cuts the joint's range "),
+    ("feetech_sc", "least position", 500, "least position is 500: it cuts the joint's range "),
+    ("feetech_sc", "greatest position", 0, "both angle limits are 0, which is wheel mode"),
+    ("dynamixel1", "counter-clockwise limit", 0, "both angle limits are 0, which is wheel mode"),
+    ("dynamixel1", "clockwise limit", 500, "clockwise limit is 500: it cuts the joint's range "),
+    ("dynamixel2", "operating mode", 1, "operating mode is 1: velocity mode"),
+    ("dynamixel2", "operating mode", 4, "operating mode is 4: extended position mode"),
+    ("dynamixel2", "greatest position", 2500, "greatest position is 2500: it cuts the joint's range "),
+    ("lx16a", "mode", 1, "mode is 1: motor mode"),
+    ("lx16a", "least position", 450, "least position is 450: it cuts the joint's range "),
+]
+UNUSUAL = [
+    ("feetech_st", "offset", -500, "offset is -500: the robot file does not say whether it was calibrated with it"),
+    ("feetech_st", "torque limit", 100, "torque limit is 100: the servo does not have its full torque"),
+    ("feetech_st", "return delay", 250, "return delay is 250: its replies are late by 2 us per unit"),
+    ("feetech_sc", "greatest torque", 100, "greatest torque is 100: the servo does not have its full torque"),
+    ("dynamixel1", "torque limit", 100, "torque limit is 100: the servo does not have its full torque"),
+    ("dynamixel1", "return delay", 250, "return delay is 250: its replies are late by 2 us per unit"),
+    ("dynamixel1", "status return level", 1, "status return level is 1: the servo does not confirm writes"),
+    ("dynamixel2", "homing offset", -500, "homing offset is -500: the robot file does not say"),
+    ("dynamixel2", "PWM limit", 100, "PWM limit is 100: the servo does not have its full torque"),
+    ("lx16a", "offset", -20, "offset is -20: the robot file does not say"),
+]
+
+
+@pytest.mark.parametrize(("protocol", "name", "value", "words"), DANGEROUS)
+def test_dangerous_values_are_refused_with_joint_value_and_remedy(protocol, name, value, words):
+    bench = Bench(protocol)
+    bench.set(name, value)
+    report, joint = bench.report(), bench.joints[4]
+    assert report.refusal.startswith(f"left_middle_femur_joint (id {joint.id}): ") and words in report.refusal
+    assert report.refusal.endswith("hexapod servos repair restores it")
+    assert report.warnings == ()
+
+
+@pytest.mark.parametrize(("protocol", "name", "value", "words"), UNUSUAL)
+def test_unusual_values_are_reported_and_not_refused(protocol, name, value, words):
+    bench = Bench(protocol)
+    bench.set(name, value)
+    report, joint = bench.report(), bench.joints[4]
+    (warning,) = report.warnings
+    assert warning.startswith(f"left_middle_femur_joint (id {joint.id}): {words}")
+    assert warning.rsplit(": ", 1)[-1] in ("hexapod servos repair restores it", "hexapod calibrate records it")
+    assert report.refusal == ""
+
+
+@pytest.mark.parametrize("protocol", ["feetech_st", "dynamixel2", "lx16a"])
+def test_an_offset_other_than_at_the_calibration_is_refused(protocol):
+    bench = Bench(protocol)
+    name = next(c.register.name for c in CHECKS[protocol] if "offset" in c.register.name)
+    bench.set(name, -30)
+    bench.joints = with_offsets(bench.bus, protocol, bench.joints)
+    assert [joint.offset for joint in bench.joints[3:6]] == [0, -30, 0]
+    assert bench.report() == PreflightReport()
+    bench.set(name, 40)
+    assert f"{name} is 40: it was -30 at the calibration, so that every angle is wrong" in bench.report().refusal
+
+
+def test_the_same_problem_of_many_servos_is_one_sentence():
+    bench = Bench("dynamixel1")
+    for index in range(18):
+        bench.set("return delay", 250, index)
+    (warning,) = bench.report().warnings
+    assert warning.startswith(
+        "left_front_coxa_joint (id 1), left_front_femur_joint (id 2), left_front_tibia_joint (id 3)"
+    )
+    assert " and 15 other joints: return delay is 250" in warning
+
+
+def test_values_that_depend_on_the_joint_wait_for_the_calibration():
+    bench = Bench("feetech_st")
+    bench.set("least position", 1500)
+    bench.set("mode", 1, 7)
+    refusal = bench.report(calibrated=False).refusal
+    assert "mode is 1" in refusal and "least position" not in refusal
+
+
+def test_registers_that_cannot_be_read_are_no_reason_to_switch_the_torque_on():
+    bench = Bench("feetech_st")
+    bench.port.lost = 2  # of the first servo, which answers in the end
+    assert bench.report() == PreflightReport()
+    bench.world.unplug(4)
+    assert "left_middle_femur_joint (id 5): the registers could not be read: check the cable" in bench.report().refusal
+
+
+def test_a_bus_without_registers_has_nothing_to_check():
+    assert inspect(LoopbackBus((1,)), "loopback", ()) == inspect(LoopbackBus((1,)), "ssc32", ()) == PreflightReport()
+
+
+# --- repair ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("protocol", CHECKS)
+def test_repair_restores_every_register_and_keeps_it_without_power(protocol, tmp_path):
+    bench = Bench(protocol)
+    rows = [row for row in (*DANGEROUS, *UNUSUAL) if row[0] == protocol and "does not say" not in row[3]]
+    for at, (_, name, value, _) in enumerate(rows):
+        bench.set(name, value, at)
+    bench.bus.torque([joint.id for joint in bench.joints], True)
+    wrong = repair.repairable(bench.report())
+    assert len(wrong) == len(rows)
+    backup = repair.save_backup(tmp_path / "robot.yaml", protocol, wrong)
+    assert backup.read_text().count(f'"value": {rows[0][2]}}}') >= 1 and backup.parent == tmp_path
+    assert repair.save_backup(tmp_path / "robot.yaml", protocol, wrong) != backup
+    assert repair.restore(bench.bus, wrong) == []
+    assert not bench.world.torques.any()
+    bench.world.unplug(*range(18))
+    bench.world.plug(*range(18))
+    assert bench.report() == PreflightReport()
+
+
+def test_a_register_that_does_not_take_its_value_is_named():
+    bench = Bench("feetech_st")
+    bench.set("mode", 1)
+    (wrong,) = repair.repairable(bench.report())
+    bench.world.unplug(4)
+    assert repair.restore(bench.bus, [wrong]) == [wrong]
+
+
+@pytest.mark.parametrize("protocol", CHECKS)
+def test_angle_limits_are_narrowed_to_the_joints_on_request(protocol):
+    bench = Bench(protocol)
+    wrong = repair.repairable(bench.report(advice=True))
+    assert {problem.problem for problem in wrong} == {"a corrupted goal could turn the servo farther than the joint"}
+    assert repair.restore(bench.bus, wrong) == []
+    assert bench.report(advice=True) == PreflightReport()
+    joint = bench.joints[3]
+    bench.bus.torque([joint.id], True)
+    ends = (bench.row.scale.low, bench.row.scale.high)
+    for goal in ends:
+        bench.bus.write_goals({joint.id: goal}, 0.0)
+        assert goal != bench.world.target(3)
+    for angle in (joint.lower, joint.upper):
+        bench.bus.write_goals({joint.id: round(joint.raw(angle))}, 0.0)
+        assert bench.world.target(3) == pytest.approx(joint.raw(angle), abs=1.0)
+
+
+def test_an_offset_that_nobody_knows_is_left_to_a_person():
+    bench = Bench("feetech_st")
+    bench.set("offset", 100)
+    assert repair.repairable(bench.report()) == ()
+    bench.joints = tuple(dataclasses.replace(joint, offset=0) for joint in bench.joints)
+    assert [problem.wanted for problem in repair.repairable(bench.report())] == [0]
