@@ -24,7 +24,7 @@ def front_heavy(shift: float) -> Planner:
     return planner
 
 
-def walked(planner: Planner, least: float, seconds: float = 30.0):
+def walked(planner: Planner, least: float, seconds: float = 15.0):
     """What a walk forward at full speed comes to: (least margin of the last cycles, planner)."""
     planner.change_settings(margin=least)
     command = planner.view.maxima()._replace(vy=0.0, wz=0.0)
@@ -74,7 +74,7 @@ def test_then_the_body_leans_away_from_the_edge():
 def test_at_last_a_gait_with_more_support_is_taken():
     planner = front_heavy(0.14)
     plain, _ = walked(planner, 0.0, 10.0)
-    kept, _ = walked(planner, plain + 0.075, 60.0)
+    kept, _ = walked(planner, plain + 0.075)
     duty = planner.capabilities.gaits[planner.view.active_gait].duty_factor
     assert (
         duty > planner.capabilities.gaits["tripod"].duty_factor and kept > plain
@@ -86,7 +86,7 @@ def test_measures_are_taken_back_when_the_margin_is_large_enough_again():
     plain, _ = walked(planner, 0.0, 10.0)
     walked(planner, plain + 0.04)
     assert walk_state(planner).measures.speed_share < 1.0
-    walked(planner, 0.001, 60.0)
+    walked(planner, 0.001)
     measures = walk_state(planner).measures
     assert measures.speed_share == 1.0 and measures.lean == (0.0, 0.0)
     list(drive(planner, Twist(0.01, 0.0, 0.0), 3.0))

@@ -38,7 +38,7 @@ FEET = Adaptation(touch_down=True)
 LEVEL = Adaptation(levelling=True)
 FORWARD = Twist(0.05, 0.0, 0.0)
 LOADED, FREE = 5.0, 0.0  # [N]
-HALF_FIELD = 1.2  # [m] enough to distinguish walks with contacts from those without; rough_ground itself walks farther
+HALF_FIELD = 0.9  # [m] enough to distinguish walks with contacts from those without; rough_ground itself walks farther
 LOST = 0.5  # [s] in which everything is back on the plane
 
 
@@ -372,6 +372,18 @@ def test_a_source_that_stands_still_with_the_robot_is_believed():
     assert source.trouble == "frozen"
     source.take((1.0, 2.1))
     assert source.trouble == ""
+
+
+def test_a_sense_is_used_only_while_it_is_switched_on():
+    sensors = standing("phantomx").sensors
+    for _ in range(2):
+        sensors.contacts.take([LOADED] * 6)
+        sensors.tilt.take((0.1, 0.1, 0.0))
+    assert (sensors.touching, sensors.lean) == (None, None)
+    sensors.adaptation = FEET
+    assert (sensors.touching, sensors.lean) == ((True,) * 6, None)
+    sensors.adaptation = LEVEL
+    assert (sensors.touching, sensors.lean) == (None, (0.1, 0.1))
 
 
 def test_touching_has_hysteresis_between_its_two_thresholds():
