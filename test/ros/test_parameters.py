@@ -6,6 +6,8 @@ import signal
 
 import pytest
 import rclpy
+from hypothesis import given
+from hypothesis import strategies as st
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterValue
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
@@ -15,11 +17,17 @@ from support.real_time.ros_bench import overrides
 from hexapod_control.nodes.gait_planner import gait_planner
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.nodes.inverse_kinematics import inverse_kinematics
+from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
+from hexapod_control.nodes.odometry.settings import OdometrySettings
 from hexapod_control.nodes.servo_driver import servo_driver
 from hexapod_control.nodes.servo_driver.settings import DriverSettings
+from hexapod_control.nodes.teleop.settings import TeleopSettings
+from hexapod_control.nodes.web.settings import WebSettings
 from hexapod_control.ros import parameters
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.parameters import table
+
+SETTINGS = (PlannerSettings, DriverSettings, SimulatorSettings, TeleopSettings, WebSettings, OdometrySettings)
 
 
 def declared(bench, changed=None, **values):
@@ -50,6 +58,19 @@ def test_every_parameter_has_a_description_and_a_default_within_its_bounds(kind)
         assert row.metadata["description"]
         assert "unit" in row.metadata
         row.value(row.default)
+
+
+NUMBERS = [row for kind in SETTINGS for row in table(kind) if row.bounds]
+
+
+@given(st.sampled_from(NUMBERS), st.one_of(st.floats(), st.integers(-(2**63), 2**63 - 1), st.text(max_size=500)))
+def test_any_value_of_a_parameter_is_inside_its_bounds_or_is_refused_in_one_short_line(row, given_value):
+    try:
+        value = row.value(given_value)
+        inside = row.metadata["lower"] <= value <= row.metadata["upper"]
+        assert inside or (math.isnan(value) and row.metadata.get("from_robot"))
+    except parameters.ParameterError as error:
+        assert str(error).startswith(row.name) and len(str(error)) < 400 and str(error).isprintable()
 
 
 def test_descriptors_carry_description_unit_and_range(bench):

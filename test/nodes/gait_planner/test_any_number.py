@@ -17,6 +17,7 @@ from support.phantomx import LIMITS, robot
 from hexapod_control.core.kinematics.leg_kinematics import inverse
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.motions.motion_player import MotionPlayer
+from hexapod_control.core.motions.motion_steps import ArcStep, MotionError
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.names import foot_name, joint_names
 from hexapod_control.core.planner.planner import Planner
@@ -162,6 +163,30 @@ def test_any_forces_and_any_imu_leave_a_walk_in_reach(loads, rates, acceleration
             for part in (" are too large, at most ", " is not finite; ", "; send finite numbers", " has norm ")
         )
     steps(planner)
+
+
+@LAWS
+@given(FLOATS, FLOATS)
+@example(5e-324, 0.0)
+@example(0.03, 1e-310)
+def test_any_arc_in_its_bounds_is_walked_within_the_limits(travel, curvature):
+    try:
+        ArcStep(travel=travel, curvature=curvature)
+    except MotionError as error:
+        assert refused(error)
+        return
+    planner = STANDING.copy()
+    planner.command(planner.view.arc_twist(travel, curvature))
+    steps(planner)
+
+
+@LAWS
+@given(THREE)
+def test_any_push_is_bounded_or_refused(values):
+    try:
+        assert max(map(abs, messages.force(Wrench(force=Vector3(**dict(zip("xyz", values, strict=True))))))) <= 1e4
+    except messages.MessageError as error:
+        assert refused(error)
 
 
 @LAWS

@@ -18,7 +18,7 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits, derate_limits
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import LATCHED
-from hexapod_control.servos.driver.health.servo_health import HOT_SPEED_SHARE
+from hexapod_control.servos.driver.health.heat_monitor import HOT_SPEED_SHARE
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.save_servo_section import section
 from hexapod_control.servos.settings.servo_section import servo_settings

@@ -4,6 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from support.phantomx import robot, standing
 
 from hexapod_control.servos.driver.setpoints.command_limiter import SPEED_MARGIN
@@ -26,6 +29,23 @@ def follower():
 def test_it_holds_where_it_starts(follower):
     for _ in range(10):
         assert np.array_equal(follower.step(TICK), sitting(robot()))
+
+
+ROWS = arrays(np.float64, (6, 3), elements=st.one_of(st.floats(), st.floats(-2.0, 2.0)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(ROWS, st.one_of(st.none(), ROWS)), min_size=1, max_size=4))
+def test_whatever_targets_come_commands_stay_inside_the_limits_and_below_the_greatest_speed(targets):
+    made = TargetFollower(robot(), standing(), catch_up_s=CATCH_UP_S)
+    before = made.command
+    for count, (row, velocity) in enumerate(targets):
+        assert len(made.take(row, velocity, 0.02 * count)) < 200
+        for _ in range(4):
+            after = made.step(TICK)
+            assert (after >= LIMITS[..., 0]).all() and (after <= LIMITS[..., 1]).all()
+            assert (np.abs(after - before) <= SPEED_MARGIN * SPEED * CATCH_UP_S + 1e-12).all()
+            before = after
 
 
 @pytest.mark.parametrize("tick", [0.002, 0.005, 0.02])

@@ -84,7 +84,7 @@ class TargetFollower:
         self._watchdog.arrived(now, moving=moving)
         excess = float(np.abs(clamped - target).max())
         if excess > LIMIT_TOLERANCE:
-            return f"joint_targets is {excess:.3f} rad outside the joint limits: clamped; {OTHER_SENDER}"
+            return f"joint_targets is {excess:.4g} rad outside the joint limits: clamped; {OTHER_SENDER}"
         return ""
 
     def watch(self, now: float) -> str:
