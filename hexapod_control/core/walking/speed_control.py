@@ -17,7 +17,13 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import STRIDE_SHARE, SpeedLimit
 from hexapod_control.core.workspace.speed_limiter import SpeedConditions, SpeedLimiter
 from hexapod_control.core.workspace.stance_regions import StanceRegions
-from hexapod_control.core.workspace.twist_limits import TwistLimits, derate_limits, ramp_towards, without_traces
+from hexapod_control.core.workspace.twist_limits import (
+    MIN_TWIST,
+    TwistLimits,
+    derate_limits,
+    ramp_towards,
+    without_traces,
+)
 
 SWING_TIME_RATE = 0.5  # [s/s] by which the swing time may change
 ROUGH_ACCELERATION = 3.0  # times the acceleration from rest with which a walk over rough ground gets its speed back
@@ -46,8 +52,8 @@ class SpeedControl:
         self._speed_share = settings.speed_share
 
     def drive(self, command: Twist) -> None:
-        """Follows a twist from now on; axes below MIN_COMMAND are zero."""
-        self.command, self.halted = without_traces(command), False
+        """Follows a twist from now on; axes below MIN_TWIST are zero."""
+        self.command, self.halted = without_traces(command, MIN_TWIST), False
 
     def halt(self) -> None:
         """Comes to rest, and stays there until the next command."""

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field, replace
 from hexapod_control.core.kinematics.se2 import Twist
 
 MIN_COMMAND = Twist(1e-3, 1e-3, 1e-3)
-"""[m/s, rad/s] Commands below this are zero, axis by axis: the robot would step on the spot."""
+"""[m/s, rad/s] Commands of an operator below this are zero, axis by axis: the robot would step on the spot."""
+
+MIN_TWIST = Twist(1e-7, 1e-7, 1e-7)
+"""[m/s, rad/s] Any twist below this is zero: its inverse could overflow. Motions step on the spot a little above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +45,11 @@ class TwistLimits:
         return (self.linear_x, self.linear_y, self.angular_z)
 
 
-def without_traces(command: Twist) -> Twist:
-    """A command whose axes are zero or at least MIN_COMMAND."""
-    return Twist(*(value if abs(value) >= least else 0.0 for value, least in zip(command, MIN_COMMAND, strict=True)))
+def without_traces(twist: Twist, least: Twist) -> Twist:
+    """The twist with axes below `least` set to zero."""
+    return Twist(
+        *(value if abs(value) >= least_value else 0.0 for value, least_value in zip(twist, least, strict=True))
+    )
 
 
 def clamp_to_limits(twist: Twist, limits: TwistLimits) -> Twist:

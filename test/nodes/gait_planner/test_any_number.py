@@ -81,13 +81,24 @@ def test_any_velocity_is_zero_or_at_least_the_minimum_and_is_walked_within_the_l
     assert plan.twist.is_zero == velocity.twist.is_zero
 
 
+@LAWS
+@given(THREE.map(lambda values: Twist(*(min(max(v, -100.0), 100.0) if math.isfinite(v) else 0.0 for v in values))))
+@example(Twist(5e-324, 0.0, 0.0))
+@example(Twist(1e-7, 5e-324, -1e-200))
+def test_any_twist_of_a_motion_is_walked_within_the_limits(twist):
+    planner = STANDING.copy()
+    planner.command(twist)
+    steps(planner)
+
+
 @pytest.mark.parametrize("axis", range(3))
 def test_below_the_minimum_the_robot_stands_and_from_there_on_it_walks(axis):
     for share, walks in ((0.999, False), (1.0, True)):
         values = [0.0, 0.0, 0.0]
         values[axis] = share * MIN_COMMAND[axis]
-        planner = STANDING.copy()
-        planner.command(Twist(*values))
+        (operator, planner), velocity = commands(), VelocityFilter(0.5)
+        velocity.offer(Twist(*values), (0.0, 0.0, 0.0), None, 0.0, 10.0)
+        operator.velocity(velocity.twist)
         plan = steps(planner, 30)
         assert (plan.state is RobotState.WALKING) is walks
         assert all(plan.planted) is not walks
