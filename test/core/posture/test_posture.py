@@ -282,7 +282,7 @@ def test_in_a_pose_to_one_side_strides_are_as_short_as_the_feet_need_to_hold_the
         if (column - row - GAITS.index(gait)) % 4 < 2:
             planner = standing(name, gait)
             planner.request_pose(pose)
-            plans = list(drive(planner, command, 4.0))
+            plans = list(drive(planner, command, 3.0))
             assert min(plan.margin for plan in plans) > 0.0
             assert plans[-1].pose == planner.view.walk.walking_pose_goal
 

@@ -108,6 +108,8 @@ def test_nothing_moves_until_the_limits_are_known():
     orders = teleop.update(pad(L1, ly=1.0))
     assert orders.twist == ZERO
     assert orders.hint == "no gait_state yet"
+    assert teleop.update(pad(L1)).hint == ""
+    assert person().update(pad(L1, ly=1.0)).hint == ""
 
 
 def test_a_scale_that_is_given_wins_over_the_robot():
