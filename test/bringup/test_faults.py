@@ -68,7 +68,7 @@ def test_the_robot_stops_with_its_feet_in_place_when_the_publisher_dies(bench):
     bench.until(lambda: node.output.last is not sent)
     assert np.array_equal(node.output.last.contacts, contacts)  # they stay where they came down
     assert np.abs(np.array(contacts) - home).max() > 1e-3
-    assert "is its sender running?" in node.last_report("cmd_vel timeout")
+    assert "while walking: stopping; is its sender running?" in node.last_report("cmd_vel timeout")
     bench.publisher(TwistMessage, "cmd_vel").publish(twist())  # an ordinary zero brings them back to neutral
     bench.until(lambda: np.abs(np.array(node.output.last.contacts) - home).max() < 2e-3)
 

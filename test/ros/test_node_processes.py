@@ -83,6 +83,7 @@ def test_a_killed_teleop_is_a_stop(bench):
         process.kill()
         process.wait(10.0)
     wait_for_stop(bench, node)
+    assert "while walking: stopping; is its sender running?" in node.last_report("cmd_vel timeout")
 
 
 class Planner:

@@ -1,6 +1,7 @@
 """gait_planner on DDS: commands in, one row per tick out, states that latecomers get too."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ from support.phantomx import robot, standing
 from support.real_time.ros_bench import STEP, twist
 from visualization_msgs.msg import MarkerArray
 
-from hexapod_control.core.kinematics.leg_kinematics import inverse
+from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, inverse
 from hexapod_control.core.kinematics.se2 import ZERO
+from hexapod_control.core.kinematics.whole_body import UnreachableFoot
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
 from hexapod_control.ros import messages
@@ -279,6 +281,14 @@ def test_sensors_are_subscribed_while_enabled_and_a_lost_one_is_reported(bench):
     bench.until(
         lambda: any("imu/data is silent: the body is not kept level; " in text for text in node.recent_reports())
     )
+
+
+def test_a_foot_of_the_plan_out_of_reach_is_reported_with_the_remedy(bench):
+    node = bench.planner()
+    original, unreached = node.planner.step, UnreachableFoot("left_middle", UnreachableReason.TOO_FAR, 0.012)
+    node.planner.step = lambda dt: replace(original(dt), unreached=unreached)
+    text = "foot of left_middle: the target is too far away (12.0 mm or mrad beyond); the robot holds; "
+    bench.until(lambda: node.last_report("unreached").startswith(text))
 
 
 def test_no_tick_counts_more_than_two_periods(bench):

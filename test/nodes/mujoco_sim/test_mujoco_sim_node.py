@@ -103,7 +103,8 @@ def test_a_jump_of_the_targets_moves_no_joint_faster_than_it_can(rig):
 
 def test_the_emergency_stop_cuts_the_torque_and_latches(rig):
     rig.stand()
-    assert rig.call("estop", ON).success
+    pressed = rig.call("estop", ON)
+    assert pressed.success and pressed.message.startswith("torque is off and stays off: ")
     rig.stand()
     assert rig.height < robot().walk.height - 0.01
     assert not np.any(rig.states[-1].effort)

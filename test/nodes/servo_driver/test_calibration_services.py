@@ -226,6 +226,7 @@ def test_a_loss_of_torque_ends_the_calibration_with_the_reason(how, front_end, o
         return
     front.bench.until(lambda: front.prompt["state"] == "ended", 10.0)
     last = front.prompt["said"][-1]
+    assert last.startswith("nothing was saved: ")
     assert re.search("emergency stop" if how == "estop" else "port|gone|unplugged", last), last
     assert own.read_text() == before
 
