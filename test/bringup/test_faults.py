@@ -139,7 +139,7 @@ def test_two_publishers_are_named_and_make_no_jump(bench):
 
 
 def test_flipping_forward_and_reverse_at_20_hz_keeps_every_limit(bench):
-    node, kinematics, _ = bench.planner(), bench.add(InverseKinematics()), bench.driver(standing())
+    kinematics, _, node = bench.add(InverseKinematics()), bench.driver(standing()), bench.planner()
     targets = bench.listen(JointState, "joint_targets")
     sign = [1.0]
 
