@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from hexapod_control.servos.bus import ff_frames
+from hexapod_control.servos.bus.board_probe import BoardProbe
 from hexapod_control.servos.bus.bus_interface import BusTiming, RawScale, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.id_addressing import (
     RELAX_REPEATS,
@@ -99,6 +100,7 @@ class FFBus:
         self.scale = dialect.scale
         self.can_read = dialect.can_read
         self.exchange = Transaction(port, wait)
+        self._probe = BoardProbe(port)
         self.counters = self.exchange.counters
         self._travel = FFTravel()
 
@@ -113,7 +115,8 @@ class FFBus:
         return scan_ids(lambda servo: self.ping(servo, tries), ids)
 
     def ping(self, servo: int, tries: int = TRIES) -> str | None:
-        """The model of a servo, None if it does not answer."""
+        """The model of a servo, None if it does not answer. Raises WrongModelError if a board answers instead."""
+        self._probe.check()
         for _ in range(tries):
             if (head := self.registers(servo, *HEAD)) is not None:
                 return self.models.note(servo, ff_model(servo, head, self.dialect.byteorder))

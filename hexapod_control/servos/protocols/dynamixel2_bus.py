@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from hexapod_control.servos.bus.board_probe import BoardProbe
 from hexapod_control.servos.bus.bus_interface import BusTiming, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.id_addressing import (
     RELAX_REPEATS,
@@ -57,6 +58,7 @@ class Dynamixel2Bus:
             raise ValueError(f"read must be sync or fast, is {read}")
         self.ids = checked_ids(ids, codec.LAST_ID)
         self.exchange = Transaction(port, wait)
+        self._probe = BoardProbe(port)
         self.counters = self.exchange.counters
         self.models = ModelCheck("dynamixel2", force_model)
         self._fast = read == "fast"
@@ -82,7 +84,8 @@ class Dynamixel2Bus:
         return scan_ids(lambda servo: self.ping(servo, tries), ids)
 
     def ping(self, servo: int, tries: int = TRIES) -> str | None:
-        """The model of a servo, None if it does not answer."""
+        """The model of a servo, None if it does not answer. Raises WrongModelError if a board answers instead."""
+        self._probe.check()
         for _ in range(tries):
             rows = self._ask(codec.build(servo, codec.Dynamixel2Instruction.PING), [servo], 3)
             if servo in rows:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 
+from hexapod_control.servos.bus.board_probe import BoardProbe
 from hexapod_control.servos.bus.bus_interface import BusTiming, RawScale, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.ff_frames import FFPacket, checksum, tail
 from hexapod_control.servos.bus.id_addressing import (
@@ -146,6 +147,7 @@ class Lx16aBus:
         """A bus of these servo ids on this port. Raises ValueError for invalid ids."""
         self.ids = checked_ids(ids, LAST_ID)
         self.exchange = Transaction(port, wait)
+        self._probe = BoardProbe(port)
         self.counters = self.exchange.counters
 
     def identify(self) -> Mapping[int, str]:
@@ -157,7 +159,8 @@ class Lx16aBus:
         return scan_ids(lambda servo: self.ping(servo, tries), ids)
 
     def ping(self, servo: int, tries: int = TRIES) -> str | None:
-        """A name if the servo answers, else None."""
+        """A name if the servo answers, else None. Raises WrongModelError if a board answers instead."""
+        self._probe.check()
         for _ in range(tries):
             if self._ask(servo, Lx16aCommand.ID_READ, 1) is not None:
                 return MODEL

@@ -8,6 +8,7 @@ from hexapod_control.servos.bus.model_numbers import ROBOTIS, KnownModel, WrongM
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
+from hexapod_control.servos.protocols import maestro
 
 IDS = (1, 9, 12)
 FF = ("feetech_st", "feetech_sc", "dynamixel1")
@@ -70,6 +71,16 @@ def test_models_with_other_registers_are_refused_unless_forced(protocol, number)
         else:
             with pytest.raises(WrongModelError, match=f"{words}.*--force-model"):
                 bus.identify()
+
+
+@pytest.mark.parametrize("protocol", [*FF, "dynamixel2", "lx16a"])
+def test_frames_for_servos_are_not_sent_to_a_maestro_which_would_move_hobby_servos(protocol):
+    bus, port = opened(protocol, "maestro")
+    port.device.receive(maestro.targets(0, [1500] * 18) + b"\x05", 0.0)  # and an error from before
+    with pytest.raises(WrongModelError, match="the port answers like a Pololu Maestro: use protocol maestro"):
+        bus.identify()
+    assert (port.device.world.goals == 1500).all() and port.device.world.torques.all()
+    assert port.sent == b"\xa1\xa1"
 
 
 def test_silence_is_not_a_wrong_model():
