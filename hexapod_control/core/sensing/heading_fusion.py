@@ -30,6 +30,7 @@ class HeadingFusion:
     def __init__(self) -> None:
         self.newest: HeadingSample | None = None
         self.frozen = False  # whether the last call of `change` ignored the IMU because it is frozen
+        self.lost = False  # whether it had no heading that is new enough
         self._used: HeadingSample | None = None  # the last one that was used
         self._used_now = False  # whether the last call of `change` used a new one, or lost the IMU
         self._by_feet = 0.0  # [rad] turn of the feet since then
@@ -56,7 +57,8 @@ class HeadingFusion:
     def _change(self, now: float) -> float | None:
         self.frozen = False
         newest, used = self.newest, self._used
-        if newest is None or abs(now - newest.time) > MAX_AGE_S:
+        self.lost = newest is None or abs(now - newest.time) > MAX_AGE_S
+        if newest is None or self.lost:
             self._used, self._unchanged = None, 0.0
             return None
         if used is not None and (newest.time == used.time or newest.time > now + MAX_LEAD_S):

@@ -25,7 +25,7 @@ from hexapod_control.config.robots.odometry_scale import odometry_scale
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose
-from hexapod_control.core.sensing.heading_fusion import HeadingFusion
+from hexapod_control.core.sensing.heading_fusion import MAX_AGE_S, HeadingFusion
 from hexapod_control.core.sensing.odometry import Odometry
 from hexapod_control.core.sensing.support_forces import SupportForces
 from hexapod_control.nodes.announcements.graph_presence import sole
@@ -42,6 +42,7 @@ from hexapod_control.ros.row_messages import FootLayout, JointLayout
 MIN_VARIANCE = 1e-6  # [m^2, rad^2, (m/s)^2, (rad/s)^2] of the estimated quantities
 OTHER_VARIANCE = 1e-4  # likewise of height, roll, pitch and their rates, which odom does not estimate
 MAX_SAMPLE_GAP_S = 1.0  # between two samples; after a longer gap no velocity is computed
+STARTING_RUNS = 4  # of the housekeeping (0.5 s), before which a missing IMU is not reported
 MIN_PERIOD_SHARE = 0.9  # of the period, after which the next sample is published: stamps jitter
 
 
@@ -114,9 +115,7 @@ class OdometryNode(GuardedNode):
             return  # a duplicate
         self._last = now
         turn = self._heading.change(now)
-        if self._heading.frozen:
-            text = "imu/data repeats the same heading while the robot turns: the feet give the heading; check the IMU"
-            self.report("imu", ReportLevel.WARNING, text)
+        self._report_imu()
         if sample.jumped:
             self._odometry.interrupt()
         self._odometry.doubt(self._measured.rejected - self._rejected)
@@ -126,6 +125,16 @@ class OdometryNode(GuardedNode):
         if not 0.0 <= now - self._published < MIN_PERIOD_SHARE / self._settings.publish_rate:
             self._published = now
             self._publish(sample.stamp if messages.nanoseconds(sample.stamp) else self._now())
+
+    def _report_imu(self) -> None:
+        """Reports an IMU that does not give the heading though it should."""
+        started = self._heading.newest is not None or self.housekeeping_runs >= STARTING_RUNS
+        if self._heading.frozen:
+            text = "imu/data repeats the same heading while the robot turns: the feet give the heading; check the IMU"
+            self.report("imu", ReportLevel.WARNING, text)
+        elif self._settings.mode == "legs_imu" and self._heading.lost and started:
+            text = f"imu/data has no heading with a stamp of the last {MAX_AGE_S:g} s: the feet give the heading; "
+            self.report("imu", ReportLevel.WARNING, f"{text}is the IMU's driver running, and its clock right?")
 
     def _now(self) -> Time:
         return self.get_clock().now().to_msg()

@@ -220,7 +220,12 @@ def test_the_heading_s_variance_grows_faster_once_the_imu_is_lost(bench):
         publish_heading(drive, imu, drive.pose.yaw)
         drive.step(Twist(0.0, 0.0, 0.4))
     with_imu = turn_variance(drive)
+    assert drive.node.last_report("imu") == ""
     drive.drive(Twist(0.0, 0.0, 0.4), 30)  # longer than a heading is good for
+    text = (
+        "imu/data has no heading with a stamp of the last 0.2 s: the feet give the heading; is the IMU's driver running"
+    )
+    assert text in drive.node.last_report("imu")
     lost = turn_variance(drive)
     drive.drive(Twist(0.0, 0.0, 0.4), 100)
     assert turn_variance(drive) - lost > 1.4 * (with_imu - MIN_VARIANCE)
