@@ -19,7 +19,7 @@ from types import FrameType, TracebackType
 
 from hexapod_control.bringup import restart_plan
 from hexapod_control.bringup.graph_identity import VARIABLE, new_graph, remove_state
-from hexapod_control.bringup.node_graph import NodeSpec, command_line
+from hexapod_control.bringup.node_graph import PACKAGE, NodeSpec, command_line
 
 STOP_TIMEOUT_S = 8.0  # after SIGINT: the gait planner first puts the feet down
 TERMINATE_TIMEOUT_S = 1.0  # after SIGTERM, before SIGKILL
@@ -105,6 +105,13 @@ def end_with_parent(parent: int) -> None:
         os._exit(1)
 
 
+def _prepare(parent: int, spec: NodeSpec) -> None:
+    """In a child process: a SIGINT waits until a node of this package handles it, after its imports."""
+    end_with_parent(parent)
+    if spec.package == PACKAGE:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+
+
 def _to_stderr(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
@@ -151,7 +158,7 @@ class Supervisor:
 
     def _start(self, spec: NodeSpec) -> subprocess.Popen[str]:
         parent = os.getpid()
-        # preexec_fn calls nothing but prctl, so it is safe after a restart too, when threads run.
+        # preexec_fn calls nothing but the system, so it is safe after a restart too, when threads run.
         return subprocess.Popen(
             self._command(spec),
             stdin=subprocess.DEVNULL,
@@ -160,7 +167,7 @@ class Supervisor:
             text=True,
             errors="replace",
             start_new_session=True,  # Ctrl-C in the terminal reaches only the supervisor
-            preexec_fn=lambda: end_with_parent(parent),
+            preexec_fn=lambda: _prepare(parent, spec),
             env={**os.environ, "PYTHONUNBUFFERED": "1", VARIABLE: self._graph},
         )
 

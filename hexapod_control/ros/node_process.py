@@ -38,6 +38,7 @@ class StopRequest:
         self.requested = False
         for number in STOP_SIGNALS:
             signal.signal(number, self._on_signal)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)  # a supervisor holds them back until here
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.requested = True

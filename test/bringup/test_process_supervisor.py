@@ -29,6 +29,7 @@ NODE = """
 import os, signal, sys
 signal.signal(signal.SIGINT, lambda *_: (print("stopping", flush=True), sys.exit(0)))
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 print("ready", os.getpid(), flush=True)
 while True:
     signal.pause()

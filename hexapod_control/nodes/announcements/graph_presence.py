@@ -28,7 +28,7 @@ from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED, LATCHED_HISTORY
 
 TOPIC = "robot_nodes"
-LISTENING_TIME_S = 0.6  # at the start, for announcements of nodes that run already
+LISTENING_TIME_S = 1.0  # at the start, for announcements of nodes that run already
 MIN_ANNOUNCEMENTS = 2  # of a running node before another one stands down: the last words of a killed one do not count
 SIMULTANEOUS_S = 2.0  # between two starts on different machines of which the later one cannot be told
 UNKNOWN_NAME = "_NODE_NAME_UNKNOWN_"  # of a publisher whose node has not been discovered yet
