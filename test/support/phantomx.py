@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from hexapod_control.config.robots.robot_file import load, resolve
-from hexapod_control.core.kinematics.arrays import read_only
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
 from hexapod_control.core.robot import Robot
@@ -28,17 +27,25 @@ LIMITS = np.array([[(j.lower, j.upper, j.no_load_speed) for j in leg.joints] for
 """Lower and upper limit [rad] and no-load speed [rad/s] of every joint (legs, 3, 3)."""
 
 
-@cache
 def standing() -> np.ndarray:
     """Joint angles of the neutral stance."""
-    return read_only(joints_at_offset(robot(), [leg.foothold for leg in robot().legs], 0.0))
+    return _at_offset(0.0).copy()
+
+
+def lying() -> np.ndarray:
+    """Joint angles with the feet on their neutral footholds and the belly on the ground."""
+    return _at_offset(_lying_offset()).copy()
 
 
 @cache
-def lying() -> np.ndarray:
-    """Joint angles with the feet on their neutral footholds and the belly on the ground."""
-    footholds = [leg.foothold for leg in robot().legs]
-    return read_only(joints_at_offset(robot(), footholds, stand_up.lying_offset(robot(), footholds)))
+def _lying_offset() -> float:
+    return stand_up.lying_offset(robot(), [leg.foothold for leg in robot().legs])
+
+
+@cache
+def _at_offset(offset: float) -> np.ndarray:
+    """Joint angles with the feet on their neutral footholds and the body so much [m] above its walk height."""
+    return np.array(joints_at_offset(robot(), [leg.foothold for leg in robot().legs], offset))
 
 
 def narrow_file(path: Path) -> Path:
