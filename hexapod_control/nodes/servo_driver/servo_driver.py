@@ -171,6 +171,7 @@ class ServoDriver(GuardedNode):
             "overruns": snapshot.overruns,
             "bus errors": f"{counters.bad} bad frames, {counters.timeouts} lost replies, {counters.sent} frames sent",
             "late replies": counters.late,
+            "wrong goals": counters.wrong_goals,
             "reconnections": snapshot.reconnections,
             "voltage [V]": _number(snapshot.voltage),
             "current [A]": _number(snapshot.current),

@@ -90,6 +90,7 @@ class BusCounters:
     received: int = 0  # good frames
     bad: int = 0  # frames with a wrong checksum, length or id
     timeouts: int = 0  # replies that never came
+    wrong_goals: int = 0  # goals that a servo has received with another value
     late: int = 0  # good frames that came after their time
     lateness: float = 0.0  # [s] of the replies that are late at present; 0 if none is
     awaited: frozenset[int] = frozenset()  # servo ids whose replies to the last request may still come

@@ -29,6 +29,7 @@ class FFAddresses:
 
     id: int
     torque: int
+    goal: int  # 2 bytes
     lock: int | None = None  # writing 0 opens the EEPROM; None: it is never locked
     greatest_voltage: int | None = None  # 0.1 V
 
@@ -149,6 +150,11 @@ class FFBus:
             rows = {servo: bytes((on,)) for servo in ids}
             self.exchange.send(ff_frames.sync_write(self.dialect.addresses.torque, rows))
             self._travel.forget(ids)
+
+    def received_goals(self, ids: Sequence[int]) -> dict[int, int]:
+        """Raw goals as the servos have received them; silent servos are missing from the result."""
+        answers = self._registers(ids, self.dialect.addresses.goal, 2)
+        return {servo: int.from_bytes(packet.data, self.dialect.byteorder) for servo, packet in answers.items()}
 
     def greatest_voltage(self, servo: int) -> float | None:
         """Greatest voltage [V] that a servo is set to tolerate; None if it is not known."""

@@ -104,6 +104,8 @@ class DriverCycle:
         elif self._torque.state is TorqueState.ON:
             command = self._follower.step(dt, self._health.speed_share)
             group.send(command, self._follower.slack, GOAL_CYCLES * max(self._connection.period, dt))
+            if self._health.line.noise:
+                group.goal_check.repair()
         for index in group.poll(now + READ_SHARE * self._connection.period):
             if self._torque.state is TorqueState.ON and not self._restarts.doubts(index):
                 self._follower.rejoin(index, group.readings.angle(index))  # it is back: it starts where it is

@@ -113,6 +113,7 @@ def _id_list(ids: Sequence[int]) -> str:
 KINDS: Mapping[str, FaultKind] = {
     "drop": FaultKind("SHARE", "share of the replies that is lost", _share("drop")),
     "flip": FaultKind("SHARE", "share of the replies with one bit wrong", _share("flip")),
+    "corrupt": FaultKind("SHARE", "share of the bytes, in both directions, that are wrong", _share("corrupt")),
     "truncate": FaultKind("SHARE", "share of the replies that is cut off", _share("truncate")),
     "double": FaultKind("SHARE", "share of the replies that is sent twice", _share("double")),
     "glue": FaultKind("", "two replies arrive in one piece", _switch("glue")),

@@ -33,6 +33,7 @@ class WireFaults:
 
     drop: float = 0.0  # share that is lost
     flip: float = 0.0  # share with one bit wrong
+    corrupt: float = 0.0  # share of the bytes, in both directions, that are wrong
     truncate: float = 0.0  # share that is cut off
     double: float = 0.0  # share that is sent twice
     glue: bool = False  # replies wait for the next one and come in one piece
@@ -139,7 +140,7 @@ class PseudoTerminal:
         if self.faults.echo:
             self._transmitted_at = max(self._transmitted_at, end)
             self._transmit(data)
-        received = self._garble(data) if garbled else data
+        received = self._garble(data) if garbled else self._corrupted(data)
         begin = max(end, self._transmitted_at)
         for i, (delay, reply) in enumerate(self.device.receive(received, time.monotonic())):
             begin += delay + (self._turnaround if i == 0 else 0.0)
@@ -158,6 +159,7 @@ class PseudoTerminal:
             changed = bytearray(reply)
             changed[bit // 8] ^= 1 << bit % 8
             reply = bytes(changed)
+        reply = self._corrupted(reply)
         if chance() < faults.truncate:
             reply = reply[: self._random.randrange(len(reply))]
         if faults.glue and not self._held:
@@ -166,6 +168,12 @@ class PseudoTerminal:
         held, self._held = self._held, b""
         reply = held + faults.noise + reply
         return [reply, reply] if chance() < faults.double else [reply]
+
+    def _corrupted(self, data: bytes) -> bytes:
+        share, chance = self.faults.corrupt, self._random
+        if not share:
+            return data
+        return bytes(chance.randrange(256) if chance.random() < share else byte for byte in data)
 
     def _schedule(self, end: float, reply: bytes) -> None:
         if not self.faults.split:

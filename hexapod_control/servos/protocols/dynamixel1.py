@@ -93,7 +93,7 @@ class Dynamixel1:
     can_read = ~ServoQuantity.NONE
     byteorder: Literal["little", "big"] = "little"
     protocol = "dynamixel1"
-    addresses = FFAddresses(Dynamixel1Register.ID, Dynamixel1Register.TORQUE)
+    addresses = FFAddresses(Dynamixel1Register.ID, Dynamixel1Register.TORQUE, Dynamixel1Register.GOAL)
     sync_read = False
 
     def block(self, what: ServoQuantity) -> tuple[int, int]:

@@ -63,7 +63,9 @@ class FeetechSc:
     can_read = ~ServoQuantity.NONE
     byteorder: Literal["little", "big"] = "big"
     protocol = "feetech_sc"
-    addresses = FFAddresses(FeetechScRegister.ID, FeetechScRegister.TORQUE, FeetechScRegister.LOCK)
+    addresses = FFAddresses(
+        FeetechScRegister.ID, FeetechScRegister.TORQUE, FeetechScRegister.GOAL, FeetechScRegister.LOCK
+    )
     sync_read = False
 
     def __init__(self, degrees: float = DEGREES) -> None:

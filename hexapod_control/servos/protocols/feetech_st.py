@@ -134,7 +134,11 @@ class FeetechSt:
     byteorder: Literal["little", "big"] = "little"
     protocol = "feetech_st"
     addresses = FFAddresses(
-        FeetechStRegister.ID, FeetechStRegister.TORQUE, FeetechStRegister.LOCK, FeetechStRegister.MAX_VOLTAGE
+        FeetechStRegister.ID,
+        FeetechStRegister.TORQUE,
+        FeetechStRegister.GOAL,
+        FeetechStRegister.LOCK,
+        FeetechStRegister.MAX_VOLTAGE,
     )
     sync_read = True
 

@@ -18,11 +18,14 @@ from support.real_time.servo_bench import (
     reported,
 )
 
+from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import PortGone
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.driver.bus_connection import MAX_BACK_OFF_S
 from hexapod_control.servos.driver.group.presence import PING_PERIOD_S
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
+from hexapod_control.servos.protocol_registry import PROTOCOLS
+from hexapod_control.servos.protocols import dynamixel2_frames
 from hexapod_control.servos.settings.servo_section import OnLost
 
 MAX_ROUNDS = 6  # until neither of the best seconds is disturbed
@@ -78,6 +81,45 @@ def test_after_a_bad_minute_the_line_is_as_good_as_before(armed):
     bench.during(0.5)
     assert sum(bench.driver.snapshot.misses) == misses
     bench.assert_no_leap()
+
+
+@pytest.mark.parametrize("protocol", ["feetech_st", "feetech_sc", "dynamixel1", "dynamixel2"])
+def test_noise_is_reported_goals_are_read_back_and_above_a_limit_the_robot_stops(armed, protocol):
+    bench = armed(protocol)
+    bench.pty.faults.flip = 0.04
+    bench.until(lambda: reported(bench, "% of the replies are corrupt: goals are read back, 0 were wrong"), 5.0)
+    receive, servo = bench.device.receive, bench.settings.ids[4]
+
+    def disturbed(data, now):
+        """The goal of one servo becomes another one, with a correct checksum."""
+        replies = receive(data, now)
+        if len(data) > 80:
+            write_goal(receive, protocol, servo)
+        return replies
+
+    bench.device.receive = disturbed
+    bench.until(lambda: bench.driver.snapshot.counters.wrong_goals > 2, 3.0, "wrong goals")
+    bench.device.receive = receive
+    bench.pty.faults.flip = 0.3
+    bench.until(lambda: reported(bench, "% of the replies are corrupt, the robot stops: goals are"), 3.0, "stop")
+    assert bench.driver.snapshot.planner_request is PlannerRequest.STOP
+    assert bench.driver.armed
+    bench.pty.faults.flip = 0.0
+    bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.NOTHING, 4.0, "walks again")
+    bench.device.receive = receive
+    bench.world.received_goals.clear()  # the disturbed goals leap
+    bench.during(0.1)
+
+
+def write_goal(receive, protocol, servo):
+    """Writes the centre into the goal register of a servo."""
+    center = PROTOCOLS[protocol].scale.center
+    if protocol == "dynamixel2":
+        frame = dynamixel2_frames.write(servo, dynamixel2_frames.Dynamixel2Register.GOAL, center.to_bytes(4, "little"))
+    else:
+        address, order = {"dynamixel1": (30, "little"), "feetech_sc": (42, "big")}.get(protocol, (42, "little"))
+        frame = ff_frames.write(servo, address, center.to_bytes(2, order))
+    receive(frame, time.monotonic())
 
 
 # --- late replies and a dead line -----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from hexapod_control.servos.emulator.pseudo_terminal import WireFaults
 from hexapod_control.servos.emulator.servo_world import LagWorld
 
 IDS = (3, 5, 8)
-WIRE = ("drop", "flip", "truncate", "double", "glue", "split", "echo", "noise", "slow", "late", "mute")
+WIRE = ("drop", "flip", "corrupt", "truncate", "double", "glue", "split", "echo", "noise", "slow", "late", "mute")
 
 
 @pytest.fixture

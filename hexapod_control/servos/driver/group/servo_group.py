@@ -19,6 +19,7 @@ from hexapod_control.servos.bus.bus_timing import BusBudget, budget
 from hexapod_control.servos.bus.model_numbers import KnowsModels
 from hexapod_control.servos.bus.rated_voltage import ReportsVoltageLimit, rated_voltage
 from hexapod_control.servos.driver.group.board_watch import BoardWatch
+from hexapod_control.servos.driver.group.goal_check import GoalCheck
 from hexapod_control.servos.driver.group.handshake import check_presence, describe
 from hexapod_control.servos.driver.group.presence import Presence
 from hexapod_control.servos.driver.group.read_schedule import HEALTH, MOTION, ReadSchedule
@@ -82,6 +83,8 @@ class ServoGroup:
         self._bus, self._clock, self._protocol = bus, clock, settings.protocol
         self._converter = UnitConverter(settings.joints)
         self._board_watch = BoardWatch(bus, settings, servo_clock)
+        one_by_one = bus.timing(len(self.ids), bus.can_read & MOTION).turnarounds > 1
+        self.goal_check = GoalCheck(bus, self.budget.reads, one_by_one=one_by_one)
         self._schedule = ReadSchedule(bus, len(self.ids), self.budget, self.presence)
 
     @property
@@ -154,6 +157,7 @@ class ServoGroup:
                 goals.pop(servo, None)
         if goals:
             self._bus.write_goals(goals, duration)
+            self.goal_check.sent(goals, duration)
 
     def goals(self, joints: Array) -> dict[int, int]:
         """Raw goals by servo id of joint angles (n, 3) [rad]."""

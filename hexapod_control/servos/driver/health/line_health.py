@@ -1,8 +1,9 @@
-"""The quality of the line in the last third of a second: late and corrupt replies, and delays of this computer."""
+"""The quality of the line in the last second: late and corrupt replies, wrong goals, and delays of this computer."""
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import replace
 
 from hexapod_control.servos.bus.bus_interface import BusCounters
@@ -10,6 +11,10 @@ from hexapod_control.servos.driver.telemetry import Diagnosis
 
 WINDOW_S = 0.3
 LATE_SHARE = 0.5  # of the replies, from which the robot stops
+NOISE_SHARE = 0.01  # of the replies corrupt, from which goals are read back
+MIN_CORRUPT = 3  # at least, in NOISE_WINDOWS
+NOISE_LIMIT = 0.1  # of the replies corrupt, from which the robot stops
+NOISE_WINDOWS = 4  # over which corrupt replies are counted
 CLEAR_WINDOWS = 3  # without late replies, after which it may walk again
 MIN_REPORTED_PAUSE_S = 0.2  # of the driver, in a window
 PAUSE_REPORT_S = 5.0  # for which a pause is reported
@@ -20,6 +25,9 @@ class LineHealth:
 
     def __init__(self) -> None:
         self.late = False  # most replies are late: the loop is too slow to walk
+        self.noise = 0.0  # share of the replies that are corrupt; 0 if there are few
+        self._windows: deque[tuple[int, int]] = deque(maxlen=NOISE_WINDOWS)  # corrupt and good replies
+        self._wrong_goals = 0  # since the start
         self._before, self._excluded = BusCounters(), 0.0
         self._begin = math.nan  # [s] of the window
         self._good_windows = 0
@@ -34,6 +42,9 @@ class LineHealth:
             return
         received, late = counters.received - self._before.received, counters.late - self._before.late
         self._judge_lateness(late, received, counters.lateness)
+        self._windows.append((counters.bad - self._before.bad, received))
+        self._judge_noise()
+        self._wrong_goals = counters.wrong_goals
         if excluded - self._excluded >= MIN_REPORTED_PAUSE_S:
             self._pause, self._paused = excluded - self._excluded, now
         self._start_window(counters, excluded, now)
@@ -45,6 +56,16 @@ class LineHealth:
         self._good_windows += 1
         self.late = self.late and self._good_windows < CLEAR_WINDOWS
 
+    def _judge_noise(self) -> None:
+        corrupt, good = (sum(counts) for counts in zip(*self._windows, strict=True))
+        share = corrupt / max(corrupt + good, 1)
+        self.noise = share if corrupt >= MIN_CORRUPT and share >= NOISE_SHARE else 0.0
+
+    @property
+    def stops(self) -> bool:
+        """Whether the robot has to stop."""
+        return self.late or self.noise >= NOISE_LIMIT
+
     def _start_window(self, counters: BusCounters, excluded: float, now: float) -> None:
         self._before, self._excluded, self._begin = replace(counters), excluded, now
 
@@ -55,6 +76,12 @@ class LineHealth:
             text = f"replies are {1000.0 * self._lateness:.0f} ms late: computer or adapter too slow: the robot stops; "
             text += "end other programs, set the latency of the adapter to 1 ms"
             found.append(Diagnosis("late", True, text))
+        if self.noise:
+            stops = self.noise >= NOISE_LIMIT
+            doing = ", the robot stops" if stops else ""
+            text = f"{100.0 * self.noise:.0f} % of the replies are corrupt{doing}: goals are read back, "
+            text += f"{self._wrong_goals} were wrong; check cables, plugs and the ground of the bus"
+            found.append(Diagnosis("noise", stops, text))
         if now - self._paused < PAUSE_REPORT_S:
             text = f"the computer did not run the driver for {self._pause:.1f} s, the servos held: end other programs"
             found.append(Diagnosis("pause", False, text))

@@ -110,7 +110,7 @@ class ServoHealth:
             return PlannerRequest.SIT
         if lost and self._settings.on_lost is OnLost.SIT:
             return PlannerRequest.SIT
-        stop = lost or self.silent_many or self.line.late
+        stop = lost or self.silent_many or self.line.stops
         return PlannerRequest.STOP if stop else PlannerRequest.NOTHING
 
     @property

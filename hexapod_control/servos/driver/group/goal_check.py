@@ -1,0 +1,54 @@
+"""Reads goals back on a noisy line: a frame with an 8-bit checksum may arrive with other content and seem correct."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from hexapod_control.servos.bus.bus_interface import Bus
+from hexapod_control.servos.bus.id_addressing import clamp_goal
+
+HISTORY = 25  # frames of goals; a servo may have missed all but one of them
+SHARE_PER_CYCLE = 0.25  # of the servos read in a cycle, where each needs its own transaction
+
+
+@runtime_checkable
+class ReportsGoals(Protocol):
+    """A bus whose servos report the goals that they have received."""
+
+    def received_goals(self, ids: Sequence[int]) -> dict[int, int]:
+        """Raw goals as the servos have received them; silent servos are missing from the result."""
+
+
+class GoalCheck:
+    """The last goals of one bus. Life cycle: `sent` with all goals, then `repair` while the line is noisy."""
+
+    def __init__(self, bus: Bus, reads: int, *, one_by_one: bool) -> None:
+        """`reads` are the servos that are read per cycle."""
+        self._bus, self._duration = bus, 0.0
+        self._goals: dict[int, int] = {}  # servo id -> last goal, in the order of reading
+        self._history: deque[Mapping[int, int]] = deque(maxlen=HISTORY)  # goals sent, the last ones included
+        self._count = max(1, round(SHARE_PER_CYCLE * reads)) if one_by_one else len(bus.ids)
+
+    def sent(self, goals: Mapping[int, int], duration: float) -> None:
+        """Remembers goals that were sent, to be reached in `duration` [s]."""
+        clamped = {servo: clamp_goal(raw, self._bus.scale) for servo, raw in goals.items()}
+        self._history.append(clamped)
+        self._goals = {servo: clamped[servo] for servo in self._goals if servo in clamped} | clamped
+        self._duration = duration
+
+    def repair(self) -> int:
+        """Sends goals again that servos have not received, and returns how many had another value than any sent."""
+        if not isinstance(self._bus, ReportsGoals) or not self._goals:
+            return 0
+        ids = list(self._goals)[: self._count]
+        for servo in ids:  # to the end of the turn
+            self._goals[servo] = self._goals.pop(servo)
+        received = self._bus.received_goals(ids)
+        missed = {servo: self._goals[servo] for servo, raw in received.items() if raw != self._goals[servo]}
+        if missed:
+            self._bus.write_goals(missed, self._duration)
+        wrong = sum(all(received[servo] != goals.get(servo) for goals in self._history) for servo in missed)
+        self._bus.counters.wrong_goals += wrong
+        return wrong
