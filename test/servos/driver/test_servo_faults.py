@@ -87,7 +87,7 @@ def test_after_a_bad_minute_the_line_is_as_good_as_before(armed):
 def test_noise_is_reported_goals_are_read_back_and_above_a_limit_the_robot_stops(armed, protocol):
     bench = armed(protocol)
     bench.pty.faults.flip = 0.04
-    bench.until(lambda: reported(bench, "% of the replies are corrupt: goals are read back, 0 were wrong"), 5.0)
+    bench.until(lambda: reported(bench, "% of the replies are corrupt: goals are read back, 0 were wrong"), 10.0)
     receive, servo = bench.device.receive, bench.settings.ids[4]
 
     def disturbed(data, now):

@@ -1,4 +1,4 @@
-"""The quality of the line in the last second: late and corrupt replies, wrong goals, and delays of this computer."""
+"""The quality of the line in the last half second: late and corrupt replies, wrong goals, and delays of this computer."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hexapod_control.servos.driver.telemetry import Diagnosis
 WINDOW_S = 0.3
 LATE_SHARE = 0.5  # of the replies, from which the robot stops
 NOISE_SHARE = 0.01  # of the replies corrupt, from which goals are read back
-MIN_CORRUPT = 3  # at least, in NOISE_WINDOWS
+MIN_CORRUPT = 2  # at least, in NOISE_WINDOWS
 NOISE_LIMIT = 0.1  # of the replies corrupt, from which the robot stops
-NOISE_WINDOWS = 4  # over which corrupt replies are counted
+NOISE_WINDOWS = 2  # over which corrupt replies are counted
 CLEAR_WINDOWS = 3  # without late replies, after which it may walk again
 MIN_REPORTED_PAUSE_S = 0.2  # of the driver, in a window
 PAUSE_REPORT_S = 5.0  # for which a pause is reported
