@@ -1,4 +1,4 @@
-"""The quality of the line in the last half second: late and corrupt replies, wrong goals, and delays of this computer."""
+"""The quality of the line in the last half second: late and corrupt replies; and delays of this computer."""
 
 from __future__ import annotations
 
