@@ -1,6 +1,7 @@
 """servo_driver as a node over an emulated bus: what the others hear of it, and what it makes the planner do."""
 
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseK
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED
+from hexapod_control.servos.driver.health.servo_health import SILENCE_LIMIT_S
 
 
 def chain(bench, wire, **parameters):
@@ -193,6 +195,31 @@ def test_a_process_that_is_asked_to_end_takes_the_torque_with_it(bench, wire):
         process.kill()
     assert process.returncode == 0
     assert "Traceback" not in errors
+
+
+@pytest.mark.process
+def test_a_driver_that_the_computer_stops_for_seconds_or_that_gets_late_replies_keeps_the_torque(bench, wire):
+    wire = wire()
+    process = wire.process()
+    try:
+        bench.until(wire.world.torques.all, 20.0)
+        holds = bench.listen(Bool, "armed", LATCHED)
+        bench.until(lambda: holds and holds[-1].data, 10.0)
+        process.send_signal(signal.SIGSTOP)
+        resume = time.monotonic() + SILENCE_LIMIT_S + 0.5
+        bench.until(lambda: time.monotonic() > resume, SILENCE_LIMIT_S + 5.0)
+        process.send_signal(signal.SIGCONT)
+        wire.pty.faults.late = 0.02
+        resume += 1.0
+        bench.until(lambda: time.monotonic() > resume, 5.0)
+        assert wire.world.torques.all()
+        assert [each.data for each in holds] == [True]
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=20.0)
+    finally:
+        process.kill()
+    assert "the computer did not run the driver for " in errors
+    assert " ms late: computer or adapter too slow: the robot stops; " in errors
 
 
 def test_an_emergency_stop_whose_torque_off_cannot_be_sent_is_no_success(bench, wire):
