@@ -34,6 +34,8 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class StopRequest:
     """Whether a signal has asked the process to end; further signals change nothing."""
 
+    received = False  # by any object of this process
+
     def __init__(self) -> None:
         self.requested = False
         for number in STOP_SIGNALS:
@@ -41,7 +43,7 @@ class StopRequest:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)  # a supervisor holds them back until here
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self.requested = True
+        self.requested = StopRequest.received = True
 
 
 def run(make: Callable[[], GuardedNode], args: Sequence[str] | None = None) -> int:

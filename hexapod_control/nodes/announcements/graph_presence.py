@@ -24,6 +24,7 @@ from hexapod_control.bringup.graph_identity import machine, started_at, started_
 from hexapod_control.ros import messages
 from hexapod_control.ros.executor import Spinner
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.node_process import StopRequest
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED, LATCHED_HISTORY
 
@@ -165,6 +166,8 @@ def sole(name: str, make: Callable[[], SomeNode]) -> SomeNode:
     probe.destroy_node()
     if refusal:
         raise ParameterError(f"{name} {refusal}")
+    if StopRequest.received:
+        raise ParameterError(f"{name}: asked to end before it has started")
     node = make()
     GraphPresence(node)
     return node
