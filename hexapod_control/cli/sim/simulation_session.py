@@ -13,6 +13,7 @@ from hexapod_control.clients.terminal import Terminal, TerminalClosed
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 
 READY_S = 30.0  # from the start of the nodes until all of them respond
+ALONE_S = 5.0  # for another robot in the same namespace to stand down
 POSTURE_S = 20.0  # for standing up, and for sitting down from a walk
 SLOWDOWN = 4.0  # times as long as planned a segment may take on a busy machine
 MIN_SPAN_S = 2.0  # of steady driving by keyboard, for a line in the table
@@ -33,7 +34,8 @@ class SimulationSession:
 
     def ready(self) -> None:
         """Waits until every part of the graph responds; topics and services alone may be those of another robot."""
-        self._wait.until_robot(self._alone, READY_S, "start alone in its ROS_DOMAIN_ID and namespace")
+        self._wait.until_robot(lambda: self._graph in self.robot.graphs, READY_S, "start")
+        self._wait.until_robot(self._alone, ALONE_S, "start alone in its ROS_DOMAIN_ID and namespace")
         self._wait.until_ready(READY_S)
 
     def _alone(self) -> bool:

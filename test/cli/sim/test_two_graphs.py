@@ -43,8 +43,9 @@ def test_a_second_robot_in_the_same_domain_and_namespace_refuses_to_drive_and_le
         found = REFUSAL.search(text)
         assert found, text
         assert found.groups()[1:] == (os.environ["ROS_DOMAIN_ID"], socket.gethostname(), str(first.pids[found[1]]))
-        assert "refused to start for the reason above" in text and "Traceback" not in text
-        assert time.monotonic() - began < 15.0
+        assert re.search("refused to start for the reason above|did not start alone in its ROS_DOMAIN_ID", text)
+        assert "Traceback" not in text
+        assert time.monotonic() - began < 20.0
         assert len(states) == seen  # it stood all the time
         bench.until(lambda: len(rows) > 50)
         assert_sound(rows)
