@@ -21,8 +21,8 @@ def next_domain() -> None:
     os.environ["ROS_DOMAIN_ID"] = str(1 + MAX_WORKERS * ((RUN + next(FILES)) % DOMAINS) + WORKER % MAX_WORKERS)
 
 
-# A loaded machine may take longer for an example than Hypothesis allows.
-hypothesis.settings.register_profile("patient", deadline=None)
+# A loaded machine may take longer for an example than Hypothesis allows. `make soak` draws other examples each time.
+hypothesis.settings.register_profile("patient", deadline=None, derandomize="HEXAPOD_SOAK" not in os.environ)
 hypothesis.settings.load_profile("patient")
 
 # Set at import, before any test module imports rclpy. The domain is the only random number that is not seeded.

@@ -1,8 +1,6 @@
 """The parameters of the page from the options of `hexapod sim`; nothing is started."""
 
 import argparse
-import contextlib
-import socket
 from pathlib import Path
 
 from hexapod_control.cli.main import main
@@ -10,7 +8,6 @@ from hexapod_control.cli.sim import sim
 from hexapod_control.cli.sim.simulation_run import SimulationRun
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.gait.gait_table import gaits
-from hexapod_control.nodes.web.settings import WebSettings
 from hexapod_control.sim.world_settings import WorldSettings
 
 
@@ -31,15 +28,6 @@ def test_by_default_the_page_is_served_to_this_machine_only():
     assert page("--port", "1234")["port"] == 1234
     assert page("--lan")["lan"] is True
     assert page("--no-web") is None
-
-
-def test_a_free_port_is_used_if_the_default_one_is_taken():
-    with socket.socket() as other:
-        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        with contextlib.suppress(OSError):  # another program has it, which serves as well
-            other.bind(("127.0.0.1", WebSettings().port))
-            other.listen()
-        assert page()["port"] == 0
 
 
 def test_an_invalid_port_is_bad_input(capsys):
