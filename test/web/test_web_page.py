@@ -99,6 +99,11 @@ class Stage:
         return (page or self.page).js("hexapod.robot.state")
 
     def stand(self):
+        try:
+            self.until(lambda: self.state() in ("sitting", "standing"), 20.0, "a robot at rest")
+        except AssertionError:
+            print(*self.lines, sep="\n")
+            raise
         if self.state() == "sitting":
             self.page.click("#stand")
         self.until(lambda: self.state() == "standing", 12.0, "standing up")
@@ -287,7 +292,8 @@ def test_a_motion_is_cancelled_by_its_button_and_a_refusal_is_shown(stage, page)
     stage.until(lambda: page.js(PLAYING) is None)
     stage.until(lambda: stage.state() == "standing")
     page.js("hexapod.connection.send('play', {name: 'moonwalk'})")
-    stage.until(lambda: page.js("document.querySelector('#toast').textContent").startswith("moonwalk: "))
+    text = "document.querySelector('#toast').textContent"
+    stage.until(lambda: page.js(text).startswith("motion: 'moonwalk' is not a known motion"), what="a refusal")
 
 
 def test_the_stability_margin_is_a_number_with_a_bar_that_is_red_when_it_is_low(stage, page):
@@ -393,7 +399,10 @@ def test_the_emergency_stop_cuts_the_torque_until_it_is_switched_on_again(stage,
     page.click("#arm-box button[value=yes]")
     stage.until(lambda: any(stage.joints[-1].effort), what="torque")
     stage.until(lambda: page.js("document.querySelector('#banner').hidden"))
-    stage.until(lambda: abs(stage.pose[2] - HEIGHT) < 0.01)
+    stage.rest()
+    assert stage.pose[2] < HEIGHT - 0.02  # it stays as it lies
+    page.click("#stand")
+    stage.until(lambda: abs(stage.pose[2] - HEIGHT) < 0.01, 12.0, "standing up")
 
 
 def test_a_lost_connection_is_shown_clearly_and_is_restored(stage, page):

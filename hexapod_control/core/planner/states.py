@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
-from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.kinematics.se2 import ZERO
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.planner import request_handling
 from hexapod_control.core.planner.planner_state import AtRest, PlannerContext, PlannerState, PoseOrigin, StateReply
@@ -67,7 +67,7 @@ class Transition:
     robot_state: RobotState  # rising or sinking
     moves: list[PostureMove]  # the present one first
     goal: WalkController | None  # of the robot that stands in the end; None: it lies
-    then: SitRequest | None = None  # lie down as soon as the robot stands
+    then: StandRequest | SitRequest | None = None  # what follows as soon as the robot stands
     pace_goal: float = 1.0  # 0 while halted
     origin: PoseOrigin = PoseOrigin.REQUESTED
     walk: None = None
@@ -80,13 +80,13 @@ class Transition:
     @property
     def lies_down(self) -> bool:
         """True while sinking, and while rising if the robot is to lie down at once."""
-        return self.robot_state is RobotState.SINKING or self.then is not None
+        return self.robot_state is RobotState.SINKING or isinstance(self.then, SitRequest)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
         """Stops, continues, or reverses while the body moves over planted feet."""
         match request:
             case StandRequest():
-                return StateReply(self._towards_standing(context))
+                return StateReply(self._towards_standing(request, context))
             case SitRequest():
                 return StateReply(self._towards_lying(request, context))
             case HaltRequest():
@@ -95,8 +95,8 @@ class Transition:
             case _:
                 return StateReply(self, request_handling.refusal(request, self.robot_state))
 
-    def _towards_standing(self, context: PlannerContext) -> Transition:
-        self.then, self.pace_goal = None, 1.0
+    def _towards_standing(self, request: StandRequest, context: PlannerContext) -> Transition:
+        self.then, self.pace_goal = request, 1.0
         match self.moves[0]:
             case BodyLift() as lift if self.robot_state is RobotState.SINKING:
                 moves, walk = context.sequences.rising(lift.contacts, lift.offset, context.settings.gait)
@@ -132,8 +132,7 @@ class Transition:
             return Lying()
         state: PlannerState = OnFeet.beginning(self.goal, context, self.origin)
         following = HaltRequest() if self.pace_goal <= 0.0 else self.then
-        if following is not None:
-            state = state.handle(following, context).state
+        state = state if following is None else state.handle(following, context).state
         return state.after_tick(plan, dt, context)
 
     def after_rest(self, context: PlannerContext) -> PlannerState:
@@ -171,6 +170,7 @@ class OnFeet:
             case StandRequest():
                 self.then = None
                 walk.release()
+                self._leave_found_pose()
             case SitRequest():
                 self.then = request
                 walk.drive(ZERO)
@@ -180,7 +180,8 @@ class OnFeet:
                 walk.halt()
             case VelocityRequest(twist):
                 if self.then is None:
-                    self._drive(twist)
+                    self._leave_found_pose()
+                    walk.drive(twist)
             case BodyPoseRequest() | GuidedFootRequest() | GuidedFootOverGroundRequest() if self.then is not None:
                 return StateReply(self, request_handling.not_on_feet(self.robot_state))
             case BodyPoseRequest(pose, duration):
@@ -198,11 +199,10 @@ class OnFeet:
                 request_handling.pass_on(request, walk)
         return StateReply(self)
 
-    def _drive(self, twist: Twist) -> None:
+    def _leave_found_pose(self) -> None:
         if self.origin is PoseOrigin.FOUND:
             self.origin = PoseOrigin.REQUESTED
             self.walk.settle(NEUTRAL)
-        self.walk.drive(twist)
 
     def _go_to_pose(self, pose: BodyPose, duration: float, joints: Sequence[LegJoints]) -> str:
         if self.walk.would_tip(pose, joints):

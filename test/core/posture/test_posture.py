@@ -211,6 +211,21 @@ def test_after_torque_off_feet_in_the_air_stay_there_until_a_request(name):
     assert_smooth(name, plan.joint_angles, until(walking, RobotState.STANDING, 3.0))
 
 
+@pytest.mark.parametrize("at_once", [True, False], ids=["at once", "later"])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_stand_brings_a_body_that_was_found_low_to_its_neutral_height(name, at_once):
+    low = standing(name)
+    low.request_pose(BodyPose(z=-0.02, pitch=0.03))
+    plan = list(drive(low, ZERO, 2.0))[-1]
+    planner = Planner(robot(name))
+    planner.set_measured_joints(plan.joint_angles)
+    start = plan.joint_angles if at_once else until(planner, RobotState.STANDING, 3.0)[-1].joint_angles
+    assert planner.stand() == ""
+    plans = [planner.step(DT) for _ in range(round(3.0 / DT))]
+    assert plans[-1].pose == pytest.approx(NEUTRAL, abs=1e-6)
+    assert_smooth(name, start, plans)
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_body_that_is_almost_on_the_ground_lies(name):
     machine = robot(name)
