@@ -88,7 +88,7 @@ def _latency(robot_file: RobotFile, progress: ProgressReport, turns: int) -> dic
         groups = {REAL: ours, BARE: relays}
         sides[REAL].twist = FORWARD
         progress("graph: waiting for the robot to walk")
-        if not receiver.spin(READY_S, sides[REAL], lambda: sides[REAL].state == "walking"):
+        if not receiver.spin(READY_S, sides[REAL], lambda: sides[REAL].state == "walking" and sides[REAL].received > 0):
             raise NotReadyError(f"the robot does not walk (gait_state: {sides[REAL].state or 'none'})")
         if not receiver.spin(READY_S, sides[BARE], lambda: sides[BARE].received > 0):
             raise NotReadyError("the minimal relays do not publish")
