@@ -15,6 +15,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 WORKERS ?= 2
 # Tests that wait are idle most of the time; test/conftest.py has ROS domains for four workers.
+WAITERS ?= 3
 ARGS ?=
 REQUIRE_ALL ?=
 export REQUIRE_ALL
@@ -55,7 +56,7 @@ mutation: $(VENV)/.package $(VENV)/.test
 	@$(ENV) PYTHONPATH=scripts python scripts/mutation.py --seed $(SEED) --draw $(DRAW) --workers $(WORKERS) \
 	  $(if $(MUTATE),--mutate $(MUTATE)) $(if $(TESTS),--tests $(TESTS))
 
-# Tests that wait in real time run beside what only computes, with priority over it. Heavy tests, which start whole
+# Tests that wait in real time run beside what only computes, which gives way to them. Heavy tests, which start whole
 # graphs, have the machine for themselves. Names of tests that had to be repeated come last.
 test: $(VENV)/.package $(VENV)/.test
 	@rm -f $(REPETITION); result=0; \
@@ -66,7 +67,7 @@ test: $(VENV)/.package $(VENV)/.test
 # Prints its output in one piece when it ends.
 aside:
 	@log=$$(mktemp); trap 'cat "$$log"; rm "$$log"' EXIT; \
-	nice -n 19 $(MAKE) --no-print-directory -j 1 style computing colcon >"$$log" 2>&1
+	chrt --idle 0 $(MAKE) --no-print-directory -j 1 style computing colcon >"$$log" 2>&1
 
 REPETITION := .pytest_cache/repetition
 PYTEST = pytest -q --durations=5 -o cache_dir=.pytest_cache/$@ test
@@ -79,12 +80,12 @@ computing: $(VENV)/.package $(VENV)/.test
 # On a loaded machine a test that waits can fail for lack of time: failed tests run once more, alone, and are listed.
 define PATIENTLY
 	@$(LEFT_OUT); export $(ENV); tests=($(PYTEST) --timeout 120 -m "waits and $(1)$$left_out"); \
-	"$${tests[@]}" -n $(2) --dist loadfile || \
+	"$${tests[@]}" -n $(2) --dist worksteal || \
 	"$${tests[@]}" --last-failed --last-failed-no-failures none --repetition $(REPETITION)
 endef
 
 waiting: $(VENV)/.package $(VENV)/.test
-	$(call PATIENTLY,not heavy,$(WORKERS))
+	$(call PATIENTLY,not heavy,$(WAITERS))
 
 starting: $(VENV)/.package $(VENV)/.test
 	$(call PATIENTLY,heavy,$(WORKERS))

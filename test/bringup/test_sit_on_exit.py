@@ -26,7 +26,6 @@ def assert_sat_down(robot_, angles, text):
     [
         (Launched.stand, signal.SIGTERM),
         (Launched.walk, signal.SIGINT),
-        (Launched.walk, signal.SIGTERM),
         (Launched.begin_to_stand, signal.SIGINT),
     ],
 )

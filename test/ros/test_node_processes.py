@@ -158,7 +158,8 @@ def test_where_it_is_asked_to_sit_a_walking_robot_lies_on_its_belly_before_the_p
 
 @pytest.mark.heavy
 def test_a_late_planner_is_held_until_it_goes_on_and_a_killed_one_until_its_successor_takes_over(bench, chain):
-    stream, reports = chain.walk(), bench.listen(DiagnosticArray, "/diagnostics", QoSProfile(depth=50))
+    reports = bench.listen(DiagnosticArray, "/diagnostics", QoSProfile(depth=50))
+    stream = chain.walk()
     chain.process.send_signal(signal.SIGSTOP)
     bench.until(lambda: "no foot_targets for 0.2 s while moving" in chain.kinematics.last_report("late"), 0.5, "report")
     bench.until(lambda: chain.driver.driver.holding, 0.5, "the driver holds")

@@ -31,18 +31,18 @@ PERCENT_STEP = 10  # resolution of the progress in motion_state
 LIMITS_DECIMALS = 4
 
 
-class LatchedText:
+class LatchedValue:
     """A latched topic that is published when its value changes."""
 
     def __init__(self, node: GuardedNode, kind: Any, topic: str) -> None:
-        self._publisher = node.create_publisher(kind, topic, LATCHED)
+        self.publisher = node.create_publisher(kind, topic, LATCHED)
         self._last: Any = None
 
     def show(self, value: Any, message: Any) -> None:
         """Publishes `message(value)` if the value has changed."""
         if value != self._last:
             self._last = value
-            self._publisher.publish(message(value))
+            self.publisher.publish(message(value))
 
 
 class PlannerOutput:
@@ -63,12 +63,12 @@ class PlannerOutput:
         if settings.publish_limited_velocity:
             kind = TwistStamped if settings.enable_stamped_cmd_vel else TwistMessage
             self._executed = node.create_publisher(kind, "cmd_vel_out", COMMAND)
-        self._pose = LatchedText(node, Pose, "body_pose_achieved")
-        self._state = LatchedText(node, String, "gait_state")
-        self._gait = LatchedText(node, String, "gait_active")
-        self._motion = LatchedText(node, String, "motion_state")
-        self._limits = LatchedText(node, TwistMessage, "velocity_limits")
-        self._gaits = LatchedText(node, String, "gaits")
+        self._pose = LatchedValue(node, Pose, "body_pose_achieved")
+        self._state = LatchedValue(node, String, "gait_state")
+        self._gait = LatchedValue(node, String, "gait_active")
+        self._motion = LatchedValue(node, String, "motion_state")
+        self._limits = LatchedValue(node, TwistMessage, "velocity_limits")
+        self._gaits = LatchedValue(node, String, "gaits")
         self._gaits.show(",".join(planner.capabilities.gaits), messages.text)
         self._ticks = 0
         self.last: TickPlan | None = None
@@ -142,6 +142,6 @@ class PlannerOutput:
         self.executed(ZERO, stamp)
         if self.last is not None:
             self.targets(self.last, stamp, moving=False)
-        for publisher in (self._executed, self._foot_targets, self._joint_motion):
+        for publisher in (self._executed, self._foot_targets, self._joint_motion, self._state.publisher):
             if publisher is not None:
                 publisher.wait_for_all_acked(Duration(seconds=MAX_DELIVERY_S))

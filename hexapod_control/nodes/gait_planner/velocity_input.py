@@ -23,6 +23,7 @@ from hexapod_control.ros.monitoring.qos_monitor import node_name
 from hexapod_control.ros.qos import COMMAND
 
 WATCH_PERIOD_S = 0.05  # between two checks of the timeout
+MAX_WATCH_GAP_S = 0.2  # longer: this process was paused, not the sender
 TOPIC, ARC = "cmd_vel", "arc"
 DRIVING = "driving"  # on which sources announce that they are in use
 REPORTED_ONCE = ("no stamp", "beside")  # kinds of reports
@@ -46,6 +47,7 @@ class VelocityInput:
         self._stamped = stamped
         self.last_refusal = ""
         self._warned: set[str] = set()
+        self._watched = time.monotonic()
         self._type = "geometry_msgs/msg/TwistStamped" if stamped else "geometry_msgs/msg/Twist"
         self._subscription = node.create_subscription(
             TwistStamped if stamped else TwistMessage,
@@ -100,10 +102,12 @@ class VelocityInput:
         self._node.report(f"{topic} {kind}", ReportLevel.WARNING, text)
 
     def watch(self) -> None:
-        """Checks whether the command has timed out."""
-        if self.input.expired(time.monotonic()):
+        """Checks whether the command has timed out; after a pause of this process, messages are read first."""
+        now, last = time.monotonic(), self._watched
+        self._watched = now
+        if now - last <= MAX_WATCH_GAP_S and self.input.expired(now):
             seconds, topic = self.input.timeout, self._topic
-            cause = self._node.clock_monitor.cause("is its sender running?", time.monotonic())
+            cause = self._node.clock_monitor.cause("is its sender running?", now)
             text = f"{topic}: nothing usable for {seconds:g} s while walking: stopping; {cause}"
             self._node.report(f"{topic} timeout", ReportLevel.WARNING, text)
             self._commands.velocity_ran_out()
