@@ -9,13 +9,13 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help sim one mutation test aside computing waiting starting colcon bench soak style clean
+.PHONY: help sim one mutation test aside real_time computing waiting starting colcon bench soak style clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
 WORKERS ?= 2
 # Tests that wait are idle most of the time; test/conftest.py has ROS domains for four workers.
-WAITERS ?= 3
+WAITERS ?= 4
 ARGS ?=
 REQUIRE_ALL ?=
 export REQUIRE_ALL
@@ -56,13 +56,15 @@ mutation: $(VENV)/.package $(VENV)/.test
 	@$(ENV) PYTHONPATH=scripts python scripts/mutation.py --seed $(SEED) --draw $(DRAW) --workers $(WORKERS) \
 	  $(if $(MUTATE),--mutate $(MUTATE)) $(if $(TESTS),--tests $(TESTS))
 
-# Tests that wait in real time run beside what only computes, which gives way to them. Heavy tests, which start whole
-# graphs, have the machine for themselves. Names of tests that had to be repeated come last.
+# What only computes runs at idle priority beside the tests that wait in real time. Of these, heavy tests start whole
+# graphs: two at once. Names of tests that had to be repeated come last.
 test: $(VENV)/.package $(VENV)/.test
-	@rm -f $(REPETITION); result=0; \
-	{ $(MAKE) --no-print-directory -j 2 waiting aside && $(MAKE) --no-print-directory starting; } || result=$$?; \
+	@rm -f $(REPETITION); result=0; $(MAKE) --no-print-directory -j 2 real_time aside || result=$$?; \
 	if [ -s $(REPETITION) ]; then echo "Tests that failed and passed when repeated alone:"; cat $(REPETITION); fi; \
 	exit $$result
+
+real_time: $(VENV)/.package $(VENV)/.test
+	@$(MAKE) --no-print-directory -j 1 waiting starting
 
 # Prints its output in one piece when it ends.
 aside:
