@@ -1,4 +1,4 @@
-"""Bags in MCAP files, written and read with rosbags, with the definitions of all messages in them."""
+"""Writes and reads bags as MCAP files with rosbags; the definitions of all messages are part of the file."""
 
 from __future__ import annotations
 
@@ -37,13 +37,16 @@ class BagChannel:
     latched: bool = False
 
 
-def known(kind: str) -> bool:
-    """Whether messages of a type can be written: their definition is known."""
+def has_definition(kind: str) -> bool:
+    """True if the definition of a message type is known, so that a bag can contain it."""
     return kind in TYPES.fielddefs
 
 
-def place(folder: Path, size: int, name: str) -> Path:
-    """A new path in a folder, created if missing, with room for `size` bytes. Raises BagError."""
+def new_bag_path(folder: Path, size: int, name: str) -> Path:
+    """Returns an unused path in a folder, which is created if missing.
+
+    Raises BagError if the folder is not writable or its disk has no room for `size` bytes.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         free = shutil.disk_usage(folder).free
@@ -61,9 +64,9 @@ def place(folder: Path, size: int, name: str) -> Path:
 
 
 def write(path: Path, channels: Sequence[BagChannel], messages: Sequence[RecordedMessage], offset: int) -> int:
-    """Writes a bag and returns the number of its messages; `offset` [ns] makes their times those of the epoch.
+    """Writes a bag. Returns the number of its messages; `offset` [ns] converts their times to times since the epoch.
 
-    Raises BagError; nothing is left of the bag then.
+    Raises BagError and removes the unfinished bag.
     """
     try:
         return _write(path, channels, messages, offset)
@@ -118,7 +121,7 @@ class Bag:
 
     @property
     def namespace(self) -> str:
-        """Namespace of the robot in it, e.g. /a; empty at the root. Raises BagError for a bag of several robots."""
+        """Namespace of the recorded robot, e.g. /a; empty for none. Raises BagError for a bag of several robots."""
         found = {
             c.topic.rpartition("/")[0] for c in self.channels if c.topic.endswith(("/joint_states", "/gait_state"))
         }
@@ -127,14 +130,14 @@ class Bag:
         return next(iter(found), "")
 
     def raw(self, topics: Collection[str]) -> Iterator[tuple[int, str, bytes]]:
-        """Time [ns] since the epoch, topic and bytes of all messages of these topics, in their order."""
+        """Yields time [ns] since the epoch, topic and serialized message of these topics, in recorded order."""
         wanted = [connection for connection in self._reader.connections if connection.topic in topics]
         if wanted:
             for connection, at, data in self._reader.messages(wanted):
                 yield at, connection.topic, bytes(data)
 
     def messages(self, topic: str) -> Iterator[tuple[float, Any]]:
-        """Time [s] since the start of the bag and content of the messages of a topic."""
+        """Yields time [s] since the start of the bag and message of a topic."""
         kinds = {channel.topic: channel.kind for channel in self.channels}
         for at, name, data in self.raw({topic}):
             yield 1e-9 * (at - self.start), TYPES.deserialize_cdr(data, kinds[name])
@@ -151,8 +154,8 @@ def _channel(connection: Any) -> BagChannel:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Bag]:
-    """A bag, its folder or its file. Raises BagError."""
+def open_bag(path: Path) -> Iterator[Bag]:
+    """Opens a bag, given as its folder or its file, and closes it at the end. Raises BagError."""
     reader = _guarded(path, lambda: Reader(path))
     _guarded(path, reader.open)
     try:

@@ -1,4 +1,4 @@
-"""A comparison as a picture: paths, velocities, joints."""
+"""Plots a comparison of two runs: paths, velocities and joint differences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from hexapod_control.bags.recorded_run import held
+from hexapod_control.bags.recorded_run import hold_last
 from hexapod_control.bags.run_comparison import COMMAND_TIMEOUT_S, RunComparison
 
 matplotlib.use("Agg")  # no screen
@@ -20,7 +20,7 @@ NAMES = ("vx [m/s]", "vy [m/s]", "wz [rad/s]")
 
 
 def plot(found: RunComparison, path: Path) -> None:
-    """Draws a PNG. Raises OSError if it cannot be written."""
+    """Writes the plot as PNG. Raises OSError."""
     figure = plt.figure(figsize=(12.0, 8.0), layout="constrained")
     try:
         grid = figure.add_gridspec(3, 2)
@@ -48,17 +48,17 @@ def _velocities(rows: list[Any], found: RunComparison) -> None:
         for run, colour in zip((found.one, found.other), COLOURS, strict=True):
             times = run.velocity[:, 0]
             axes.plot(times, run.velocity[:, 1 + axis], color=colour, linewidth=0.8)
-            axes.plot(times, held(run.command, times, COMMAND_TIMEOUT_S)[:, axis], color=colour, linestyle="--")
+            axes.plot(times, hold_last(run.command, times, COMMAND_TIMEOUT_S)[:, axis], color=colour, linestyle="--")
         axes.set(ylabel=NAMES[axis])
     rows[0].set(title="achieved by odom, commanded dashed")
     rows[-1].set(xlabel="time [s]")
 
 
 def _joints(axes: Any, found: RunComparison) -> None:
-    if len(found.joints_apart):
-        rms = np.degrees(np.sqrt(np.nanmean(found.joints_apart**2, axis=0)))
+    if len(found.joint_difference):
+        rms = np.degrees(np.sqrt(np.nanmean(found.joint_difference**2, axis=0)))
         places = np.arange(len(rms))
         axes.bar(places, rms, color="tab:gray")
         names = [name.removesuffix("_joint").replace("_", " ") for name in found.joint_names]
         axes.set_xticks(places, names, rotation=90, fontsize="x-small")
-    axes.set(title="joints apart", ylabel="rms [deg]")
+    axes.set(title="joint differences", ylabel="rms [deg]")

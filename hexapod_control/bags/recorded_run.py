@@ -1,4 +1,4 @@
-"""The drive in a bag as arrays; times [s] count from the first command."""
+"""Reads the drive in a bag into arrays; times [s] count from the first command that is not zero."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hexapod_control.bags.bag_file import Bag, BagError, opened
+from hexapod_control.bags.bag_file import Bag, BagError, open_bag
 from hexapod_control.core.kinematics.body_pose import quaternion_angles
 
 Samples = NDArray[np.float64]  # of one signal over time
@@ -19,7 +19,7 @@ Samples = NDArray[np.float64]  # of one signal over time
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """One drive. Tables have the time in their first column and are empty where the bag has nothing."""
+    """One drive. Each table has the time [s] in its first column; it is empty if its topic was not recorded."""
 
     name: str
     seconds: float  # [s] of the whole bag
@@ -33,8 +33,8 @@ class RecordedRun:
 
 
 def load_run(path: Path) -> RecordedRun:
-    """The drive in a bag. Raises BagError."""
-    with opened(path) as bag:
+    """Reads the drive in a bag. Raises BagError."""
+    with open_bag(path) as bag:
         return _run(bag)
 
 
@@ -91,11 +91,11 @@ def _pose(message: Any) -> list[float]:
 
 
 def _from_zero(path: Samples) -> Samples:
-    """The path relative to its pose at time 0."""
+    """Returns the path relative to its pose at time 0."""
     if not len(path):
         return path
     path[:, 3] = np.unwrap(path[:, 3])
-    x, y, yaw = at(path, np.array([0.0]))[0]
+    x, y, yaw = interpolate(path, np.array([0.0]))[0]
     c, s = math.cos(yaw), math.sin(yaw)
     moved = path.copy()
     moved[:, 1] = c * (path[:, 1] - x) + s * (path[:, 2] - y)
@@ -104,13 +104,13 @@ def _from_zero(path: Samples) -> Samples:
     return moved
 
 
-def at(table: Samples, times: Samples) -> Samples:
-    """Rows (k, n) of a table at times (k,) [s], between its samples; its ends go on."""
+def interpolate(table: Samples, times: Samples) -> Samples:
+    """Returns the rows (k, n) of a table at times (k,) [s], interpolated linearly; constant outside its samples."""
     return np.stack([np.interp(times, table[:, 0], column) for column in table[:, 1:].T], axis=1)
 
 
-def held(table: Samples, times: Samples, hold: float) -> Samples:
-    """Rows (k, n) of a table at times (k,) [s]: the newest one, zero if it is older than `hold` [s]."""
+def hold_last(table: Samples, times: Samples, hold: float) -> Samples:
+    """Returns the newest row of a table at each of the times (k,) [s] as (k, n); zero if older than `hold` [s]."""
     found = np.zeros((len(times), table.shape[1] - 1))
     if len(table):
         index = np.searchsorted(table[:, 0], times, side="right") - 1

@@ -1,4 +1,4 @@
-"""The newest messages of all topics, as bytes, bounded in time and in size."""
+"""A ring buffer of the newest messages of all topics, bounded in time and in size."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 MAX_BYTES = 256 * 1024 * 1024
-OVERHEAD_BYTES = 200  # of a message beside its data
+OVERHEAD_BYTES = 200  # memory per message besides its data
 
 
 class RecordedMessage(NamedTuple):
-    """One message as received."""
+    """One serialized message."""
 
     at: int  # [ns] of the steady clock
     topic: str
@@ -41,7 +41,7 @@ class RingBuffer:
         self.expire(message.at)
 
     def expire(self, now: int) -> None:
-        """Drops messages that are too old at a time [ns], or too many."""
+        """Drops messages that are too old at time `now` [ns], and the oldest if the buffer is too large."""
         while self._messages and (now - self._messages[0].at > self._window or self.size > self._most):
             old = self._messages.popleft()
             self.size -= len(old.data) + OVERHEAD_BYTES
@@ -57,7 +57,7 @@ class RingBuffer:
         return 1e-9 * (self._messages[-1].at - self._messages[0].at) if self._messages else 0.0
 
     def snapshot(self) -> Sequence[RecordedMessage]:
-        """All messages, oldest first; earlier latched messages come at the beginning."""
+        """All messages, oldest first; dropped latched messages come first, with the time of the oldest message."""
         if not self._messages:
             return [*self._left.values()]
         begin = self._messages[0].at

@@ -1,4 +1,4 @@
-"""Two runs side by side: paths, commanded against achieved velocity, joints. Both begin at their first command."""
+"""Compares two runs from their first commands on: paths, commanded and achieved velocities, joint angles."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hexapod_control.bags.recorded_run import RecordedRun, Samples, at, held
+from hexapod_control.bags.recorded_run import RecordedRun, Samples, hold_last, interpolate
 
-STEP_S = 0.02  # between two compared times
-COMMAND_TIMEOUT_S = 0.5  # a command holds as long as in the planner
-RAMP_S = 0.9  # left out after a change of the command
+STEP_S = 0.02  # time between two compared samples
+COMMAND_TIMEOUT_S = 0.5  # as the planner's default cmd_vel_timeout
+RAMP_S = 0.9  # left out after each change of the command, as the robot accelerates
 MIN_SPEED = 1e-3  # [m/s, rad/s] below which a command counts as zero
 AXES = ("vx m/s", "vy m/s", "wz rad/s")
 NONE = "-"
@@ -25,12 +25,12 @@ class RunComparison:
     one: RecordedRun
     other: RecordedRun
     times: Samples  # (k,) [s] in both
-    apart: Samples  # (k, 3) other minus one: x, y [m], yaw [rad] of the odometry
+    odometry_difference: Samples  # (k, 3) other minus one: x, y [m], yaw [rad] of the odometry
     joint_names: tuple[str, ...]
-    joints_apart: Samples  # (k, n) [rad] other minus one
+    joint_difference: Samples  # (k, n) [rad] other minus one
 
     def table(self) -> list[str]:
-        """Lines of text, aligned."""
+        """Returns the lines of the table, with aligned columns."""
         rows = [("", self.one.name, self.other.name, "difference"), *self._rows()]
         widths = [max(len(row[k]) for row in rows) for k in range(4)]
         return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -41,50 +41,58 @@ class RunComparison:
         yield _row("distance by odom m", [_distance(run.odometry) for run in pair], 3)
         for axis, name, scale in ((1, "end x m", 1.0), (2, "end y m", 1.0), (3, "end yaw deg", math.degrees(1.0))):
             yield _row(name, [scale * _end(run.odometry, axis) for run in pair], 3)
-        yield _row("odom off truth at end m", [_off(run) for run in pair], 4)
-        means = [driven(run) for run in pair]
+        yield _row("odometry error at end m", [_odometry_error(run) for run in pair], 4)
+        means = [mean_velocities(run) for run in pair]
         for axis, name in enumerate(AXES):
             if any(abs(commanded[axis]) >= MIN_SPEED for commanded, _ in means):
                 yield _row(f"commanded {name}", [commanded[axis] for commanded, _ in means], 3)
                 yield _row(f"achieved {name}", [done[axis] for _, done in means], 3)
                 yield _row(f"ratio {name[:2]}", [_ratio(done[axis], commanded[axis]) for commanded, done in means], 3)
-        yield _row("joints off targets rms deg", [_tracking(run) for run in pair], 2)
+        yield _row("joint tracking error rms deg", [_tracking(run) for run in pair], 2)
         yield from self._between()
 
     def _between(self) -> Iterator[tuple[str, str, str, str]]:
-        if len(self.apart):
-            far = np.hypot(self.apart[:, 0], self.apart[:, 1])
-            yield "paths apart at most m", "", "", f"{far.max():.4f}"
-            yield "paths apart at end m", "", "", f"{far[-1]:.4f}"
-            yield "headings apart at end deg", "", "", f"{math.degrees(self.apart[-1, 2]):.2f}"
-        if len(self.joints_apart):
-            rms = np.sqrt(np.nanmean(self.joints_apart**2, axis=0))
+        if len(self.odometry_difference):
+            far = np.hypot(self.odometry_difference[:, 0], self.odometry_difference[:, 1])
+            yield "path distance max m", "", "", f"{far.max():.4f}"
+            yield "path distance at end m", "", "", f"{far[-1]:.4f}"
+            yield "heading difference at end deg", "", "", f"{math.degrees(self.odometry_difference[-1, 2]):.2f}"
+        if len(self.joint_difference):
+            rms = np.sqrt(np.nanmean(self.joint_difference**2, axis=0))
             worst = int(np.argmax(rms))
-            whole = math.sqrt(float(np.nanmean(self.joints_apart**2)))
-            yield "joints apart rms deg", "", "", f"{math.degrees(whole):.2f}"
-            yield "most apart", "", "", f"{self.joint_names[worst]} {math.degrees(rms[worst]):.2f} deg rms"
+            whole = math.sqrt(float(np.nanmean(self.joint_difference**2)))
+            yield "joint difference rms deg", "", "", f"{math.degrees(whole):.2f}"
+            yield (
+                "greatest joint difference",
+                "",
+                "",
+                f"{self.joint_names[worst]} {math.degrees(rms[worst]):.2f} deg rms",
+            )
 
 
-def compared(one: RecordedRun, other: RecordedRun) -> RunComparison:
-    """Compares two runs over the time that both cover."""
+def compare_runs(one: RecordedRun, other: RecordedRun) -> RunComparison:
+    """Compares two runs over the time span that both cover."""
     ends = [[table[-1, 0] for table in (run.odometry, run.joints) if len(table)] for run in (one, other)]
     times = np.arange(0.0, max(0.0, min(max(end) for end in ends)), STEP_S)
     both = bool(len(one.odometry) and len(other.odometry) and len(times))
-    apart = at(other.odometry, times) - at(one.odometry, times) if both else np.zeros((0, 3))
+    apart = interpolate(other.odometry, times) - interpolate(one.odometry, times) if both else np.zeros((0, 3))
     names = tuple(name for name in one.joint_names if name in other.joint_names)
     joints = np.zeros((0, len(names)))
     if names and len(one.joints) and len(other.joints) and len(times):
         mine, theirs = ([run.joint_names.index(name) for name in names] for run in (one, other))
-        joints = at(other.joints, times)[:, theirs] - at(one.joints, times)[:, mine]
+        joints = interpolate(other.joints, times)[:, theirs] - interpolate(one.joints, times)[:, mine]
     return RunComparison(one, other, times, apart, names, joints)
 
 
-def driven(run: RecordedRun) -> tuple[Samples, Samples]:
-    """Means (3,) of command and velocity during commands, without their acceleration."""
+def mean_velocities(run: RecordedRun) -> tuple[Samples, Samples]:
+    """Returns the mean commanded and mean achieved twist (3,), each [m/s, m/s, rad/s], of steady driving.
+
+    Times without a command and the acceleration after each change of the command are left out; zero if none remain.
+    """
     if not len(run.velocity):
         return np.zeros(3), np.zeros(3)
     times = run.velocity[:, 0]
-    commanded = held(run.command, times, COMMAND_TIMEOUT_S)
+    commanded = hold_last(run.command, times, COMMAND_TIMEOUT_S)
     changed = np.r_[-math.inf, times[1:][np.abs(np.diff(commanded, axis=0)).max(axis=1) > MIN_SPEED]]
     since = times - changed[np.searchsorted(changed, times, side="right") - 1]
     steady = (np.abs(commanded).max(axis=1) >= MIN_SPEED) & (since >= RAMP_S)
@@ -108,11 +116,11 @@ def _end(path: Samples, axis: int) -> float:
     return float(path[-1, axis]) if len(path) else math.nan
 
 
-def _off(run: RecordedRun) -> float:
-    """Distance [m] of odometry and truth at the end."""
+def _odometry_error(run: RecordedRun) -> float:
+    """Distance [m] between odometry and ground truth at the end."""
     if not len(run.truth) or not len(run.odometry):
         return math.nan
-    return math.dist(at(run.truth, run.odometry[-1:, 0])[0][:2], run.odometry[-1, 1:3])
+    return math.dist(interpolate(run.truth, run.odometry[-1:, 0])[0][:2], run.odometry[-1, 1:3])
 
 
 def _ratio(done: float, commanded: float) -> float:
@@ -120,10 +128,10 @@ def _ratio(done: float, commanded: float) -> float:
 
 
 def _tracking(run: RecordedRun) -> float:
-    """RMS [deg] of measured minus commanded joints."""
+    """RMS tracking error [deg]: measured minus commanded joint angles."""
     if not len(run.targets) or not len(run.joints):
         return math.nan
     times = run.joints[(run.joints[:, 0] >= run.targets[0, 0]) & (run.joints[:, 0] <= run.targets[-1, 0])]
     if not len(times):
         return math.nan
-    return math.degrees(math.sqrt(float(np.nanmean((times[:, 1:] - at(run.targets, times[:, 0])) ** 2))))
+    return math.degrees(math.sqrt(float(np.nanmean((times[:, 1:] - interpolate(run.targets, times[:, 0])) ** 2))))

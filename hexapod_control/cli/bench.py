@@ -1,4 +1,4 @@
-"""`hexapod bench`: what a tick, the graph and a walk cost and how good they are, as one JSON document."""
+"""`hexapod bench`: measures computing time, bus load and walking quality, and prints one JSON document."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from hexapod_control.evaluation.performance.planner.c_kinematics import NoCompil
 
 @dataclass(frozen=True, slots=True)
 class BenchSection:
-    """Where a section is measured: a module with `measure(robot_file, progress)`, imported only when needed."""
+    """One section of the document, measured by `measure(robot_file, progress)` of a module."""
 
     module: str  # in hexapod_control.evaluation.performance
-    library: str = ""  # imported first, so that it is reported as missing and not a package of messages
+    library: str = ""  # imported first: without ROS, rclpy is reported as missing and not a message package
 
 
 SECTIONS = {
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the document; 1 if a section failed, not if something for it is missing."""
+    """Measures and prints. Returns 1 if a section failed, 0 if all are measured or skipped. Raises InputError."""
     for name in args.sections:
         if name not in SECTIONS:
             raise InputError(f"SECTION: must be one of {', '.join(SECTIONS)}, is {name!r}")
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def section(name: str, robot_file: RobotFile) -> dict[str, object]:
-    """One section; if it cannot be measured, with the reason."""
+    """Measures one section. Returns its figures, or why it was skipped or failed."""
     try:
         return _measured(SECTIONS[name], robot_file)
     except (NoCompilerError, MissingBrowserError) as error:
@@ -94,7 +94,7 @@ def _measured(chosen: BenchSection, robot_file: RobotFile) -> dict[str, object]:
 
 
 def machine() -> dict[str, object]:
-    """What the figures were measured on."""
+    """The computer on which the figures were measured, with its load [processes] of the last 1, 5 and 15 minutes."""
     return {
         "architecture": platform.machine(),
         "cpus": len(os.sched_getaffinity(0)),

@@ -1,4 +1,4 @@
-"""Types and common options for argparse: numbers within bounds, files to write, the robot.
+"""Option types and common options for argparse: numbers within bounds, output files, the robot.
 
 A value that does not fit is reported in one line with the option, the value, the bound and the remedy (exit code 2).
 """
@@ -23,7 +23,7 @@ class OneLineParser(argparse.ArgumentParser):
 
 
 def number(lower: float, upper: float, unit: str = "") -> Callable[[str], float]:
-    """The type of an option that is a number in [lower, upper]."""
+    """Returns the type of an option that is a number in [lower, upper]."""
 
     def convert(text: str) -> float:
         try:
@@ -38,7 +38,7 @@ def number(lower: float, upper: float, unit: str = "") -> Callable[[str], float]
 
 
 def whole_number(lower: int, upper: int, unit: str = "") -> Callable[[str], int]:
-    """The type of an option that is an integer in [lower, upper]."""
+    """Returns the type of an option that is an integer in [lower, upper]."""
 
     def convert(text: str) -> int:
         try:
@@ -58,7 +58,7 @@ def _refused(kind: str, lower: float, upper: float, unit: str, text: str) -> arg
 
 
 def output_file(kind: str, suffixes: Sequence[str]) -> Callable[[str], Path]:
-    """The type of an option that is a file to write, e.g. kind "a film", suffixes (".gif", ".png")."""
+    """Returns the type of an option that is a file to write, e.g. kind "a film", suffixes (".gif", ".png")."""
 
     def convert(text: str) -> Path:
         path = Path(text)

@@ -1,4 +1,4 @@
-"""The error of the command line."""
+"""The error for input on the command line."""
 
 
 class InputError(ValueError):

@@ -44,7 +44,7 @@ COMMANDS = {
         "robot_files.odom_calibrate",
         "measure the scale error of the odometry and write it into the robot file",
     ),
-    "bench": ("bench", "measure the cost of a tick and of the graph, as JSON"),
+    "bench": ("bench", "measure computing time, bus load and walking quality, as JSON"),
 }
 OK, FAILED, BAD_INPUT = 0, 1, 2
 

@@ -1,4 +1,4 @@
-"""Waiting for a running robot, always with a time limit, and what ends the wait early."""
+"""Waits for a running robot with a time limit; the user can end every wait."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class EndRequested(Exception):  # noqa: N818 - no error: the user wants to end
     """SIGINT, SIGTERM or SIGHUP has arrived."""
 
 
-class RobotDidNot(RuntimeError):  # noqa: N818 - the message names what the robot did not do
-    """The robot did not do what was requested; one sentence for the user."""
+class RobotError(RuntimeError):
+    """The robot did not do what was requested; the message says what, in one sentence for the user."""
 
 
 def wait_until(condition: Callable[[], bool], seconds: float, spin: Callable[[float], None]) -> bool:
-    """Spins in short pieces until a condition holds or the time [s] is over. Returns whether it holds."""
+    """Spins until a condition holds, at most `seconds` [s]. Returns True if it holds."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
@@ -35,7 +35,7 @@ class BoundedWait:
     """Waits on one robot client. Every method raises EndRequested when the user wants to end."""
 
     def __init__(self, robot: RobotClient, stop: StopSignal, check: Callable[[], None] = lambda: None) -> None:
-        """`check` is called in every step and may raise, e.g. because a node has died."""
+        """`check` is called after every spin and may raise, e.g. because a node has died."""
         self._robot, self._stop, self._check = robot, stop, check
 
     def spin(self, seconds: float = POLL_S) -> None:
@@ -46,31 +46,31 @@ class BoundedWait:
             raise EndRequested
 
     def until(self, condition: Callable[[], bool], seconds: float, failure: str) -> None:
-        """Waits for a condition, at most so long [s]. Raises RobotDidNot with `failure`."""
+        """Waits for a condition, at most `seconds` [s]. Raises RobotError with the text `failure`."""
         if not wait_until(condition, seconds, self.spin):
-            raise RobotDidNot(failure)
+            raise RobotError(failure)
 
     def until_robot(self, condition: Callable[[], bool], seconds: float, action: str) -> None:
         """As `until`; `action` completes "the robot did not ...", and the error includes gait_state."""
         if not wait_until(condition, seconds, self.spin):
             state = self._robot.state or "none"
-            raise RobotDidNot(f"the robot did not {action} within {seconds:g} s (gait_state: {state})")
+            raise RobotError(f"the robot did not {action} within {seconds:g} s (gait_state: {state})")
 
     def until_ready(self, seconds: float, hint: str = "") -> None:
-        """Waits until all topics and services of the robot are available. Raises RobotDidNot with the missing ones."""
+        """Waits until all topics and services of the robot are available. Raises RobotError with the missing ones."""
         if not wait_until(lambda: not self._robot.missing(), seconds, self.spin):
             missing = ", no ".join(self._robot.missing())
-            raise RobotDidNot(f"the robot is not ready after {seconds:g} s: no {missing}{hint}")
+            raise RobotError(f"the robot is not ready after {seconds:g} s: no {missing}{hint}")
 
     def request(self, service: str) -> None:
-        """Calls stand, sit or stop and waits for the response. Raises RobotDidNot with the reason of a refusal."""
+        """Calls stand, sit or stop and waits for the response. Raises RobotError with the reason of a refusal."""
         response = self._robot.request(service)
         self.result(response, f"answer to {service}")
         if not response.result().success:
-            raise RobotDidNot(f"{service} was refused: {response.result().message}")
+            raise RobotError(f"{service} was refused: {response.result().message}")
 
     def result(self, future: Any, action: str) -> None:
-        """Waits for a future of rclpy (`Any`: it has no type); `action` as in `until_robot`."""
+        """Waits for the result of an rclpy future (`Any`: it has no type); `action` as in `until_robot`."""
         self.until_robot(future.done, SERVICE_TIMEOUT_S, action)
 
     def stand(self, seconds: float) -> None:

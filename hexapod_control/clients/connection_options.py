@@ -20,7 +20,7 @@ class ConnectionOptions:
 
 
 def add_arguments(parser: argparse.ArgumentParser, muxed: str = "") -> None:
-    """Adds the options; `muxed` is the topic to use with a twist_mux, without it the topic is fixed."""
+    """Adds the options; `muxed` is the velocity topic to use with a twist_mux. Without it, the topic is cmd_vel."""
     parser.add_argument("--namespace", default="", help="namespace of the robot")
     if muxed:
         text = f"topic of the velocity command, {muxed} with a twist_mux"
@@ -35,6 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser, muxed: str = "") -> None:
 
 
 def connection(args: argparse.Namespace) -> ConnectionOptions:
-    """The connection of parsed arguments. Raises RosNameError."""
+    """Returns the connection that the parsed arguments describe. Raises RosNameError."""
     cmd_vel = ros_names.topic(getattr(args, "cmd_vel", "cmd_vel"))
     return ConnectionOptions(ros_names.namespace(args.namespace), args.stamped, cmd_vel, args.sim_time)

@@ -63,7 +63,7 @@ _UNFINISHED = re.compile(r"\x1b(\[[0-9;]*|O)?$")
 
 
 def tokens(text: str) -> tuple[list[str], str]:
-    """Keys in the input of a terminal, escape sequences as one key, and an unfinished sequence at its end."""
+    """Splits terminal input into keys, an escape sequence being one key. Returns them and the incomplete rest."""
     tail = _UNFINISHED.search(text)
     whole = text[: tail.start()] if tail else text
     return [key.replace("\x1bO", "\x1b[") for key in _TOKEN.findall(whole)], tail[0] if tail else ""
@@ -71,7 +71,7 @@ def tokens(text: str) -> tuple[list[str], str]:
 
 @dataclass(slots=True)
 class KeyboardMap:
-    """State of the key bindings: direction, speed and body pose after the keys pressed so far."""
+    """Direction, speed and body pose that the keys pressed so far have set."""
 
     gaits: Sequence[str] = ()
     direction: tuple[int, int, int] = (0, 0, 0)
@@ -80,7 +80,7 @@ class KeyboardMap:
     _tail: str = field(default="", repr=False)
 
     def type(self, text: str) -> Iterator[str]:
-        """Handles input of a terminal; yields the requests of its keys as in `press`."""
+        """Handles terminal input; yields the requests that `press` returns for its keys."""
         keys, self._tail = tokens(self._tail + text)
         for key in keys:
             request = self.press(key)
@@ -88,7 +88,7 @@ class KeyboardMap:
                 yield request
 
     def press(self, key: str) -> str:
-        """Handles a key. Returns `stand`, `sit`, `stop`, `pose` or `gait NAME` if it requests more than a velocity."""
+        """Handles a key. Returns its request `stand`, `sit`, `stop`, `pose` or `gait NAME`; empty for a velocity key."""
         if key in DIRECTIONS:
             self.direction = DIRECTIONS[key]
         elif key in SPEEDS:
@@ -110,7 +110,7 @@ class KeyboardMap:
         return self.pose._replace(**{coordinate: min(limit, max(-limit, value))})
 
     def twist(self, maxima: Twist) -> Twist:
-        """The commanded twist for the maximum speed along each axis."""
+        """Returns the commanded twist, given the maximum speed along each axis [m/s, m/s, rad/s]."""
         if self.direction == (0, 0, 0):
             return ZERO
         return Twist(*(self.speed * sign * maximum for sign, maximum in zip(self.direction, maxima, strict=True)))

@@ -1,4 +1,4 @@
-"""Driving by keyboard: turns keys into commands and shows the state of the robot in a status line."""
+"""Drives a robot by keyboard and shows its state in a status line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class KeyboardPilot:
         self._responses: list[tuple[str, Any]] = []  # service and future (`Any`: rclpy has no type for it)
 
     def step(self) -> bool:
-        """Handles the keys pressed since the last call. True if the commanded velocity changed.
+        """Handles the keys pressed since the last call. Returns True if the commanded velocity changed.
 
         Raises TerminalClosed.
         """

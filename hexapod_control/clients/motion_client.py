@@ -35,7 +35,7 @@ class MotionClient(ClientNode):
                 self._callback(self._last)
 
     def follow(self, callback: Callable[[MotionState], None]) -> None:
-        """Calls back with every `motion_state` from now on."""
+        """Calls `callback` with every `motion_state` that arrives from now on."""
         self._callback = callback
 
     def spin(self, seconds: float) -> None:
@@ -45,7 +45,10 @@ class MotionClient(ClientNode):
             self._executor.spin_once(timeout_sec=left)
 
     def wait_for_robot(self, seconds: float) -> bool:
-        """Waits up to a time [s] for a robot that no longer reports the end of an earlier motion."""
+        """Waits at most `seconds` [s] for a robot whose `motion_state` no longer shows the end of an earlier motion.
+
+        Returns True if there is one.
+        """
         return wait_until(self._robot_is_ready, seconds, self.spin)
 
     def _robot_is_ready(self) -> bool:
@@ -53,11 +56,11 @@ class MotionClient(ClientNode):
         return available and self._last is not None and not self._last.ended
 
     def request(self, data: str) -> None:
-        """Requests a motion (MotionRequest.data); an empty text ends the current one after its cycle."""
+        """Requests a motion (MotionRequest.data); an empty text ends the current motion after its cycle."""
         self._motion.publish(String(data=data))
         self._motion.wait_for_all_acked(Duration(seconds=DELIVERY_S))
 
     def cancel(self, seconds: float) -> bool:
-        """Ends the motion now. True if the robot has responded within a time [s]."""
+        """Ends the motion now. Returns True if the robot responds within `seconds` [s]."""
         response = self._cancel.call_async(Trigger.Request())
         return wait_until(response.done, seconds, self.spin)

@@ -1,4 +1,4 @@
-"""Progress of a requested motion, from `motion_state`, and its progress bar."""
+"""Follows the progress of a requested motion by its `motion_state`, and shows it as a progress bar."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ BAR_WIDTH = 30  # characters
 
 
 class MotionProgress:
-    """One motion, from the request to its end."""
+    """State of one requested motion, until it has ended."""
 
     def __init__(self, names: Iterable[str], timeout: float) -> None:
-        """`names` the motion may have; `timeout` [s] for an idle robot to begin it."""
+        """`names` are those that the robot may report for the motion; `timeout` [s] is the limit for it to begin."""
         self._names = tuple(names)
         self._left = timeout
         self.name = self._names[0]
@@ -44,7 +44,7 @@ class MotionProgress:
             self.failure = "" if state.phase == DONE else message
 
     def pass_time(self, seconds: float) -> None:
-        """Counts down the timeout [s] for a robot that does not begin the motion."""
+        """Counts the timeout down by `seconds` [s] while an idle robot does not begin the motion."""
         if self.begun or self._other:
             return
         self._left -= seconds
@@ -52,12 +52,12 @@ class MotionProgress:
             self.over, self.failure = True, f"the robot did not begin {self.name}"
 
     def give_up(self) -> None:
-        """Ends it as cancelled by the user."""
+        """Marks the motion as cancelled by the user."""
         self.over, self.failure = True, f"{self.name} was cancelled"
 
     @property
     def line(self) -> str:
-        """The progress bar."""
+        """The progress bar as text."""
         if self._other:
             return f"{self.name}  waits for the end of {self._other}"
         full = round(BAR_WIDTH * self.percent / 100)
@@ -65,7 +65,7 @@ class MotionProgress:
 
 
 class ProgressBar:
-    """Context manager: the last line of a terminal; without a terminal, a line for each phase."""
+    """Context manager: a progress bar in the last line of a terminal; without a terminal, one line per phase."""
 
     def __init__(self, screen: TextIO) -> None:
         self._screen = screen

@@ -1,4 +1,4 @@
-"""The drive of `hexapod odom-calibrate`: a distance ahead and a rotation by odom, with a running robot."""
+"""The drives of `hexapod odom-calibrate` with a running robot: straight ahead, then a rotation, both by odometry."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nav_msgs.msg import Odometry
 from rclpy.parameter_client import AsyncParameterClient
 
 from hexapod_control.bringup.process_supervisor import StopSignal, stop_requests
-from hexapod_control.clients.bounded_wait import BoundedWait, EndRequested, RobotDidNot
+from hexapod_control.clients.bounded_wait import BoundedWait, EndRequested, RobotError
 from hexapod_control.clients.connection_options import ConnectionOptions, connection
 from hexapod_control.clients.robot_client import RobotClient
 from hexapod_control.config.errors import RobotFileError
@@ -25,11 +25,11 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.qos import EVENTS
 
 READY_S, POSTURE_S = 20.0, 20.0
-SLOWDOWN = 4.0  # times as long as planned a drive may take
-REST_TIME_S = 0.5  # standing without a change of odom
+SLOWDOWN = 4.0  # a drive may take this many times its planned duration
+REST_TIME_S = 0.5  # for which odom must not change before the robot counts as at rest
 MAX_SPEED, MAX_YAW_RATE = 0.08, 0.4  # [m/s], [rad/s]
-SPEED_SHARE = 0.6  # of what the robot can do, at most
-REST_TOLERANCE = 1e-4  # [m, rad] change of odom that counts as none
+SPEED_SHARE = 0.6  # of the maximum speed of the robot, at most
+REST_TOLERANCE = 1e-4  # [m, rad] change of odom that still counts as rest
 
 ENDED = "ended before everything was measured; nothing was written"
 
@@ -38,7 +38,7 @@ Ask = Callable[[str, float, float | None], float]
 
 
 class SurveyClient(RobotClient):
-    """A robot client that accumulates the rotation by odom and reads the parameters of odometry."""
+    """A robot client that sums up the rotation by odometry and reads the parameters of the node odometry."""
 
     def __init__(self, options: ConnectionOptions) -> None:
         super().__init__(options)
@@ -58,14 +58,14 @@ class SurveyClient(RobotClient):
         return [*super().missing(), *([] if self.pose else ["odom"])]
 
     def settings(self) -> Any:
-        """A future of the parameters `mode` and `robot` of odometry; None if the node is not there."""
+        """Requests the parameters `mode` and `robot` of odometry. Returns a future; None if the node does not run."""
         if not self._parameters.services_are_ready():
             return None
         return self._parameters.get_parameters(["mode", "robot"])
 
 
 class OdometrySurvey:
-    """The drives of a survey with one robot. Raises RobotDidNot and EndRequested."""
+    """Drives one robot and measures its odometry. The methods raise RobotError and EndRequested."""
 
     def __init__(self, robot: SurveyClient, stop: StopSignal) -> None:
         self._robot, self._wait = robot, BoundedWait(robot, stop)
@@ -87,12 +87,12 @@ class OdometrySurvey:
         return mode.string_value, robot.string_value
 
     def drive(self, twist: Twist, goal: float) -> tuple[float, float]:
-        """Drives until odom reaches the goal [m or rad]. Returns (distance [m], rotation [rad]) by odom at rest."""
+        """Drives until odometry reaches the goal [m or rad]. Returns (distance [m], rotation [rad]) at rest."""
         robot = self._robot
         start, turned = robot.pose, robot.turned
         assert start is not None
 
-        def gone() -> tuple[float, float]:
+        def travelled() -> tuple[float, float]:
             assert robot.pose is not None
             return math.dist(start[:2], robot.pose[:2]), abs(robot.turned - turned)
 
@@ -101,19 +101,19 @@ class OdometrySurvey:
         robot.send()
         try:
             self._wait.until_robot(
-                lambda: gone()[axis] >= goal, SLOWDOWN * goal / max(map(abs, twist)) + 5.0, "get that far"
+                lambda: travelled()[axis] >= goal, SLOWDOWN * goal / max(map(abs, twist)) + 5.0, "get that far"
             )
         finally:
             robot.twist = ZERO
             robot.send()
-        self._still()
-        return gone()
+        self._come_to_rest()
+        return travelled()
 
-    def _still(self) -> None:
-        """Waits until the feet are down and odom does not change any more."""
+    def _come_to_rest(self) -> None:
+        """Waits until all feet are on the ground and odom no longer changes."""
         robot, since, last = self._robot, time.monotonic(), self._robot.pose
 
-        def still() -> bool:
+        def at_rest() -> bool:
             nonlocal since, last
             assert robot.pose is not None and last is not None
             moved = max(abs(a - b) for a, b in zip(robot.pose, last, strict=True))
@@ -121,15 +121,15 @@ class OdometrySurvey:
                 since, last = time.monotonic(), robot.pose
             return time.monotonic() - since >= REST_TIME_S
 
-        self._wait.until_robot(still, POSTURE_S, "come to rest")
+        self._wait.until_robot(at_rest, POSTURE_S, "come to rest")
 
 
 def survey(args: argparse.Namespace, path: Path, ask: Ask) -> dict[str, float]:
-    """Drives and asks for the measured values. Returns the new factors by name. Raises RobotDidNot."""
+    """Drives and asks for the measured values. Returns the new scale factors by name. Raises RobotError."""
     try:
         return _survey(args, path, ask)
     except EndRequested:
-        raise RobotDidNot(ENDED) from None
+        raise RobotError(ENDED) from None
 
 
 def _survey(args: argparse.Namespace, path: Path, ask: Ask) -> dict[str, float]:
@@ -138,28 +138,28 @@ def _survey(args: argparse.Namespace, path: Path, ask: Ask) -> dict[str, float]:
         print(f"the robot walks {args.distance:g} m ahead and turns {args.turn:g} deg to the left", flush=True)
         drives.stand()
         mode, robot = drives.settings()
-        far, round_ = _in_force(robot, path)
+        distance_scale, turn_scale = _present_scale(robot, path)
         driven, _ = drives.drive(Twist(min(MAX_SPEED, SPEED_SHARE * client.maxima.vx), 0.0, 0.0), args.distance)
-        factors = {"distance": far * _asked(ask, "distance", driven, args.measured_distance) / driven}
+        factors = {"distance": distance_scale * _ask(ask, "distance", driven, args.measured_distance) / driven}
         if mode == "legs_imu":
-            print("the odometry runs in mode legs_imu, whose turns are those of the IMU: only distance is measured")
+            print("odometry runs in mode legs_imu, which takes rotations from the IMU: only the distance is measured")
             return factors
         rate = min(MAX_YAW_RATE, SPEED_SHARE * client.maxima.wz)
         _, turn = drives.drive(Twist(0.0, 0.0, rate), math.radians(args.turn))
         turn = math.degrees(turn)
-        return {**factors, "turn": round_ * _asked(ask, "turn", turn, args.measured_turn) / turn}
+        return {**factors, "turn": turn_scale * _ask(ask, "turn", turn, args.measured_turn) / turn}
 
 
-def _in_force(robot: str, path: Path) -> tuple[float, float]:
-    """The factors of the running odometry: those of its robot file, if that can be read on this machine."""
+def _present_scale(robot: str, path: Path) -> tuple[float, float]:
+    """Scale factors of the running odometry, from its robot file if this computer can read it, else from `path`."""
     try:
         return odometry_scale(load(robot or path))
     except RobotFileError:
         return odometry_scale(load(path))
 
 
-def _asked(ask: Ask, name: str, by_odometry: float, given: float | None) -> float:
-    """Asks the user; Ctrl-C ends the question."""
+def _ask(ask: Ask, name: str, by_odometry: float, given: float | None) -> float:
+    """Asks the user for a measured value. Raises EndRequested on Ctrl-C."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return ask(name, by_odometry, given)

@@ -1,4 +1,4 @@
-"""The operator's node: publishes commands to a running robot and receives its state, without threads."""
+"""The node of an operator's program: publishes commands to a robot and receives its state, without threads."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from hexapod_control.ros.qos import COMMAND, LATCHED, LATCHED_HISTORY
 
 NAME = "keyboard"  # in core.steering.command_priorities.SOURCES
 COMMAND_PERIOD_S = 0.05
-ZERO_REPEAT_S = 0.5  # for which a zero command is repeated after driving
-DELIVERY_S = 0.3  # time for the last zero to arrive
-MIN_READERS = 3  # of joint_states: planner, kinematics, odometry
-PRESENT_S = 2.0  # since the last announcement, for which a node counts as running
+ZERO_REPEAT_S = 0.5  # a zero command is repeated for this long after driving
+DELIVERY_S = 0.3  # time limit for the last zero command to arrive
+MIN_READERS = 3  # subscribers of joint_states: gait_planner, inverse_kinematics, odometry
+PRESENT_S = 2.0  # a node counts as running for this long after its last announcement
 SERVICES = ("stand", "sit", "stop")
 
 
 class RobotClient(ClientNode):
     """Context manager: a node that publishes `twist` periodically while `spin` runs.
 
-    A zero twist is repeated only for a short time, so that other sources can drive. At exit the robot is stopped.
+    A zero twist is repeated only for a short time, so that other sources can drive. The robot is stopped at exit.
     """
 
     source_name = NAME
@@ -74,7 +74,7 @@ class RobotClient(ClientNode):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with contextlib.suppress(Exception):  # whatever ends the program, the robot must not keep walking
+        with contextlib.suppress(Exception):  # the robot must stop, whatever ended the program
             self.stop_driving()
         super().__exit__(kind, error, trace)
 
@@ -149,7 +149,7 @@ class RobotClient(ClientNode):
         return bool(self._cmd_vel.get_subscription_count() > 0)
 
     def stop_driving(self) -> None:
-        """Publishes a zero, if the robot may still follow an earlier command, and waits for its delivery."""
+        """Publishes a zero command if the robot may still follow an earlier one, and waits for its delivery."""
         self.twist = ZERO
         if time.monotonic() - self._last_driven <= ZERO_REPEAT_S:
             self.send()
@@ -189,7 +189,7 @@ class SimulationClient(RobotClient):
         return [*super().missing(), *(name for name, log in logs.items() if not len(log))]
 
     def stamp(self) -> Time:
-        """Time of the ground truth, whichever clock that is; zero before it arrives, which gait_planner accepts."""
+        """Time of the newest ground truth, so that commands have the simulator's clock; zero before it arrives."""
         seconds, part = divmod(self.truth.last.time, 1.0) if len(self.truth) else (0.0, 0.0)
         return Time(sec=int(seconds), nanosec=int(1e9 * part))
 

@@ -17,7 +17,7 @@ class TerminalClosed(Exception):  # noqa: N818 - no error: the user closed the w
 
 
 class Terminal:
-    """Context manager: single keys without echo; Ctrl-C remains a signal. The settings are restored at the end.
+    """Context manager: single keys without echo, restored at the end; Ctrl-C still sends a signal.
 
     A program that is killed outright (SIGKILL) leaves the terminal in single-key mode: `stty sane` restores it.
     """

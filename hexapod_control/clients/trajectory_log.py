@@ -1,4 +1,4 @@
-"""Timed poses of a robot, as ground truth or odometry report them, interpolated between samples."""
+"""A log of timed poses of a robot, from ground truth or odometry, with interpolation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TrajectorySample(NamedTuple):
 
 
 class TrajectoryLog:
-    """Samples in order of time, appended while the robot moves."""
+    """Samples in order of time."""
 
     def __init__(self) -> None:
         self._times: list[float] = []
@@ -39,11 +39,11 @@ class TrajectoryLog:
         return self._samples[-1]
 
     def between(self, start: float, end: float) -> Sequence[TrajectorySample]:
-        """Samples of the time span [start, end) [s]."""
+        """Returns the samples of the time span [start, end) [s]."""
         return self._samples[bisect_left(self._times, start) : bisect_left(self._times, end)]
 
     def at(self, time: float) -> Pose:
-        """Pose at a time [s], interpolated linearly; the first or last pose outside the log. Needs two samples."""
+        """Returns the pose at a time [s], interpolated linearly and constant outside the log. Needs two samples."""
         index = min(max(bisect_left(self._times, time), 1), len(self._times) - 1)
         before, after = self._samples[index - 1], self._samples[index]
         span = after.time - before.time

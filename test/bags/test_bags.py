@@ -15,7 +15,7 @@ from rosbags.rosbag2 import Reader
 from hexapod_control.bags import bag_file
 from hexapod_control.bags.recorded_run import load_run
 from hexapod_control.bags.ring_buffer import OVERHEAD_BYTES, RecordedMessage, RingBuffer
-from hexapod_control.bags.run_comparison import compared, driven
+from hexapod_control.bags.run_comparison import compare_runs, mean_velocities
 from hexapod_control.cli.main import main
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
 
@@ -86,7 +86,7 @@ def test_a_bag_gives_back_the_bytes_times_types_and_qualities_of_what_was_writte
     ]
     assert write(tmp_path / "bag", messages, *channels) == 500
     for place in (tmp_path / "bag", tmp_path / "bag" / "bag.mcap"):
-        with bag_file.opened(place) as bag:
+        with bag_file.open_bag(place) as bag:
             assert list(bag.raw({"/a/gait_state", "/tf"})) == [(START + m.at, m.topic, m.data) for m in messages]
             assert set(bag.channels) == set(channels)
             assert bag.namespace == "/a"
@@ -104,7 +104,7 @@ def test_a_full_disk_is_reported_in_one_line_before_anything_is_written(tmp_path
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(1, 1, 3_000_000))
     with pytest.raises(bag_file.BagError, match=r"may take 50 MB and 3 MB are free; make room") as failure:
-        bag_file.place(tmp_path, 50_000_000, "bag")
+        bag_file.new_bag_path(tmp_path, 50_000_000, "bag")
     assert "\n" not in str(failure.value)
     assert not list(tmp_path.iterdir())
 
@@ -126,15 +126,15 @@ def test_a_disk_that_fills_up_meanwhile_leaves_nothing_of_the_bag(tmp_path):
 
 def test_a_read_only_folder_is_reported_in_one_line(tmp_path, monkeypatch):
     with pytest.raises(bag_file.BagError, match=r"^/proc/bags: no bag can be written there: .*; choose another --out$"):
-        bag_file.place(bag_file.Path("/proc/bags"), 1, "bag")
+        bag_file.new_bag_path(bag_file.Path("/proc/bags"), 1, "bag")
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
     with pytest.raises(bag_file.BagError, match="it is read-only"):
-        bag_file.place(tmp_path, 1, "bag")
+        bag_file.new_bag_path(tmp_path, 1, "bag")
 
 
 def test_bags_of_the_same_second_have_different_names(tmp_path):
     (tmp_path / "bag").mkdir()
-    assert bag_file.place(tmp_path, 1, "bag") == tmp_path / "bag_2"
+    assert bag_file.new_bag_path(tmp_path, 1, "bag") == tmp_path / "bag_2"
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no bag at all"])
@@ -207,9 +207,9 @@ def test_two_runs_are_compared_from_their_first_command_wherever_and_whenever_th
     twist = Twist(0.1, 0.0, 0.3)
     one = load_run(drive(tmp_path / "one", twist, twist))
     other = load_run(drive(tmp_path / "other", twist, twist, late=2.34, turned=2.0))
-    found = compared(one, other)
-    assert np.abs(found.apart).max() < 1e-3
-    assert np.abs(found.joints_apart).max() < 0.07  # a sample's time at 3 rad/s
+    found = compare_runs(one, other)
+    assert np.abs(found.odometry_difference).max() < 1e-3
+    assert np.abs(found.joint_difference).max() < 0.07  # a sample's time at 3 rad/s
     assert found.times[-1] == pytest.approx(5.0, abs=0.1)
 
 
@@ -219,19 +219,19 @@ def test_the_differences_of_two_runs_are_those_that_were_put_in(tmp_path, capsys
     drive(tmp_path / "two", commanded, Twist(0.09, 0.0, 0.0), lag=0.1)
     picture = tmp_path / "both.png"
     assert main(["replay", str(tmp_path / "one"), str(tmp_path / "two"), "--compare", "--plot", str(picture)]) == 0
-    rows = {line[:26].strip(): line[26:].split() for line in capsys.readouterr().out.splitlines()}
+    rows = {line[:31].strip(): line[31:].split() for line in capsys.readouterr().out.splitlines()}
     assert rows["commanded vx m/s"] == ["0.100", "0.100", "+0.000"]
     assert rows["achieved vx m/s"] == ["0.100", "0.090", "-0.010"]
     assert rows["ratio vx"] == ["1.000", "0.900", "-0.100"]
-    assert float(rows["paths apart at end m"][0]) == pytest.approx(0.05, abs=0.001)
-    assert rows["most apart"][0] == "a"
-    assert float(rows["most apart"][1]) == pytest.approx(math.degrees(0.1 / math.sqrt(2)), rel=0.1)
+    assert float(rows["path distance at end m"][0]) == pytest.approx(0.05, abs=0.001)
+    assert rows["greatest joint difference"][0] == "a"
+    assert float(rows["greatest joint difference"][1]) == pytest.approx(math.degrees(0.1 / math.sqrt(2)), rel=0.1)
     assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 20_000
 
 
 def test_a_run_without_commands_has_no_means(tmp_path):
     run = load_run(drive(tmp_path / "one", Twist(0.0, 0.0, 0.0), Twist(0.0, 0.0, 0.0)))
-    commanded, executed = driven(run)
+    commanded, executed = mean_velocities(run)
     assert not commanded.any() and not executed.any()
 
 

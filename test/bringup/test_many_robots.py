@@ -19,7 +19,7 @@ from support.real_time.programs import PROGRAM
 
 from hexapod_control.bags import bag_file
 from hexapod_control.bags.recorded_run import load_run
-from hexapod_control.bags.run_comparison import compared
+from hexapod_control.bags.run_comparison import compare_runs
 from hexapod_control.bringup.process_supervisor import Supervisor
 from hexapod_control.cli.main import main, parser
 from hexapod_control.cli.sim import simulation_run as cli_run
@@ -187,13 +187,13 @@ def test_a_recording_of_one_robot_has_no_messages_of_the_other_and_does_not_dist
     assert speed == pytest.approx(0.08, rel=0.1)
     assert pace > MIN_PACE * min(before, after)
     (path,) = bags.iterdir()
-    with bag_file.opened(path) as bag:
+    with bag_file.open_bag(path) as bag:
         assert {c.topic for c in bag.channels if not c.topic.startswith("/a/")} <= {*GLOBAL}
     run = load_run(path)
-    rows = {line[:26].strip(): line[26:].split() for line in compared(run, run).table()}
+    rows = {line[:31].strip(): line[31:].split() for line in compare_runs(run, run).table()}
     assert float(rows["ratio vx"][0]) == pytest.approx(1.0, abs=0.1)
-    assert float(rows["odom off truth at end m"][0]) < 0.15
-    assert 0.0 < float(rows["joints off targets rms deg"][0]) < 10.0
+    assert float(rows["odometry error at end m"][0]) < 0.15
+    assert 0.0 < float(rows["joint tracking error rms deg"][0]) < 10.0
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""`hexapod record`: buffers the last minute of all topics of a robot, writes a bag on demand or on a fault."""
+"""`hexapod record`: buffers the last minute of all topics of a robot and writes a bag on demand or on a fault."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from hexapod_control.cli.bounded_options import add_robot, number, whole_number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config import ros_names
 
-PAGE_START_S = 15.0  # for the page to start
+PAGE_START_S = 15.0  # time limit for the page to start
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plays or compares. Returns 0. Raises InputError."""
+    """Plays a bag or compares two. Returns 0. Raises InputError."""
     if args.compare != (args.other is not None):
         raise InputError("--compare takes two bags: hexapod replay BAG OTHER --compare")
     ros_names.namespace(args.namespace or "")
@@ -59,10 +59,10 @@ def run(args: argparse.Namespace) -> int:
 def _compare(args: argparse.Namespace) -> int:
     from hexapod_control.bags.comparison_plot import plot
     from hexapod_control.bags.recorded_run import load_run
-    from hexapod_control.bags.run_comparison import compared
+    from hexapod_control.bags.run_comparison import compare_runs
 
     one, other = load_run(args.bag), load_run(args.other)
-    found = compared(one, other)
+    found = compare_runs(one, other)
     print(*found.table(), sep="\n")
     plot(found, args.plot)
     print(args.plot)
@@ -72,14 +72,14 @@ def _compare(args: argparse.Namespace) -> int:
 def _play(args: argparse.Namespace) -> int:
     from contextlib import nullcontext
 
-    from hexapod_control.bags.bag_file import opened
+    from hexapod_control.bags.bag_file import open_bag
     from hexapod_control.bringup.process_supervisor import Supervisor, stop_requests
     from hexapod_control.clients.bounded_wait import wait_until
     from hexapod_control.nodes.recorder.bag_player import BagPlayer
 
     os.environ.setdefault("AMENT_PREFIX_PATH", sys.prefix)  # nothing else sets it in a venv
     yes = {True: "yes", False: ""}
-    with opened(args.bag) as bag, stop_requests() as stop:
+    with open_bag(args.bag) as bag, stop_requests() as stop:
         specs = _page(args, bag.namespace) if args.page else ()
         with (
             Supervisor(specs, lambda line: print(line, flush=True)) if specs else nullcontext(),
@@ -101,7 +101,7 @@ def _play(args: argparse.Namespace) -> int:
 
 
 def _page(args: argparse.Namespace, namespace: str) -> tuple[node_graph.NodeSpec, ...]:
-    """The page alone, in the namespace in which the bag is played."""
+    """The spec of the page alone, in the namespace in which the bag is played."""
     given = {"robot": args.robot, "web": "true", "web_port": args.port}
     given["namespace"] = namespace if args.namespace is None else args.namespace
     return tuple(spec for spec in node_graph.specs("sim", given) if spec.executable == "web")

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Walks. Returns 0 all reached or ended by Ctrl-C, 1 a waypoint cannot be reached. Raises InputError."""
+    """Walks the patrol. Returns 0 all waypoints reached or Ctrl-C, 1 one cannot be reached. Raises InputError."""
     route = load_route(args.waypoints)
     robot = load(args.robot)
     try:

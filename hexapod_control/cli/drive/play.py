@@ -37,7 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plays to the end. Returns 0, 1 if it was cancelled or refused, 2 if it cannot be played. Raises FileError."""
+    """Plays a motion to its end. Returns 0; 1 if it was cancelled or refused; 2 if its rehearsal found an error.
+
+    Raises FileError or InputError.
+    """
     if args.list:
         return _list(load(args.robot).robot)
     if args.stop:

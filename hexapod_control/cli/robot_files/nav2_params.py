@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Writes the filled-in file; comments and all other values are kept."""
+    """Writes the parameter file; its comments and all other values are kept. Raises InputError."""
     source = Path(args.params) if args.params else share("config", "nav2.yaml")
     robot = load(args.robot)
     try:

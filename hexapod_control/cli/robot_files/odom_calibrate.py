@@ -1,4 +1,4 @@
-"""`hexapod odom-calibrate`: walk and turn by odometry, compare with measured values, write the factors to the file."""
+"""`hexapod odom-calibrate`: walks and turns by odometry, compares with measured values, writes the scale factors."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def run(args: argparse.Namespace) -> int:
         for name in UNITS:
             if getattr(args, f"measured_{name}") is None and not sys.stdin.isatty():
                 raise InputError(f"--measured-{name}: must be given, as there is no terminal to ask on")
-        from hexapod_control.clients.bounded_wait import RobotDidNot
+        from hexapod_control.clients.bounded_wait import RobotError
         from hexapod_control.clients.odometry_survey import survey
 
         try:
             factors = survey(args, path, ask_measured)
-        except RobotDidNot as failure:
+        except RobotError as failure:
             print(f"hexapod: {failure}", file=sys.stderr)
             return 1
     return _write(args, path, factors)
@@ -105,7 +105,7 @@ def _simulated(args: argparse.Namespace) -> dict[str, float]:
 
 
 def ask_measured(name: str, by_odometry: float, given: float | None) -> float:
-    """The measured distance or rotation [m or deg]: given as an option, or asked for until it is a positive number."""
+    """Returns the measured distance [m] or rotation [deg], as given or as typed; asks again after an invalid answer."""
     while given is None:
         answer = input(f"{name} by odometry: {by_odometry:.3f} {UNITS[name]}; measured [{UNITS[name]}]: ")
         try:

@@ -1,4 +1,4 @@
-"""`hexapod urdf`: check a robot file and print its URDF."""
+"""`hexapod urdf`: checks a robot file and prints its URDF."""
 
 from __future__ import annotations
 

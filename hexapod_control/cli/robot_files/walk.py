@@ -1,4 +1,4 @@
-"""`hexapod walk`: walk without ROS and without physics, as a table of joint targets."""
+"""`hexapod walk`: writes the joint targets of a walk to a CSV file, without ROS and without physics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hexapod_control.core.planner.planner import MAX_TICK_S, Planner
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.robot import Robot
 
-SETTLING_TIME_S = 5.0  # in which a standing robot is recognised as standing
+SETTLING_TIME_S = 5.0  # in which the planner recognises that the robot stands
 MAX_DURATION_S = 3600.0
 MIN_RATE_HZ, MAX_RATE_HZ = 0.1, 10_000.0
 MAX_TWIST = 100.0  # [m/s, rad/s] accepted; the planner scales to what the robot can do
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Writes the table. Raises InputError for bad input, OSError if it cannot be written."""
+    """Writes the CSV file. Raises InputError for bad input, OSError if it cannot be written."""
     robot = load(args.robot).robot
     try:
         planner, start = standing(robot)
@@ -71,9 +71,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def standing(robot: Robot) -> tuple[Planner, Array]:
-    """A planner whose robot stands in its neutral stance, and its joint angles (n, 3) [rad].
+    """Returns a planner whose robot stands in its neutral stance, and the joint angles (n, 3) [rad].
 
-    Raises ValueError for a robot that cannot stand there.
+    Raises ValueError if the robot cannot reach that stance.
     """
     planner = Planner(robot)
     joints = joints_at_offset(robot, planner.capabilities.stances.at(robot.walk.height).footholds, 0.0)

@@ -1,4 +1,4 @@
-"""Opens the servos of a robot file for commands that work without a driver, in raw units."""
+"""Opens the servo bus of a robot file for commands that need no servo_driver; positions are in raw units."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
-REPLY_MARGIN_S = 0.01  # for late replies; longer than while walking
+REPLY_MARGIN_S = 0.01  # extra time for a late reply; longer than in servo_driver, which has a tick to keep
 baud = whole_number(1200, 4_500_000)  # the type of `--baud`
-servo_id = whole_number(0, 253)  # of any protocol; the protocol itself may take fewer
+servo_id = whole_number(0, 253)  # of any protocol; some protocols have fewer
 
 
 @runtime_checkable
 class FoundServos(Protocol):
-    """A bus whose servos have ids of their own."""
+    """A bus whose servos can be found by their ids, unlike the channels of a board."""
 
     def scan(self, ids: Iterable[int], tries: int) -> dict[int, str]:
-        """Ids that answer, and their models."""
+        """Pings each id up to `tries` times. Returns the models by the ids that answer."""
 
     def ping(self, servo: int) -> str | None:
-        """The model of a servo."""
+        """Returns the model of a servo, None if it does not answer."""
 
     def set_id(self, old: int, new: int) -> None:
         """Writes a new id into a servo."""
@@ -65,7 +65,10 @@ def add_arguments(parser: argparse.ArgumentParser, default: str | None) -> None:
 
 
 def settings(args: argparse.Namespace, file: RobotFile) -> ServoSettings:
-    """The settings that the arguments lead to. Raises RobotFileError, ArgumentError or InputError."""
+    """The bus settings of the robot file, with the given options in place of its values.
+
+    Raises RobotFileError, ArgumentError or InputError.
+    """
     found = servo_settings(file, args.protocol, args.port)
     if found.protocol == LOOPBACK:
         known = ", ".join(name for name in PROTOCOLS if name != LOOPBACK)
@@ -74,19 +77,19 @@ def settings(args: argparse.Namespace, file: RobotFile) -> ServoSettings:
 
 
 @contextlib.contextmanager
-def opened(found: ServoSettings, *, force_model: bool) -> Iterator[Bus]:
-    """The open bus; `force_model` accepts any model.
+def open_bus(settings: ServoSettings, *, force_model: bool) -> Iterator[Bus]:
+    """Opens the bus and closes it at the end; `force_model` accepts servos of any model.
 
     Raises InputError for a bus that cannot be used, PortGone for one that vanishes later.
     """
-    row = PROTOCOLS[found.protocol]
-    options: dict[str, Any] = dict(found.options)
+    row = PROTOCOLS[settings.protocol]
+    options: dict[str, Any] = dict(settings.options)
     if "wait" in row.options:
         options["wait"] = ReplyTiming(margin=REPLY_MARGIN_S)
     if "force_model" in row.options:
         options["force_model"] = force_model
     try:
-        bus = row.open(SerialPort(found.port, found.baud), found.ids, **options)
+        bus = row.open(SerialPort(settings.port, settings.baud), settings.ids, **options)
     except (PortGone, BusError, ValueError) as error:
         raise InputError(str(error)) from None
     try:
@@ -97,8 +100,11 @@ def opened(found: ServoSettings, *, force_model: bool) -> Iterator[Bus]:
         bus.close()
 
 
-def scanned(bus: Bus, ids: Iterable[int]) -> dict[int, str]:
-    """Ids that answer, and their models; ids of the robot file are asked repeatedly. Raises BusError if none does."""
+def scan(bus: Bus, ids: Iterable[int]) -> dict[int, str]:
+    """Returns the models by the ids that answer; ids of the robot file are tried several times.
+
+    Raises BusError if no servo answers.
+    """
     if not isinstance(bus, FoundServos):
         return dict(bus.identify())
     wanted = tuple(ids)
@@ -110,19 +116,22 @@ def scanned(bus: Bus, ids: Iterable[int]) -> dict[int, str]:
 
 
 def check_models(bus: Bus, servos: Iterable[int]) -> None:
-    """Raises BusError if servos that were scanned are of another kind; if that is forced, says so."""
+    """Raises BusError if a scanned servo has a model that the protocol cannot control; warns if that is allowed."""
     if isinstance(bus, KnowsModels):
         bus.models.check(servos)
         if bus.models.warning:
             print(f"--force-model: {bus.models.warning}", file=sys.stderr)
 
 
-def manual(bus: Bus, found: ServoSettings, file: RobotFile, pace: float) -> HandPositioning:
-    """Moves for single servos; those without position are assumed where a robot on its belly has them."""
+def hand_positioning(bus: Bus, settings: ServoSettings, file: RobotFile, pace: float) -> HandPositioning:
+    """Returns the means to move single servos at `pace` times the usual speed.
+
+    Servos that report no position are assumed to be where they are in a robot that lies on its belly.
+    """
     footholds = [leg.foothold for leg in file.robot.legs]
     row = np.ravel(
         np.array(joints_at_offset(file.robot, footholds, stand_up.lying_offset(file.robot, footholds)))
     ).tolist()
     return HandPositioning(
-        bus, {joint.id: joint.raw(angle) for joint, angle in zip(found.joints, row, strict=True)}, pace
+        bus, {joint.id: joint.raw(angle) for joint, angle in zip(settings.joints, row, strict=True)}, pace
     )

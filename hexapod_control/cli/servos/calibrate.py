@@ -1,4 +1,4 @@
-"""`hexapod calibrate`: the guided calibration in the terminal, saved into the robot file at the end or not at all."""
+"""`hexapod calibrate`: guided calibration in the terminal; the robot file is written once, at the end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 POLL_PERIOD_S = 0.05
-FIRST_IDS = 33  # are looked at before all others
+FIRST_IDS = 33  # ids below this are scanned first: robots use small ids
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,22 +35,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the subcommand. Returns 0 saved, 1 not saved, 2 bad input, 128 + number of a signal."""
+    """Runs the calibration. Returns 0 saved, 1 not saved, 2 bad input, 128 + number of the signal that ended it."""
     path = own_file(args.robot)
     try:
         steps = chosen(args.steps)
     except ValueError as error:
         raise InputError(f"--steps: {error}") from None
     file = load(path)
-    found = bus_access.settings(args, file)
+    settings = bus_access.settings(args, file)
     try:
-        check_ranges(found)
+        check_ranges(settings)
     except ValueError as error:
         raise InputError(f"--robot: {error}") from None
-    progress = ProgressFile(path, found)
+    progress = ProgressFile(path, settings)
     try:
-        with interruptions(), bus_access.opened(found, force_model=args.force_model) as bus:
-            CalibrationSession(bus, _scanned(bus, found), found, file, TerminalDialog(), args.pace, progress).run(steps)
+        with interruptions(), bus_access.open_bus(settings, force_model=args.force_model) as bus:
+            CalibrationSession(bus, _scanned(bus, settings), settings, file, TerminalDialog(), args.pace, progress).run(
+                steps
+            )
     except (Abandoned, Interrupted) as end:
         kept = f"; the answers so far are in {progress.path} and offered next time" if progress.path.exists() else ""
         with contextlib.suppress(OSError):  # the terminal may be gone
@@ -59,32 +61,37 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _scanned(bus: Bus, found: ServoSettings) -> dict[int, str]:
-    """Ids and models of all servos. Raises InputError if those of a robot are not among them."""
-    known = PROTOCOLS[found.protocol].ids
-    usual = [i for i in known if i < FIRST_IDS or i in found.ids]
-    there = bus_access.scanned(bus, usual)
-    if len(there) < len(found.joints):
-        there |= bus_access.scanned(bus, [i for i in known if i not in usual])
-    if len(there) < len(found.joints):
-        missing = ", ".join(str(i) for i in found.ids if i not in there)
-        raise InputError(f"{len(found.joints)} servos are needed; no answer from ids {missing}: check cables and power")
+def _scanned(bus: Bus, settings: ServoSettings) -> dict[int, str]:
+    """Returns the models of all servos by id. Raises InputError if there are fewer servos than joints."""
+    known = PROTOCOLS[settings.protocol].ids
+    usual = [i for i in known if i < FIRST_IDS or i in settings.ids]
+    there = bus_access.scan(bus, usual)
+    if len(there) < len(settings.joints):
+        there |= bus_access.scan(bus, [i for i in known if i not in usual])
+    if len(there) < len(settings.joints):
+        missing = ", ".join(str(i) for i in settings.ids if i not in there)
+        raise InputError(
+            f"{len(settings.joints)} servos are needed; no answer from ids {missing}: check cables and power"
+        )
     bus_access.check_models(bus, there)
     return there
 
 
 class TerminalDialog:
-    """Dialog in lines on standard input and output."""
+    """A dialog on standard input and output, line by line."""
 
     def __init__(self) -> None:
         self._rest = b""
 
     def say(self, text: str) -> None:
-        """Prints."""
+        """Prints a line."""
         print(text, flush=True)
 
     def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
-        """A line. Raises Abandoned at their end."""
+        """Prints a question and returns the answer; calls `meanwhile` periodically until it is there.
+
+        Raises Abandoned at the end of the input.
+        """
         print(question, end="", flush=True)
         while b"\n" not in self._rest:
             if select.select([sys.stdin], [], [], POLL_PERIOD_S if meanwhile else None)[0]:

@@ -1,4 +1,4 @@
-"""`hexapod emulate`: a robot's servos behind a pseudo terminal, with faults to switch on while it runs."""
+"""`hexapod emulate`: emulated servos of a robot on a pseudo terminal, with faults that can be injected at any time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings
 
 POLL_PERIOD_S = 0.05
-SWITCH = 0.0005  # [s] after which the thread of the wire gets its turn
+SWITCH_INTERVAL_S = 0.0005  # between threads, so that the emulated bus replies in time
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     if settings.protocol == LOOPBACK:
         raise InputError("--protocol: must be given, this robot file has no servo bus")
     settings = dataclasses.replace(settings, baud=args.baud or settings.baud)
-    sys.setswitchinterval(SWITCH)
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     with stop_requests() as asked:
         try:
             emulation = emulate(file.robot, settings, link)
@@ -79,7 +79,7 @@ def _order(text: str) -> FaultCommand:
 
 
 def _begin(emulation: Emulation, orders: Sequence[FaultCommand]) -> list[FaultCommand]:
-    """Switches on faults without a delay. Returns the others."""
+    """Injects the faults without a delay. Returns the others, sorted by their delay."""
     for order in orders:
         if not order.after:
             try:
@@ -102,7 +102,7 @@ def _welcome(robot: str, protocol: str, baud: int, link: Path) -> str:
 
 
 def _serve(emulation: Emulation, late: list[FaultCommand], asked: StopSignal) -> None:
-    """Runs until the end; faults come by time and from standard input."""
+    """Runs until the program is asked to end; injects faults when they are due or typed on standard input."""
     start, listening = time.monotonic(), sys.stdin is not None
     while not asked.is_set():
         while late and time.monotonic() - start >= late[0].after:
@@ -114,7 +114,7 @@ def _serve(emulation: Emulation, late: list[FaultCommand], asked: StopSignal) ->
 
 
 def _listen(emulation: Emulation) -> bool:
-    """Injects the faults that were typed. Returns whether more may come."""
+    """Injects the faults that were typed. Returns False at the end of the input."""
     data = os.read(sys.stdin.fileno(), 4096)
     for line in data.decode(errors="replace").splitlines():
         if line.strip():

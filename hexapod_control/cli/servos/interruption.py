@@ -1,4 +1,4 @@
-"""Signals that end a command which moves servos: once, as an exception, so that the torque is released."""
+"""Signals that end a command which moves servos; an exception, raised once, lets it switch the torque off."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C, kill, a lost
 
 
 class Interrupted(KeyboardInterrupt):
-    """The program was asked to end."""
+    """A signal asked the program to end; `exit_code` is 128 + its number."""
 
     def __init__(self, number: int) -> None:
         """`number` of the signal."""

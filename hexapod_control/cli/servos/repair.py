@@ -1,4 +1,4 @@
-"""`hexapod servos repair`: shows registers that do not fit the robot, and restores them after a confirmation."""
+"""`hexapod servos repair`: shows registers that do not fit the robot, and restores them if the user confirms."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ def check_before_torque(bus: Bus, protocol: str, joint: JointCalibration) -> Non
         raise InputError(report.refusal)
 
 
-def run(bus: Bus, found: ServoSettings, robot: str, *, confirmed: bool, limits: bool) -> int:
-    """Shows and restores registers; with `limits` also angle limits that are wider than necessary.
+def run(bus: Bus, settings: ServoSettings, robot: str, *, confirmed: bool, limits: bool) -> int:
+    """Shows and restores registers; `limits` includes angle limits that are wider than those of the joints.
 
     Returns 0 if all registers fit or were restored, 1 if not, with a reason for each that does not.
     """
     there = bus.identify()
     bus_access.check_models(bus, there)
-    joints = tuple(joint for joint in found.joints if joint.id in there)
-    report = inspect(bus, found.protocol, joints, advice=limits)
+    joints = tuple(joint for joint in settings.joints if joint.id in there)
+    report = inspect(bus, settings.protocol, joints, advice=limits)
     wrong = repair.repairable(report)
     for problem in wrong:
         print(f"{repair.describe(problem)}  ({problem.problem})")
-    left = _others(found, joints, report)
+    left = _others(settings, joints, report)
     if not wrong:
         print(left or f"the registers of {len(joints)} servos fit the robot")
         return int(bool(left))
@@ -44,7 +44,7 @@ def run(bus: Bus, found: ServoSettings, robot: str, *, confirmed: bool, limits: 
         print("nothing was written")
         return 1
     try:
-        backup = repair.save_backup(path, found.protocol, wrong)
+        backup = repair.save_backup(path, settings.protocol, wrong)
     except OSError as error:
         raise InputError(f"the backup cannot be written beside {path}, so nothing was changed: {error}") from None
     failed = repair.restore(bus, wrong)
@@ -57,9 +57,9 @@ def run(bus: Bus, found: ServoSettings, robot: str, *, confirmed: bool, limits: 
     return int(bool(failed or left))
 
 
-def _others(found: ServoSettings, joints: tuple[JointCalibration, ...], report: PreflightReport) -> str:
-    """What repair cannot restore, in lines."""
-    silent = [joint for joint in found.joints if joint not in joints or joint in report.silent]
+def _others(settings: ServoSettings, joints: tuple[JointCalibration, ...], report: PreflightReport) -> str:
+    """One line for each silent servo and each register that cannot be restored."""
+    silent = [joint for joint in settings.joints if joint not in joints or joint in report.silent]
     lines = [f"{joint.joint} (id {joint.id}) does not answer: check its cable and power" for joint in silent]
     lines += [
         f"{p.joint.joint} (id {p.joint.id}): {p.text}: {p.check.remedy}" for p in report.problems if p.wanted is None

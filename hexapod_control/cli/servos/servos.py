@@ -34,11 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     bus_access.add_arguments(parser, "phantomx")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    scan = actions.add_parser("scan", help="look for servos: ids, models, joints")
-    scan.add_argument("--ids", default="", metavar="A-B", help="look at these only, e.g. 1-30 (default: all)")
-    ping = actions.add_parser("ping", help="ask servos whether they are there")
+    scan = actions.add_parser("scan", help="find servos and list their ids, models and joints")
+    scan.add_argument("--ids", default="", metavar="A-B", help="ids to scan, e.g. 1-30 (default: all)")
+    ping = actions.add_parser("ping", help="ping servos and show their models and response times")
     ping.add_argument("ids", nargs="*", type=bus_access.servo_id, metavar="ID", help="default: those of the robot file")
-    watch = actions.add_parser("watch", help="live table of the servos' readings, until Ctrl-C; no torque is touched")
+    watch = actions.add_parser("watch", help="live table of the servos' readings, until Ctrl-C; only reads")
     watch.add_argument(
         "--count", type=whole_number(0, MAX_TABLES), default=0, metavar="N", help="end after N tables (default: never)"
     )
@@ -59,9 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Runs the subcommand. Returns 0 done, 1 servos are missing, 2 bad input, 128 + number of a signal."""
     file = load(args.robot)
-    found = bus_access.settings(args, file)
-    with stop_requests() as stop, bus_access.opened(found, force_model=args.force_model) as bus:
-        return ACTIONS[args.action](ServoAction(args, bus, found, file, stop))
+    settings = bus_access.settings(args, file)
+    with stop_requests() as stop, bus_access.open_bus(settings, force_model=args.force_model) as bus:
+        return ACTIONS[args.action](ServoAction(args, bus, settings, file, stop))
 
 
 def _range(text: str, all_ids: range) -> range:
@@ -76,33 +76,33 @@ def _range(text: str, all_ids: range) -> range:
     return ids
 
 
-def _names(found: ServoSettings) -> dict[int, str]:
-    return {joint.id: joint.joint.removesuffix("_joint") for joint in found.joints}
+def _names(settings: ServoSettings) -> dict[int, str]:
+    return {joint.id: joint.joint.removesuffix("_joint") for joint in settings.joints}
 
 
 @dataclass(frozen=True, slots=True)
 class ServoAction:
-    """What an action of the command works with."""
+    """The inputs of an action: options, open bus, its settings, robot file and stop signal."""
 
     args: argparse.Namespace
     bus: Bus
-    found: ServoSettings
+    settings: ServoSettings
     file: RobotFile
     stop: StopSignal
 
 
 def _scan(action: ServoAction) -> int:
-    bus, found = action.bus, action.found
-    ids = _range(action.args.ids, PROTOCOLS[found.protocol].ids)
-    there = bus_access.scanned(bus, ids)
-    names = _names(found)
-    for servo, model in sorted(there.items()):
+    bus, settings = action.bus, action.settings
+    ids = _range(action.args.ids, PROTOCOLS[settings.protocol].ids)
+    models = bus_access.scan(bus, ids)
+    names = _names(settings)
+    for servo, model in sorted(models.items()):
         print(f"{servo:4d}  {model:28s} {names.get(servo, 'not in the robot file')}")
-    away = [i for i in found.ids if i not in there and i in ids]
-    double = duplicate_ids(bus, away)
-    missing = [f"{names[i]} (id {i})" for i in away if i not in double]
-    garbled = [f"{names[i]} (id {i})" for i in double]
-    parts = [f"{len(there)} servos"]
+    absent = [i for i in settings.ids if i not in models and i in ids]
+    duplicates = duplicate_ids(bus, absent)
+    missing = [f"{names[i]} (id {i})" for i in absent if i not in duplicates]
+    garbled = [f"{names[i]} (id {i})" for i in duplicates]
+    parts = [f"{len(models)} servos"]
     if missing:
         parts.append(f"missing: {', '.join(missing)}")
     if garbled:
@@ -110,17 +110,17 @@ def _scan(action: ServoAction) -> int:
             f"corrupt replies, probably two servos have this id: {', '.join(garbled)}; connect only one, set its id"
         )
     print("; ".join(parts))
-    bus_access.check_models(bus, there)
-    return int(bool(away))
+    bus_access.check_models(bus, models)
+    return int(bool(absent))
 
 
 def _ping(action: ServoAction) -> int:
-    bus, found = action.bus, action.found
+    bus, settings = action.bus, action.settings
     if not isinstance(bus, bus_access.FoundServos):
-        print("the board answers; servos on it cannot" if bus.identify() else "no answer")
+        print("the board answers; its servos cannot report" if bus.identify() else "no answer")
         return 0
-    silent, names = 0, _names(found)
-    for servo in action.args.ids or found.ids:
+    silent, names = 0, _names(settings)
+    for servo in action.args.ids or settings.ids:
         begin = time.monotonic()
         model = bus.ping(servo)
         silent += model is None
@@ -133,7 +133,7 @@ def _watch(action: ServoAction) -> int:
     action.bus.identify()
     screen = TelemetryScreen()
     while not action.stop.is_set():
-        screen.show(table(action.bus, action.found))
+        screen.show(table(action.bus, action.settings))
         if action.args.count and screen.shown >= action.args.count:
             break
         action.stop.wait(REFRESH_PERIOD_S)
@@ -149,49 +149,51 @@ def _off(action: ServoAction) -> int:
 
 
 def _repair(action: ServoAction) -> int:
-    return repair.run(action.bus, action.found, action.args.robot, confirmed=action.args.yes, limits=action.args.limits)
+    return repair.run(
+        action.bus, action.settings, action.args.robot, confirmed=action.args.yes, limits=action.args.limits
+    )
 
 
 def _set_id(action: ServoAction) -> int:
-    bus, found, old, new = action.bus, action.found, action.args.old, action.args.new
+    bus, settings, old, new = action.bus, action.settings, action.args.old, action.args.new
     if not isinstance(bus, bus_access.FoundServos):
-        raise InputError(f"set-id: servos of {found.protocol} are channels of a board: plug the servo in elsewhere")
-    known = PROTOCOLS[found.protocol].ids
+        raise InputError(f"set-id: servos of {settings.protocol} are channels of a board: plug the servo in elsewhere")
+    known = PROTOCOLS[settings.protocol].ids
     if new not in known or old == new:
         raise InputError(f"set-id: NEW must be another id from {known[0]} to {known[-1]}, is {new}")
-    there = bus_access.scanned(bus, known)
-    if list(there) != [old]:
-        ids = ", ".join(map(str, sorted(there)))
+    models = bus_access.scan(bus, known)
+    if list(models) != [old]:
+        ids = ", ".join(map(str, sorted(models)))
         raise InputError(f"set-id: connect only the servo with id {old}, these answer: {ids}")
-    bus_access.check_models(bus, there)
+    bus_access.check_models(bus, models)
     bus.set_id(old, new)
-    print(f"{there[old]}: id {old} is id {new} now, in its memory")
+    print(f"{models[old]}: id {old} is id {new} now, in its memory")
     return 0
 
 
 def _move(action: ServoAction) -> int:
-    args, bus, found, file = action.args, action.bus, action.found, action.file
+    args, bus, settings, file = action.args, action.bus, action.settings, action.file
     if args.leg not in file.robot.leg_names:
         raise InputError(f"LEG: must be one of {', '.join(file.robot.leg_names)}, is {args.leg!r}")
-    joint = next(j for j in found.joints if j.joint == joint_name(args.leg, args.joint))
+    joint = next(j for j in settings.joints if j.joint == joint_name(args.leg, args.joint))
     lower, upper = math.degrees(joint.lower), math.degrees(joint.upper)
     if not lower <= args.degrees <= upper:
         raise InputError(f"DEGREES: must be in [{lower:g}, {upper:g}], the joint's limits, is {args.degrees:g}")
     bus_access.check_models(bus, bus.identify())
-    repair.check_before_torque(bus, found.protocol, joint)
-    hands = bus_access.manual(bus, found, file, args.pace)
-    if not hands.reads:
+    repair.check_before_torque(bus, settings.protocol, joint)
+    positioning = bus_access.hand_positioning(bus, settings, file, args.pace)
+    if not positioning.reads:
         print("these servos report no positions: the robot is assumed to lie on its belly", file=sys.stderr)
     goal = min(max(joint.raw(math.radians(args.degrees)), joint.low), joint.high)
     try:
         with interruptions():
             if action.stop.is_set():
                 raise Interrupted(signal.SIGINT)
-            _go(hands, joint, goal)
+            _go(positioning, joint, goal)
             if not args.hold:
-                hands.release(found.ids)
+                positioning.release(settings.ids)
     except BaseException as error:
-        hands.relax()  # wherever it is
+        positioning.relax()  # torque off, wherever the joint is
         if not isinstance(error, Interrupted):
             raise
         with contextlib.suppress(OSError):  # the terminal may be gone
@@ -200,12 +202,12 @@ def _move(action: ServoAction) -> int:
     return 0
 
 
-def _go(hands: HandPositioning, joint: JointCalibration, goal: float) -> None:
-    """Moves a joint to a goal [raw] and prints where it is."""
-    hands.go({joint.id: goal})
-    hands.settle()
-    place = hands.positions([joint.id])[joint.id]
-    verb = "is at" if hands.reads else "was sent to"
+def _go(positioning: HandPositioning, joint: JointCalibration, goal: float) -> None:
+    """Moves a joint to a goal [raw] and prints its angle."""
+    positioning.go({joint.id: goal})
+    positioning.settle()
+    place = positioning.positions([joint.id])[joint.id]
+    verb = "is at" if positioning.reads else "was sent to"
     print(f"{joint.joint} (id {joint.id}) {verb} {math.degrees(joint.angle(place)):.1f} deg")
 
 
@@ -221,7 +223,7 @@ ACTIONS = {
 
 
 class TelemetryScreen:
-    """Shows tables in place on a terminal, else one after the other."""
+    """Prints tables: on a terminal each over the previous one, else one after the other."""
 
     def __init__(self) -> None:
         self.shown = 0
@@ -234,23 +236,23 @@ class TelemetryScreen:
         self.shown += 1
 
 
-def table(bus: Bus, found: ServoSettings) -> list[str]:
-    """Table of the present readings, line by line."""
-    answers = bus.read(found.ids, bus.can_read & EVERYTHING if bus.can_read else ServoQuantity.POSITION)
+def table(bus: Bus, settings: ServoSettings) -> list[str]:
+    """Reads all servos once. Returns the table of their readings, one string per line."""
+    answers = bus.read(settings.ids, bus.can_read & EVERYTHING if bus.can_read else ServoQuantity.POSITION)
     head = f"{'joint':22s} {'id':>3s} {'raw':>6s} {'deg':>7s} {'load':>5s} {'V':>5s} {'degC':>4s}  faults"
     volts, amperes = bus.supply()
-    rows = [line(joint, answers.get(joint.id)) for joint in found.joints]
+    rows = [line(joint, answers.get(joint.id)) for joint in settings.joints]
     counters = bus.counters
     foot = [f"{len(answers)} of {len(rows)} answer", f"{counters.bad} bad frames", f"{counters.timeouts} timeouts"]
     if volts is not None:
         foot.append(f"board {volts:.1f} V" + (f" {amperes:.2f} A" if amperes is not None else ""))
     if not bus.can_read & ServoQuantity.POSITION:
-        foot.append("raw is what was sent, not where they are")
+        foot.append("raw is the last goal: these servos report no position")
     return [head, *rows, ", ".join(foot)]
 
 
 def line(joint: JointCalibration, reading: ServoReading | None) -> str:
-    """One servo's row."""
+    """The row of one servo; a dash stands for a value that it does not report."""
     name = joint.joint.removesuffix("_joint")
     if reading is None:
         return f"{name:22s} {joint.id:3d}      -"

@@ -1,4 +1,4 @@
-"""A recorded run of the simulator as a film, drawn after the run: drawing would disturb the physics' real time."""
+"""Renders a recorded simulation as a film, after the run: rendering during it would delay the physics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hexapod_control.sim.world_settings import WorldSettings
 def render(
     recording: Path, robot_file: RobotFile, settings: WorldSettings, film: Path, spans: Sequence[DriveSpan]
 ) -> int:
-    """Draws a recording; each span's name is the caption of its time. Returns the number of frames.
+    """Renders a recording with the name of the current segment as caption. Returns the number of frames.
 
     Raises ValueError for a file type that is no film, NoGraphics if nothing can be drawn, OSError.
     """

@@ -1,4 +1,4 @@
-"""The scripted drive: commanded against achieved velocities by ground truth."""
+"""The scripted drive of `hexapod sim --demo`, and the table of commanded and achieved velocities by ground truth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hexapod_control.core.kinematics.se2 import Twist, log, wrap
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.capabilities import Capabilities
 
-SETTLING_TIME_S = 0.9  # not measured at the start of a segment: the acceleration; at least one cycle
+SETTLING_TIME_S = 0.9  # left out at the start of a segment, as the robot accelerates; at least one gait cycle
 MIN_SEGMENT_S, MIN_SEGMENT_CYCLES = 3.3, 3.2  # default length of a segment
 GOOD_DEVIATION, BAD_DEVIATION = (
     0.05,
@@ -25,7 +25,7 @@ SPEED_SHARE = 0.95  # of the maximum speed, for a robot that cannot reach the sc
 
 @dataclass(frozen=True, slots=True)
 class DriveSegment:
-    """One part of the drive."""
+    """One part of the drive, with a constant commanded twist."""
 
     name: str
     twist: Twist
@@ -40,7 +40,7 @@ SCRIPT = (
 
 
 def script_for(robot: Robot, gait: Gait) -> tuple[DriveSegment, ...]:
-    """The script, scaled down as a whole for a robot and gait that cannot reach it."""
+    """Returns the script, scaled down uniformly if the robot is too slow for it in this gait."""
     capabilities = Capabilities.of(robot)
     factor = 1.0
     for segment in SCRIPT:
@@ -56,7 +56,7 @@ def script_for(robot: Robot, gait: Gait) -> tuple[DriveSegment, ...]:
 
 
 class DriveResult(NamedTuple):
-    """One line of the table."""
+    """Commanded and achieved twist of one segment: a line of the table."""
 
     segment: DriveSegment
     achieved: Twist
@@ -72,25 +72,25 @@ class DriveResult(NamedTuple):
 
     @property
     def worst(self) -> float:
-        """Greatest distance of a ratio from 1."""
+        """Greatest deviation of a ratio from 1."""
         return max((abs(ratio - 1.0) for ratio in self.ratios), default=0.0)
 
 
 class DriveSpan(NamedTuple):
-    """When a segment was driven, in the time of the samples."""
+    """A segment and when it was driven, in the time of the trajectory samples."""
 
     segment: DriveSegment
     start: float  # [s]
     end: float  # [s]
 
 
-def usual_seconds(cycle: float) -> float:
-    """Length [s] of a segment for a gait with this cycle [s]."""
+def default_segment_time(cycle: float) -> float:
+    """Returns the default duration [s] of a segment for a gait with this cycle time [s]."""
     return max(MIN_SEGMENT_S, MIN_SEGMENT_CYCLES * cycle)
 
 
 def achieved(truth: TrajectoryLog, span: DriveSpan, cycle: float) -> Twist:
-    """Mean twist over the last whole gait cycles [s] of a span, without its acceleration."""
+    """Returns the mean twist over the last whole gait cycles of a span; `cycle` [s]. Leaves out the acceleration."""
     settle = max(SETTLING_TIME_S, cycle)
     cycles = max(1, math.floor((span.end - span.start - settle) / cycle + 1e-6))
     cycle = min(cycle, (span.end - span.start) / cycles)
@@ -100,7 +100,7 @@ def achieved(truth: TrajectoryLog, span: DriveSpan, cycle: float) -> Twist:
 
 
 def table(results: Sequence[DriveResult]) -> list[str]:
-    """Commanded against achieved, aligned."""
+    """Returns the lines of the table of commanded and achieved velocities, with aligned columns."""
     head = ("segment", "commanded vx vy wz", "achieved vx vy wz", "ratio", "")
     rows = [head]
     for result in results:
@@ -122,7 +122,7 @@ def _spell(twist: Twist) -> str:
 
 
 def odometry_lines(truth: TrajectoryLog, odometry: TrajectoryLog, start: float, end: float) -> list[str]:
-    """Error of the odometry over a drive, and the height of the body in it, by ground truth."""
+    """Returns lines with odometry error and body height of a drive from `start` to `end` [s], by ground truth."""
     samples = truth.between(start, end)
     if len(samples) < 2 or len(odometry) < 2:
         return ["odometry: no samples"]

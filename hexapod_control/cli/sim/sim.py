@@ -1,4 +1,4 @@
-"""`hexapod sim`: the real nodes around a simulated robot, driven by keyboard or by a scripted demonstration."""
+"""`hexapod sim`: a simulated robot with all its nodes, driven by keyboard or by a scripted demonstration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORLD = ("world", "seed", "slope_deg", "block_height", "friction", "payload", "s
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand; without an option the default of the node's parameter holds."""
+    """Arguments of the subcommand; an option that is not given leaves the default of the node's parameter."""
     add_robot(parser)
     parser.add_argument("--gait", default="", help="gait to start with (default: the robot file's)")
     parser.add_argument("--demo", action="store_true", help="run the scripted drive even with a terminal")
@@ -73,7 +73,7 @@ def _add_world(world: HasArguments) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs it. Returns 0 done or ended by Ctrl-C, 1 a node died or the robot did not follow. Raises InputError."""
+    """Runs the simulation. Returns 0 done or Ctrl-C, 1 a node died or the robot did not follow. Raises InputError."""
     _check_bus(args.bus, args.speed)
     robot_file = load(args.robot)
     gait = _gait(robot_file.robot, args.gait)

@@ -15,7 +15,7 @@ from hexapod_control.bringup.process_supervisor import NodeDied, Supervisor, sto
 from hexapod_control.cli.sim import scripted_drive
 from hexapod_control.cli.sim.run_film import render
 from hexapod_control.cli.sim.simulation_session import SimulationSession
-from hexapod_control.clients.bounded_wait import EndRequested, RobotDidNot
+from hexapod_control.clients.bounded_wait import EndRequested, RobotError
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.keyboard_map import HELP
 from hexapod_control.clients.robot_client import SimulationClient
@@ -44,13 +44,13 @@ class SimulationRun:
         world: WorldSettings,
         given: Mapping[str, object],
     ) -> None:
-        """All arguments are checked; `given` are the explicit settings of the world."""
+        """Takes checked arguments; `given` are the settings of the world that the user typed."""
         self._args, self._robot_file, self._gait, self._world, self._given = args, robot_file, gait, world, given
         self._interactive = sys.stdin.isatty() and not args.demo
         self._output: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
 
     def run(self) -> int:
-        """Returns the exit code."""
+        """Runs nodes and drive, prints the table, renders the film. Returns the exit code."""
         with tempfile.TemporaryDirectory(prefix="hexapod_") as folder:
             recording = Path(folder, "run.npz")
             try:
@@ -61,7 +61,7 @@ class SimulationRun:
             return max(code, self._table(session), self._film(session, recording))
 
     def _live(self, recording: Path) -> tuple[int, SimulationSession]:
-        """The part of the run with the nodes. Returns the exit code and the session."""
+        """Runs the nodes and drives the robot. Returns the exit code and the session."""
         args, code = self._args, 0
         with (
             stop_requests() as stop,
@@ -76,7 +76,7 @@ class SimulationRun:
                 self._drive(session, terminal)
             except EndRequested:
                 _leave(session)
-            except RobotDidNot as failure:
+            except RobotError as failure:
                 _report(failure)
                 code = 1
                 _leave(session)
@@ -120,7 +120,7 @@ class SimulationRun:
             return
         script = scripted_drive.script_for(self._robot_file.robot, self._gait)  # while the nodes start
         session.ready()
-        session.demonstrate(script, self._args.segment or scripted_drive.usual_seconds(self._cycle))
+        session.demonstrate(script, self._args.segment or scripted_drive.default_segment_time(self._cycle))
 
     @property
     def _cycle(self) -> float:
@@ -128,7 +128,7 @@ class SimulationRun:
         return self._robot_file.robot.walk.swing_time * self._gait.cycle
 
     def _table(self, session: SimulationSession) -> int:
-        """Prints the table. Returns 1 if a scripted drive on flat ground is far from its command."""
+        """Prints the table. Returns 1 if a scripted drive on flat ground deviates too much from its command."""
         truth, cycle = session.robot.truth, self._cycle
         results = [
             scripted_drive.DriveResult(span.segment, scripted_drive.achieved(truth, span, cycle))
@@ -145,7 +145,7 @@ class SimulationRun:
         return 1
 
     def _film(self, session: SimulationSession, recording: Path) -> int:
-        """Draws the film. Returns 1 if one was requested and cannot be drawn."""
+        """Renders the film. Returns 1 if one was requested and cannot be rendered."""
         film = self._args.record
         if film is None:
             return 0
@@ -172,5 +172,5 @@ def _leave(session: SimulationSession) -> None:
         session.rest()
     except EndRequested:
         pass
-    except RobotDidNot as failure:
+    except RobotError as failure:
         _report(failure)

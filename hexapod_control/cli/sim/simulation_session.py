@@ -1,4 +1,4 @@
-"""What happens while the nodes of `hexapod sim` run: the scripted drive, driving by keyboard, coming to rest."""
+"""Driving while the nodes of `hexapod sim` run: the scripted drive, driving by keyboard, sitting down at the end."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from hexapod_control.clients.robot_client import SimulationClient
 from hexapod_control.clients.terminal import Terminal, TerminalClosed
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 
-READY_S = 30.0  # from the start of the nodes until all of them respond
-ALONE_S = 5.0  # for another robot in the same namespace to stand down
-POSTURE_S = 20.0  # for standing up, and for sitting down from a walk
-SLOWDOWN = 4.0  # times as long as planned a segment may take on a busy machine
-MIN_SPAN_S = 2.0  # of steady driving by keyboard, for a line in the table
+READY_S = 30.0  # time limit for all nodes to respond after their start
+ALONE_S = 5.0  # time limit for the nodes of another robot in the same namespace to be gone
+POSTURE_S = 20.0  # time limit for standing up, and for sitting down from a walk
+SLOWDOWN = 4.0  # a segment may take this many times its planned duration on a busy machine
+MIN_SPAN_S = 2.0  # shortest steady drive by keyboard that gets a line in the table
 
 
 class SimulationSession:
-    """A robot client and the running nodes, from the first message to sitting down.
+    """Drives the robot from the start of its nodes until it sits.
 
-    Raises EndRequested, RobotDidNot and NodeDied.
+    Raises EndRequested, RobotError and NodeDied.
     """
 
     def __init__(self, robot: SimulationClient, supervisor: Supervisor, stop: StopSignal) -> None:
@@ -33,7 +33,7 @@ class SimulationSession:
         self._wait = BoundedWait(robot, stop, supervisor.check)
 
     def ready(self) -> None:
-        """Waits until every part of the graph responds; topics and services alone may be those of another robot."""
+        """Waits until all nodes of this graph respond; topics and services alone may belong to another robot."""
         self._wait.until_robot(lambda: self._graph in self.robot.graphs, READY_S, "start")
         self._wait.until_robot(self._alone, ALONE_S, "start alone in its ROS_DOMAIN_ID and namespace")
         self._wait.until_ready(READY_S)
@@ -43,7 +43,7 @@ class SimulationSession:
         return self.robot.graphs == {self._graph}
 
     def demonstrate(self, script: Sequence[DriveSegment], seconds: float) -> None:
-        """Stands up, drives each segment of the script for a time [s], sits down."""
+        """Stands up, drives each segment of the script for `seconds` [s], sits down."""
         self._wait.stand(POSTURE_S)
         truth = self.robot.truth
         begin = truth.last.time
@@ -93,7 +93,7 @@ class SimulationSession:
                 raise EndRequested from None
 
     def _note(self, twist: Twist, since: float) -> None:
-        """Adds a steady drive to the table."""
+        """Adds a drive with a constant twist to the table, if it was long enough."""
         now = self.robot.truth.last.time
         if not twist.is_zero and now - since >= MIN_SPAN_S:
             self.spans.append(DriveSpan(DriveSegment(f"drive {len(self.spans) + 1}", twist), since, now))

@@ -1,1 +1,1 @@
-"""Client that walks a robot from waypoint to waypoint, and the picture of its path."""
+"""Walks a robot from waypoint to waypoint and draws a map of its path."""

@@ -1,4 +1,4 @@
-"""The node of `hexapod patrol`: pose of the robot, obstacles around it, and which source drives; publishes cmd_vel."""
+"""The node of `hexapod patrol`: receives the pose of the robot and the obstacles around it, publishes cmd_vel."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNKNOWN = Pose(0.0, 0.0, 0.0)
 
 
 class PatrolClient(RobotClient):
-    """A robot client that also receives odometry and scan and places the obstacles in odom."""
+    """A robot client that also receives odometry and scans, and transforms the scanned obstacles to odom."""
 
     source_name = "navigation"
 
@@ -38,7 +38,9 @@ class PatrolClient(RobotClient):
         self.obstacles: Array = np.zeros((0, 2))  # [m] in odom
         self.scanned = -math.inf  # [s] time of the odometry at the last scan
         self.collisions: int | None = None  # counted by the simulator
-        self._waiting: tuple[float, Array] | None = None  # [s], [m] in base_footprint: a scan not yet placed
+        self._pending: tuple[float, Array] | None = (
+            None  # scan not yet transformed: time [s], points [m] in base_footprint
+        )
         self._sensors: dict[str, Pose] = {}  # by frame, in base_link
         create = self._node.create_subscription
         create(Odometry, "odom", self._on_odometry, 50)
@@ -53,7 +55,7 @@ class PatrolClient(RobotClient):
     def _on_odometry(self, message: Odometry) -> None:
         self.odometry.add(sample(message))
         self._odometry_received = time.monotonic()
-        self._place()
+        self._transform_scan()
 
     def _on_frames(self, message: TFMessage) -> None:
         for item in message.transforms:
@@ -73,32 +75,32 @@ class PatrolClient(RobotClient):
         except messages.MessageError:
             return
         sensor = self._sensors.get(message.header.frame_id, UNKNOWN)
-        self._waiting = messages.nanoseconds(message.header.stamp) / messages.NANOSECONDS, points(scan, sensor)
-        self._place()
+        self._pending = messages.nanoseconds(message.header.stamp) / messages.NANOSECONDS, points(scan, sensor)
+        self._transform_scan()
 
-    def _place(self) -> None:
-        """Transforms the last scan by the pose of the robot at its time, once odometry has arrived for that time."""
-        if self._waiting is None:
+    def _transform_scan(self) -> None:
+        """Transforms the pending scan to odom, once the odometry for its time has arrived."""
+        if self._pending is None:
             return
-        time, seen = self._waiting
+        time, seen = self._pending
         last, age = self.odometry.last, self.odometry.last.time - time
         if -MAX_SCAN_AGE_S < age < 0.0:
             return  # the odometry for that time has not arrived yet
         known = 0.0 <= age < MAX_SCAN_AGE_S and len(self.odometry) > 1  # else the lidar has another clock
         self.obstacles = moved(seen, self.odometry.at(time) if known else last.pose)
-        self.scanned, self._waiting = last.time, None
+        self.scanned, self._pending = last.time, None
 
     @property
-    def blind(self) -> bool:
-        """True without a fresh scan."""
+    def scan_is_old(self) -> bool:
+        """True if there is no recent scan."""
         return self.odometry.last.time - self.scanned > MAX_SCAN_AGE_S
 
     @property
-    def lost(self) -> bool:
-        """True without fresh odometry."""
+    def odometry_is_old(self) -> bool:
+        """True if there is no recent odometry."""
         return time.monotonic() - self._odometry_received > MAX_ODOMETRY_AGE_S
 
     @property
-    def other(self) -> str:
-        """Another source that drives the robot; empty if there is none."""
+    def other_driver(self) -> str:
+        """The other command source that drives the robot now; empty if there is none."""
         return self.source if self.source in SOURCES and self.source != self.source_name else ""

@@ -1,4 +1,4 @@
-"""Picture of a patrol from above: path by odometry and by ground truth, waypoints and obstacles."""
+"""Draws a map of a patrol: path by odometry and by ground truth, waypoints and obstacles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ARROW_M = 0.25
 
 @dataclass(slots=True)
 class PatrolResult:
-    """What the picture shows, in the frame odom."""
+    """Path, arrivals and obstacles of a patrol, in the frame odom."""
 
     waypoints: tuple[Waypoint, ...]
     tolerance: float  # [m]
@@ -39,7 +39,7 @@ class PatrolResult:
 
 
 def draw(result: PatrolResult, path: Path) -> None:
-    """Writes the picture."""
+    """Draws the map into a file, whose suffix gives its format."""
     import matplotlib
 
     matplotlib.use("Agg")

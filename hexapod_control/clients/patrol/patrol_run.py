@@ -1,4 +1,4 @@
-"""A patrol with a running robot: preparation, driving from waypoint to waypoint, progress and result."""
+"""Drives a running robot from waypoint to waypoint; reports progress and result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hexapod_control.bringup.process_supervisor import StopSignal
-from hexapod_control.clients.bounded_wait import BoundedWait, EndRequested, RobotDidNot
+from hexapod_control.clients.bounded_wait import BoundedWait, EndRequested, RobotError
 from hexapod_control.clients.patrol.patrol_client import UNKNOWN, PatrolClient
 from hexapod_control.clients.patrol.patrol_map import PatrolResult
 from hexapod_control.clients.robot_client import COMMAND_PERIOD_S
@@ -23,14 +23,14 @@ from hexapod_control.core.steering.path_following import (
     Waypoint,
 )
 
-READY_S = 20.0  # until everything needed is available
-POSTURE_S = 20.0  # for standing up
+READY_S = 20.0  # time limit for all topics and services to be available
+POSTURE_S = 20.0  # time limit for standing up
 STATUS_PERIOD_S = 0.5  # between two lines of progress
-PATH_STEP_M = 0.02  # between two points of the picture
+PATH_STEP_M = 0.02  # between two points of the path in the map
 
 
 class PatrolRun:
-    """One patrol: `prepare`, `go`, `close`. Raises EndRequested and RobotDidNot."""
+    """One patrol: call `prepare`, `go`, `close`. They raise EndRequested and RobotError."""
 
     def __init__(
         self, robot: PatrolClient, pursuit: Pursuit, result: PatrolResult, stop: StopSignal, blind: bool
@@ -46,7 +46,7 @@ class PatrolRun:
         self._walkable = time.monotonic()  # [s] steady time at which the robot could walk last
 
     def prepare(self) -> None:
-        """Waits until everything needed is available, and stands up."""
+        """Waits until all topics and services are available, and stands up."""
         robot, until = self._robot, self._wait.until
         until(lambda: len(robot.odometry) > 0, READY_S, "no odom: is the robot running, in this namespace and domain?")
         until(lambda: robot.state != "", READY_S, "no gait_state: is gait_planner running?")
@@ -54,7 +54,7 @@ class PatrolRun:
         until(lambda: robot.state != "unknown", READY_S, lost)
         if not self._blind:
             missing = "no scan: start the driver of the lidar, or give --blind to walk without seeing obstacles"
-            until(lambda: not robot.blind, READY_S, missing)
+            until(lambda: not robot.scan_is_old, READY_S, missing)
         until(lambda: robot.has_listener, READY_S, "no node subscribes to cmd_vel: are --cmd-vel and --stamped right?")
         if robot.state in ("sitting", "sinking", "rising"):  # rising: perhaps halted
             until(lambda: robot.has_service("stand"), READY_S, "no service stand: is gait_planner running?")
@@ -78,7 +78,7 @@ class PatrolRun:
                 robot.twist = ZERO
                 return
             if order.phase is PursuitPhase.STUCK:
-                raise RobotDidNot(self._stuck(order))
+                raise RobotError(self._stuck(order))
             waiting = self._reason_to_wait()
             self._check_posture()
             robot.twist = ZERO if waiting else order.twist
@@ -87,25 +87,25 @@ class PatrolRun:
 
     def _reason_to_wait(self) -> str:
         robot = self._robot
-        if robot.lost:
+        if robot.odometry_is_old:
             return "stopped: no odom, does the robot run?"
-        if robot.blind and not self._blind:
+        if robot.scan_is_old and not self._blind:
             return "stopped: no scan, does the lidar's driver run?"
-        if robot.other:
-            return f"waiting: {robot.other} drives"
+        if robot.other_driver:
+            return f"waiting: {robot.other_driver} drives"
         return "" if min(robot.maxima) > 0.0 else f"waiting: the robot is {robot.state}"
 
     def _check_posture(self) -> None:
-        """Raises RobotDidNot for a robot that cannot walk any more: nobody but the operator may make it stand up."""
+        """Raises RobotError if the robot has not been able to walk for a while: only the operator may stand it up."""
         now = time.monotonic()
         if min(self._robot.maxima) > 0.0:
             self._walkable = now
         elif now - self._walkable > POSTURE_S:
             text = f"the robot cannot walk for {POSTURE_S:g} s (gait_state: {self._robot.state})"
-            raise RobotDidNot(f"{text}: arm it if its torque is off, call stand, and start the patrol again")
+            raise RobotError(f"{text}: arm it if its torque is off, call stand, and start the patrol again")
 
     def _truth(self) -> Pose | None:
-        """Ground truth at the time of the odometry, in odom; None on a real robot."""
+        """True pose in odom at the time of the newest odometry; None on a real robot."""
         robot = self._robot
         return self._align @ robot.truth.at(robot.odometry.last.time) if len(robot.truth) > 1 else None
 
@@ -134,7 +134,7 @@ class PatrolRun:
             print(line, flush=True)
 
     def _show_progress(self, order: PursuitCommand, waiting: str) -> None:
-        """Shows the progress: on a terminal in one line that is rewritten, elsewhere only changes."""
+        """Shows the progress: on a terminal in one line that is overwritten, elsewhere only changes."""
         phrase = waiting or order.phase.value
         count = len(self._pursuit.waypoints)
         line = f"to waypoint {order.reached + 1} of {count}: {order.distance:.2f} m, {phrase}"
@@ -162,7 +162,7 @@ class PatrolRun:
         return text
 
     def close(self) -> None:
-        """Prints the result and stores it as the headline of the picture."""
+        """Prints the result and stores it as the headline of the map."""
         result, robot = self._result, self._robot
         self._clear()
         text = f"{len(result.arrivals)} of {len(self._pursuit.waypoints)} waypoints reached"
@@ -188,7 +188,7 @@ def follow(
     *,
     blind: bool,
 ) -> tuple[int, PatrolResult]:
-    """Walks a robot along waypoints. Returns the exit code and the data of the picture."""
+    """Walks a robot along waypoints. Returns the exit code and the data of the map."""
     pursuit = Pursuit(waypoints, settings)
     result = PatrolResult(pursuit.waypoints, settings.tolerance, settings.radius)
     walk = PatrolRun(robot, pursuit, result, stop, blind)
@@ -198,7 +198,7 @@ def follow(
         walk.go()
     except EndRequested:
         pass
-    except RobotDidNot as failure:
+    except RobotError as failure:
         print(f"\nhexapod: {failure}" if sys.stderr.isatty() else f"hexapod: {failure}", file=sys.stderr, flush=True)
         code = 1
     robot.stop_driving()

@@ -97,7 +97,7 @@ class RecorderNode(GuardedNode):
         return not hidden and topic not in SKIPPED_TOPICS and (topic in GLOBAL or topic.startswith(self._space))
 
     def _usable(self, topic: str, kinds: list[str]) -> bool:
-        if len(kinds) == 1 and bag_file.known(kinds[0]) and message_class(kinds[0]) is not None:
+        if len(kinds) == 1 and bag_file.has_definition(kinds[0]) and message_class(kinds[0]) is not None:
             return True
         if f"unknown {topic}" not in self.sent_reports:
             why = "has several types" if len(kinds) > 1 else f"its type {kinds[0]} is not installed"
@@ -180,7 +180,7 @@ class RecorderNode(GuardedNode):
             return self._finish(False, f"no message has arrived below {self._space} yet: nothing to write")
         name = time.strftime("hexapod_%Y-%m-%d_%H-%M-%S")
         try:
-            path = bag_file.place(self.settings.out.expanduser().absolute(), self.ring.size, name)
+            path = bag_file.new_bag_path(self.settings.out.expanduser().absolute(), self.ring.size, name)
         except BagError as error:
             return self._finish(False, str(error))
         channels, offset = tuple(self._channels.values()), time.time_ns() - time.monotonic_ns()

@@ -74,7 +74,7 @@ def test_the_service_writes_the_buffer(bench, tmp_path):
     answer = bench.call(Trigger, "/r/recorder/save")
     assert answer.success and "requested by the service" in answer.message
     (path,) = recording.written()
-    with bag_file.opened(path) as bag:
+    with bag_file.open_bag(path) as bag:
         topics = {channel.topic: channel for channel in bag.channels}
         assert not [topic for topic in topics if topic.startswith("/other")]
         assert topics["/r/gait_state"].latched and not topics["/r/joint_states"].latched
@@ -92,7 +92,7 @@ def test_latched_messages_from_before_the_recorder_started_are_in_the_bag(bench,
     recording.walk()
     recording.node.save("test")
     (path,) = recording.written()
-    with bag_file.opened(path) as bag:
+    with bag_file.open_bag(path) as bag:
         assert [message.data for _, message in bag.messages("/r/gaits")] == ["tripod, wave"]
 
 
@@ -124,7 +124,7 @@ def test_a_fault_is_recorded_once_with_the_messages_that_follow(bench, tmp_path,
     fault(recording)
     recording.walk()
     (path,) = recording.written()
-    with bag_file.opened(path) as bag:
+    with bag_file.open_bag(path) as bag:
         assert len(list(bag.raw({"/r/joint_states"}))) == 10
     fault_in_state(recording)
     fault_in_diagnostics(recording)
@@ -153,7 +153,7 @@ def test_a_read_only_folder_is_reported_in_one_line_and_recording_continues(benc
     recording.node.settings = RecorderSettings(out=tmp_path)
     assert bench.call(Trigger, "/r/recorder/save").success
     (path,) = recording.written(2)
-    with bag_file.opened(path) as bag:
+    with bag_file.open_bag(path) as bag:
         assert len(list(bag.raw({"/r/joint_states"}))) == 10
 
 
@@ -179,7 +179,7 @@ def bag(tmp_path):
         messages.append(recorder.RecordedMessage(k * 20_000_000, "/r/joint_states", serialize_message(joints)))
         messages.append(recorder.RecordedMessage(k * 20_000_000, "/r/cmd_vel", serialize_message(Twist())))
     bag_file.write(tmp_path / "bag", channels, messages, 1_800_000_000_000_000_000)
-    with bag_file.opened(tmp_path / "bag") as opened:
+    with bag_file.open_bag(tmp_path / "bag") as opened:
         yield opened
 
 

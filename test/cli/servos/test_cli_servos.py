@@ -127,7 +127,7 @@ def test_hobby_servos_are_moved_from_the_lying_pose(wire, capsys):
     assert servos(wire, "move", "left_front", "coxa", "20", protocol="ssc32") == 0
     assert "was sent to 20.0 deg" in capsys.readouterr().out
     assert servos(wire, "watch", "--count", "1", protocol="ssc32") == 0
-    assert "raw is what was sent" in capsys.readouterr().out
+    assert "raw is the last goal" in capsys.readouterr().out
     assert servos(wire, "set-id", "3", "4", protocol="ssc32") == 2
 
 
