@@ -88,7 +88,7 @@ class KeyboardMap:
                 yield request
 
     def press(self, key: str) -> str:
-        """Handles a key. Returns its request `stand`, `sit`, `stop`, `pose` or `gait NAME`; empty for a velocity key."""
+        """Handles a key. Returns the request `stand`, `sit`, `stop`, `pose` or `gait NAME`; empty for velocity."""
         if key in DIRECTIONS:
             self.direction = DIRECTIONS[key]
         elif key in SPEEDS:
