@@ -82,7 +82,7 @@ def paths(robot: Robot) -> None:
 
 def diagram(robot: Robot) -> None:
     """When which foot stands (dark), over two cycles of every gait."""
-    rows = gaits(robot.leg_names)
+    rows = gaits(robot)
     fig, all_axes = plt.subplots(1, len(rows), figsize=(11, 2.5), sharey=True)
     for axes, gait in zip(all_axes, rows.values(), strict=True):
         for leg, phase in enumerate(gait.lift_off):

@@ -89,7 +89,7 @@ class Robots:
 def specs(name, **given):
     robot = load("phantomx")
     args = parser("sim").parse_args(["sim", "--namespace", name])
-    run = cli_run.SimulationRun(args, robot, gaits(robot.robot.leg_names)["tripod"], WorldSettings(), given)
+    run = cli_run.SimulationRun(args, robot, gaits(robot.robot)["tripod"], WorldSettings(), given)
     return run.specs(Path())
 
 

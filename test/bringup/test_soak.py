@@ -16,7 +16,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
-from support.phantomx import LEGS
+from support.phantomx import LEGS, robot
 from support.real_time.random_operator import RandomOperator
 from support.real_time.ros_bench import Stream, assert_sound, twist
 from support.real_time.wires import RISING, START, graph_process
@@ -40,7 +40,7 @@ CALM_S = 10.0  # [s] of the robot's time without crashes at the end, in which re
 WARM_UP_S = 20.0  # from the start of a process, after which its memory must not grow
 MAX_GROWTH = 5e6  # [bytes] of the resident memory of a node
 KILLED = ("inverse_kinematics", "odometry", "gait_planner", "odometry")
-WORDS = (*joint_names(LEGS), *LEGS, *gaits(LEGS), *known_motions())
+WORDS = (*joint_names(LEGS), *LEGS, *gaits(robot()), *known_motions())
 DEFECT = re.compile(r"report (it|this)|Traceback")
 DRIVER_PERIOD_S, JITTER_S = 0.02, 0.03  # of the driver; of driver and emulator in different processes
 PAUSE_S = 0.1  # between joint targets

@@ -11,7 +11,6 @@ from hexapod_control.core.gait.gait_table import gaits
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
-from hexapod_control.core.names import STANDARD
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot
@@ -19,7 +18,6 @@ from hexapod_control.core.walking.walk_state import WalkState
 
 DT = 0.02  # [s] the control period
 ROBOTS = tuple(known_robots())
-GAITS = tuple(gaits(STANDARD))
 DIRECTIONS = {
     "straight": Twist(1.0, 0.0, 0.0),
     "backwards": Twist(-1.0, 0.0, 0.0),
@@ -33,6 +31,9 @@ DIRECTIONS = {
 @cache
 def robot(name: str) -> Robot:
     return load(name).robot
+
+
+GAITS = tuple(gaits(robot("phantomx")))
 
 
 def standing(name: str | Robot, gait: str = "") -> Planner:

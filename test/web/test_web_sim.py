@@ -16,9 +16,7 @@ def page(*arguments):
     parser = argparse.ArgumentParser()
     sim.add_arguments(parser)
     robot_file = load("phantomx")
-    run = SimulationRun(
-        parser.parse_args(arguments), robot_file, gaits(robot_file.robot.leg_names)["wave"], WorldSettings(), {}
-    )
+    run = SimulationRun(parser.parse_args(arguments), robot_file, gaits(robot_file.robot)["wave"], WorldSettings(), {})
     specs = {spec.executable: spec for spec in run.specs(Path("record.npz"))}
     return specs["web"].parameters if "web" in specs else None
 

@@ -100,7 +100,7 @@ def _check_bus(name: str, speed: float) -> None:
 
 
 def _gait(robot: Robot, name: str) -> Gait:
-    known = gaits(robot.leg_names)
+    known = gaits(robot)
     if name and name not in known:
         raise InputError(f"--gait: unknown gait {name!r}; known: {', '.join(known)}")
     return known[name or robot.walk.gait]

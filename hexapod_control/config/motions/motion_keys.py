@@ -54,7 +54,7 @@ class MotionKey:
         if self.bounds is not None:
             hint = HINTS.get(self.unit, "")
             return NumberRow(self.name, len(self.columns) or 1, *self.bounds, self.unit, hint, self.whole)
-        known = {"legs": robot.leg_names, "gaits": tuple(gaits(robot.leg_names)), "": self.choices}[self.names]
+        known = {"legs": robot.leg_names, "gaits": tuple(gaits(robot)), "": self.choices}[self.names]
         if known:
             return ChoiceRow(self.name, known, "choose one of them")
         return TextRow(self.name, r"(?s).*\S.*", "a text", "write any text")

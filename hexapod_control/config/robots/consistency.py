@@ -28,7 +28,7 @@ def check(robot: Robot, whole: CheckedValues, legs: Sequence[CheckedValues]) -> 
 
 def _check_walk(robot: Robot, whole: CheckedValues) -> None:
     walk, body = robot.walk, robot.body
-    names = tuple(gaits(robot.leg_names))
+    names = tuple(gaits(robot))
     if walk.gait not in names:
         raise whole.entries["walk.gait"].error(
             f'is "{walk.gait}"', f"must be one of {', '.join(names)}", did_you_mean(walk.gait, names)

@@ -1,15 +1,20 @@
 """Gaits as table rows: the share of the cycle a foot stands (duty factor) and when each leg lifts off.
 
+The rows follow from the number of legs on each side and their order along the body: see docs/how-it-walks.md.
+
 Phase is in [0, 1) of the cycle. A leg lifts off at its own phase, swings for (1 - duty) of the cycle and
 stands for the rest. Swing time is the setting that all gaits share; the cycle time follows from it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from types import MappingProxyType
 
-from hexapod_control.core.names import STANDARD
+from hexapod_control.core.gait.leg_sides import leg_sides
+from hexapod_control.core.robot import Robot
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +51,46 @@ class Gait:
         return ((self.lift_off[leg] - phase) % 1.0) * self.cycle
 
 
-# Columns in the order of names.STANDARD: left front, middle, rear, right front, middle, rear.
-_SIX = (
-    Gait("tripod", 1 / 2, (0.0, 1 / 2, 0.0, 1 / 2, 0.0, 1 / 2)),
-    Gait("ripple", 2 / 3, (2 / 3, 1 / 3, 0.0, 1 / 6, 5 / 6, 1 / 2)),
-    Gait("tetrapod", 2 / 3, (0.0, 1 / 3, 2 / 3, 1 / 3, 2 / 3, 0.0)),
-    Gait("wave", 5 / 6, (1 / 3, 1 / 6, 0.0, 5 / 6, 2 / 3, 1 / 2)),
-)
+ALTERNATING = {6: "tripod", 8: "tetrapod"}  # by number of legs: what the gait of two alternating halves is called
+
+Phases = list[list[Fraction]]
+"""Lift-off phase of the left and of the right legs, front to rear."""
 
 
-def gaits(legs: tuple[str, ...]) -> MappingProxyType[str, Gait]:
-    """The gaits of a robot with these legs: the table for six, a wave for any other number (>= 4).
-
-    Six legs under other names take the rows in their own order, which must then be the standard one: left
-    side front to rear, then right side front to rear.
-    """
-    count = len(legs)
-    if count == len(STANDARD):
-        order = [STANDARD.index(leg) for leg in legs] if set(legs) == set(STANDARD) else range(count)
-        rows = [Gait(row.name, row.duty_factor, tuple(row.lift_off[i] for i in order)) for row in _SIX]
-    elif count >= 4:
-        rows = [Gait("wave", 1 - 1 / count, tuple((count - 1 - i) / count for i in range(count)))]
-    else:
-        raise ValueError(f"a walking robot needs at least 4 legs, has {count}")
+def gaits(robot: Robot) -> MappingProxyType[str, Gait]:
+    """The gaits of a robot by name, derived from where its hips are. Raises ValueError for fewer than 4 legs."""
+    if len(robot.legs) < 4:
+        raise ValueError(f"a walking robot needs at least 4 legs, has {len(robot.legs)}")
+    left, right = leg_sides(robot.legs)
+    counts = (len(left), len(right))
+    rows = []
+    for name, in_the_air, phases in _named(counts):
+        lift_off = dict(zip(left + right, phases[0] + phases[1], strict=True))
+        rows.append(Gait(name, float(1 - in_the_air), tuple(float(lift_off[leg]) for leg in range(len(lift_off)))))
     return MappingProxyType({row.name: row for row in rows})
+
+
+def _named(counts: tuple[int, int]) -> Iterator[tuple[str, Fraction, Phases]]:
+    """Name, share of the cycle a leg is in the air, and phases of every gait for so many legs left and right."""
+    total, most = sum(counts), max(counts)
+    if counts[0] == counts[1] and most > 2:
+        yield ALTERNATING.get(total, "alternating"), Fraction(1, 2), _in_turn(counts, 2)
+    if most > 2:
+        half_apart = [
+            [(Fraction(n - 1 - i, n) + Fraction(side, 2)) % 1 for i in range(n)] for side, n in _sides(counts)
+        ]
+        yield "ripple", Fraction(1, most), half_apart
+    if counts == (3, 3):
+        yield "tetrapod", Fraction(1, 3), _in_turn(counts, 3)
+    one_by_one = [[Fraction(side * counts[0] + n - 1 - i, total) for i in range(n)] for side, n in _sides(counts)]
+    yield "wave", Fraction(1, total), one_by_one
+
+
+def _in_turn(counts: tuple[int, int], parts: int) -> Phases:
+    """Every leg a part of the cycle after the one before it, and the right side a part after the left."""
+    return [[Fraction(i + side, parts) % 1 for i in range(n)] for side, n in _sides(counts)]
+
+
+def _sides(counts: tuple[int, int]) -> Iterable[tuple[int, int]]:
+    """(0, legs on the left) and (1, legs on the right)."""
+    return enumerate(counts)

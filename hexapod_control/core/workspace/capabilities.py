@@ -32,7 +32,7 @@ class Capabilities:
     @lru_cache(maxsize=8)
     def of(cls, robot: Robot) -> Capabilities:
         """Computes the tables (about a second, once per robot). Raises ValueError if it cannot walk as described."""
-        rows = gaits(robot.leg_names)
+        rows = gaits(robot)
         if robot.walk.gait not in rows:
             raise ValueError(f"unknown gait {robot.walk.gait!r}; known: {', '.join(rows)}")
         stances = StanceRegionTable(robot)

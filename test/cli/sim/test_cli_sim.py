@@ -266,7 +266,7 @@ def test_the_odometry_is_compared_with_the_ground_truth_independent_of_its_origi
 @pytest.mark.parametrize("gait", ["tripod", "ripple", "tetrapod", "wave"])
 def test_the_drive_commands_no_speed_beyond_robot_and_gait(name, gait):
     robot = load(name).robot
-    row = gaits(robot.leg_names)[gait]
+    row = gaits(robot)[gait]
     script = scripted_drive.script_for(robot, row)
     capabilities = Capabilities.of(robot)
     for segment in script:

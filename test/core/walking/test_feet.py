@@ -19,7 +19,7 @@ from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
 
 NAME = "phantomx"
-TRIPOD = gaits(robot(NAME).leg_names)["tripod"]
+TRIPOD = gaits(robot(NAME))["tripod"]
 SWING_TIME = 0.45  # [s]
 
 

@@ -103,7 +103,7 @@ def test_a_gait_that_cannot_keep_the_speed_is_entered_after_ramping_down():
 
 @pytest.mark.parametrize("gait", GAITS)
 def test_every_leg_lifts_off_once_per_cycle_at_its_phase_for_any_step(gait):
-    row = gaits(robot("phantomx").leg_names)[gait]
+    row = gaits(robot("phantomx"))[gait]
     rng = np.random.default_rng(1)
     clock, time, flight = GaitClock(row), 0.0, [0.0] * 6
     lifted: list[list[float]] = [[] for _ in range(6)]

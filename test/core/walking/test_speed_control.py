@@ -15,7 +15,7 @@ from hexapod_control.core.workspace.speed_limiter import SpeedConditions
 
 MACHINE = robot("phantomx")
 HEIGHT = MACHINE.walk.height
-GAITS = gaits(MACHINE.leg_names)
+GAITS = gaits(MACHINE)
 
 
 @pytest.mark.parametrize("name", GAITS)

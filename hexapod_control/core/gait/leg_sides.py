@@ -1,0 +1,43 @@
+"""Left and right legs in order along the body, by where their hips are: names and rows of the legs do not matter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hexapod_control.core.robot import Leg
+
+CENTRELINE = 0.001  # [m] half the width of the strip that is neither left nor right
+SAME_ANGLE = 1e-6  # [rad] by which rounding may turn a leg that points straight ahead
+
+
+def leg_sides(legs: Sequence[Leg]) -> tuple[list[int], list[int]]:
+    """Rows of the left and of the right legs, front to rear on each side.
+
+    Legs in two rows, at most one more on one side, are ordered along x. Any others, for instance a leg straight ahead
+    with the rest around the body, are ordered by angle: the first half from the front over the left is the left side.
+    """
+    across = [_across(leg) for leg in legs]
+    sides = [[row for row, y in enumerate(across) if sign * y > CENTRELINE] for sign in (1.0, -1.0)]
+    if sum(map(len, sides)) == len(legs) and abs(len(sides[0]) - len(sides[1])) <= 1:
+        left, right = (sorted(side, key=lambda row: _along(legs[row])) for side in sides)
+        return left, right
+    centre = [math.fsum(leg.hip[axis] for leg in legs) / len(legs) for axis in (0, 1)]
+
+    def angle(row: int) -> float:
+        x, y, _ = legs[row].hip
+        return (math.atan2(y - centre[1], x - centre[0]) + SAME_ANGLE) % math.tau
+
+    around = sorted(range(len(legs)), key=angle)
+    half = (len(legs) + 1) // 2
+    return around[:half], around[: half - 1 : -1]
+
+
+def _across(leg: Leg) -> float:
+    """How far [m] to the left the hip is, or the foothold if the hip is on the centreline."""
+    return leg.hip[1] if abs(leg.hip[1]) > CENTRELINE else leg.foothold[1]
+
+
+def _along(leg: Leg) -> tuple[float, float]:
+    """Sorts front to rear by the hips, and by the footholds where hips are at one x."""
+    return -round(leg.hip[0], 6), -leg.foothold[0]

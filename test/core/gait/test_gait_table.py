@@ -1,0 +1,97 @@
+"""Laws of the gait rows: they follow from where the hips are, not from names or from the order of the legs."""
+
+import math
+import random
+from dataclasses import replace
+
+import pytest
+from support.drives import DIRECTIONS, GAITS, ROBOTS, drive, fitting, robot, standing
+from support.other_robots import around, in_rows, mirrored, reordered
+
+from hexapod_control.core.gait.gait_table import Gait, gaits
+
+STANDARD_ROWS = {  # of left front, middle, rear, right front, middle, rear
+    "tripod": (1 / 2, (0.0, 1 / 2, 0.0, 1 / 2, 0.0, 1 / 2)),
+    "ripple": (2 / 3, (2 / 3, 1 / 3, 0.0, 1 / 6, 5 / 6, 1 / 2)),
+    "tetrapod": (2 / 3, (0.0, 1 / 3, 2 / 3, 1 / 3, 2 / 3, 0.0)),
+    "wave": (5 / 6, (1 / 3, 1 / 6, 0.0, 5 / 6, 2 / 3, 1 / 2)),
+}
+NAMES = {  # by legs on the left and on the right
+    (2, 2): {"wave"},
+    (3, 2): {"ripple", "wave"},
+    (3, 3): set(STANDARD_ROWS),
+    (4, 3): {"ripple", "wave"},
+    (4, 4): {"tetrapod", "ripple", "wave"},
+    (5, 5): {"alternating", "ripple", "wave"},
+    (6, 6): {"alternating", "ripple", "wave"},
+}
+OTHERS = [in_rows(*rows) for rows in NAMES] + [around(n, first) for n in range(4, 13) for first in (0.0, 0.5)]
+
+
+def shuffled(count: int, seed: int) -> list[int]:
+    order = list(range(count))
+    random.Random(seed).shuffle(order)
+    return order
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_rows_of_six_legs_are_the_usual_ones(name):
+    assert dict(gaits(robot(name))) == {gait: Gait(gait, *row) for gait, row in STANDARD_ROWS.items()}
+
+
+@pytest.mark.parametrize("counts", NAMES, ids=str)
+def test_every_number_of_legs_has_its_usual_gaits(counts):
+    assert set(gaits(in_rows(*counts))) == NAMES[counts]
+
+
+def test_fewer_than_four_legs_are_refused():
+    with pytest.raises(ValueError, match="at least 4 legs"):
+        gaits(replace(robot("phantomx"), legs=robot("phantomx").legs[:3]))
+
+
+@pytest.mark.parametrize("machine", [*map(robot, ROBOTS), *OTHERS], ids=lambda m: f"{m.name}-{len(m.legs)}")
+def test_a_leg_keeps_its_phase_under_another_name_in_another_row(machine):
+    order, rows = shuffled(len(machine.legs), 1), gaits(machine)
+    for name, row in gaits(reordered(machine, order)).items():
+        assert row == Gait(name, rows[name].duty_factor, tuple(rows[name].lift_off[old] for old in order))
+
+
+@pytest.mark.parametrize("machine", OTHERS, ids=lambda m: str(len(m.legs)))
+def test_neighbours_around_the_body_never_swing_together_and_lift_offs_are_spread_over_the_cycle(machine):
+    legs = sorted(range(len(machine.legs)), key=lambda k: math.atan2(*machine.legs[k].foothold[::-1]))
+    for row in gaits(machine).values():
+        air = 1.0 - row.duty_factor
+        if row.name != "ripple":
+            for a, b in zip(legs, legs[1:] + legs[:1], strict=True):
+                apart = abs(row.lift_off[a] - row.lift_off[b])
+                assert min(apart, 1.0 - apart) >= air - 1e-12
+        counts = [len(row.legs_in_swing((k + 0.5) / 840)) for k in range(840)]
+        assert max(counts) <= math.ceil(len(legs) * air - 1e-9)
+
+
+@pytest.mark.parametrize("counts", NAMES, ids=str)
+def test_the_mirror_image_of_a_robot_has_mirrored_gaits(counts):
+    """The same phases, all later by some part of the cycle.
+
+    The tetrapod gait of six legs is left out: in it legs across the body lift off one after another from left to right.
+    """
+    machine = in_rows(*counts)
+    image = gaits(mirrored(machine))
+    for name, row in gaits(machine).items():
+        if name != "tetrapod" or counts == (4, 4):
+            by = image[name].lift_off[0] - row.lift_off[0]
+            assert image[name].lift_off == pytest.approx([(phase + by) % 1.0 for phase in row.lift_off], abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("gait", GAITS)
+def test_names_and_order_of_the_legs_change_no_foot_trajectory(name, gait):
+    machine = robot(name)
+    order = shuffled(6, 2)
+    usual, other = standing(machine, gait), standing(reordered(machine, order), gait)
+    twist = fitting(usual, DIRECTIONS["arc"], 0.8, gait)
+    for a, b in zip(drive(usual, twist, 3.0), drive(other, twist, 3.0), strict=True):
+        for row, old in enumerate(order):
+            assert b.contacts[row] == pytest.approx(a.contacts[old], abs=1e-9)
+            assert b.joint_angles[row] == pytest.approx(a.joint_angles[old], abs=1e-7)
+            assert b.planted[row] == a.planted[old]
