@@ -33,6 +33,7 @@ class BenchSection:
 
 SECTIONS = {
     "tick": BenchSection("planner.planner_tick"),
+    "kinematics": BenchSection("planner.batch_kinematics"),
     "graph": BenchSection("graph.graph_load", "rclpy"),
     "robots": BenchSection("graph.many_robots", "rclpy"),
     "bus": BenchSection("bus.bus_load"),

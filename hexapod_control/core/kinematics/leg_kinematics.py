@@ -14,12 +14,14 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 from math import acos, asin, atan2, cos, hypot, pi, sin, sqrt
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.robot import Leg, Robot, Vector
+
+Coordinate = TypeVar("Coordinate", float, Array)
 
 LegJoints = tuple[float, float, float]
 """Joint angles of one leg: coxa, femur, tibia [rad]."""
@@ -182,8 +184,10 @@ def hip_to_base(leg: Leg, point: Vector) -> Vector:
     )
 
 
-def base_to_hip(leg: Leg, point: Vector) -> Vector:
-    """A point of base_link [m] in the hip frame [m]."""
+def base_to_hip(
+    leg: Leg, point: tuple[Coordinate, Coordinate, Coordinate]
+) -> tuple[Coordinate, Coordinate, Coordinate]:
+    """A point of base_link [m], or arrays of points, in the hip frame [m]."""
     c, s = leg.turn
     x, y, z = point
     hip_x, hip_y, hip_z = leg.hip
@@ -209,23 +213,6 @@ def inverse(robot: Robot, feet: Array, previous: Array) -> Solution:
     ]
     joints, reasons, excess = zip(*solutions, strict=True)
     return Solution(read_only(joints), reasons, excess)
-
-
-def inverse_over_arrays(leg: Leg, x: Array, y: Array, z: Array) -> Array:
-    """As `leg_inverse` for arrays (...) of ball centres [m, hip frame]: joint angles (..., 3) [rad], knee up.
-
-    For tables: joint limits do not count, targets out of reach are pulled to the reach limit without a reason.
-    """
-    d = leg.femur_lateral
-    distance = np.maximum(np.hypot(x, y), abs(d) + ON_AXIS)
-    coxa = np.arctan2(y, x) - np.arcsin(d / distance)
-    u = np.sqrt(distance * distance - d * d) - leg.coxa.length
-    w = z - leg.femur_vertical
-    a, b = leg.femur.length, leg.tibia.length
-    cosine = np.clip((u * u + w * w - a * a - b * b) / (2 * a * b), -1.0, 1.0)
-    tibia = -np.arccos(cosine)
-    femur = np.arctan2(w, u) - np.arctan2(b * np.sin(tibia), a + b * cosine)
-    return np.stack((coxa, femur, tibia), axis=-1)
 
 
 def joint_velocities(robot: Robot, joints: Array, velocities: Array) -> Array:

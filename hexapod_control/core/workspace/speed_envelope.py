@@ -20,7 +20,8 @@ import numpy as np
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.gait.swing_trajectory import share_and_lift
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.kinematics.leg_kinematics import inverse_over_arrays
+from hexapod_control.core.kinematics.leg_batch import inverse_over_arrays
+from hexapod_control.core.kinematics.leg_kinematics import base_to_hip
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Leg, Point, Robot
 from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceRegionTable
@@ -44,16 +45,13 @@ class SpeedLimit:
 
 def _load(leg: Leg, robot: Robot, foothold: Point, height: float, path: tuple[Array, Array], time: Array) -> Array:
     """Greatest joint speed over its limit along paths (..., U) [m] about a foothold, each sample `time` [s] long."""
-    x0, y0 = foothold
-    cosine, sine = math.cos(leg.hip_yaw), math.sin(leg.hip_yaw)
-    dx, dy = x0 - leg.hip[0] + path[0], y0 - leg.hip[1] + path[1]
     lift = robot.walk.lift_height * share_and_lift(np.linspace(0.0, 1.0, SWING_SAMPLES))[1]
-    z = np.broadcast_to(lift + robot.foot_radius - height - leg.hip[2], dx.shape)
-    joints = inverse_over_arrays(leg, cosine * dx + sine * dy, cosine * dy - sine * dx, z)
-    allowed = SPEED_SHARE * TABLE_SHARE * np.array([joint.no_load_speed for joint in leg.joints])
-    speed = np.abs(np.diff(joints, axis=-2)) / np.asarray(time)[..., None, None]
-    found: Array = (speed / allowed).max(axis=(-2, -1))
-    return found
+    feet = foothold[0] + path[0], foothold[1] + path[1], lift + robot.foot_radius - height
+    found = np.zeros(path[0].shape[:-1])
+    for angle, joint in zip(inverse_over_arrays(leg, base_to_hip(leg, feet)).joints, leg.joints, strict=True):
+        step = np.abs(np.diff(angle)).max(axis=-1)
+        np.maximum(found, step / (SPEED_SHARE * TABLE_SHARE * joint.no_load_speed), out=found)
+    return found / time
 
 
 def _fastest(leg: Leg, robot: Robot, stance: StanceRegions, row: int, stance_share: float) -> Array:

@@ -10,11 +10,9 @@ from support.drives import ROBOTS, robot
 
 from hexapod_control.core.kinematics import leg_kinematics
 from hexapod_control.core.kinematics.leg_kinematics import (
-    BENT_LEG,
     UnreachableReason,
     base_to_hip,
     hip_to_base,
-    inverse_over_arrays,
     leg_forward,
     leg_inverse,
     leg_velocity,
@@ -173,22 +171,3 @@ def test_a_joint_beyond_its_limit_is_clamped_and_the_excess_is_how_far_it_is_bey
             assert found.reason is UnreachableReason.JOINT_LIMIT and found.excess == pytest.approx(beyond, abs=1e-6)
             clamped = [min(max(q, limits[0]), limits[1]) if k == joint else q for k, q in enumerate(row)]
             assert found.joints == pytest.approx(clamped, abs=1e-7)
-
-
-@pytest.mark.parametrize("name", ROBOTS)
-def test_the_inverse_over_arrays_is_the_inverse_of_every_single_foot(name):
-    rng = np.random.default_rng(4)
-    for leg in robot(name).legs:
-        wide = replace_limits(leg)
-        angles = rng.uniform((-0.6, -0.5, -2.0), (0.6, 0.9, -0.6), (50, 3))
-        feet = np.array([leg_forward(leg, tuple(row))[1] for row in angles.tolist()])
-        found = inverse_over_arrays(leg, *feet.T)
-        one_by_one = [leg_inverse(wide, tuple(foot), BENT_LEG).joints for foot in feet.tolist()]
-        assert found == pytest.approx(np.array(one_by_one), abs=1e-9)
-        assert found == pytest.approx(angles, abs=1e-9)
-
-
-def replace_limits(leg):
-    """The leg with joints that turn all round."""
-    names = ("coxa_joint", "femur_joint", "tibia_joint")
-    return replace(leg, **{each: replace(getattr(leg, each), lower=-math.pi, upper=math.pi) for each in names})

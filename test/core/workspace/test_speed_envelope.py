@@ -4,17 +4,19 @@ import math
 import random
 from itertools import pairwise
 
+import numpy as np
 import pytest
-from support.drives import robot
+from support.drives import ROBOTS, robot
 
+from hexapod_control.core.gait.swing_trajectory import lift, share
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
-from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG
+from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG, solve_leg_unlimited
 from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints
 from hexapod_control.core.kinematics.se2 import Twist, exp
 from hexapod_control.core.walking.feet.swing_motion import BodyTick, advance_swing
 from hexapod_control.core.walking.foot import Foot, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
+from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE, SWING_SAMPLES, TABLE_SHARE, swing_loads
 
 MACHINE = robot("phantomx")
 ABLE = Capabilities.of(MACHINE)
@@ -49,6 +51,30 @@ def swing_use(leg: int, twist: Twist, swing_time: float, stance_share: float) ->
         for before, after in pairwise(rows)
         for a, b, most in zip(before, after, limits, strict=True)
     )
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_loads_of_swings_are_those_of_the_kinematics_of_single_feet(name):
+    machine, rng = robot(name), random.Random(3)
+    stance, time = Capabilities.of(machine).stances.at(machine.walk.height), machine.walk.swing_time
+    for leg, (x, y), radius in zip(machine.legs, stance.footholds, stance.radii, strict=True):
+        angle, speed, ends = rng.uniform(-3.0, 3.0), rng.uniform(0.3, 1.5) * radius / time, [0.4 * radius, 0.8 * radius]
+        dx, dy = math.cos(angle), math.sin(angle)
+        twist = Twist(speed * dx, speed * dy, 0.0)
+        found = swing_loads(machine, stance, machine.legs.index(leg), twist, time, np.array(ends))
+        for i, behind in enumerate(ends):
+            for j, ahead in enumerate(ends):
+                rows = []
+                for u in np.linspace(0.0, 1.0, SWING_SAMPLES).tolist():
+                    reach = share(u) * (behind + ahead + speed * time) - u * speed * time - behind
+                    z = lift(u, machine.walk.lift_height) + machine.foot_radius - stance.height
+                    rows.append(solve_leg_unlimited(leg, (x + reach * dx, y + reach * dy, z), BENT_LEG)[0])
+                expected = max(
+                    abs(b - a) / (time / (SWING_SAMPLES - 1)) / (SPEED_SHARE * TABLE_SHARE * joint.no_load_speed)
+                    for before, after in pairwise(rows)
+                    for a, b, joint in zip(before, after, leg.joints, strict=True)
+                )
+                assert found[i, j] == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ABLE.gaits)

@@ -13,7 +13,7 @@ from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.evaluation.performance.planner import planner_tick
+from hexapod_control.evaluation.performance.planner import batch_kinematics, planner_tick
 from hexapod_control.evaluation.performance.planner.c_kinematics import CKinematics
 
 ROUNDING = 1e-12  # [m, rad]: both compute the same formulas in double precision
@@ -62,6 +62,16 @@ def test_the_tick_is_one_json_document_on_stdout_with_sorted_keys(short, capsys)
     assert "tick: wave" in err
 
 
+def test_the_kinematics_of_many_legs_at_once_are_compared_with_those_of_single_legs(monkeypatch, capsys):
+    monkeypatch.setattr(batch_kinematics, "REPEATS", 3)
+    assert main(["bench", "kinematics"]) == 0
+    found = json.loads(capsys.readouterr().out)["kinematics"]
+    assert set(found) == {"inverse", "forward"}
+    for row in found.values():
+        assert row["ratio"] == pytest.approx(row["legs_per_second"] / row["single_legs_per_second"], rel=0.01)
+    assert found["inverse"]["ratio"] > 5.0 and found["forward"]["ratio"] > 2.0
+
+
 def test_without_a_compiler_the_tick_is_skipped_with_the_reason(monkeypatch, capsys):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     assert main(["bench", "tick"]) == 0
@@ -103,7 +113,7 @@ def test_a_section_that_fails_is_reported_and_the_exit_code_is_one(monkeypatch, 
 
 def test_an_unknown_section_or_robot_is_bad_input(capsys):
     assert main(["bench", "tock"]) == 2
-    assert "must be one of tick, graph, robots, bus, web, physics, is 'tock'" in capsys.readouterr().err
+    assert "must be one of tick, kinematics, graph, robots, bus, web, physics, is 'tock'" in capsys.readouterr().err
     assert main(["bench", "--robot", "unknown"]) == 2
 
 
