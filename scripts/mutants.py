@@ -34,7 +34,14 @@ ARITHMETIC = {
     ast.Pow: ast.Mult,
 }
 BOUNDARIES = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}  # differ for equal values only
-SYMMETRIC_FUNCTIONS = {"max", "min", "hypot", "dist"}  # the order of their arguments does not matter
+SYMMETRIC_FUNCTIONS = {
+    "max",
+    "min",
+    "maximum",
+    "minimum",
+    "hypot",
+    "dist",
+}  # the order of their arguments does not matter
 MAX_TOLERANCE = 1e-6  # a smaller constant stands for rounding errors
 UNTOUCHED = {  # fields that hold types, decorators or messages
     ast.AnnAssign: ("annotation",),

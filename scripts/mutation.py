@@ -20,7 +20,9 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from coverage import CoverageData
@@ -32,6 +34,8 @@ FOLDERS = tuple(f"hexapod_control/{name}" for name in ("core", "servos", "nodes"
 NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "build", "install", "log", "*.egg-info")
 TESTS_RECORDED = "not process and not heavy and not netns and not browser"
 TEST_BUDGET_S = 240.0  # of recorded test time per mutant; the quickest tests are taken
+DOCUMENTS = "test/package/test_docs.py"  # compares tables of parameters, topics and keys with the code
+IMPORT_DEPTH = 2  # modules between a test and the constant that it depends on
 NOT_EXECUTED = "SURVIVED: no recorded test executes this line"
 START_TIME_S, SLOWDOWN = 60.0, 4.0  # time limit of a mutant: this plus that many times the recorded time
 
@@ -44,13 +48,13 @@ class Record:
     seconds: dict[str, float]  # by test
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """The tests for a mutant, quickest first; for lines executed at import, all tests that use the module."""
+        """The tests for a mutant, quickest first."""
         path = str(mutant.path)
         lines = self.lines.get(path, {})
         found = lines.get(mutant.line) or lines.get(mutant.statement)
         if not found:
             executed = mutant.line in lines or mutant.statement in lines
-            found = (self._users(path) or self._importers(mutant.path)) if executed else set()
+            found = self._importers(mutant.path) if executed else set()
         chosen, total = [], 0.0
         for name in sorted(found & self.seconds.keys(), key=lambda name: (self.seconds[name], name)):
             total += self.seconds[name]
@@ -59,13 +63,33 @@ class Record:
             chosen.append(name)
         return chosen
 
-    def _users(self, path: str) -> set[str]:
-        return set().union(*self.lines.get(path, {}).values())
-
     def _importers(self, path: Path) -> set[str]:
-        words = f"{'.'.join(path.parent.parts)}.{path.stem} import", f"{'.'.join(path.parent.parts)} import"
-        importers = [other for other in self.lines if any(word in (ROOT / other).read_text() for word in words)]
-        return set().union(*map(self._users, importers))
+        """For a line executed at import: the tests that use the module, directly or through others, or its table."""
+        modules = {str(path)}
+        for _ in range(IMPORT_DEPTH):
+            modules |= importing(self.lines, modules)
+        tests = importing({name.partition("::")[0] for name in self.seconds}, modules) | {DOCUMENTS}
+        using = set().union(*(found for name in modules for found in self.lines.get(name, {}).values()))
+        return using | {name for name in self.seconds if name.partition("::")[0] in tests}
+
+
+def importing(files: Iterable[str], modules: set[str]) -> set[str]:
+    """Those of these files that import one of the modules or something from its folder."""
+    words = {
+        f"{name} import" for path in map(Path, modules) for name in (dotted(path.with_suffix("")), dotted(path.parent))
+    }
+    return {file for file in files if any(word in content(file) for word in words)}
+
+
+def dotted(path: Path) -> str:
+    """The name of a module."""
+    return ".".join(path.parts)
+
+
+@cache
+def content(file: str) -> str:
+    """The text of a file of the repository."""
+    return (ROOT / file).read_text()
 
 
 def environment(tree: Path, **more: str) -> dict[str, str]:

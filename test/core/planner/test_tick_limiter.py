@@ -55,6 +55,7 @@ def copied_like_objects_of_the_package(monkeypatch):
 
 def test_without_a_retreat_the_joints_hold_and_the_foot_out_of_reach_is_named():
     joints, limiter = start(), TickLimiter(MACHINE)
+    assert (limiter.share, limiter.slowed, limiter.blocked, limiter.gap) == (1.0, False, None, None)
     _, held = limiter.advance(OutOfReach(math.nan), joints, DT, 1.0)
     assert held.joints == joints and held.unreached == UNREACHED
     assert limiter.share == 0.0 and limiter.slowed
@@ -80,15 +81,17 @@ def test_legs_that_would_touch_block_each_other_and_are_named():
     for leg, sign in ((front, 1.0), (middle, -1.0)):
         goal[leg] = (now[leg][0] + sign * 0.9, *now[leg][1:])
     motion = JointMove.between(machine, now, goal, NEUTRAL, 2.0)
-    gaps = []
+    gaps, shares = [], []
     for _ in range(150):
         motion, found = limiter.advance(motion, now, DT, 1.0)
         now = found.joints
         gaps.append(limiter.gap.distance)
+        shares.append(limiter.share)
         if limiter.blocked is not None:
             break
     assert set(limiter.blocked.legs) == {front, middle}
     assert limiter.slowed and not motion.done
+    assert shares[-1] < 0.05 <= min(shares[:-1])
     assert min(gaps) >= MIN_LEG_GAP_M - 1e-6
     assert all(after <= before + 1e-9 for before, after in pairwise(gaps[-10:]))
     limiter.reset()

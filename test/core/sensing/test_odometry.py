@@ -253,3 +253,20 @@ def test_a_fit_backwards_in_time_is_the_inverse_of_the_fit_and_unloaded_feet_do_
             assert step.feet == 5 and step.residual < 1e-3
     alone = FootSupport(BodyPose(), ((0.1, 0.0), (0.0, 0.1)), (5.0, 0.0))
     assert fit(alone, alone) is None
+
+
+def test_an_uncertain_heading_makes_the_place_uncertain_across_the_way_that_was_gone():
+    planner = standing("phantomx")
+    odometry = Odometry(robot("phantomx"))
+    plans = list(drive(planner, Twist(0.05, 0.02, 0.1), 3.0))
+    for plan in plans[:50]:
+        odometry.update(plan.joint_angles, plan.support.tolist(), DT)
+    start, variance = Pose(1.0, -2.0, 2.2), 0.04
+    odometry.resume(start, np.diag([0.0, 0.0, variance]))
+    for plan in plans[50:]:
+        odometry.update(plan.joint_angles, plan.support.tolist(), DT, 0.002)  # with an IMU, whose heading is good
+    x, y = odometry.pose.x - start.x, odometry.pose.y - start.y
+    assert math.hypot(x, y) > 0.03
+    assert odometry.covariance[0, 2] == pytest.approx(-variance * y, rel=0.02)
+    assert odometry.covariance[1, 2] == pytest.approx(variance * x, rel=0.02)
+    assert odometry.covariance[0, 1] == pytest.approx(-variance * x * y, rel=0.05)

@@ -350,8 +350,14 @@ def test_the_foremost_source_has_the_highest_priority_and_the_table_settles_a_ti
 
 def test_every_source_stops_within_half_a_second_of_silence():
     assert {source.timeout for source in SOURCES.values()} == {0.5}
-    with pytest.raises(ValueError, match="timeout must be in"):
-        CommandSource("x", "x_vel", 1, math.inf)
+    for timeout in (0.0, 10.1, math.inf, math.nan):
+        with pytest.raises(ValueError, match="timeout must be in"):
+            CommandSource("x", "x_vel", 1, timeout)
+    for priority in (-1, 256):
+        with pytest.raises(ValueError, match="priority must be in"):
+            CommandSource("x", "x_vel", priority, 1.0)
+    for priority, timeout in ((0, 0.001), (255, 10.0)):
+        assert CommandSource("x", "x_vel", priority, timeout).timeout == timeout
 
 
 # --- step height ----------------------------------------------------------------------------------------------

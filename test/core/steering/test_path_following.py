@@ -259,3 +259,16 @@ def test_settings_that_cannot_be_used_are_refused(change, message):
 def test_a_waypoint_that_is_no_place_is_refused(bad):
     with pytest.raises(ValueError, match="a waypoint must be finite"):
         Waypoint(*bad)
+
+
+def test_each_waypoint_has_the_same_time_without_progress_before_it_is_given_up():
+    """The first half of the time is spent before the first waypoint."""
+    tolerances = PursuitSettings()
+    pursuit = Pursuit([Waypoint(1.0, 0.0), Waypoint(3.0, 0.0)], tolerances)
+    for pose in (ORIGIN, Pose(1.0, 0.0, 0.0)):
+        ticks, phase = 0, PursuitPhase.WALKING
+        while phase is not PursuitPhase.STUCK and ticks * DT < 0.5 * tolerances.progress_timeout + pose.x * 1e3:
+            phase = pursuit.step(pose, LIMITS, NOTHING, DT).phase
+            ticks += 1
+    assert phase is PursuitPhase.STUCK
+    assert ticks * DT == pytest.approx(tolerances.progress_timeout, abs=3.0 * DT)

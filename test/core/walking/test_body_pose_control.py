@@ -135,3 +135,9 @@ def test_a_body_that_gives_up_goes_straight_to_neutral_at_its_full_speed(name):
         assert body.control.pose == pytest.approx([share * v for v in start])
         assert (body.control.pose == NEUTRAL) == (k == ticks)
     assert body.control.standing_goal == body.control.walking_goal == NEUTRAL and body.control.still
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_in_the_neutral_pose_the_whole_stance_regions_are_for_walking(name):
+    control = Body(name).control
+    assert (control.region_share, control.walkable, control.still) == (1.0, True, True)

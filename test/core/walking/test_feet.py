@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +12,12 @@ from support.drives import DT, robot
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.gait.gait_table import gaits
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp
-from hexapod_control.core.walking.feet.drop_motion import advance_drop, drop_after_halt
+from hexapod_control.core.walking.feet.drop_motion import (
+    DROP_ACCELERATION,
+    DROP_TIMES_S,
+    advance_drop,
+    drop_after_halt,
+)
 from hexapod_control.core.walking.feet.foot_motion import FootMotion, time_in_flight
 from hexapod_control.core.walking.feet.region_guard import allowed_share, time_inside
 from hexapod_control.core.walking.feet.swing_motion import BodyTick, advance_swing
@@ -238,3 +244,39 @@ def test_a_swing_from_a_step_rises_as_high_over_the_plane_as_one_from_the_plane(
         heights.append(motion.feet[0].z)
     middle = heights[np.argmin(np.abs(np.linspace(0.01, 1.0, 100) - 0.5))]
     assert middle == pytest.approx(top, abs=1e-4)
+
+
+def followed(drop):
+    """Points [m] of a foot that drops, in 40 equal times."""
+    drop = replace(drop)
+    foot, tick = Foot(0.0, 0.0, drop.height, drop), drop.duration / 40
+    points = [foot.at]
+    for _ in range(40):
+        advance_drop(foot, drop, (foot.x, foot.y), tick, Pose(0.0, 0.0, 0.0))
+        points.append(foot.at)
+    return np.array(points)
+
+
+def greatest_acceleration(drop):
+    """Of its height and over the ground [m/s^2]; both are linear in time, so greatest at one of the ends."""
+    points = followed(drop)
+    inner = np.diff(points, 2, axis=0) / (drop.duration / 40) ** 2
+    ends = np.array([2.0 * inner[0] - inner[1], 2.0 * inner[-1] - inner[-2]])
+    return max(np.abs(ends[:, 2]).max(), np.hypot(ends[:, 0], ends[:, 1]).max())
+
+
+def test_a_drop_takes_the_shortest_time_that_is_gentle_and_never_dips_below_the_ground():
+    rng = random.Random(7)
+    gentle = 0
+    for _ in range(40):
+        height = rng.uniform(0.005, 0.05)
+        velocity = (rng.uniform(-0.3, 0.3), rng.uniform(-0.3, 0.3), rng.uniform(-0.4, 0.4))
+        found = drop_after_halt(Foot(0.0, 0.0, height, velocity=velocity))
+        assert followed(found)[:, 2].min() >= -1e-12
+        if greatest_acceleration(found) > DROP_ACCELERATION:
+            continue
+        gentle += 1
+        for shorter in DROP_TIMES_S[: DROP_TIMES_S.index(found.duration)]:
+            tried = Dropping(shorter, found.height, found.vz, found.vx, found.vy)
+            assert greatest_acceleration(tried) > DROP_ACCELERATION
+    assert gentle > 20

@@ -319,6 +319,15 @@ def test_the_body_becomes_level_on_a_tilted_plane(name, slope, command):
     assert math.hypot(*level(planner, slope, 8.0, command)[-1]) < math.radians(0.3)
 
 
+def test_the_body_tilts_at_twice_the_error_per_second_and_with_bounded_acceleration():
+    left = np.array([pitch for _, pitch in level(feeling(adaptation=LEVEL), (0.0, -0.1), 3.0, ZERO)])
+    rates = np.diff(left) / DT
+    assert np.abs(np.diff(rates)).max() / DT == pytest.approx(2.0)
+    late = np.abs(left[1:-1]) < 0.05
+    assert late.sum() > 20
+    assert rates[1:][late] / left[1:-1][late] == pytest.approx([-2.0] * late.sum(), rel=0.1)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_tilt_stays_within_its_bound_and_the_robot_goes_on_walking(name):
     planner = feeling(name, LEVEL)

@@ -5,13 +5,14 @@ import math
 import pytest
 from support.drives import DT, robot
 
+from hexapod_control.core.gait.swing_trajectory import SMOOTH
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
-from hexapod_control.core.walking.foot import Foot
+from hexapod_control.core.walking.foot import STANCE, Foot, Swing
 from hexapod_control.core.walking.terrain.foot_contact import FootContact
-from hexapod_control.core.walking.terrain.ground_search import SEARCH_SPEED, search_ground
+from hexapod_control.core.walking.terrain.ground_search import SEARCH_SPEED, search_ground, starts_search
 from hexapod_control.core.walking.terrain.height_reach import HeightReach
-from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdaptation
+from hexapod_control.core.walking.terrain.terrain_adaptation import STEEP, TerrainAdaptation
 from hexapod_control.core.workspace.capabilities import Capabilities
 
 MACHINE = robot("phantomx")
@@ -85,3 +86,44 @@ def test_a_planted_foot_near_the_end_of_its_reach_goes_back_to_the_plane_and_one
                 0, foot, contact, DT, ReachUpTo(limit), touches=True, leaving=False, roughness=0.0, depth=0.05
             )
         assert (abs(foot.z) < abs(height)) == moves
+
+
+def time_to_search(*, carried, until=math.inf):
+    """Time [s] after which a foot without contact sinks, if it ever does."""
+    height_reach = reach()
+    feet = [Foot(x, y) for x, y in height_reach.stance.footholds]
+    terrain = TerrainAdaptation(len(feet), MACHINE.walk.height)
+    if not carried:
+        feet[0].state = Swing(0.99, 1.0, 0.03)
+    terrain.contacts = [carried] + [True] * 5
+    terrain.step(feet, [until] * 6, DT, height_reach)
+    feet[0].state, terrain.contacts = STANCE, [False] + [True] * 5
+    for tick in range(25):
+        terrain.step(feet, [until] * 6, DT, height_reach)
+        if feet[0].z < 0.0:
+            return tick * DT
+    return math.inf
+
+
+def test_a_foot_that_has_carried_searches_later_than_one_that_has_just_landed_and_one_about_to_lift_off_never():
+    assert time_to_search(carried=False) <= 0.05
+    assert 0.09 <= time_to_search(carried=True) <= 0.15
+    assert time_to_search(carried=True, until=0.25) < math.inf  # swing times
+    assert time_to_search(carried=True, until=0.15) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("swing", "speed", "planted"),
+    [
+        (Swing(0.8, 1.0, 0.03, timing=STEEP), 0.1, True),
+        (Swing(0.7, 1.0, 0.03, timing=STEEP), 0.1, False),  # not over its aim
+        (Swing(0.8, 1.0, 0.03, timing=STEEP, lag=0.1), 0.1, False),
+        (Swing(0.8, 1.0, 0.03, timing=STEEP), 0.2, False),  # too fast
+        (Swing(0.99, 1.0, 0.03, timing=SMOOTH), 0.1, False),  # on flat ground
+    ],
+)
+def test_a_swing_over_rough_ground_becomes_a_search_once_it_is_over_its_aim_and_slow(swing, speed, planted):
+    foot, contact = Foot(0.1, 0.2, 0.01, swing, (0.0, 0.0, -speed)), FootContact()
+    starts_search(foot, contact)
+    assert foot.planted is planted
+    assert contact.sinking == (speed if planted else 0.0)

@@ -3,6 +3,10 @@
 import pytest
 
 from hexapod_control.servos.bus.ff_frames import FFInstruction
+from hexapod_control.servos.emulator.control_tables.ax_table import AX_TABLE
+from hexapod_control.servos.emulator.control_tables.feetech_tables import SC_TABLE, ST_TABLE
+from hexapod_control.servos.emulator.control_tables.lx16a_table import LX_SETTINGS
+from hexapod_control.servos.emulator.control_tables.x_table import X_TABLE
 from hexapod_control.servos.protocols.dynamixel1 import Dynamixel1Register
 from hexapod_control.servos.protocols.dynamixel2_frames import Dynamixel2Instruction, Dynamixel2Mode, Dynamixel2Register
 from hexapod_control.servos.protocols.feetech_sc import FeetechScRegister
@@ -61,3 +65,92 @@ MANUALS = {
 @pytest.mark.parametrize("table", MANUALS, ids=lambda table: table.__name__)
 def test_every_code_is_that_of_the_manual(table):
     assert " ".join(f"{code.name}={code.value}" for code in table) == " ".join(MANUALS[table].split())
+
+
+# Of the emulated servos: address:bytes=default[least,greatest], r: can only be read. Then: bytes, those of the EEPROM.
+CONTROL_TABLES = [
+    (
+        AX_TABLE,
+        50,
+        24,
+        "little",
+        """
+        0:2r=12 2:1r=24 3:1=1[0,253] 4:1=1[0,254] 5:1=0[0,254] 6:2=0[0,1023] 8:2=1023[0,1023] 11:1=70[0,99]
+        12:1=60[50,160] 13:1=140[50,160] 14:2=1023[0,1023] 16:1=2[0,2] 17:1=36[0,127] 18:1=36[0,127]
+        24:1=0[0,1] 25:1=0[0,1] 26:1=1[0,255] 27:1=1[0,255] 28:1=32[0,255] 29:1=32[0,255] 30:2=512[0,1023]
+        32:2=0[0,2047] 34:2=1023[0,1023] 36:2r=0 38:2r=0 40:2r=0 42:1r=0 43:1r=0 44:1r=0 46:1r=0 47:1=0[0,1]
+        48:2=32[0,1023]
+    """,
+    ),
+    (
+        X_TABLE,
+        147,
+        64,
+        "little",
+        """
+        0:2r=1060 2:4r=0 6:1r=46 7:1=1[0,252] 8:1=1[0,7] 9:1=0[0,254] 10:1=0[0,13] 11:1=3[0,16] 12:1=255[0,255]
+        13:1=2[1,22] 20:4=0[-1044479,1044479] 24:4=10[0,1023] 31:1=72[0,100] 32:2=140[60,140] 34:2=60[60,140]
+        36:2=885[0,885] 44:4=265[0,2047] 48:4=4095[0,4095] 52:4=0[0,4095] 60:1=0[0,3] 63:1=52[0,63] 64:1=0[0,1]
+        65:1=0[0,1] 68:1=2[0,2] 69:1r=0 70:1r=0 76:2=1000[0,16383] 78:2=100[0,16383] 80:2=4000[0,16383]
+        82:2=0[0,16383] 84:2=640[0,16383] 88:2=0[0,16383] 90:2=0[0,16383] 98:1=0[-1,127] 100:2=0[-885,885]
+        104:4=0[-2047,2047] 108:4=0[0,32767] 112:4=0[0,32767] 116:4=2048[-2147483647,2147483647] 120:2r=0
+        122:1r=0 123:1r=0 124:2r=0 126:2r=0 128:4r=0 132:4r=0 136:4r=0 140:4r=0 144:2r=0 146:1r=0
+    """,
+    ),
+    (
+        ST_TABLE,
+        128,
+        40,
+        "little",
+        """
+        0:1r=3 1:1r=10 3:2r=777 5:1=1[0,253] 6:1=0[0,7] 7:1=0[0,254] 8:1=1[0,1] 9:2=0[0,4095] 11:2=4095[0,4095]
+        13:1=70[0,100] 14:1=140[0,254] 15:1=40[0,254] 16:2=1000[0,1000] 18:1=0 19:1=44 20:1=47 21:1=32 22:1=32
+        23:1=0 24:2=16[0,1000] 26:1=1 27:1=1 28:2=500[0,511] 30:1=1[1,100] 31:2=0[0,4095] 33:1=0[0,3]
+        34:1=20[0,100] 35:1=200[0,254] 36:1=80[0,100] 37:1=10 38:1=200 39:1=10 40:1=0[0,128] 41:1=0[0,254]
+        42:2=0 44:2=0 46:2=0 48:2=1000[0,1000] 55:1=1[0,1] 56:2r=0 58:2r=0 60:2r=0 62:1r=0 63:1r=0 64:1r=0
+        65:1r=0 66:1r=0 69:2r=0
+    """,
+    ),
+    (
+        SC_TABLE,
+        128,
+        40,
+        "big",
+        """
+        0:1r=3 1:1r=10 3:2r=1284 5:1=1[0,253] 6:1=0[0,7] 7:1=0[0,254] 8:1=1[0,1] 9:2=0[0,1023]
+        11:2=1023[0,1023] 13:1=70[0,100] 14:1=140[0,254] 15:1=40[0,254] 16:2=1000[0,1000] 18:1=0 19:1=44
+        20:1=47 21:1=32 22:1=32 23:1=0 24:2=16[0,1000] 26:1=1 27:1=1 40:1=0[0,1] 42:2=0[0,1023] 44:2=0 46:2=0
+        48:1=1[0,1] 56:2r=0 58:2r=0 60:2r=0 62:1r=0 63:1r=0 64:1r=0 65:1r=0 66:1r=0 69:2r=0
+    """,
+    ),
+]
+
+
+def shown(register):
+    bounds = "" if register.high is None else f"[{register.low},{register.high}]"
+    return f"{register.address}:{register.size}{'' if register.writable else 'r'}={register.default}{bounds}"
+
+
+@pytest.mark.parametrize(("table", "size", "eeprom", "order", "manual"), CONTROL_TABLES, ids=["AX", "X", "ST", "SC"])
+def test_every_register_of_an_emulated_servo_is_that_of_the_manual(table, size, eeprom, order, manual):
+    assert (table.size, table.eeprom, table.byteorder) == (size, eeprom, order)
+    assert " ".join(map(shown, sorted(table.registers))) == " ".join(manual.split())
+    for register in table.registers:
+        assert register.signed == (register.low < 0)
+
+
+# Command to write : command to read : parameters of a new servo : bytes of each number [least,greatest].
+LX_MANUAL = """
+    17:19:00:1[-125,125] 20:21:0000e803:2[0,1000][0,1000] 22:23:9411e02e:2[4500,14000][4500,14000]
+    24:25:55:1[50,100] 29:30:00000000:2[0,1][-1000,1000] 33:34:00:1[0,1] 35:36:07:1[0,7]
+"""
+
+
+def test_every_setting_of_an_emulated_lx_servo_is_that_of_the_manual():
+    rows = [
+        f"{write:d}:{s.read:d}:{s.default.hex()}:{s.size}" + "".join(f"[{low},{high}]" for low, high in s.bounds)
+        for write, s in LX_SETTINGS.items()
+    ]
+    assert " ".join(rows) == " ".join(LX_MANUAL.split())
+    assert [write for write, s in LX_SETTINGS.items() if s.signed] == [Lx16aCommand.OFFSET, Lx16aCommand.MODE_WRITE]
+    assert [write for write, s in LX_SETTINGS.items() if not s.kept] == [Lx16aCommand.OFFSET, Lx16aCommand.MODE_WRITE]

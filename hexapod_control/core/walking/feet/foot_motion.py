@@ -84,15 +84,14 @@ class FootMotion:
             if terrain is not None:
                 terrain.meet_obstacles(leg, foot, self.lift_height, dt)
             state = foot.state
+            home, radius = stance.footholds[leg], region_share * stance.radii[leg]
             if isinstance(state, Swing):
-                home, radius = stance.footholds[leg], region_share * stance.radii[leg]
                 advance_swing(foot, state, ground_fixed, state.progress + dt / swing_time, tick, home, radius)
                 if terrain is not None:
                     terrain.begin_search(leg, foot)
             elif isinstance(state, Dropping):
                 advance_drop(foot, state, ground_fixed, dt, back)
-            elif leg in lifted and not (self.resting and math.dist(ground_fixed, stance.footholds[leg]) <= AT_HOME):
-                home, radius = stance.footholds[leg], region_share * stance.radii[leg]
+            elif leg in lifted and not (self.resting and math.dist(ground_fixed, home) <= AT_HOME):
                 foot.state = swing = self._lift_off(leg, foot, lifted[leg])
                 advance_swing(foot, swing, ground_fixed, lifted[leg], tick, home, radius)
             else:

@@ -101,7 +101,7 @@ class GaitSelector:
                 self._waited += RETRY_S
                 self._until_retry = RETRY_S
                 return
-        self.wanted, self._on_detour = None, False
+        self.wanted = None
         clock.change = change
 
     def _take_detour(self, gait: Gait, motion: FootMotion, now: WalkConditions, violation: float) -> bool:

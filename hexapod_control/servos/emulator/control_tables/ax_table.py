@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from hexapod_control.servos.emulator.control_tables.control_table import ControlRegister, ControlTable, status
 
-FACTORY_DELAY = 250  # return delay of a new servo; emulated servos are set to 0, as the driver recommends
-
 AX_TABLE = ControlTable(
     (
         status(0, 2, 12),  # model
         status(2, 1, 24),  # firmware
         ControlRegister(3, 1, 1, 0, 253),  # id
         ControlRegister(4, 1, 1, 0, 254),  # baud
-        ControlRegister(5, 1, 0, 0, 254),  # return delay
+        ControlRegister(5, 1, 0, 0, 254),  # return delay; 250 from the factory
         ControlRegister(6, 2, 0, 0, 1023),  # clockwise limit
         ControlRegister(8, 2, 1023, 0, 1023),  # counter-clockwise limit
         ControlRegister(11, 1, 70, 0, 99),  # greatest temperature
