@@ -15,12 +15,12 @@ from matplotlib.axes import Axes
 
 from hexapod_control.cli.robot_files.walk import standing
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.core.gait.gait_table import gaits
 from hexapod_control.core.kinematics.body_pose import Placement
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
 from hexapod_control.core.planner.tick_plan import TickPlan
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.walking.walk_controller import Capabilities
+from hexapod_control.core.workspace.robot_gaits import gaits
 
 IMAGES = Path(__file__).parent.parent / "images"
 DT = 0.02  # [s]

@@ -27,8 +27,8 @@ from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import MIN_READERS, SimulationClient
 from hexapod_control.config.robots.odometry_scale import odometry_scale
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.core.gait.gait_table import gaits
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, wrap
+from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.nodes.recorder.recorder import GLOBAL
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.ros.message_types import TFMessage

@@ -23,8 +23,8 @@ from support.real_time.wires import RISING, START, graph_process
 
 from hexapod_control.config.motions.motion_library import known_motions
 from hexapod_control.config.robots.robot_file import resolve
-from hexapod_control.core.gait.gait_table import gaits
 from hexapod_control.core.names import joint_names
+from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import LATCHED
 

@@ -7,7 +7,6 @@ from functools import cache, lru_cache
 import numpy as np
 
 from hexapod_control.config.robots.robot_file import known_robots, load
-from hexapod_control.core.gait.gait_table import gaits
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
@@ -15,6 +14,7 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.walking.walk_state import WalkState
+from hexapod_control.core.workspace.robot_gaits import gaits
 
 DT = 0.02  # [s] the control period
 ROBOTS = tuple(known_robots())

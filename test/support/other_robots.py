@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from support.drives import robot
 
+from hexapod_control.config.shipped_files import share
 from hexapod_control.core.robot import Leg, Robot
 
 REACH = 0.15  # [m] from a hip to its foothold, straight out
@@ -67,3 +68,14 @@ def _robot(places: Sequence[tuple[float, float, float]]) -> Robot:
         for k, (x, y, yaw) in enumerate(places)
     ]
     return replace(machine, name="other", legs=tuple(legs), walk=replace(machine.walk, gait="wave"))
+
+
+def robot_file(machine: Robot, gait: str) -> str:
+    """The text of a robot file: phantomx with these legs and this gait."""
+    head, rest = share("config", "robots", "phantomx.yaml").read_text().split("\nlegs:\n")
+    legs = [
+        f"  {leg.name}: {{hip: {list(leg.hip)}, yaw_deg: {math.degrees(leg.hip_yaw)}, foothold: {list(leg.foothold)}}}"
+        for leg in machine.legs
+    ]
+    walk = rest[rest.index("\nwalk:") :].replace("gait: tripod", f"gait: {gait}")
+    return "\n".join((head, "legs:", *legs, walk))

@@ -7,7 +7,7 @@ from hexapod_control.cli.main import main
 from hexapod_control.cli.sim import sim
 from hexapod_control.cli.sim.simulation_run import SimulationRun
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.core.gait.gait_table import gaits
+from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.sim.world_settings import WorldSettings
 
 

@@ -9,8 +9,9 @@ import sys
 from hexapod_control.cli.bounded_options import HasArguments, add_robot, number, output_file, whole_number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.core.gait.gait_table import Gait, gaits
+from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK
 from hexapod_control.sim.world_settings import WorldSettings

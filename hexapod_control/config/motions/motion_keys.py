@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hexapod_control.config.schema import ChoiceRow, KeyRow, NumberRow, TextRow
-from hexapod_control.core.gait.gait_table import gaits
 from hexapod_control.core.motions.motion_steps import Choreography, MotionStep
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.workspace.robot_gaits import gaits
 
 FOR_HEIGHT = NumberRow("for_height", 1, 0.01, 2.0, "m", "metres, not millimetres?")
 FOR_HEIGHT_DOCUMENTATION = (

@@ -8,10 +8,12 @@ from dataclasses import replace
 
 from hexapod_control.config.robots.checked_values import CheckedValues
 from hexapod_control.config.schema import did_you_mean
-from hexapod_control.core.gait.gait_table import gaits
+from hexapod_control.core.gait.gait_table import derived_gaits
 from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, base_to_hip, leg_inverse
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Leg, Robot
+from hexapod_control.core.workspace.robot_gaits import SHIFTS_NEEDED, Support, best_support, gaits, least_support
+from hexapod_control.core.workspace.stance_regions import LEAST_RADIUS, clearance, nominal_stance
 
 _SAME_HIP_M = 0.001  # hips nearer than this coincide
 _ANY_ANGLE_RAD = {"lower": -math.pi, "upper": math.pi}
@@ -24,15 +26,12 @@ def check(robot: Robot, whole: CheckedValues, legs: Sequence[CheckedValues]) -> 
     for leg, values in zip(robot.legs, legs, strict=True):
         _check_tibia(robot, leg, values)
         _check_neutral(robot, leg, values)
+    _check_stepping(robot, legs)
+    _check_gaits(robot, whole, legs)
 
 
 def _check_walk(robot: Robot, whole: CheckedValues) -> None:
     walk, body = robot.walk, robot.body
-    names = tuple(gaits(robot))
-    if walk.gait not in names:
-        raise whole.entries["walk.gait"].error(
-            f'is "{walk.gait}"', f"must be one of {', '.join(names)}", did_you_mean(walk.gait, names)
-        )
     belly = body.size[2] / 2.0 - body.center[2]
     if walk.height <= belly:
         raise whole.entries["walk.height"].error(
@@ -74,6 +73,58 @@ def _check_neutral(robot: Robot, leg: Leg, values: CheckedValues) -> None:
     bound = f"must be in reach of leg {leg.name} at walk.height {robot.walk.height:g} m"
     hint = f"{solution.reason.value} ({solution.excess * 1000.0:.0f} mm)"
     raise values.entries["foothold"].error(where, bound, f"it is {hint}: check hip, lengths and walk.height")
+
+
+def _check_stepping(robot: Robot, legs: Sequence[CheckedValues]) -> None:
+    """Every foot must have a region around its neutral foothold in which it can step."""
+    stance, walk, apart = nominal_stance(robot), robot.walk, clearance(robot)
+    for leg, radius, most, values in zip(robot.legs, stance.radii, apart, legs, strict=True):
+        if radius >= LEAST_RADIUS:
+            continue
+        x, y = leg.foothold
+        where, bound = (
+            f"is [{x:g}, {y:g}]",
+            f"must let leg {leg.name} step {LEAST_RADIUS * 1000.0:g} mm in every direction",
+        )
+        if most < LEAST_RADIUS:
+            raise values.entries["foothold"].error(where, bound, "move it away from the foothold of its neighbour")
+        lift = f"walk.lift_height {walk.lift_height:g} m and walk.height {walk.height:g} m"
+        raise values.entries["foothold"].error(
+            where, f"{bound} with {lift}", "lower the lift, or change height or foothold"
+        )
+
+
+def _check_gaits(robot: Robot, whole: CheckedValues, legs: Sequence[CheckedValues]) -> None:
+    """The feet on the ground must support the robot, in its gait or at least in one."""
+    derived, entry = derived_gaits(robot), whole.entries["walk.gait"]
+    best = best_support(robot)
+    if not best.enough and len(robot.legs) != SHIFTS_NEEDED:
+        lifted = best.lifted[0]
+        (x, y), name = robot.legs[lifted].foothold, robot.legs[lifted].name
+        raise (
+            legs[lifted]
+            .entries["foothold"]
+            .error(
+                f"is [{x:g}, {y:g}]",
+                f"with leg {name} in the air the static margin is {_mm(best)}, must be above 0 mm",
+                "move the footholds apart, or the centre of mass between them",
+            )
+        )
+    names, gait = tuple(gaits(robot)), robot.walk.gait
+    if gait in names:
+        return
+    bound = f"must be one of {', '.join(names)}"
+    if gait not in derived:
+        raise entry.error(f'is "{gait}"', bound, did_you_mean(gait, names))
+    weak = least_support(robot, derived[gait])
+    lifted_legs = ", ".join(robot.legs[leg].name for leg in weak.lifted)
+    why = f"with {lifted_legs} in the air the static margin is {_mm(weak)}: take that gait, or move the footholds apart"
+    raise entry.error(f'is "{gait}"', bound, why)
+
+
+def _mm(support: Support) -> str:
+    """A margin for a message; feet in a line, or fewer than three, have none."""
+    return f"{support.margin * 1000.0:.0f} mm" if math.isfinite(support.margin) else "minus infinity"
 
 
 def _limit(robot: Robot, leg: Leg, values: CheckedValues) -> tuple[str, str]:

@@ -57,8 +57,8 @@ Phases = list[list[Fraction]]
 """Lift-off phase of the left and of the right legs, front to rear."""
 
 
-def gaits(robot: Robot) -> MappingProxyType[str, Gait]:
-    """The gaits of a robot by name, derived from where its hips are. Raises ValueError for fewer than 4 legs."""
+def derived_gaits(robot: Robot) -> MappingProxyType[str, Gait]:
+    """Gaits by name, derived from where the hips are. Raises ValueError for fewer than 4 legs."""
     if len(robot.legs) < 4:
         raise ValueError(f"a walking robot needs at least 4 legs, has {len(robot.legs)}")
     left, right = leg_sides(robot.legs)

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from hexapod_control.core.gait.gait_table import Gait, gaits
+from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.statics.static_stability import center_of_mass, margins_by_legs_in_swing
+from hexapod_control.core.statics.static_stability import margins_by_legs_in_swing
+from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
 from hexapod_control.core.workspace.speed_envelope import SpeedEnvelope
 from hexapod_control.core.workspace.stance_regions import StanceRegionTable
 
@@ -37,10 +37,7 @@ class Capabilities:
             raise ValueError(f"unknown gait {robot.walk.gait!r}; known: {', '.join(rows)}")
         stances = StanceRegionTable(robot)
         footholds = stances.at(robot.walk.height).footholds
-        joints = joints_at_offset(robot, footholds, 0.0)
-        if joints is None:
-            raise ValueError("the neutral stance is out of reach")
-        margins = margins_by_legs_in_swing(footholds, center_of_mass(robot, joints)[:2])
+        margins = margins_by_legs_in_swing(footholds, neutral_center(robot))
         return cls(robot, rows, stances, SpeedEnvelope(robot, stances, rows), margins)
 
     def fastest(self, direction: Twist, gaits: Iterable[str]) -> Twist:

@@ -26,6 +26,7 @@ TIBIA_CLEARANCE = 0.0112  # [m] kept between the tibias of neighbouring legs at 
 HEIGHT_STEPS = 13  # rows of the table over height
 LEAST_RADIUS_SHARE = 0.4  # of the nominal radius: a height is of use as long as the regions stay this large
 RADIUS_RESOLUTION = 0.001  # [m] of radii in the table
+LEAST_RADIUS = 2 * RADIUS_RESOLUTION  # [m] of a region in which a foot can step
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,21 @@ def _shift(leg: Leg, robot: Robot, height: float, wanted: float, near: float) ->
     return best
 
 
+def nominal_stance(robot: Robot) -> StanceRegions:
+    """The stance at the height of the walk; a leg that cannot step there has a radius below LEAST_RADIUS."""
+    return _stance(robot, robot.walk.height, [0.0] * len(robot.legs), clearance(robot))
+
+
+def _stance(robot: Robot, height: float, shifts: Sequence[float], most: Sequence[float]) -> StanceRegions:
+    """The stance at a height [m] with shifted footholds and regions of `most` [m]."""
+    footholds = tuple(_moved(leg, d) for leg, d in zip(robot.legs, shifts, strict=True))
+    radii = tuple(
+        radius_about(leg, robot, point, height, largest)
+        for leg, point, largest in zip(robot.legs, footholds, most, strict=True)
+    )
+    return StanceRegions(height, footholds, radii)
+
+
 class StanceRegionTable:
     """Stances over the heights at which the robot can walk."""
 
@@ -125,8 +141,8 @@ class StanceRegionTable:
         """Tabulates the workspace. Raises ValueError if the robot cannot stand at its nominal height."""
         self._robot = robot
         self._most = clearance(robot)
-        nominal = self._at(robot.walk.height, [0.0] * len(robot.legs))
-        if min(nominal.radii) < 2 * RADIUS_RESOLUTION:
+        nominal = nominal_stance(robot)
+        if min(nominal.radii) < LEAST_RADIUS:
             worst = robot.legs[nominal.radii.index(min(nominal.radii))].name
             raise ValueError(
                 f"leg {worst} cannot step about its foothold at height {robot.walk.height} m with a lift of "
@@ -137,15 +153,6 @@ class StanceRegionTable:
         upper = self._walk_out(nominal, step)
         self._rows = (*reversed(lower), nominal, *upper)
         self._heights = tuple(row.height for row in self._rows)
-
-    def _at(self, height: float, shifts: Sequence[float]) -> StanceRegions:
-        legs = self._robot.legs
-        footholds = tuple(_moved(leg, d) for leg, d in zip(legs, shifts, strict=True))
-        radii = tuple(
-            radius_about(leg, self._robot, point, height, most)
-            for leg, point, most in zip(legs, footholds, self._most, strict=True)
-        )
-        return StanceRegions(height, footholds, radii)
 
     def _walk_out(self, nominal: StanceRegions, step: float) -> list[StanceRegions]:
         """Rows away from the nominal height, as long as every region stays of use."""
@@ -160,7 +167,7 @@ class StanceRegionTable:
                 _shift(leg, self._robot, height, wanted, near)
                 for leg, wanted, near in zip(self._robot.legs, nominal.radii, shifts, strict=True)
             ]
-            row = self._at(height, shifts)
+            row = _stance(self._robot, height, shifts, self._most)
             if any(r < LEAST_RADIUS_SHARE * r0 for r, r0 in zip(row.radii, nominal.radii, strict=True)):
                 break
             rows.append(row)

@@ -17,9 +17,9 @@ from hexapod_control.cli.main import main
 from hexapod_control.cli.sim import scripted_drive
 from hexapod_control.clients.trajectory_log import TrajectoryLog, TrajectorySample
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.core.gait.gait_table import gaits
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
 from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.robot_gaits import gaits
 
 LIMIT = 90.0  # [s] for anything
 NODES = {"mujoco_sim", "inverse_kinematics", "odometry", "gait_planner", "web"}

@@ -226,6 +226,28 @@ BAD = {
         "needs joints.coxa at -99.7 deg, must be within -75 and 75 deg",
         "check yaw_deg, foothold and the joint's limits",
     ),
+    "foothold too near to another": (
+        "yaw_deg: 90.0, foothold: [0.0, 0.2534]",
+        "yaw_deg: 25.0, foothold: [0.21, 0.165]",
+        "legs.left_front.foothold: is [0.2309, 0.1677]",
+        "must let leg left_front step 2 mm in every direction",
+        "move it away from the foothold of its neighbour",
+    ),
+    "lift out of reach": (
+        "lift_height: 0.03 ",
+        "lift_height: 0.1 ",
+        "legs.left_front.foothold: is [0.2309, 0.1677]",
+        "must let leg left_front step 2 mm in every direction with walk.lift_height 0.1 m and walk.height 0.1 m",
+        "lower the lift, or change height or foothold",
+    ),
+    "no stable gait": (
+        "center_of_mass: [0.0, 0.0, 0.0]",
+        "center_of_mass: [0.3, 0.0, 0.0]",
+        "legs.right_front.foothold: is [0.2309, -0.1677]",
+        "with leg right_front in the air the static margin is -13 mm",
+        "must be above 0 mm",
+        "move the footholds apart, or the centre of mass between them",
+    ),
     "tibia shorter than its foot": (
         "length: 0.133 ",
         "length: 0.03 ",
@@ -234,7 +256,13 @@ BAD = {
         "it must hold twice tibia.radius + foot.radius",
     ),
 }
-SECTION_ABOVE = {"missing": "  femur:\n", "missing in a leg": "  left_front:"}  # lack the key: their line is named
+LINE_NAMED = {  # where another line is named than the one changed
+    "foothold too near to another": "  left_front: {hip",
+    "lift out of reach": "  left_front: {hip",
+    "no stable gait": "  right_front: {hip",
+    "missing": "  femur:\n",
+    "missing in a leg": "  left_front:",
+}
 
 
 def line_of(text: str, part: str) -> int:
@@ -261,7 +289,7 @@ def test_a_bad_value_is_refused_with_file_line_key_bound_and_hint(case: str, bad
     assert old in PHANTOMX
     text = PHANTOMX.replace(old, new, 1)
     bad.write_text(text)
-    line = line_of(PHANTOMX, SECTION_ABOVE.get(case, old))
+    line = line_of(PHANTOMX, LINE_NAMED.get(case, old))
     assert message(bad) == f"{bad}:{line}: {', '.join(sentence)}"
 
 

@@ -6,7 +6,8 @@ import pytest
 from support.drives import robot
 
 from hexapod_control.core.gait.gait_clock import GaitChange, GaitClock
-from hexapod_control.core.gait.gait_table import Gait, gaits
+from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.workspace.robot_gaits import gaits
 
 TABLE = gaits(robot("phantomx"))
 STEP = 1 / 64  # [swing times]; all lift-offs of the table are within one step of it

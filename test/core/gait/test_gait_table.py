@@ -8,7 +8,7 @@ import pytest
 from support.drives import DIRECTIONS, GAITS, ROBOTS, drive, fitting, robot, standing
 from support.other_robots import around, in_rows, mirrored, reordered
 
-from hexapod_control.core.gait.gait_table import Gait, gaits
+from hexapod_control.core.gait.gait_table import Gait, derived_gaits
 
 STANDARD_ROWS = {  # of left front, middle, rear, right front, middle, rear
     "tripod": (1 / 2, (0.0, 1 / 2, 0.0, 1 / 2, 0.0, 1 / 2)),
@@ -36,30 +36,30 @@ def shuffled(count: int, seed: int) -> list[int]:
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_rows_of_six_legs_are_the_usual_ones(name):
-    assert dict(gaits(robot(name))) == {gait: Gait(gait, *row) for gait, row in STANDARD_ROWS.items()}
+    assert dict(derived_gaits(robot(name))) == {gait: Gait(gait, *row) for gait, row in STANDARD_ROWS.items()}
 
 
 @pytest.mark.parametrize("counts", NAMES, ids=str)
 def test_every_number_of_legs_has_its_usual_gaits(counts):
-    assert set(gaits(in_rows(*counts))) == NAMES[counts]
+    assert set(derived_gaits(in_rows(*counts))) == NAMES[counts]
 
 
 def test_fewer_than_four_legs_are_refused():
     with pytest.raises(ValueError, match="at least 4 legs"):
-        gaits(replace(robot("phantomx"), legs=robot("phantomx").legs[:3]))
+        derived_gaits(replace(robot("phantomx"), legs=robot("phantomx").legs[:3]))
 
 
 @pytest.mark.parametrize("machine", [*map(robot, ROBOTS), *OTHERS], ids=lambda m: f"{m.name}-{len(m.legs)}")
 def test_a_leg_keeps_its_phase_under_another_name_in_another_row(machine):
-    order, rows = shuffled(len(machine.legs), 1), gaits(machine)
-    for name, row in gaits(reordered(machine, order)).items():
+    order, rows = shuffled(len(machine.legs), 1), derived_gaits(machine)
+    for name, row in derived_gaits(reordered(machine, order)).items():
         assert row == Gait(name, rows[name].duty_factor, tuple(rows[name].lift_off[old] for old in order))
 
 
 @pytest.mark.parametrize("machine", OTHERS, ids=lambda m: str(len(m.legs)))
 def test_neighbours_around_the_body_never_swing_together_and_lift_offs_are_spread_over_the_cycle(machine):
     legs = sorted(range(len(machine.legs)), key=lambda k: math.atan2(*machine.legs[k].foothold[::-1]))
-    for row in gaits(machine).values():
+    for row in derived_gaits(machine).values():
         air = 1.0 - row.duty_factor
         if row.name != "ripple":
             for a, b in zip(legs, legs[1:] + legs[:1], strict=True):
@@ -76,8 +76,8 @@ def test_the_mirror_image_of_a_robot_has_mirrored_gaits(counts):
     The tetrapod gait of six legs is left out: in it legs across the body lift off one after another from left to right.
     """
     machine = in_rows(*counts)
-    image = gaits(mirrored(machine))
-    for name, row in gaits(machine).items():
+    image = derived_gaits(mirrored(machine))
+    for name, row in derived_gaits(machine).items():
         if name != "tetrapod" or counts == (4, 4):
             by = image[name].lift_off[0] - row.lift_off[0]
             assert image[name].lift_off == pytest.approx([(phase + by) % 1.0 for phase in row.lift_off], abs=1e-12)

@@ -5,7 +5,7 @@ import math
 import pytest
 from support.drives import robot, standing
 
-from hexapod_control.core.gait.gait_table import gaits
+from hexapod_control.core.workspace.robot_gaits import gaits
 
 NAME = "phantomx"
 

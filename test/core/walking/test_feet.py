@@ -10,7 +10,6 @@ import pytest
 from support.drives import DT, robot
 
 from hexapod_control.core.gait.gait_clock import GaitClock
-from hexapod_control.core.gait.gait_table import gaits
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp
 from hexapod_control.core.walking.feet.drop_motion import (
     DROP_ACCELERATION,
@@ -23,6 +22,7 @@ from hexapod_control.core.walking.feet.region_guard import allowed_share, time_i
 from hexapod_control.core.walking.feet.swing_motion import BodyTick, advance_swing
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.robot_gaits import gaits
 
 NAME = "phantomx"
 TRIPOD = gaits(robot(NAME))["tripod"]

@@ -18,9 +18,9 @@ from support.drives import (
 )
 
 from hexapod_control.core.gait.gait_clock import GaitClock
-from hexapod_control.core.gait.gait_table import gaits
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.workspace.robot_gaits import gaits
 
 SOAK = bool(os.environ.get("HEXAPOD_SOAK"))
 PHASES = 100 if SOAK else 4

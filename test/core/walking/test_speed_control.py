@@ -6,10 +6,10 @@ import random
 import pytest
 from support.drives import DT, robot
 
-from hexapod_control.core.gait.gait_table import gaits
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.walking.speed_control import ROUGH_STRIDE_SHARE, SpeedControl, stretched_swing_time
 from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.speed_envelope import STRIDE_SHARE
 from hexapod_control.core.workspace.speed_limiter import SpeedConditions
 

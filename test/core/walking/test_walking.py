@@ -21,7 +21,7 @@ from support.drives import (
     walk_state,
 )
 
-from hexapod_control.core.gait.gait_table import Gait, gaits
+from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.gait.swing_trajectory import lift, share
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
@@ -34,6 +34,7 @@ from hexapod_control.core.sensing.odometry import FootSupport, fit
 from hexapod_control.core.statics.static_stability import center_of_mass
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
 from hexapod_control.core.workspace.stride_stability import stride_margin
 

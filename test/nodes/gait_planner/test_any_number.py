@@ -14,7 +14,6 @@ from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from support.drives import DT, standing
 from support.phantomx import LIMITS, robot
 
-from hexapod_control.core.gait.gait_table import gaits
 from hexapod_control.core.kinematics.leg_kinematics import inverse
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.motions.motion_player import MotionPlayer
@@ -25,6 +24,7 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.joint_plausibility import JointPlausibility
 from hexapod_control.core.sensing.sensor_inputs import Adaptation
+from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.twist_limits import MIN_COMMAND, TwistLimits
 from hexapod_control.nodes.gait_planner.velocity_filter import VelocityFilter
 from hexapod_control.ros import messages

@@ -1,0 +1,71 @@
+"""The gaits that a robot can walk: those in which the legs on the ground always support it.
+
+The static margin is looked at over a cycle with all feet at their neutral footholds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+from hexapod_control.core.gait.gait_table import Gait, derived_gaits
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.robot import Point, Robot
+from hexapod_control.core.statics.static_stability import center_of_mass, static_margin
+
+LEAST_MARGIN = 1e-6  # [m] of static margin that rounding may make of none
+SHIFTS_NEEDED = 4  # legs: with one in the air the centre of mass is on an edge, and the walk relies on its momentum
+
+
+class Support(NamedTuple):
+    """How well the legs on the ground support the robot when others are in the air."""
+
+    margin: float  # [m] static
+    lifted: tuple[int, ...]  # rows of the legs in the air
+
+    @property
+    def enough(self) -> bool:
+        """True if the robot does not tip."""
+        return self.margin > LEAST_MARGIN
+
+
+@lru_cache(maxsize=8)
+def gaits(robot: Robot) -> Mapping[str, Gait]:
+    """The gaits of a robot by name. Raises ValueError if it has none."""
+    derived = derived_gaits(robot)
+    if len(robot.legs) == SHIFTS_NEEDED:
+        return derived
+    usable = {name: gait for name, gait in derived.items() if least_support(robot, gait).enough}
+    if not usable:
+        margin, lifted = best_support(robot)
+        legs = " and ".join(robot.legs[leg].name for leg in lifted)
+        raise ValueError(f"no gait is stable: with {legs} in the air the static margin is {margin:.4f} m")
+    return MappingProxyType(usable)
+
+
+def least_support(robot: Robot, gait: Gait) -> Support:
+    """The least support over a cycle with the feet at their neutral footholds."""
+    center = neutral_center(robot)
+    return min(_support(robot, gait.legs_in_swing(lift_off), center) for lift_off in gait.lift_off)
+
+
+def best_support(robot: Robot) -> Support:
+    """The least support over a cycle of the most stable gait."""
+    return max(least_support(robot, gait) for gait in derived_gaits(robot).values())
+
+
+@lru_cache(maxsize=8)
+def neutral_center(robot: Robot) -> Point:
+    """Centre of mass (x, y) [m] of the robot on its neutral footholds. Raises ValueError if they are out of reach."""
+    joints = joints_at_offset(robot, [leg.foothold for leg in robot.legs], 0.0)
+    if joints is None:
+        raise ValueError("the neutral stance is out of reach")
+    x, y, _ = center_of_mass(robot, joints)
+    return x, y
+
+
+def _support(robot: Robot, lifted: tuple[int, ...], center: Point) -> Support:
+    planted = [leg.foothold for row, leg in enumerate(robot.legs) if row not in lifted]
+    return Support(static_margin(planted, center), lifted)
