@@ -15,7 +15,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 WORKERS ?= 2
 # Tests that wait are idle most of the time; test/conftest.py has ROS domains for four workers.
-WAITERS ?= 4
+WAITERS ?= 3
 ARGS ?=
 REQUIRE_ALL ?=
 export REQUIRE_ALL
@@ -64,7 +64,7 @@ test: $(VENV)/.package $(VENV)/.test
 	exit $$result
 
 real_time: $(VENV)/.package $(VENV)/.test
-	@$(MAKE) --no-print-directory -j 1 waiting starting
+	@$(MAKE) --no-print-directory waiting && $(MAKE) --no-print-directory starting
 
 # Prints its output in one piece when it ends.
 aside:

@@ -205,6 +205,7 @@ def test_a_driver_that_the_computer_stops_for_seconds_or_that_gets_late_replies_
         bench.until(wire.world.torques.all, 20.0)
         holds = bench.listen(Bool, "armed", LATCHED)
         bench.until(lambda: holds and holds[-1].data, 10.0)
+        holds.clear()
         process.send_signal(signal.SIGSTOP)
         resume = time.monotonic() + SILENCE_LIMIT_S + 0.5
         bench.until(lambda: time.monotonic() > resume, SILENCE_LIMIT_S + 5.0)
@@ -213,7 +214,7 @@ def test_a_driver_that_the_computer_stops_for_seconds_or_that_gets_late_replies_
         resume += 1.0
         bench.until(lambda: time.monotonic() > resume, 5.0)
         assert wire.world.torques.all()
-        assert [each.data for each in holds] == [True]
+        assert not holds
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=20.0)
     finally:

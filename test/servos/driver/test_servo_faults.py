@@ -98,7 +98,7 @@ def test_noise_is_reported_goals_are_read_back_and_above_a_limit_the_robot_stops
         return replies
 
     bench.device.receive = disturbed
-    bench.until(lambda: bench.driver.snapshot.counters.wrong_goals > 2, 3.0, "wrong goals")
+    bench.until(lambda: bench.driver.snapshot.counters.wrong_goals > 2, 10.0, "wrong goals")
     bench.device.receive = receive
     bench.pty.faults.flip = 0.3
     bench.until(lambda: reported(bench, "% of the replies are corrupt, the robot stops: goals are"), 3.0, "stop")
