@@ -14,6 +14,7 @@ from hexapod_control.core.gait.gait_table import Gait, derived_gaits
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.static_stability import center_of_mass, static_margin
+from hexapod_control.core.workspace.gait_search import fastest_gait
 
 LEAST_MARGIN = 1e-6  # [m] of static margin that rounding may make of none
 SHIFTS_NEEDED = 4  # legs: with one in the air the centre of mass is on an edge, and the walk relies on its momentum
@@ -42,7 +43,8 @@ def gaits(robot: Robot) -> Mapping[str, Gait]:
         margin, lifted = best_support(robot)
         legs = " and ".join(robot.legs[leg].name for leg in lifted)
         raise ValueError(f"no gait is stable: with {legs} in the air the static margin is {margin:.4f} m")
-    return MappingProxyType(usable)
+    fastest = fastest_gait(robot, neutral_center(robot), min(gait.duty_factor for gait in usable.values()))
+    return MappingProxyType(usable if fastest is None else {**usable, fastest.name: fastest})
 
 
 def least_support(robot: Robot, gait: Gait) -> Support:

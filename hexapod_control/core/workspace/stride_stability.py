@@ -9,6 +9,7 @@ from hexapod_control.core.robot import Point
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS, StanceRegions
 
+LEAST_STRIDE_MARGIN = 0.005  # [m] static margin that full strides keep
 TOUCH_DOWN_PHASE_STEP = 1e-6  # share of a cycle by which "just before the touch-down" is before it
 
 

@@ -20,11 +20,10 @@ from hexapod_control.core.statics.static_stability import center_of_mass_in_foot
 from hexapod_control.core.walking.foot import Foot, Guided
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE, StanceRegions, StanceRegionTable, reaches
-from hexapod_control.core.workspace.stride_stability import stride_margin
+from hexapod_control.core.workspace.stride_stability import LEAST_STRIDE_MARGIN, stride_margin
 
 REGION_SHARES = (1.0, 0.8, 0.6, 0.45, 0.3)  # that a pose may leave for walking, the last at least
 TILT_REGION_SHARES = (1.0, 0.9, 0.8, 0.7, 0.6)  # likewise a tilt that keeps the body level
-LEAST_STRIDE_MARGIN = 0.005  # [m] static margin that full strides keep in a pose
 HOMEWARD = (0.0, 0.35, 0.7)  # shares of the path at which a foot outside of its region must be in reach to step home
 RESOLUTION = 1 / 64  # to which a pose out of reach is clamped
 

@@ -1,0 +1,86 @@
+"""Search for the fastest gait that a robot can walk, whatever its number of legs.
+
+The longer the legs are in the air, the faster is a gait. The cycle is divided into equal parts; every leg is in the air for
+as many of them, and lifts off at the start of one. For each share of the cycle in the air, from one half down, the search
+takes the lift-offs with the greatest static margin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import product
+
+from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.gait.leg_sides import leg_sides
+from hexapod_control.core.robot import Point, Robot
+from hexapod_control.core.statics.static_stability import static_margin
+from hexapod_control.core.workspace.stance_regions import nominal_stance
+from hexapod_control.core.workspace.stride_stability import LEAST_STRIDE_MARGIN, stride_margin
+
+MOST_TRIED = 4096  # lift-offs of all legs for one share of the cycle; with more, only those that go round the body
+SAME_MARGIN_DIGITS = (
+    6  # of margins [m]: equal ones must not be told apart by rounding, which depends on the order of legs
+)
+
+Parts = tuple[int, ...]
+"""Part of the cycle at which each leg lifts off."""
+
+
+def fastest_gait(robot: Robot, center: Point, least_duty: float) -> Gait | None:
+    """The gait with the smallest duty factor that keeps a margin on full strides; None unless it is below `least_duty`.
+
+    `center` is the centre of mass (x, y) [m].
+    """
+    left, right = leg_sides(robot.legs)
+    legs = left + right[::-1]  # around the body
+    stance = nominal_stance(robot)
+    feet = [stance.footholds[leg] for leg in legs]
+    for share in _shares(len(legs)):
+        if 1 - share >= least_duty:
+            return None
+        parts = _best(feet, center, share)
+        if parts is None:
+            continue
+        lift_off = [0.0] * len(legs)
+        for leg, part in zip(legs, parts, strict=True):
+            lift_off[leg] = part / share.denominator
+        gait = Gait("fastest", float(1 - share), tuple(lift_off))
+        if stride_margin((gait,), stance, center, 1.0) >= LEAST_STRIDE_MARGIN:
+            return gait
+    return None
+
+
+def _shares(count: int) -> list[Fraction]:
+    """Shares of the cycle in the air, the greatest first, for a cycle of at most as many parts as there are legs."""
+    shares = {Fraction(air, parts) for parts in range(2, count + 1) for air in range(1, parts // 2 + 1)}
+    return sorted(shares, reverse=True)
+
+
+def _best(feet: Sequence[Point], center: Point, share: Fraction) -> Parts | None:
+    """The lift-offs with the greatest margin, None if that is not positive; `feet` [m] are around the body."""
+
+    @cache
+    def margin(lifted: frozenset[int]) -> float:
+        return round(static_margin([p for k, p in enumerate(feet) if k not in lifted], center), SAME_MARGIN_DIGITS)
+
+    air, count = share.numerator, share.denominator
+
+    def least_margin(parts: Parts) -> float:
+        return min(
+            margin(frozenset(k for k, part in enumerate(parts) if (now - part) % count < air)) for now in range(count)
+        )
+
+    best = max(_candidates(len(feet), count), key=least_margin)
+    return best if least_margin(best) > 0.0 else None
+
+
+def _candidates(legs: int, count: int) -> Iterator[Parts]:
+    """All lift-offs in a cycle of `count` parts, or those in which each leg follows its neighbour by the same time."""
+    if count ** (legs - 1) <= MOST_TRIED:
+        yield from ((0, *rest) for rest in product(range(count), repeat=legs - 1))
+        return
+    half = (legs + 1) // 2
+    for lag, between_sides in product(range(1, count), range(count)):
+        yield tuple((lag * k + between_sides * (k >= half)) % count for k in range(legs))

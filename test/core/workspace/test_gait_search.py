@@ -1,0 +1,54 @@
+"""Laws of the fastest gait: faster than those with a name, stable on full strides, and a matter of geometry."""
+
+import random
+from itertools import product
+
+import pytest
+from support.drives import DIRECTIONS, ROBOTS, drive, fitting, robot, standing
+from support.other_robots import around, in_rows, reordered
+
+from hexapod_control.core.gait.gait_table import derived_gaits
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.statics.static_stability import margins_by_legs_in_swing
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
+
+UNEVEN = {"5": around(5), "7": around(7), "4 + 3": in_rows(4, 3), "9": around(9, 0.0), "11": around(11)}
+uneven = pytest.mark.parametrize("machine", UNEVEN.values(), ids=UNEVEN)
+
+
+@uneven
+def test_the_search_finds_a_gait_faster_than_those_with_a_name(machine):
+    capabilities = Capabilities.of(machine)
+    named = [capabilities.fastest(Twist(1.0, 0.0, 0.0), [name]).vx for name in derived_gaits(machine)]
+    assert capabilities.fastest(Twist(1.0, 0.0, 0.0), ["fastest"]).vx > 1.2 * max(named)
+
+
+@uneven
+def test_it_is_the_same_gait_for_legs_in_another_order(machine):
+    order = list(range(len(machine.legs)))
+    random.Random(3).shuffle(order)
+    fastest, again = gaits(machine)["fastest"], gaits(reordered(machine, order))["fastest"]
+    assert again.lift_off == tuple(fastest.lift_off[old] for old in order)
+
+
+def test_no_division_of_seven_legs_into_two_groups_has_a_greater_margin():
+    machine = UNEVEN["7"]
+    margins = margins_by_legs_in_swing([leg.foothold for leg in machine.legs], neutral_center(machine))
+    lifted = sum(1 << leg for leg in gaits(machine)["fastest"].legs_in_swing(0.0))
+    every = [min(margins[group], margins[~group & 127]) for group in range(128)]
+    assert min(margins[lifted], margins[~lifted & 127]) == pytest.approx(max(every), abs=1e-6)
+
+
+@pytest.mark.parametrize("machine", [*map(robot, ROBOTS), in_rows(4, 4), around(12)], ids=lambda m: str(len(m.legs)))
+def test_there_is_none_where_half_of_the_legs_already_swing_together(machine):
+    assert list(gaits(machine)) == list(derived_gaits(machine))
+
+
+@pytest.mark.parametrize(("machine", "way"), list(product((UNEVEN["5"], UNEVEN["4 + 3"]), ("arc", "strafe"))))
+def test_robots_with_an_odd_number_of_legs_walk_it(machine, way):
+    planner = standing(machine, "fastest")
+    twist = fitting(planner, DIRECTIONS[way], 0.9, "fastest")
+    plans = list(drive(planner, twist, 6.0))
+    assert min(plan.margin for plan in plans) > 0.0 and all(plan.unreached is None for plan in plans)
+    assert plans[-1].twist == pytest.approx(twist)
