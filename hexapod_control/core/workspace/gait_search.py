@@ -1,8 +1,8 @@
 """Search for the fastest gait that a robot can walk, whatever its number of legs.
 
-The longer the legs are in the air, the faster is a gait. The cycle is divided into equal parts; every leg is in the air for
-as many of them, and lifts off at the start of one. For each share of the cycle in the air, from one half down, the search
-takes the lift-offs with the greatest static margin.
+The longer the legs are in the air, the faster is a gait. The cycle is divided into equal parts; every leg is in the air
+for as many of them, and lifts off at the start of one. For each share of the cycle in the air, from one half down, the
+search takes the lift-offs with the greatest static margin.
 """
 
 from __future__ import annotations
