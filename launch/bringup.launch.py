@@ -1,4 +1,4 @@
-"""The real robot: the nodes and the servo driver; --show-args lists the arguments."""
+"""Launches the nodes of a real robot; --show-args lists the arguments."""
 
 from launch import LaunchDescription
 

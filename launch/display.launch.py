@@ -1,4 +1,4 @@
-"""RViz with the model, feet and odometry of a robot that sim or bringup runs; --show-args lists the arguments."""
+"""Launches RViz with model, feet and odometry of a robot that sim or bringup runs; --show-args lists the arguments."""
 
 from launch import LaunchDescription
 

@@ -1,4 +1,4 @@
-"""Nav2 for a robot that sim or bringup runs, on a saved map or with SLAM; --show-args lists the arguments."""
+"""Launches Nav2 for a robot that sim or bringup runs, with a saved map or SLAM; --show-args lists the arguments."""
 
 import tempfile
 
@@ -12,7 +12,7 @@ from hexapod_control.bringup import nav2_graph
 
 
 def generate_launch_description() -> LaunchDescription:
-    """The processes of hexapod_control/bringup/nav2_graph.py; one that dies ends all, and the robot stops."""
+    """The processes of hexapod_control/bringup/nav2_graph.py; if one ends, all end and the robot stops."""
     arguments = nav2_graph.arguments()
 
     def start(context: LaunchContext) -> list[Node]:

@@ -1,4 +1,4 @@
-"""The robot in physics simulation; --show-args lists the arguments."""
+"""Launches a robot in physics simulation; --show-args lists the arguments."""
 
 from launch import LaunchDescription
 

@@ -1,4 +1,4 @@
-"""Driving with a gamepad: game_controller_node of the joy package, and teleop; --show-args lists the arguments."""
+"""Launches game_controller_node of the joy package and teleop, to drive by gamepad; --show-args lists the arguments."""
 
 from launch import LaunchDescription
 

@@ -1,4 +1,4 @@
-"""What this machine lacks, and the cure; run by the Makefile with any Python 3.
+"""Checks what this computer lacks and how to install it; run by the Makefile with any Python 3.
 
 machine.py venv   exits 1 if no virtual environment with ROS can be made
 machine.py test   prints what `make test` has to leave out and the markers for pytest -m; REQUIRE_ALL=1: exits 1
@@ -18,12 +18,12 @@ RENDER = "import mujoco; mujoco.GLContext(64, 64).make_current()"
 
 
 def with_ros():
-    """Whether a ROS installation is sourced and matches this Python."""
+    """Returns True if a ROS installation is sourced and matches this Python."""
     return bool(os.environ.get("ROS_DISTRO")) and importlib.util.find_spec("rclpy") is not None
 
 
 def venv_gaps():
-    """Why the package cannot be installed here."""
+    """Yields the reasons why the package cannot be installed here, each with its remedy."""
     if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
         yield f"python3-venv is missing; {APT} python3-venv"
     if sys.version_info < (3, 11):
@@ -40,13 +40,13 @@ def venv_gaps():
 
 
 def renders():
-    """Whether MuJoCo can draw without a screen."""
+    """Returns True if MuJoCo can render without a screen."""
     environment = {"MUJOCO_GL": "egl", **os.environ}
     return subprocess.run([sys.executable, "-c", RENDER], env=environment, capture_output=True).returncode == 0
 
 
 def namespaces():
-    """Whether network namespaces can be made."""
+    """Returns True if this user may create network namespaces."""
     name = f"hexapod{os.getpid()}"
     made = subprocess.run(["ip", "netns", "add", name], capture_output=True).returncode == 0
     if made:
@@ -55,7 +55,7 @@ def namespaces():
 
 
 def test_gaps():
-    """Marker of pytest, what is missing and the cure."""
+    """Yields the pytest marker of tests that cannot run here, and what is missing with its remedy."""
     if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
         yield "compiler", f"no C compiler, the benchmark against C is left out; {APT} gcc"
     if not any(map(shutil.which, BROWSERS)):

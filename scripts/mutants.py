@@ -1,8 +1,8 @@
-"""Mutants of Python sources: each changes one expression or statement like a typical mistake.
+"""Generates mutants of Python sources: each changes one expression or statement, like a typical mistake.
 
-Comparisons, arithmetic, constants, conditions, removed statements and return values, swapped arguments. Types,
-decorators, messages of errors and formatted texts are left alone, and so is what cannot change results beyond rounding:
-tolerances, arguments in any order (max, hypot), `strict` of zip, and < against <= between measured values, which are
+Changed are comparisons, arithmetic, constants, conditions, statements, return values and the order of arguments. Types,
+decorators, error messages and formatted texts are not, nor is what cannot change results beyond rounding:
+tolerances, the order of arguments of max or hypot, `strict` of zip, and < or <= between measured values, which are
 never equal.
 """
 
@@ -58,15 +58,15 @@ class Mutant:
     """One change of one file."""
 
     path: Path
-    line: int  # from 1
-    statement: int  # line at which its statement begins
+    line: int  # counted from 1
+    statement: int  # first line of its statement
     old: str
     new: str
     start: int  # offset [bytes] of the old text in the file
     end: int
 
     def apply(self, source: bytes) -> bytes:
-        """The source with the change."""
+        """Returns the source with the change."""
         return source[: self.start] + self.new.encode() + source[self.end :]
 
     @property
@@ -77,7 +77,7 @@ class Mutant:
 
 
 def mutants(path: Path) -> Iterator[Mutant]:
-    """All mutants of a file, in its order."""
+    """Yields all mutants of a file, in the order of its lines."""
     source = path.read_bytes()
     starts = [0]
     for line in source.splitlines(keepends=True):
@@ -97,7 +97,7 @@ def mutants(path: Path) -> Iterator[Mutant]:
 
 
 def _nodes(node: ast.AST, statement: int) -> Iterator[tuple[ast.expr | ast.stmt, int]]:
-    """Expressions and statements that may be changed, and the line of their statement."""
+    """Yields the expressions and statements that may be changed, with the first line of their statement."""
     if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)):
         return
     if isinstance(node, ast.keyword) and node.arg == "strict":  # of zip: only notices programming errors

@@ -42,13 +42,13 @@ START_TIME_S, SLOWDOWN = 60.0, 4.0  # time limit of a mutant: this plus that man
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Which test executes which line, and how long the tests take."""
+    """The tests that execute each line, and their durations."""
 
     lines: dict[str, dict[int, set[str]]]  # tests by path and line
     seconds: dict[str, float]  # by test
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """The tests for a mutant, quickest first."""
+        """Returns the tests for a mutant, quickest first."""
         path = str(mutant.path)
         lines = self.lines.get(path, {})
         found = lines.get(mutant.line) or lines.get(mutant.statement)
@@ -93,18 +93,18 @@ def content(file: str) -> str:
 
 
 def environment(tree: Path, **more: str) -> dict[str, str]:
-    """Python takes the package and the tests of a tree, not those that are installed."""
+    """Returns the environment in which Python imports the package and the tests of `tree`, not the installed ones."""
     folders = os.pathsep.join((str(tree), str(ROOT / "scripts")))
     return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": folders, "PYTHONDONTWRITEBYTECODE": "1", **more}
 
 
 def pytest(*arguments: str) -> list[str]:
-    """The command of pytest with the plugin."""
+    """Returns the arguments of Python that run pytest with the plugin."""
     return ["-m", "pytest", "-q", "-p", "mutation_tests", "-p", "no:cacheprovider", *arguments]
 
 
 def fingerprint(tests: list[str]) -> str:
-    """Identifies the sources and tests that a record is for."""
+    """Returns a hash of the sources and the tests of a record."""
     found = hashlib.sha256(" ".join(tests).encode())
     for path in sorted([*ROOT.glob("hexapod_control/**/*.py"), *ROOT.glob("test/**/*.py")]):
         found.update(path.read_bytes())
@@ -112,7 +112,7 @@ def fingerprint(tests: list[str]) -> str:
 
 
 def record(tests: list[str], workers: int) -> Record:
-    """The record of the present sources, from the cache or by running the tests."""
+    """Returns the record for the present sources, from the cache or by running the tests."""
     folder = CACHE / fingerprint(tests)
     if not (folder / "done").exists():
         shutil.rmtree(CACHE, ignore_errors=True)
@@ -126,14 +126,14 @@ def record(tests: list[str], workers: int) -> Record:
 
 
 def test_files(tests: list[str]) -> list[str]:
-    """The test files below these paths, largest first."""
+    """Returns the test files below these paths, largest first."""
     paths = [ROOT / name for name in tests]
     found = [file for path in paths for file in (path.rglob("test_*.py") if path.is_dir() else [path])]
     return [str(path.relative_to(ROOT)) for path in sorted(found, key=lambda path: (-path.stat().st_size, path))]
 
 
 def run_recorded(folder: Path, files: list[str], workers: int) -> None:
-    """Runs the tests with coverage, the files spread over the workers."""
+    """Runs the tests with coverage in several processes."""
     print(f"recording which of {len(files)} test files executes which line ...", flush=True)
     processes = []
     for k in range(workers):
@@ -151,7 +151,7 @@ def run_recorded(folder: Path, files: list[str], workers: int) -> None:
 
 
 def read_lines(folder: Path) -> dict[str, dict[int, set[str]]]:
-    """Tests by file and line; a line that is executed only at import has none."""
+    """Returns the tests by file and line; a line that is executed only at import has none."""
     found: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for path in folder.glob("*.data"):
         data = CoverageData(basename=str(path))
@@ -164,7 +164,7 @@ def read_lines(folder: Path) -> dict[str, dict[int, set[str]]]:
 
 
 def killer(mutant: Mutant, tests: list[str], tree: Path, seconds: float) -> str:
-    """The test that kills a mutant; empty if it survives."""
+    """Returns the test that kills a mutant; empty if it survives."""
     target = tree / mutant.path
     original = target.read_bytes()
     chosen = tree / "chosen_tests"
@@ -195,7 +195,7 @@ def killer(mutant: Mutant, tests: list[str], tree: Path, seconds: float) -> str:
 
 
 def options() -> argparse.Namespace:
-    """The command line."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--seed", type=int, default=1, help="seed of the draw (default: %(default)s)")
     parser.add_argument("--draw", type=int, default=20, help="number of mutants (default: %(default)s)")
@@ -232,7 +232,7 @@ def main() -> int:
 
 
 def in_tree(file: Path) -> list[Mutant]:
-    """The mutants of a file, with its path relative to the repository."""
+    """Returns the mutants of a file, with its path relative to the repository."""
     os.chdir(ROOT)
     return list(mutants(file.relative_to(ROOT)))
 

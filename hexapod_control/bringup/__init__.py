@@ -1,1 +1,1 @@
-"""Which processes make up a robot, with which parameters, and how they start and stop."""
+"""The node graphs of a robot: which processes they have, with which parameters, and how these start and stop."""

@@ -1,4 +1,4 @@
-"""Which graph a process belongs to: processes that are started together share an id, passed on in the environment."""
+"""The id of a node graph: processes that are started together share it through an environment variable."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from functools import cache
 from pathlib import Path
 
 VARIABLE = "HEXAPOD_GRAPH"
-SEPARATOR = "@"  # between the id and the steady time [s] of the start, which is the same for all processes of a host
+SEPARATOR = "@"  # between the id and the steady time [s] of the start; all processes of a computer share that clock
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 IMPORTED_AT_S = time.monotonic()
 
 
 def new_graph() -> str:
-    """An id for processes that are about to be started together."""
+    """Returns a new id, for processes that are about to be started together."""
     return f"{uuid.uuid4().hex[:12]}{SEPARATOR}{time.monotonic():.3f}"
 
 
 def started_graph() -> str:
-    """The id that this process was started with; empty if it was started by hand."""
+    """Returns the graph id that this process was started with; empty if it was started alone."""
     return os.environ.get(VARIABLE, "")
 
 
 def started_at() -> float:
-    """Steady time [s] at which this process's graph was started; for a node started by hand that of the process."""
+    """Returns the steady time [s] at which the graph of this process was started; for a node started alone, its own."""
     try:
         return float(started_graph().partition(SEPARATOR)[2])
     except ValueError:
@@ -36,7 +36,7 @@ def started_at() -> float:
 
 @cache
 def machine() -> str:
-    """An id of this start of this machine; steady times of one machine can be compared."""
+    """Returns the boot id of this computer; only steady times with the same boot id can be compared."""
     try:
         return BOOT_ID.read_text().strip()
     except OSError:
@@ -44,10 +44,10 @@ def machine() -> str:
 
 
 def state_folder(graph_id: str) -> Path:
-    """Where the nodes of a graph keep what they need after a restart."""
+    """Returns the folder in which the nodes of a graph keep the state that they need after a restart."""
     return Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir(), f"hexapod_{graph_id}")
 
 
 def remove_state(graph_id: str) -> None:
-    """Removes what the nodes of a graph have kept, at its end."""
+    """Removes the state folder of a graph, at its end."""
     shutil.rmtree(state_folder(graph_id), ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Launch descriptions of the graphs; the only file that imports launch."""
+"""Launch descriptions of the node graphs; the only module that imports launch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hexapod_control.bringup.graph_identity import VARIABLE, new_graph, remove_s
 
 
 def description(name: str) -> LaunchDescription:
-    """The launch description of a graph with all its arguments. Nodes that crash are restarted (restart_plan.py)."""
+    """Returns the launch description of a graph. Nodes that crash are restarted (restart_plan.py)."""
     arguments = node_graph.arguments(name)
 
     def start(context: LaunchContext) -> list[Node]:
@@ -32,17 +32,17 @@ def description(name: str) -> LaunchDescription:
 
 
 class LaunchedGraph:
-    """The nodes of one graph and the restarts of those that crash."""
+    """Starts the nodes of one graph and restarts those that crash."""
 
     def __init__(self, specs: Sequence[node_graph.NodeSpec]) -> None:
         self._specs = {spec.executable: spec for spec in specs}
         self._plan, self._graph = restart_plan.RestartPlan(), new_graph()
         atexit.register(remove_state, self._graph)
         self._nodes: dict[str, Node] = {}
-        self._killed: set[str] = set()  # nodes that are restarted with another one
+        self._killed: set[str] = set()  # nodes that were killed to be restarted with another one
 
     def nodes(self) -> list[Node]:
-        """The actions that start all nodes."""
+        """Returns the actions that start all nodes."""
         return [self._start(spec) for spec in self._specs.values()]
 
     def _start(self, spec: node_graph.NodeSpec) -> Node:
@@ -62,7 +62,7 @@ class LaunchedGraph:
         return node
 
     def _ended(self, context: LaunchContext, executable: str) -> list[Action]:
-        """Restarts a node that has ended, or ends the launch with exit code 1 and the name of the node."""
+        """Restarts a node that has ended. Raises RuntimeError, which ends the launch, if it may not be restarted."""
         if context.is_shutdown:
             return []
         if executable in self._killed:

@@ -1,8 +1,8 @@
-"""The processes of Nav2 for one robot: what launch/nav2.launch.py starts, with which parameters and remaps.
+"""The node graph of Nav2 for one robot, as launch/nav2.launch.py starts it: processes, parameters and remaps.
 
 Velocity: controller_server and behavior_server -> cmd_vel_nav -> velocity_smoother -> cmd_vel_smoothed ->
-collision_monitor -> cmd_vel. Topics are relative, so a namespace applies to all of them; /tf is common to all robots,
-whose frames differ by a prefix. The frame `map` of a saved map is common to all robots; that of a new map is not.
+collision_monitor -> cmd_vel. Topics are relative, so a namespace applies to all of them. All robots share /tf, so their
+frames have a prefix; they also share the frame `map` of a saved map, but not that of a map built with SLAM.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ FRAME_KEYS = frozenset(
 )
 MAP_FRAME = "map"
 STAMPED = ("controller_server", "behavior_server", "velocity_smoother", "collision_monitor")
-ODOMETRY = ("controller_server", "velocity_smoother", "bt_navigator")  # they subscribe to odom
+ODOMETRY = ("controller_server", "velocity_smoother", "bt_navigator")  # nodes that subscribe to odom
 COSTMAPS = (("local_costmap", "local_costmap"), ("global_costmap", "global_costmap"))
 
 
 @dataclass(frozen=True, slots=True)
 class NavigationProcess:
-    """One node of the stack."""
+    """One node of the Nav2 stack."""
 
     package: str
     executable: str
@@ -78,7 +78,7 @@ EKF = NavigationProcess("robot_localization", "ekf_node", "ekf_filter_node")
 
 
 def arguments() -> tuple[Argument, ...]:
-    """The arguments of nav2.launch.py."""
+    """Returns the arguments of nav2.launch.py."""
     own = (
         Argument("map", TEXT, "saved map, a .yaml of map_saver_cli"),
         Argument(
@@ -94,7 +94,7 @@ def arguments() -> tuple[Argument, ...]:
 
 
 def plan(given: Mapping[str, object] | None = None) -> NavigationGraph:
-    """The graph for these arguments, as texts or values. Raises GraphError, RobotFileError."""
+    """Returns the graph for these arguments, given as texts or values. Raises GraphError, RobotFileError."""
     known = {argument.name: argument for argument in arguments()}
     unknown = [name for name in given or {} if name not in known]
     if unknown:
@@ -140,7 +140,7 @@ def _map(values: Mapping[str, ParameterValue]) -> str:
 
 
 def _document(values: Mapping[str, ParameterValue]) -> dict[tuple[str, ...], dict[str, Any]]:
-    """Parameters by the path of the node name: those of the Nav2 file, then of the other files for nodes not in it."""
+    """Parameters by node name, as a tuple of its parts, from the Nav2 file; nodes not in it, from their own files."""
     own = str(values.get("params_file", ""))
     source = Path(own).expanduser() if own else share("config", "nav2.yaml")
     try:
@@ -172,7 +172,7 @@ def _parsed(text: str, source: Path) -> dict[str, Any]:
 
 
 def _nodes(document: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """(path of the name, parameters) of every node of a parameter file."""
+    """Yields (parts of the name, parameters) of every node in a parameter file."""
     for name, section in document.items():
         if name == "ros__parameters":
             yield path, dict(section or {})
@@ -196,7 +196,7 @@ def _complete(document: dict[tuple[str, ...], dict[str, Any]], values: Mapping[s
 def _adapt(
     document: dict[tuple[str, ...], dict[str, Any]], values: Mapping[str, ParameterValue], namespace: str
 ) -> None:
-    """Adds prefix and namespace to names that cannot be relative: frames, and topics of the costmaps' sources."""
+    """Adds the prefix to frames and the namespace to the costmaps' source topics, which cannot be relative names."""
     prefix = str(values.get("tf_frame_prefix", ""))
     for path, section in document.items():
         for owner, key in _leaves(section):

@@ -1,7 +1,7 @@
-"""The table of nodes: which processes run, with which parameters and remaps, for launch files and `hexapod sim`.
+"""The node graphs for launch files and `hexapod sim`: tables of processes, their parameters and remaps.
 
-A graph is a tuple of rows; an argument is the `name:=value` of a launch file. An argument with an empty default is
-passed on only if the user gives a value: the default is defined once, where the node declares the parameter.
+A graph is a tuple of rows, one per node; an argument is the `name:=value` of a launch file. An argument with an empty
+default is passed on only if the user gives a value, because its default is defined by the node's parameter.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ParameterValue = str | float | int | bool
 
 
 class GraphError(ValueError):
-    """An unknown argument, or a value that the argument does not accept."""
+    """An unknown launch argument, or a value that it does not accept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Argument:
     default: str = ""
 
     def value(self, text: str) -> ParameterValue:
-        """The typed value of a text. Raises GraphError."""
+        """Converts a text to the type of the argument. Raises GraphError."""
         if self.kind == TRUTH:
             if text.lower() not in ("true", "false"):
                 raise GraphError(f"{self.name}: must be true or false, is {text!r}")
@@ -60,12 +60,12 @@ class NodeSpec:
     arguments: tuple[str, ...] = ()  # of the command line, before --ros-args
     namespace: str = ""
     params_file: str = ""  # absolute
-    needs: tuple[str, ...] = ()  # executables that must outlive this one
+    needs: tuple[str, ...] = ()  # executables that are stopped only after this one
 
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """One row of the table; `parameters` and `remaps` map to names of arguments."""
+    """One row of a graph; `parameters` and `remaps` map names in the node to names of launch arguments."""
 
     executable: str
     package: str = PACKAGE
@@ -154,7 +154,7 @@ _SIMULATOR = {**_GROUND, **_same("robot", "payload", "servo_model", "bus", "tf_f
 _PUBLISHER = {"robot_description": "robot", "frame_prefix": "tf_frame_prefix", "use_sim_time": "use_sim_time"}
 
 
-# With an emulated bus the simulator publishes ground truth, the driver joints, foot contacts and torque.
+# With an emulated bus, the simulator publishes ground truth; the driver publishes joint states, contacts and torque.
 _SIMULATED_SERVOS = NodeRow(
     "servo_driver",
     parameters={**_same("robot"), **{"protocol": "bus", "port": "servo_port"}},
@@ -175,7 +175,7 @@ def _walking(*hardware: NodeRow, planner: NodeRow = _PLANNER) -> tuple[NodeRow, 
 
 
 GRAPHS: Mapping[str, tuple[NodeRow, ...]] = {
-    # The simulator publishes the time, so its own timers run on the system clock.
+    # The simulator publishes /clock, so it does not use simulated time itself.
     "sim": _walking(
         NodeRow("mujoco_sim", parameters={**_SIMULATOR, "publish_clock": "use_sim_time", "bus_port": "servo_port"}),
         _SIMULATED_SERVOS,
@@ -192,7 +192,7 @@ WITH_PAGE = ("sim",)  # graphs that start the page by default
 
 
 def arguments(graph: str) -> tuple[Argument, ...]:
-    """The arguments of a graph, in the order of ARGUMENTS."""
+    """Returns the launch arguments of a graph, in the order of ARGUMENTS."""
     rows = GRAPHS[graph]
     used = {"namespace", "params_file"} | {
         name for row in rows for name in (*row.parameters.values(), *row.remaps.values(), row.enabled_by) if name
@@ -203,7 +203,10 @@ def arguments(graph: str) -> tuple[Argument, ...]:
 
 
 def specs(graph: str, given: Mapping[str, object] | None = None) -> tuple[NodeSpec, ...]:
-    """The processes of a graph for these arguments, as texts or values. Raises GraphError or RobotFileError."""
+    """Returns the processes of a graph for these arguments, given as texts or values.
+
+    Raises GraphError or RobotFileError.
+    """
     texts = {name: str(value) for name, value in (given or {}).items() if value is not None}
     known = {argument.name: argument for argument in arguments(graph)}
     for name in texts:
@@ -219,7 +222,7 @@ def specs(graph: str, given: Mapping[str, object] | None = None) -> tuple[NodeSp
 
 
 def check_names(values: Mapping[str, ParameterValue]) -> None:
-    """Raises GraphError for names, files and a domain that ROS cannot use."""
+    """Raises GraphError for a namespace, topic, parameter file or domain id that ROS cannot use."""
     try:
         ros_names.namespace(str(values.get("namespace", "")))
         ros_names.topic(str(values.get("cmd_vel", "cmd_vel")))
@@ -258,7 +261,7 @@ def _parameter(name: str, value: ParameterValue) -> ParameterValue:
 
 
 def _robot(text: str) -> str:
-    """The path of a robot file made absolute, for nodes with another working folder; a name stays a name."""
+    """Makes the path of a robot file absolute, for nodes with another working folder; leaves a name unchanged."""
     return _absolute(text) if "/" in text or text.endswith((".yaml", ".yml")) else text
 
 
@@ -274,7 +277,7 @@ def _rviz_arguments(values: Mapping[str, ParameterValue]) -> tuple[str, ...]:
 
 
 def command_line(spec: NodeSpec) -> list[str]:
-    """The command line that starts one of this package's nodes with the running Python, from any working folder."""
+    """Returns the command that starts a node of this package with the running Python, from any working folder."""
     line = [
         sys.executable,
         "-P",
@@ -284,7 +287,7 @@ def command_line(spec: NodeSpec) -> list[str]:
         "--ros-args",
     ]
     for name, value in spec.parameters.items():
-        line += ["-p", f"{name}:={json.dumps(value)}"]  # JSON is YAML, so that a text stays a text
+        line += ["-p", f"{name}:={json.dumps(value)}"]  # quoted as JSON, so that ROS does not read a text as a number
     for source, target in spec.remaps.items():
         line += ["-r", f"{source}:={target}"]
     line += ["--params-file", spec.params_file] if spec.params_file else []

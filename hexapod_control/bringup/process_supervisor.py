@@ -1,4 +1,4 @@
-"""Starts one process per node, restarts those that crash, and stops all in an order that leaves the robot standing.
+"""Starts one process per node, restarts those that crash, and stops all of them, each before those that it needs.
 
 Which node is restarted: restart_plan.py.
 """
@@ -28,11 +28,11 @@ PR_SET_PDEATHSIG = 1
 _PRCTL = getattr(ctypes.CDLL(None), "prctl", None)
 
 
-class NodeDied(RuntimeError):  # noqa: N818 - an event that is reported to the user
-    """A node ended without a request and is not restarted."""
+class NodeExit(RuntimeError):  # noqa: N818 - an event that is reported to the user
+    """A node ended unexpectedly and is not restarted."""
 
     def __init__(self, executable: str, code: int, crashes: int = 0) -> None:
-        """`crashes` is their number within a minute, if that is why the node is not restarted."""
+        """`code` is the exit code; `crashes` within a minute, if there were too many to restart the node."""
         self.executable = executable
         self.code = code
         if code == restart_plan.INVALID_INPUT:
@@ -47,13 +47,13 @@ class NodeDied(RuntimeError):  # noqa: N818 - an event that is reported to the u
 
 
 def exit_text(code: int) -> str:
-    """An exit code with the name of the signal that it stands for."""
+    """Returns an exit code as text, with the name of the signal if one ended the process."""
     name = f" ({signal.Signals(-code).name})" if -code in signal.valid_signals() else ""
     return f"exit code {code}{name}"
 
 
 class StopSignal:
-    """Whether the program was asked to end; safe to set from a signal handler.
+    """A flag that asks the program to end; it can be set in a signal handler.
 
     A threading.Event is not: its lock deadlocks if the handler runs while the main thread is about to wait.
     """
@@ -62,19 +62,19 @@ class StopSignal:
         self._requested = False
 
     def set(self) -> None:
-        """Requests the end; also from a signal handler."""
+        """Sets the flag; safe in a signal handler."""
         self._requested = True
 
     def clear(self) -> None:
-        """Withdraws the request."""
+        """Clears the flag."""
         self._requested = False
 
     def is_set(self) -> bool:
-        """True once the end was requested."""
+        """Returns True if the flag is set."""
         return self._requested
 
     def wait(self, seconds: float) -> bool:
-        """Waits at most `seconds` [s] for the request; True if it came."""
+        """Waits at most `seconds` [s] for the flag. Returns True if it is set."""
         deadline = time.monotonic() + seconds
         while not self._requested and (left := deadline - time.monotonic()) > 0.0:
             time.sleep(min(left, POLL_PERIOD_S))
@@ -83,7 +83,7 @@ class StopSignal:
 
 @contextmanager
 def stop_requests() -> Iterator[StopSignal]:
-    """A stop signal that SIGINT, SIGTERM and SIGHUP set instead of ending the program; for the main thread."""
+    """Yields a flag that SIGINT, SIGTERM and SIGHUP set instead of ending the program. For the main thread only."""
     stop = StopSignal()
 
     def request(number: int, frame: FrameType | None) -> None:
@@ -98,7 +98,7 @@ def stop_requests() -> Iterator[StopSignal]:
 
 
 def end_with_parent(parent: int) -> None:
-    """In a child process: SIGTERM once the parent process (its id) has ended for any reason."""
+    """Makes the system send SIGTERM to this process as soon as its parent, given by its process id, has ended."""
     if _PRCTL is not None:
         _PRCTL(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:
@@ -106,7 +106,7 @@ def end_with_parent(parent: int) -> None:
 
 
 def _prepare(parent: int, spec: NodeSpec) -> None:
-    """In a child process: a SIGINT waits until a node of this package handles it, after its imports."""
+    """Runs in a new child process: blocks SIGINT until a node of this package has installed its handlers."""
     end_with_parent(parent)
     if spec.package == PACKAGE:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -117,7 +117,7 @@ def _to_stderr(line: str) -> None:
 
 
 class Supervisor:
-    """Context manager that starts the nodes on entry and stops them on exit.
+    """Context manager: starts the nodes on entry, stops them on exit.
 
     `output` is called from other threads with every line of every node, prefixed by the node's name. Enter it and call
     `check` in the main thread: the nodes end with the thread that started them.
@@ -184,7 +184,7 @@ class Supervisor:
 
     @property
     def graph(self) -> str:
-        """The id of the nodes, by which they know each other (graph_identity.py)."""
+        """The graph id that all nodes share (graph_identity.py)."""
         return self._graph
 
     @property
@@ -193,9 +193,9 @@ class Supervisor:
         return {name: process.pid for name, process in self._processes.items()}
 
     def check(self) -> None:
-        """Restarts nodes that have died.
+        """Restarts nodes that have ended; call it regularly.
 
-        Raises NodeDied if one may not be restarted; if several have died, for the one that others depend on.
+        Raises NodeExit if one may not be restarted; if several have ended, for the one that the others need.
         """
         now = time.monotonic()
         for spec in self._specs:
@@ -210,7 +210,7 @@ class Supervisor:
     def _plan_restart(self, name: str, code: int, now: float) -> None:
         rule, delay = restart_plan.rule(name), self._plan.delay(name, code, now)
         if rule is None or delay is None:
-            raise NodeDied(name, code, self._plan.crashes(name))
+            raise NodeExit(name, code, self._plan.crashes(name))
         self._output(f"hexapod: {restart_plan.report(name, exit_text(code), delay)}")
         self._due[name] = now + delay
         for companion in self._processes.keys() & set(rule.companions):
@@ -219,7 +219,7 @@ class Supervisor:
             self._due[companion] = now + delay + restart_plan.LEAD_S
 
     def stop(self) -> None:
-        """Stops all nodes, each after those that depend on it, and kills those that hang. Idempotent."""
+        """Stops all nodes, each after those that need it, and kills those that hang. Idempotent."""
         running = {spec.executable: spec for spec in self._specs if spec.executable in self._processes}
         while running:
             needed = {need for spec in running.values() for need in spec.needs}
@@ -248,13 +248,13 @@ class Supervisor:
 
 
 def run(specs: Sequence[NodeSpec], command: Callable[[NodeSpec], list[str]] = command_line) -> int:
-    """Runs the nodes until SIGINT or SIGTERM (0) or until one dies that is not restarted (1, named on stderr)."""
+    """Runs the nodes. Returns 0 after SIGINT or SIGTERM, 1 if one ended and is not restarted (named on stderr)."""
     with stop_requests() as stop:
         try:
             with Supervisor(specs, command=command) as supervisor:
                 while not stop.wait(POLL_PERIOD_S):
                     supervisor.check()
-        except NodeDied as death:
+        except NodeExit as death:
             print(f"hexapod: {death}", file=sys.stderr)
             return 1
     return 0

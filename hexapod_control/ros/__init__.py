@@ -1,1 +1,1 @@
-"""What all ROS programs of the package share: guarded nodes, parameters, messages, QoS and executor."""
+"""The ROS layer of all programs of the package: guarded nodes, parameters, messages, QoS and executor."""

@@ -15,7 +15,7 @@ from hexapod_control.ros.executor import Spinner
 
 
 class ClientNode:
-    """Context manager: one node in a context of its own, without threads; the program handles the signals itself."""
+    """Context manager: one node in its own rclpy context, without threads and without signal handlers."""
 
     def __init__(self, name: str, namespace: str = "", **options: Any) -> None:
         """`options` are those of rclpy's Node; `Any`: rclpy has no type for them. Raises RosNameError."""

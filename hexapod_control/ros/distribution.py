@@ -1,4 +1,4 @@
-"""What differs between ROS distributions."""
+"""Differences between ROS distributions."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ except ImportError:  # rclpy before 7.1.4
     EventsExecutor = SingleThreadedExecutor
 
 CHECK_PERIOD_S = 0.05  # between two measurements of the queue
-MAX_QUEUED_EVENTS = 150  # many times what a process finds that got no CPU for a while
+MAX_QUEUED_EVENTS = 150  # many times what queues up while a process gets no CPU for a moment
 
 
 class Spinner:
@@ -42,7 +42,7 @@ class Spinner:
         self._executor.add_node(node)
 
     def remove_node(self, node: Node) -> None:
-        """Removes a node and runs its callbacks that are queued already; it can be destroyed afterwards."""
+        """Removes a node and runs its callbacks that are already queued, so that it can be destroyed afterwards."""
         self._nodes.remove(node)
         self._executor.remove_node(node)
         done = self._executor.create_task(lambda: None)
@@ -60,7 +60,7 @@ class Spinner:
         self._executor.shutdown(timeout_sec=timeout_sec)
 
     def _check_queue(self) -> None:
-        """Queues a marker from time to time and counts the events that are taken before it."""
+        """Queues a marker periodically and counts the events that are taken before it: the length of the queue."""
         if self._taken is not None:
             self._taken += 1
             if self._taken > MAX_QUEUED_EVENTS:
@@ -73,7 +73,7 @@ class Spinner:
         self._taken, self._next_check = None, time.monotonic() + CHECK_PERIOD_S
 
     def _take_newest_only(self) -> None:
-        """Drops the queue and goes on with SingleThreadedExecutor."""
+        """Drops the queue and continues with SingleThreadedExecutor."""
         for node in self._nodes:
             self._executor.remove_node(node)
         self._executor.shutdown(timeout_sec=0.0)
@@ -87,6 +87,6 @@ class Spinner:
 def _events_executor(context: Context | None) -> Executor:
     try:
         executor: Executor = EventsExecutor(context=context)
-    except io.UnsupportedOperation:  # it needs a stderr with a file descriptor, for crash traces
+    except io.UnsupportedOperation:  # EventsExecutor needs a stderr with a file descriptor, for crash traces
         executor = SingleThreadedExecutor(context=context)
     return executor

@@ -1,4 +1,4 @@
-"""Base class of all nodes: guarded callbacks, throttled reports, diagnostics, and a check that /clock runs.
+"""Base class of all nodes: guarded callbacks, throttled reports, diagnostics, and supervision of /clock.
 
 An exception in a callback would end rclpy's spin loop and with it the control of the robot. Here it is reported in one
 line, the node goes to its safe stop, and later callbacks run as usual.
@@ -30,7 +30,7 @@ THROTTLE_S = 5.0  # between two log lines of the same kind; a report counts as r
 MAX_REPORT_LENGTH = 1500  # characters
 CLOCK = "/clock"
 HOUSEKEEPING_PERIOD_S = 0.5
-ALWAYS_SERVED = ("estop",)  # services that a node offers even after it has stood down
+ALWAYS_SERVED = ("estop",)  # services that also a deactivated node offers
 
 
 class ReportLevel(IntEnum):
@@ -51,7 +51,7 @@ class SentReport(NamedTuple):
 
 
 class GuardedNode(Node):
-    """A node whose callbacks cannot end the program.
+    """A node whose callbacks cannot end the program: every exception is caught and reported.
 
     Life cycle: `__init__` declares parameters and creates the subscriptions; callbacks run until the process is asked
     to end; then `request_stop` is called once, callbacks go on until `stopped`, and `publish_final_state` comes last.
@@ -60,7 +60,7 @@ class GuardedNode(Node):
     def __init__(self, name: str, **options: Any) -> None:
         """`options` are those of rclpy's Node."""
         self._sent_reports: dict[str, SentReport] = {}
-        self.refusal = ""  # why this node has stood down
+        self.refusal = ""  # why this node is deactivated; empty if it is not
         self.duties: list[Callable[[], None]] = []  # called every HOUSEKEEPING_PERIOD_S
         self._qos = QosMonitor(
             self, self.guarded_event, lambda kind, text: self.report(kind, ReportLevel.WARNING, text)
@@ -79,13 +79,13 @@ class GuardedNode(Node):
     # --- hooks that a node overrides ----------------------------------------------------------------------
 
     def safe_stop(self, callback: str) -> None:
-        """Brings the robot to a safe stop; called after an exception in a callback."""
+        """Brings the robot to a safe stop; called after an exception in `callback`."""
 
     def clock_stopped(self) -> None:
-        """Called once when simulated time has stopped without being paused."""
+        """Called once when /clock has stopped although the simulation is not paused."""
 
     def status(self) -> Mapping[str, object]:
-        """Values for /diagnostics, read once per second."""
+        """Returns the values for /diagnostics; called once per second."""
         return {}
 
     def every_second(self) -> None:
@@ -95,16 +95,16 @@ class GuardedNode(Node):
         """Called once when the program is asked to end; callbacks go on until `stopped`."""
 
     def stopped(self) -> bool:
-        """True when the process may end."""
+        """Returns True when the process may end."""
         return True
 
     def publish_final_state(self) -> None:
-        """Publishes the last messages of the node; called once, at the end."""
+        """Publishes the last messages of the node; called once, before the process ends."""
 
-    def stand_down(self, reason: str) -> None:
-        """From now on the node ignores messages, refuses services except ALWAYS_SERVED, and publishes only diagnostics.
+    def deactivate(self, reason: str) -> None:
+        """Makes the node ignore messages, refuse services except ALWAYS_SERVED, and publish only diagnostics.
 
-        Servos hold by their own watchdog. At the end neither `request_stop` nor `publish_final_state` is called.
+        The watchdog of the driver makes the servos hold. `request_stop` and `publish_final_state` are not called.
         """
         self.refusal = reason
         self.report("refusal", ReportLevel.ERROR, reason)
@@ -127,7 +127,7 @@ class GuardedNode(Node):
         self._sent_reports[kind] = SentReport(level, text, now, logged)
 
     def recent_reports(self, level: ReportLevel = ReportLevel.WARNING, within: float = THROTTLE_S) -> list[str]:
-        """Texts of the reports of at least a level from the last `within` [s], the most serious first."""
+        """Returns the texts of the reports of the last `within` [s] with at least this level, most serious first."""
         now = time.monotonic()
         recent = [s for s in self._sent_reports.values() if s.level >= level and now - s.when <= within]
         return [s.text for s in sorted(recent, key=lambda s: (-s.level, -s.when))]
@@ -138,7 +138,7 @@ class GuardedNode(Node):
         return MappingProxyType(self._sent_reports)
 
     def last_report(self, kind: str) -> str:
-        """Text of the last report of a kind; empty if there was none."""
+        """Returns the text of the last report of a kind; empty if there was none."""
         return self._sent_reports[kind].text if kind in self._sent_reports else ""
 
     def refused(self, topic: str, error: messages.MessageError) -> None:
@@ -164,7 +164,7 @@ class GuardedNode(Node):
     def create_subscription(self, msg_type: Any, topic: str, callback: Any, *args: Any, **options: Any) -> Any:
         """As in rclpy, guarded. A message that is too large, or whose callback raises MessageError, is refused.
 
-        The middleware hands over bytes, so that a large message costs nothing before it is refused.
+        Subscriptions are raw, so that a message that is too large is refused before it costs time to decode.
         """
         name = _name(callback)
         if topic == CLOCK:
@@ -232,7 +232,7 @@ class GuardedNode(Node):
             executor.create_task(self.guarded_event(callback), None)
 
     def guarded_event(self, callback: Callable[[], None]) -> Callable[[Any], None]:
-        """The guarded form of a callback that ignores its argument (a middleware event or a future)."""
+        """Returns a guarded callback for a middleware event or a future, whose argument is ignored."""
 
         def guarded(event: Any) -> None:
             if self.refusal:
@@ -248,12 +248,12 @@ class GuardedNode(Node):
 
     @property
     def simulated_time(self) -> bool:
-        """True if the node's time is /clock."""
+        """True if the node runs on /clock."""
         return bool(self.get_parameter("use_sim_time").value)
 
     @property
     def control_clock(self) -> Clock:
-        """Clock of control timers: /clock if simulated, else the steady clock, which has no steps."""
+        """Clock of control timers: /clock in simulated time, else the steady clock, which never jumps."""
         return self.get_clock() if self.simulated_time else self.steady
 
     def _housekeeping(self) -> None:

@@ -1,4 +1,4 @@
-"""Message classes by the name of their type, as in sensor_msgs/msg/Imu; TFMessage with or without tf2_msgs."""
+"""Looks up message classes by the name of their type, e.g. sensor_msgs/msg/Imu; TFMessage even without tf2_msgs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["TFMessage", "message_class"]
 
 
 def message_class(kind: str) -> Any:
-    """The class of a type; None if its package is not installed. `Any`: message classes have no common base."""
+    """Returns the class of a type; None if its package is not installed. `Any`: message classes have no common base."""
     if kind == "tf2_msgs/msg/TFMessage":
         return TFMessage
     package, _, name = kind.partition("/msg/")

@@ -39,7 +39,7 @@ NANOSECONDS = 1_000_000_000  # per second
 
 
 def decoded(data: bytes, kind: Any) -> Any:
-    """The message in serialized bytes (`Any`: messages have no common base). Raises MessageError."""
+    """Deserializes a message of a type (`Any`: messages have no common base). Raises MessageError."""
     if len(data) > MAX_MESSAGE_BYTES:
         raise MessageError(f"it has {len(data)} bytes, at most {MAX_MESSAGE_BYTES} are accepted")
     try:
@@ -52,35 +52,35 @@ def decoded(data: bytes, kind: Any) -> Any:
 
 
 def twist(message: TwistMessage) -> Twist:
-    """The planar part of geometry_msgs/Twist; the values may be infinite or NaN."""
+    """Returns the planar part of geometry_msgs/Twist; its values may be infinite or NaN."""
     return Twist(message.linear.x, message.linear.y, message.angular.z)
 
 
 def non_planar(message: TwistMessage) -> Vector:
-    """linear.z, angular.x, angular.y of geometry_msgs/Twist, which a walking robot cannot follow."""
+    """Returns linear.z, angular.x, angular.y of geometry_msgs/Twist, which a walking robot cannot follow."""
     return message.linear.z, message.angular.x, message.angular.y
 
 
 def twist_message(value: Twist) -> TwistMessage:
-    """geometry_msgs/Twist of a planar twist."""
+    """Converts a planar twist to geometry_msgs/Twist."""
     return TwistMessage(linear=Vector3(x=value.vx, y=value.vy), angular=Vector3(z=value.wz))
 
 
 def twist_stamped_message(value: Twist, stamp: Time, frame: str = "base_footprint") -> TwistStamped:
-    """geometry_msgs/TwistStamped of a planar twist."""
+    """Converts a planar twist to geometry_msgs/TwistStamped."""
     message = TwistStamped(twist=twist_message(value))
     message.header.stamp, message.header.frame_id = stamp, frame
     return message
 
 
 def quaternion(roll: float, pitch: float, yaw: float) -> Quaternion:
-    """geometry_msgs/Quaternion of Rz(yaw) Ry(pitch) Rx(roll) [rad]."""
+    """Returns the geometry_msgs/Quaternion of Rz(yaw) Ry(pitch) Rx(roll) [rad]."""
     x, y, z, w = BodyPose(roll=roll, pitch=pitch, yaw=yaw).quaternion()
     return Quaternion(x=x, y=y, z=z, w=w)
 
 
 def roll_pitch_yaw(message: Quaternion) -> Vector:
-    """Roll, pitch, yaw [rad] of geometry_msgs/Quaternion. Raises MessageError unless its norm is about 1."""
+    """Converts geometry_msgs/Quaternion to roll, pitch, yaw [rad]. Raises MessageError unless its norm is about 1."""
     x, y, z, w = message.x, message.y, message.z, message.w
     norm = math.sqrt(x * x + y * y + z * z + w * w) if math.isfinite(x + y + z + w) else math.nan
     if not abs(norm - 1.0) <= MAX_NORM_ERROR:
@@ -89,7 +89,7 @@ def roll_pitch_yaw(message: Quaternion) -> Vector:
 
 
 def body_pose(message: PoseMessage) -> BodyPose:
-    """BodyPose of geometry_msgs/Pose. Raises MessageError."""
+    """Converts geometry_msgs/Pose to a body pose. Raises MessageError."""
     position = xyz(message.position)
     if not all(map(math.isfinite, position)):
         raise MessageError(f"position {position} is not finite; send metres from the neutral stance")
@@ -100,7 +100,7 @@ def body_pose(message: PoseMessage) -> BodyPose:
 
 
 def body_pose_message(pose: BodyPose) -> PoseMessage:
-    """geometry_msgs/Pose of a body pose."""
+    """Converts a body pose to geometry_msgs/Pose."""
     message = PoseMessage(orientation=quaternion(pose.roll, pose.pitch, pose.yaw))
     message.position.x, message.position.y, message.position.z = float(pose.x), float(pose.y), float(pose.z)
     return message
@@ -110,7 +110,7 @@ def body_pose_message(pose: BodyPose) -> PoseMessage:
 
 
 def force(message: Wrench) -> Vector:
-    """Force [N] of geometry_msgs/Wrench. Raises MessageError."""
+    """Returns the force [N] of geometry_msgs/Wrench. Raises MessageError."""
     value = xyz(message.force)
     if not all(map(math.isfinite, value)):
         raise MessageError(f"force {value} is not finite; send newtons")
@@ -128,7 +128,7 @@ class Inertial(NamedTuple):
 
 
 def inertial(message: Imu) -> Inertial:
-    """The sample in sensor_msgs/Imu. Raises MessageError."""
+    """Converts sensor_msgs/Imu to a sample. Raises MessageError."""
     rates, acceleration = xyz(message.angular_velocity), xyz(message.linear_acceleration)
     if not all(map(math.isfinite, (*rates, *acceleration))):
         raise MessageError(f"angular velocity {rates} or acceleration {acceleration} is not finite; check the IMU")
@@ -141,7 +141,7 @@ def inertial(message: Imu) -> Inertial:
 
 
 def inertial_message(value: Inertial, stamp: Time, frame: str = "imu_link", variance: float = 1e-4) -> Imu:
-    """sensor_msgs/Imu of a sample; `variance` [SI] holds for every value."""
+    """Converts a sample to sensor_msgs/Imu; `variance` [SI units] applies to every value."""
     message = Imu()
     message.header.stamp, message.header.frame_id = stamp, frame
     if value.orientation is None:
@@ -168,7 +168,7 @@ def odometry_message(
     frames: tuple[str, str],
     stamp: Time,
 ) -> Odometry:
-    """nav_msgs/Odometry: pose in frames[0], linear and angular velocity in frames[1], covariances (6, 6) of both."""
+    """Returns nav_msgs/Odometry: pose in frames[0], linear and angular velocity in frames[1], covariances (6, 6)."""
     message = Odometry(child_frame_id=frames[1])
     message.header.stamp, message.header.frame_id = stamp, frames[0]
     message.pose.pose = body_pose_message(pose)
@@ -179,7 +179,7 @@ def odometry_message(
 
 
 def transform_message(parent: str, child: str, pose: BodyPose, stamp: Time) -> TransformStamped:
-    """geometry_msgs/TransformStamped: the pose of frame `child` in frame `parent`."""
+    """Returns geometry_msgs/TransformStamped: the pose of frame `child` in frame `parent`."""
     message = TransformStamped(child_frame_id=child)
     message.header.stamp, message.header.frame_id = stamp, parent
     message.transform.translation = _vector(pose[:3])
@@ -188,7 +188,7 @@ def transform_message(parent: str, child: str, pose: BodyPose, stamp: Time) -> T
 
 
 def scan(message: LaserScan) -> Scan:
-    """The scan in sensor_msgs/LaserScan. Raises MessageError."""
+    """Converts sensor_msgs/LaserScan to a scan. Raises MessageError."""
     start, increment = message.angle_min, message.angle_increment
     if not (math.isfinite(start) and math.isfinite(increment) and increment != 0.0):
         raise MessageError(
@@ -198,7 +198,7 @@ def scan(message: LaserScan) -> Scan:
 
 
 def scan_message(value: Scan, period: float, stamp: Time, frame: str) -> LaserScan:
-    """sensor_msgs/LaserScan of rays that were all measured at once, `period` [s] after the previous scan."""
+    """Converts a scan to sensor_msgs/LaserScan; all rays are simultaneous, `period` [s] after the previous scan."""
     message = LaserScan(scan_time=period, time_increment=0.0)
     message.header.stamp, message.header.frame_id = stamp, frame
     message.angle_min, message.angle_increment = value.start, value.increment
@@ -212,22 +212,22 @@ def scan_message(value: Scan, period: float, stamp: Time, frame: str) -> LaserSc
 
 
 def text(value: str) -> String:
-    """std_msgs/String of a text."""
+    """Converts a text to std_msgs/String."""
     return String(data=value)
 
 
 def number(value: float) -> Float64:
-    """std_msgs/Float64 of a number."""
+    """Converts a number to std_msgs/Float64."""
     return Float64(data=float(value))
 
 
 def time(nanoseconds: int) -> Time:
-    """builtin_interfaces/Time of nanoseconds."""
+    """Converts nanoseconds to builtin_interfaces/Time."""
     return Time(sec=nanoseconds // NANOSECONDS, nanosec=nanoseconds % NANOSECONDS)
 
 
 def nanoseconds(stamp: Time) -> int:
-    """Nanoseconds of builtin_interfaces/Time; 0 means not stamped."""
+    """Converts builtin_interfaces/Time to nanoseconds; 0 means not stamped."""
     total: int = stamp.sec * NANOSECONDS + stamp.nanosec
     return total
 
@@ -235,7 +235,7 @@ def nanoseconds(stamp: Time) -> int:
 def diagnostics(
     name: str, hardware: str, level: int, summary: str, values: Mapping[str, object], stamp: Time
 ) -> DiagnosticArray:
-    """diagnostic_msgs/DiagnosticArray with one status; level 0 ok, 1 warning, 2 error, 3 stale."""
+    """Returns diagnostic_msgs/DiagnosticArray with one status; level 0 is ok, 1 warning, 2 error, 3 stale."""
     status = DiagnosticStatus(
         level=bytes([level]),
         name=name,

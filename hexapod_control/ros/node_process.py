@@ -1,7 +1,7 @@
-"""main() of a node: start, spin, orderly stop on SIGINT, SIGTERM or SIGHUP, exit code.
+"""Runs a node as a process: start, spin, orderly stop on SIGINT, SIGTERM or SIGHUP, exit code.
 
-rclpy's own signal handling shuts the context down at once, so that no last zero velocity could be published; it is
-switched off. Exit codes: 0 asked to end, 1 failed while running, 2 invalid input (one line on stderr, nothing started).
+The signal handling of rclpy is switched off: it shuts the context down at once, before a last zero velocity could be
+published. Exit codes: 0 asked to end, 1 failed while running, 2 invalid input (one line on stderr, nothing started).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.parameters import ParameterError
 
 MAX_STOP_TIME_S = 7.5  # from the signal to the end; a walking robot needs half of it to sit down
-POLL_PERIOD_S = 0.1  # in which a signal is noticed even if no callback runs
-MAX_SPIN_FAILURES = 20  # of the executor itself, in a row
+POLL_PERIOD_S = 0.1  # after which a signal is handled even if no callback runs
+MAX_SPIN_FAILURES = 20  # consecutive exceptions of the executor itself
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopRequest:
-    """Whether a signal has asked the process to end; further signals change nothing."""
+    """Handles the signals that ask the process to end; `requested` is True after the first one."""
 
     received = False  # by any object of this process
 
@@ -40,14 +40,16 @@ class StopRequest:
         self.requested = False
         for number in STOP_SIGNALS:
             signal.signal(number, self._on_signal)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)  # a supervisor holds them back until here
+        signal.pthread_sigmask(
+            signal.SIG_UNBLOCK, STOP_SIGNALS
+        )  # the supervisor starts the process with SIGINT blocked
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.requested = StopRequest.received = True
 
 
 def run(make: Callable[[], GuardedNode], args: Sequence[str] | None = None) -> int:
-    """Runs a node until it is asked to end. Returns the exit code."""
+    """Creates a node with `make` and runs it until it is asked to end. Returns the exit code."""
     request = StopRequest()
     try:
         check_arguments(sys.argv[1:] if args is None else args)
@@ -62,7 +64,7 @@ def run(make: Callable[[], GuardedNode], args: Sequence[str] | None = None) -> i
     executor = Spinner()
     executor.add_node(node)
     gc.collect()
-    gc.freeze()  # the collector need not visit again what lives as long as the process
+    gc.freeze()  # objects that live as long as the process need not be collected: shorter pauses
     try:
         code = _spin(node, executor, request)
     except ExternalShutdownException:

@@ -1,4 +1,4 @@
-"""Settings dataclasses as ROS parameters.
+"""Declares the fields of settings dataclasses as ROS parameters.
 
 A default is defined once, on its field. The metadata of the field hold unit, bounds (`lower`, `upper`) and description
 and, where needed, `name` (the ROS name), `live` (may be changed while the node runs) and `from_robot` (NaN stands for
@@ -32,13 +32,13 @@ class ParameterError(ValueError):
 
 
 def number(default: float, unit: str, lower: float, upper: float, description: str, **more: Any) -> Any:
-    """A field for a number in [lower, upper]: an integer if the default is one. `Any` as in dataclasses.field."""
+    """Returns a field for a number in [lower, upper], an integer if the default is one (`Any` as in dataclasses)."""
     metadata = {"unit": unit, "lower": lower, "upper": upper, "description": description, **more}
     return dataclasses.field(default=default, metadata=metadata)
 
 
 def choice(default: str | bool, description: str, **more: Any) -> Any:
-    """A field for a text or a boolean."""
+    """Returns a field for a text or a boolean."""
     return dataclasses.field(default=default, metadata={"unit": "", "description": description, **more})
 
 
@@ -64,7 +64,7 @@ class Parameter:
         return f"[{self.metadata['lower']:g}, {self.metadata['upper']:g}]{unit}"
 
     def value(self, given: object) -> Any:
-        """The checked value; an integer becomes a float where one is expected. Raises ParameterError."""
+        """Checks a value and returns it; an integer becomes a float where one is expected. Raises ParameterError."""
         kind = type(self.default)
         if kind is float and type(given) is int:
             given = float(given)
@@ -88,7 +88,7 @@ class Parameter:
         return str(value).lower() if isinstance(value, bool) else str(value) or "''"
 
     def descriptor(self) -> ParameterDescriptor:
-        """The descriptor that `ros2 param describe` shows."""
+        """Returns the descriptor that `ros2 param describe` shows."""
         unit = f" [{self.metadata['unit']}]" if self.metadata["unit"] else ""
         descriptor = ParameterDescriptor(
             name=self.name,
@@ -108,7 +108,7 @@ class Parameter:
 
 
 def table(kind: type) -> tuple[Parameter, ...]:
-    """The parameters of a settings dataclass, in the order of its fields."""
+    """Returns the parameters of a settings dataclass, in the order of its fields."""
     return tuple(_parameters(kind, ""))
 
 
@@ -123,7 +123,7 @@ def _parameters(kind: type, prefix: str) -> Iterator[Parameter]:
 
 
 def build(kind: type[Settings], values: Mapping[str, Any], prefix: str = "") -> Settings:
-    """The settings for values by parameter name. Raises ParameterError if the dataclass refuses them."""
+    """Builds a settings dataclass from values by parameter name. Raises ParameterError if it refuses them."""
     arguments: dict[str, Any] = {}
     for item in dataclasses.fields(kind):  # type: ignore[arg-type]
         name = prefix + item.metadata.get("name", item.name)
@@ -140,9 +140,9 @@ def build(kind: type[Settings], values: Mapping[str, Any], prefix: str = "") -> 
 
 
 def declare(node: Node, kind: type[Settings], changed: Callable[[Settings], None] | None = None) -> Settings:
-    """Declares the parameters of a settings dataclass and returns the settings; `changed` gets them after every change.
+    """Declares the parameters of a settings dataclass. Returns the settings; `changed` is called with new ones.
 
-    Raises ParameterError for a start value that cannot be used.
+    Raises ParameterError for an invalid start value.
     """
     known = {parameter.name: parameter for parameter in table(kind)}
     values = {name: _declared(node, parameter) for name, parameter in known.items()}
@@ -168,7 +168,7 @@ def declare(node: Node, kind: type[Settings], changed: Callable[[Settings], None
 
 
 def _declared(node: Node, parameter: Parameter) -> Any:
-    # Without a range at first, so that a start value out of bounds gets our message instead of rclpy's.
+    # Declared without a range first, so that a start value out of bounds gets the message of this module, not rclpy's.
     free = ParameterDescriptor(dynamic_typing=True)
     value = parameter.value(node.declare_parameter(parameter.name, parameter.default, free).value)
     node.undeclare_parameter(parameter.name)
@@ -177,7 +177,7 @@ def _declared(node: Node, parameter: Parameter) -> Any:
 
 
 def refusing_unknown_types(callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The callback of one of CHANGES, made to refuse parameters of an unknown type; rclpy's raises ValueError."""
+    """Wraps the callback of a service in CHANGES so that unknown parameter types are refused; rclpy would raise."""
     known = {kind.value for kind in RosParameter.Type}
 
     def checked(request: Any, response: Any) -> Any:

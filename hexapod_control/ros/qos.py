@@ -9,27 +9,27 @@ COMMAND = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """State that a subscriber needs even if it starts later: the last message is delivered to it."""
 EVENTS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
-"""Messages that each count: button presses, announcements, calibration answers, diagnostics."""
+"""Events, of which none should be lost: button presses, announcements, calibration answers, diagnostics."""
 SAMPLES = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 """Measurements of which none may be lost: two seconds of joint and foot states, for dead reckoning; /tf."""
 SCANS = QoSProfile(depth=5, reliability=ReliabilityPolicy.RELIABLE)
 """Laser scans as a simulator publishes them."""
 SENSOR = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
-"""Sensors of any make: matches reliable and best-effort publishers."""
+"""Third-party sensors: matches reliable and best-effort publishers."""
 DISPLAY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-"""Only for display: the newest message, and a slow reader holds up no publisher."""
+"""Topics for display only: the newest message, best effort, so that a slow subscriber cannot block the publisher."""
 LATCHED_HISTORY = QoSProfile(
     depth=20, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
-"""Latched state of which every change counts, such as the progress of a motion."""
+"""Latched state whose every change matters, such as the progress of a motion."""
 LATCHED_TREE = QoSProfile(
     depth=100, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
-"""/tf_static of all publishers."""
+"""/tf_static, with the messages of all publishers."""
 
 
 def recording(depth: int, *, reliable: bool, latched: bool) -> QoSProfile:
-    """The profile that records a topic, or plays it back: as its publishers offer it."""
+    """Returns the profile to record a topic or play it back, as its publishers offer it."""
     return QoSProfile(
         depth=depth,
         reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,

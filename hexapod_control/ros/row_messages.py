@@ -1,7 +1,7 @@
-"""All joints, or all feet, of a robot as messages and back.
+"""Converts all joints or all feet of a robot between arrays and messages.
 
-This is the only file that maps names in a message to rows of an array. A name that is unknown, missing or duplicated
-is refused by name. Arrays follow the order of the robot file.
+This is the only module that maps names in a message to rows of an array. Unknown, missing and duplicated names are
+refused. The rows of arrays are in the order of the robot file.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _NamedRows:
         self._order: list[int] | None = None
 
     def order(self, names: list[str]) -> list[int] | None:
-        """Index in the message of each row; None if the message is in row order already."""
+        """Returns the index in the message of each row; None if the message is already in row order."""
         if names == self.names:
             return None
         if names != self._seen:
@@ -75,7 +75,7 @@ def _finite(kind: str, what: str, names: Sequence[str], values: Sequence[float],
 
 
 class JointLayout:
-    """sensor_msgs/JointState of all joints: angles (n, 3) [rad] and velocities (n, 3) [rad/s]."""
+    """Converts sensor_msgs/JointState of all joints: angles (n, 3) [rad] and velocities (n, 3) [rad/s]."""
 
     def __init__(self, robot: Robot) -> None:
         self._rows = _NamedRows("joint", joint_names(robot.leg_names))
@@ -83,15 +83,15 @@ class JointLayout:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the joints in the order of an array (n, 3) read row by row."""
+        """Names of the joints in the order of a flattened array (n, 3)."""
         return tuple(self._rows.names)
 
     def joints(self, message: JointState) -> Array:
-        """Angles (n, 3) [rad] of all joints. Raises MessageError."""
+        """Returns the angles (n, 3) [rad] of all joints. Raises MessageError."""
         return self._values(message, message.position, "position")
 
     def velocities(self, message: JointState) -> Array:
-        """Velocities (n, 3) [rad/s], zero if the message has none. Raises MessageError."""
+        """Returns the velocities (n, 3) [rad/s], zero if the message has none. Raises MessageError."""
         if not len(message.velocity):
             return np.zeros((len(self._rows.names) // 3, 3))
         return self._values(message, message.velocity, "velocity")
@@ -106,7 +106,7 @@ class JointLayout:
         return (row if order is None else row[order]).reshape(-1, 3)
 
     def message(self, joints: Array, velocities: Array | None, stamp: Time, efforts: Array | None = None) -> JointState:
-        """The message of angles (n, 3) [rad], velocities [rad/s] and torques [N m]; the next call reuses the object."""
+        """Returns the message of angles (n, 3) [rad], velocities [rad/s] and torques [N m]; the next call reuses it."""
         message = self._message
         message.header.stamp = stamp
         message.position = array("d", np.ravel(joints).tolist())
@@ -119,13 +119,13 @@ class JointLayout:
 class FeetSample(NamedTuple):
     """Positions, velocities and forces of all feet at one time."""
 
-    positions: Array  # (n, 3) [m] centres of the feet's balls in base_link
+    positions: Array  # (n, 3) [m] centres of the ball feet in base_link
     velocities: Array  # (n, 3) [m/s] in base_link
     forces: Array  # (n,) [N] vertical support, planned or measured
 
 
 class FootLayout:
-    """sensor_msgs/MultiDOFJointState of all feet, as in foot_targets and foot_states."""
+    """Converts sensor_msgs/MultiDOFJointState of all feet, as in foot_targets and foot_states."""
 
     def __init__(self, robot: Robot, frame: str = "base_link") -> None:
         self._legs = robot.leg_names
@@ -148,7 +148,7 @@ class FootLayout:
         return tuple(self._rows.names)
 
     def feet(self, message: MultiDOFJointState) -> FeetSample:
-        """All feet of a message. Raises MessageError."""
+        """Returns positions, velocities and forces of all feet. Raises MessageError."""
         positions = [value for transform in message.transforms for value in xyz(transform.translation)]
         velocities = [value for twist in message.twist for value in xyz(twist.linear)]
         return FeetSample(
@@ -158,7 +158,7 @@ class FootLayout:
         )
 
     def positions(self, message: MultiDOFJointState) -> dict[str, Vector]:
-        """Positions [m] of the feet that a message names, by name of their leg. Raises MessageError."""
+        """Returns the positions [m] of the feet that a message names, by leg name. Raises MessageError."""
         names: list[str] = message.joint_names
         legs = dict(zip(self._rows.names, self._legs, strict=True))
         for index, name in enumerate(names):
@@ -173,7 +173,7 @@ class FootLayout:
         return {legs[name]: position for name, position in zip(names, found, strict=True)}
 
     def forces(self, message: MultiDOFJointState) -> Array:
-        """Vertical support (n,) [N] of all feet. Raises MessageError."""
+        """Returns the vertical support forces (n,) [N] of all feet. Raises MessageError."""
         return self._array(message, [wrench.force.z for wrench in message.wrench], "force", 1)
 
     def _array(self, message: MultiDOFJointState, values: list[float], what: str, width: int) -> Array:
@@ -188,7 +188,7 @@ class FootLayout:
         return rows if order is None else rows[order]
 
     def message(self, feet: Array, velocities: Array, forces: Array, stamp: Time) -> MultiDOFJointState:
-        """The message of positions (n, 3) [m], velocities (n, 3) [m/s], support (n,) [N]; the next call reuses it."""
+        """Returns the message of positions (n, 3) [m], velocities [m/s], forces (n,) [N]; the next call reuses it."""
         for position, values in zip(self._positions, feet.tolist(), strict=True):
             position.x, position.y, position.z = values
         for velocity, values in zip(self._velocities, velocities.tolist(), strict=True):
@@ -200,27 +200,27 @@ class FootLayout:
 
 
 class FootStates:
-    """The messages of foot_states: positions and velocities of the feet from measured joint angles."""
+    """Computes foot_states: positions and velocities of the feet from measured joint angles."""
 
     def __init__(self, robot: Robot, frame: str = "base_link") -> None:
-        """`frame` is the frame id of base_link, with its prefix."""
+        """`frame` is the frame id of base_link with its prefix."""
         self._robot, self._layout = robot, FootLayout(robot, frame)
         self._time = math.inf  # [s] of the last sample
         self._feet = np.zeros((len(robot.legs), 3))
         self._velocities = np.zeros_like(self._feet)
 
     def update(self, joints: Array, time: float) -> None:
-        """Takes angles (n, 3) [rad] that were measured at a time [s]; velocities are the mean since the last call."""
+        """Takes the joint angles (n, 3) [rad] measured at `time` [s]; velocities are the mean since the last call."""
         feet = forward(self._robot, joints)
         known = time > self._time
         self._velocities = (feet - self._feet) / (time - self._time) if known else np.zeros_like(feet)
         self._feet, self._time = feet, time
 
     def message(self, forces: Array, stamp: Time) -> MultiDOFJointState:
-        """The message of the last sample with measured forces (n,) [N]; the next call reuses it."""
+        """Returns the message of the last sample with measured forces (n,) [N]; the next call reuses it."""
         return self._layout.message(self._feet, self._velocities, forces, stamp)
 
 
 def xyz(vector: HasXyz) -> Vector:
-    """x, y, z of a vector or point message."""
+    """Returns x, y, z of a Vector3 or Point message."""
     return vector.x, vector.y, vector.z

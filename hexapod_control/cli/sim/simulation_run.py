@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from hexapod_control.bringup import node_graph
-from hexapod_control.bringup.process_supervisor import NodeDied, Supervisor, stop_requests
+from hexapod_control.bringup.process_supervisor import NodeExit, Supervisor, stop_requests
 from hexapod_control.cli.sim import scripted_drive
 from hexapod_control.cli.sim.run_film import render
 from hexapod_control.cli.sim.simulation_session import SimulationSession
@@ -55,7 +55,7 @@ class SimulationRun:
             recording = Path(folder, "run.npz")
             try:
                 code, session = self._live(recording)
-            except NodeDied as death:
+            except NodeExit as death:
                 _report(death)
                 return 1
             return max(code, self._table(session), self._film(session, recording))

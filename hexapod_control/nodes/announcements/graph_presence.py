@@ -1,9 +1,9 @@
 """One robot per domain and namespace: nodes announce themselves on `robot_nodes`; of two graphs the older one drives.
 
 A node that starts beside an older graph refuses to start (`sole`). If the two meet later, as when networks are joined,
-each node of the younger one stands down (GuardedNode.stand_down): its servos hold, and it ends without a request to the
-planner, which might be that of the other robot. rclpy does not tell which publisher a message is from, so a subscriber
-cannot follow one of several; therefore the younger graph is silent, and publishers of other programs are reported.
+each node of the younger one is deactivated (GuardedNode.deactivate): its servos hold, and it ends without a request to
+the planner, which might be that of the other robot. rclpy does not tell which publisher a message is from, so a
+subscriber cannot follow one of several; therefore the younger graph is silent, and other publishers are reported.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hexapod_control.ros.qos import LATCHED, LATCHED_HISTORY
 
 TOPIC = "robot_nodes"
 LISTENING_TIME_S = 1.0  # at the start, for announcements of nodes that run already
-MIN_ANNOUNCEMENTS = 2  # of a running node before another one stands down: the last words of a killed one do not count
+MIN_ANNOUNCEMENTS = 2  # of an older node before a node is deactivated: a killed node may have left one in the network
 SIMULTANEOUS_S = 2.0  # between two starts on different machines of which the later one cannot be told
 UNKNOWN_NAME = "_NODE_NAME_UNKNOWN_"  # of a publisher whose node has not been discovered yet
 CHAIN = ("foot_targets", "joint_motion", "joint_targets", "joint_states")  # topics with one publisher each
@@ -101,7 +101,7 @@ class NodePresence(NamedTuple):
 
 
 class GraphPresence:
-    """Announces a node twice a second, and makes it stand down beside an older graph; lives as long as its node."""
+    """Announces a node twice a second, and deactivates it if an older graph runs; lives as long as its node."""
 
     def __init__(self, node: GuardedNode) -> None:
         self._node = node
@@ -130,12 +130,10 @@ class GraphPresence:
         if self._heard[key] < MIN_ANNOUNCEMENTS:
             return
         if other.older_than(own):
-            self._node.stand_down(other.refusal)
+            self._node.deactivate(other.refusal)
         else:
-            text = (
-                f"{other.node} on host {other.host!r:.80}, process {other.process}, is another robot's: it stands down"
-            )
-            self._node.report("second graph", ReportLevel.WARNING, text)
+            place = f"{other.node} on host {other.host!r:.80}, process {other.process}"
+            self._node.report("second graph", ReportLevel.WARNING, f"{place}, is another robot's: it is deactivated")
 
     def _check_publishers(self, topic: str) -> None:
         found = self._node.get_publishers_info_by_topic(topic)

@@ -1,1 +1,1 @@
-"""What every node watches while it runs: the QoS of its topics, and /clock."""
+"""Monitors that every node runs: QoS compatibility of its topics, and /clock."""

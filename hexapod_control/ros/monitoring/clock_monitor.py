@@ -1,4 +1,4 @@
-"""Whether /clock runs, for nodes with use_sim_time. All times are steady [s]; no ROS in it.
+"""Monitors /clock for nodes with use_sim_time. Independent of ROS; all times are steady [s].
 
 A simulation that is paused keeps publishing the same time; one that has ended or hangs publishes nothing.
 """
@@ -12,18 +12,18 @@ from typing import Any, Protocol
 
 MAX_START_TIME_S = 1.5  # for the first message
 MAX_SILENCE_S = 1.0  # between two messages
-LATE_S = 0.15  # without a message, after which /clock is the first suspect if targets or commands stop
+LATE_S = 0.15  # silence of /clock after which it is reported as the reason why targets or commands stopped
 
 
 class HasSeconds(Protocol):
-    """A Time message."""
+    """A builtin_interfaces/Time message."""
 
     sec: int
     nanosec: int
 
 
 class ClockState(Enum):
-    """What /clock does."""
+    """State of /clock."""
 
     STARTING = "starting"
     MISSING = "missing"
@@ -33,10 +33,10 @@ class ClockState(Enum):
 
 
 class ClockMonitor:
-    """The messages of /clock that one node has received, and reports about their absence."""
+    """Watches the /clock messages of one node and reports their absence."""
 
     def __init__(self, started: float, report: Callable[[str], None], stopped: Callable[[], None]) -> None:
-        """None has arrived yet. `report` gets a text as long as it holds; `stopped` is called once per stop."""
+        """`report` is called with a text while /clock is missing or stopped; `stopped` once each time it stops."""
         self._started, self._report, self._stopped = started, report, stopped
         self._heard: float | None = None
         self._advanced = started  # when the time last changed
@@ -44,7 +44,7 @@ class ClockMonitor:
         self._state = ClockState.STARTING
 
     def listening(self, callback: Callable[[Any], None], now: Callable[[], float]) -> Callable[[Any], None]:
-        """A callback of /clock that notes every message; `now` is the steady time."""
+        """Wraps a callback of /clock so that every message is recorded; `now` returns the steady time [s]."""
 
         @wraps(callback)
         def noting(message: Any) -> None:
@@ -54,13 +54,13 @@ class ClockMonitor:
         return noting
 
     def note(self, time: HasSeconds, now: float) -> None:
-        """Notes a message that arrived now."""
+        """Records a message that arrived at steady time `now` [s]."""
         if (time.sec, time.nanosec) != self._time:
             self._time, self._advanced = (time.sec, time.nanosec), now
         self._heard = now
 
     def check(self, now: float) -> ClockState:
-        """What /clock does now; call it regularly."""
+        """Returns the state of /clock and reports it if needed; call it regularly."""
         before, self._state = self._state, self._present(now)
         if self._state is ClockState.STOPPED and before is not ClockState.STOPPED:
             self._stopped()
@@ -74,7 +74,7 @@ class ClockMonitor:
         return self._state
 
     def cause(self, question: str, now: float) -> str:
-        """Why targets or commands have stopped: /clock, if it has stopped too, or else what the question asks."""
+        """Returns why targets or commands have stopped: that /clock is silent, if it is, else `question`."""
         late = self._heard is not None and now - self._heard > LATE_S
         return self._complaint if late else question
 

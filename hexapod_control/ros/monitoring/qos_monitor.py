@@ -22,7 +22,7 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 
 class StrictPolicy(NamedTuple):
-    """A policy whose strict value a subscription gets only from a publisher that offers it."""
+    """A QoS policy; a subscription that requests the strict value needs a publisher that offers it."""
 
     name: str
     weak: Any
@@ -36,7 +36,7 @@ POLICIES = (
 
 
 class QosMonitor:
-    """The topics of one node whose QoS was incompatible with that of another one."""
+    """Reports incompatible publishers and subscribers on the topics of one node."""
 
     def __init__(
         self,
@@ -44,16 +44,16 @@ class QosMonitor:
         guard: Callable[[Callable[[], None]], Callable[[Any], None]],
         report: Callable[[str, str], None],
     ) -> None:
-        """`guard` makes a callback of an event; `report` gets a kind, one per topic and other node, and a text."""
+        """`guard` turns a function into an event callback; `report` is called with the kind and text of a report."""
         self._node, self._guard, self._report = node, guard, report
         self._suspects: set[str] = set()  # names of topics
 
     def of_subscription(self, topic: str) -> SubscriptionEventCallbacks:
-        """The event callbacks of a subscription."""
+        """Returns the event callbacks for a subscription."""
         return SubscriptionEventCallbacks(incompatible_qos=self._suspecting(topic))
 
     def of_publisher(self, topic: str) -> PublisherEventCallbacks:
-        """The event callbacks of a publisher."""
+        """Returns the event callbacks for a publisher."""
         return PublisherEventCallbacks(incompatible_qos=self._suspecting(topic))
 
     def _suspecting(self, topic: str) -> Callable[[Any], None]:
@@ -98,7 +98,7 @@ class QosMonitor:
 
 
 def _violated(publisher: QoSProfile, subscription: QoSProfile) -> StrictPolicy | None:
-    """The policy that keeps a publisher and a subscription apart."""
+    """Returns the policy in which a publisher and a subscription are incompatible; None if they are compatible."""
     for policy in POLICIES:
         offered, requested = getattr(publisher, policy.name), getattr(subscription, policy.name)
         if offered == policy.weak and requested == policy.strict:
@@ -113,5 +113,5 @@ def _word(value: Any) -> str:
 
 
 def node_name(info: TopicEndpointInfo) -> str:
-    """The fully qualified name of the node of a publisher or subscription."""
+    """Returns the fully qualified name of the node of a publisher or subscription."""
     return f"{info.node_namespace.rstrip('/')}/{info.node_name}"

@@ -1,4 +1,4 @@
-"""CDR bytes of tf2_msgs/msg/TFMessage (XCDR1, little-endian, without the 4 bytes of encapsulation)."""
+"""Encodes and decodes tf2_msgs/msg/TFMessage as CDR (XCDR1, little-endian, without the 4-byte encapsulation header)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class MalformedError(ValueError):
 
 
 def encode(transforms: Iterable[TransformStamped]) -> bytes:
-    """CDR body (without the 4 bytes of encapsulation) of a sequence of transforms."""
+    """Encodes a sequence of transforms as a CDR body."""
     transforms = list(transforms)
     data = bytearray(struct.pack("<I", len(transforms)))
     for item in transforms:
@@ -36,7 +36,7 @@ class Reader:
         self.data = bytearray()
 
     def next(self, size: int, alignment: int) -> bytes:
-        """The next `size` bytes after padding to `alignment`. Raises MalformedError at the end of the data."""
+        """Returns the next `size` bytes after padding to `alignment`. Raises MalformedError at the end of the data."""
         padding = -len(self.data) % alignment
         raw = self._take(padding + size)
         if raw is None:
@@ -45,15 +45,15 @@ class Reader:
         return raw[padding:]
 
     def number(self) -> int:
-        """An unsigned 32-bit number."""
+        """Reads an unsigned 32-bit integer."""
         return int.from_bytes(self.next(4, 4), "little")
 
     def text(self) -> str:
-        """A string with its closing zero."""
+        """Reads a zero-terminated string."""
         return self.next(self.number(), 1).rstrip(b"\0").decode("utf-8", "replace")
 
     def transform(self) -> TransformStamped:
-        """One TransformStamped."""
+        """Reads one TransformStamped."""
         item = TransformStamped()
         item.header.stamp.sec, item.header.stamp.nanosec = struct.unpack("<iI", self.next(8, 4))
         item.header.frame_id, item.child_frame_id = self.text(), self.text()
@@ -70,12 +70,12 @@ class Reader:
             self.next(POSE.size, 8)
 
     def transforms(self) -> list[TransformStamped]:
-        """The whole sequence."""
+        """Reads the whole sequence."""
         return [self.transform() for _ in range(self.number())]
 
 
 def decode(data: bytes) -> list[TransformStamped]:
-    """The transforms of a CDR body; raises MalformedError."""
+    """Decodes the transforms of a CDR body. Raises MalformedError."""
     position = 0
 
     def take(size: int) -> bytes | None:

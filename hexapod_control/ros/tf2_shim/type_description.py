@@ -1,7 +1,7 @@
 """Type description, hash and members of tf2_msgs/msg/TFMessage as C structs of rosidl (Jazzy and later).
 
-What concerns the element, geometry_msgs/TransformStamped, comes from its wheel. `Any` stands for ctypes objects, which
-have no useful common type.
+The description of the element, geometry_msgs/TransformStamped, comes from its wheel. `Any` stands for ctypes objects,
+which have no useful common type.
 """
 
 from __future__ import annotations
@@ -108,13 +108,13 @@ ctypes.pythonapi.Py_IncRef(ctypes.py_object(ALIVE))
 
 
 def keep(thing: Any) -> Any:
-    """Returns the object and keeps it alive for ever."""
+    """Returns the object and prevents that it is ever freed."""
     ALIVE.append(thing)
     return thing
 
 
 def library(name: str) -> ctypes.CDLL:
-    """A library of the ROS wheels, loaded by name or from `lib/` beside the site-packages."""
+    """Loads a library of the ROS wheels, by name or from `lib/` beside site-packages."""
     try:
         return ctypes.CDLL(name)
     except OSError:
@@ -122,7 +122,7 @@ def library(name: str) -> ctypes.CDLL:
 
 
 def function(restype: Any, *argtypes: Any) -> Callable[[Callable[..., Any]], int]:
-    """Decorator: the C address of a Python function."""
+    """Decorator that replaces a Python function by its C address."""
 
     def wrap(python: Callable[..., Any]) -> int:
         pointer = keep(ctypes.CFUNCTYPE(restype, *argtypes)(python))
@@ -132,36 +132,36 @@ def function(restype: Any, *argtypes: Any) -> Callable[[Callable[..., Any]], int
 
 
 def string(text: str) -> CString:
-    """A rosidl string."""
+    """Returns a rosidl string."""
     raw = text.encode()
     return CString(raw, len(raw), len(raw) + 1)
 
 
 def sequence(items: Sequence[ctypes.Structure]) -> CSequence:
-    """A rosidl sequence of the items."""
+    """Returns a rosidl sequence of the items."""
     array = keep((type(items[0]) * len(items))(*items))
     return CSequence(ctypes.addressof(array), len(items), len(items))
 
 
 def entries(found: CSequence, kind: type[ctypes.Structure]) -> list[Any]:
-    """The items of a rosidl sequence."""
+    """Returns the items of a rosidl sequence."""
     return list((kind * found.size).from_address(found.data)) if found.size else []
 
 
 def element_call(name: str, kind: type[ctypes.Structure]) -> Any:
-    """What `geometry_msgs__msg__TransformStamped__<name>(NULL)` points to."""
+    """Calls `geometry_msgs__msg__TransformStamped__<name>(NULL)` and returns the struct it points to."""
     call = library("libgeometry_msgs__rosidl_generator_c.so")[f"{ELEMENT}__{name}"]
     call.restype, call.argtypes = ctypes.POINTER(kind), (ctypes.c_void_p,)
     return call(None).contents
 
 
 def type_hash() -> TypeHash:
-    """RIHS01 of the description."""
+    """Returns the RIHS01 type hash."""
     return TypeHash(1, (ctypes.c_uint8 * 32)(*bytes.fromhex(TYPE_HASH)))
 
 
 def description() -> TypeDescription:
-    """The type's description: the element's one and all it refers to, sorted by name."""
+    """Returns the description of the type and, sorted by name, of all types it contains."""
     element = element_call("get_type_description", TypeDescription)
     empty = string("")
     nested = string("geometry_msgs/msg/TransformStamped")
@@ -172,13 +172,13 @@ def description() -> TypeDescription:
 
 
 def sources() -> CSequence:
-    """The texts of the definition and of all it refers to."""
+    """Returns the definition texts of the type and of all types it contains."""
     own = TypeSource(string(TYPE_NAME), string("msg"), string(DEFINITION))
     return sequence([own, *entries(element_call("get_type_description_sources", CSequence), TypeSource)])
 
 
 def members() -> Members:
-    """The one member, by which Fast DDS announces the structure of the type."""
+    """Returns the only member of the type, from which Fast DDS announces its structure."""
     lookup = library("libgeometry_msgs__rosidl_typesupport_introspection_c.so")[
         f"rosidl_typesupport_introspection_c__get_message_type_support_handle__{ELEMENT}"
     ]

@@ -52,7 +52,7 @@ class TypeSupport(ctypes.Structure):
 
 
 def capsule(address: int) -> object:
-    """An unnamed PyCapsule, as rclpy expects them on the metaclass of a message."""
+    """Returns an unnamed PyCapsule, as rclpy expects them on the metaclass of a message."""
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
     return new(address, None, None)
@@ -74,26 +74,26 @@ class Cdr:
 
 
 def pointer_function(thing: ctypes.Structure) -> int:
-    """The C address of a function that returns the address of a struct."""
+    """Returns the C address of a function that returns the address of a struct."""
     address = ctypes.addressof(keep(thing))
     return function(ctypes.c_void_p, ctypes.c_void_p)(lambda _: address)
 
 
 class Messages:
-    """The messages that C knows: a handle of 8 bytes each, and the CDR bytes it stands for."""
+    """The messages that C code refers to: for each handle of 8 bytes the CDR bytes of its message."""
 
     def __init__(self) -> None:
         self._held: dict[int, tuple[object, bytes]] = {}
 
     def create(self) -> int:
-        """A handle of a message without transforms."""
+        """Returns the handle of a new message without transforms."""
         buffer = ctypes.create_string_buffer(8)
         address = ctypes.addressof(buffer)
         self._held[address] = (buffer, EMPTY)
         return address
 
     def destroy(self, handle: int) -> None:
-        """Forgets a handle."""
+        """Frees a handle."""
         self._held.pop(handle, None)
 
     def __len__(self) -> int:
@@ -107,7 +107,7 @@ class Messages:
 
 
 def wire_functions(messages: Messages, stream_functions: Cdr) -> Callbacks:
-    """The callbacks of Fast DDS: serialize, deserialize, size."""
+    """Returns the callbacks for Fast DDS: serialize, deserialize, size."""
 
     @function(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p)
     def serialize(handle: int, stream: int) -> bool:
@@ -145,7 +145,7 @@ def wire_functions(messages: Messages, stream_functions: Cdr) -> Callbacks:
 
 
 def type_support(callbacks: Callbacks) -> TypeSupport:
-    """The struct that rcl and rmw_fastrtps_cpp read."""
+    """Returns the struct that rcl and rmw_fastrtps_cpp read."""
     answers = [
         pointer_function(type_description.type_hash()),
         pointer_function(type_description.description()),
@@ -164,7 +164,7 @@ def type_support(callbacks: Callbacks) -> TypeSupport:
 
 
 def capsules(create: Callable[[list[TransformStamped]], object]) -> dict[str, object]:
-    """The attributes that rclpy reads from a message's metaclass; `create` makes a message of transforms."""
+    """Returns the attributes that rclpy reads from the metaclass of a message; `create` builds a message."""
     messages = keep(Messages())
 
     @function(ctypes.c_bool, ctypes.py_object, ctypes.c_void_p)

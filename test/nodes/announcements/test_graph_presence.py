@@ -1,4 +1,4 @@
-"""Announcements of nodes: which of two graphs drives, and what a node does that has stood down."""
+"""Announcements of nodes: which of two graphs drives, and what a deactivated node does."""
 
 import json
 
@@ -66,7 +66,7 @@ def announce(bench):
     return publish
 
 
-def test_beside_an_older_graph_a_node_stands_down_but_obeys_the_emergency_stop(bench, announce):
+def test_beside_an_older_graph_a_node_is_deactivated_but_obeys_the_emergency_stop(bench, announce):
     node = bench.add(MujocoSim(parameter_overrides=overrides(headless=True)))
     GraphPresence(node)
     states = bench.listen(JointState, "joint_states")
@@ -87,7 +87,7 @@ def test_the_older_graph_goes_on_and_reports_the_other(bench, announce):
     node = bench.planner()
     GraphPresence(node)
     announce(OTHER._replace(node="/gait_planner", age=-HOUR))
-    bench.until(lambda: "process 7, is another robot's: it stands down" in node.last_report("second graph"), 2.0)
+    bench.until(lambda: "process 7, is another robot's: it is deactivated" in node.last_report("second graph"), 2.0)
     assert not node.refusal
 
 

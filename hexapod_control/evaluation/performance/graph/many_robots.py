@@ -36,7 +36,7 @@ MAX_BUSY_SHARE = 0.8  # of the CPUs in use, below which cores count as free
 
 
 def measure(robot_file: RobotFile, progress: ProgressReport, counts: Sequence[int] = COUNTS) -> dict[str, object]:
-    """`robots`: one row per count, and the growth of the cost per robot. Raises NotReadyError, NodeDied."""
+    """`robots`: one row per count, and the growth of the cost per robot. Raises NotReadyError, NodeExit."""
     rows: list[dict[str, Any]] = []
     growth: list[dict[str, Any]] = []
     with private_domain():

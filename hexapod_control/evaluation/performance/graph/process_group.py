@@ -41,7 +41,7 @@ class ProcessGroup:
             os.kill(pid, number)
 
     def check(self) -> None:
-        """Raises NodeDied if one has ended."""
+        """Raises NodeExit if one has ended."""
         self._supervisor.check()
 
     def cpu(self) -> Mapping[str, float]:

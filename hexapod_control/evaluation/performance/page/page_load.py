@@ -20,7 +20,7 @@ MARK = "the page: "
 
 
 def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
-    """`web` of the robot. Raises NotReadyError, NodeDied, NoBrowserError."""
+    """`web` of the robot. Raises NotReadyError, NodeExit, NoBrowserError."""
     program()  # a missing browser is reported before the robot starts
     lines: list[str] = []
     given = {"robot": str(robot_file.path), "web": True, "web_port": 0, "stand_on_start": True}
