@@ -33,7 +33,7 @@ DRAWN_IN_3D = "(hexapod.scene?.frames ?? 0) > 2"
 def until(page: BrowserPage, condition: str) -> None:
     """Waits until an expression is true on the page. Raises TimeoutError."""
     if not wait_until(lambda: bool(page.js(condition)), TIMEOUT_S, time.sleep):
-        raise TimeoutError(f"never true on the page: {condition}; {page.complaints}")
+        raise TimeoutError(f"never true on the page: {condition}; {page.errors}")
 
 
 def save(page: BrowserPage, name: str) -> None:

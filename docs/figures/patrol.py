@@ -10,7 +10,7 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Pose
-from hexapod_control.evaluation.quality.patrols import patrol, prepared
+from hexapod_control.evaluation.quality.patrols import patrol, prepare_patrol
 
 IMAGE = Path(__file__).parent.parent / "images" / "patrol.png"
 SEED = 3
@@ -19,7 +19,7 @@ SEED = 3
 def main() -> None:
     """Walks and draws."""
     robot_file = load("phantomx")
-    lockstep, pursuit = prepared(robot_file.robot, urdf(robot_file), 10, SEED)
+    lockstep, pursuit = prepare_patrol(robot_file.robot, urdf(robot_file), 10, SEED)
     result = PatrolResult(pursuit.waypoints, pursuit.settings.tolerance, pursuit.settings.radius)
 
     last: list[Array | None] = [None]

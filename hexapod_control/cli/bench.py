@@ -20,7 +20,7 @@ from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.evaluation.performance.page.chromium import MissingBrowserError
-from hexapod_control.evaluation.performance.planner.c_kinematics import NoCompilerError
+from hexapod_control.evaluation.performance.planner.c_kinematics import MissingCompilerError
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def section(name: str, robot_file: RobotFile) -> dict[str, object]:
     """Measures one section. Returns its figures, or why it was skipped or failed."""
     try:
         return _measured(SECTIONS[name], robot_file)
-    except (NoCompilerError, MissingBrowserError) as error:
+    except (MissingCompilerError, MissingBrowserError) as error:
         reason = {"skipped": str(error)}
     except ModuleNotFoundError as error:
         missing = missing_module(error)

@@ -1,1 +1,1 @@
-"""Figures of quality (walks in physics) and of cost (CPU time and latency)."""
+"""Measures quality (walks in physics) and performance (CPU time and latency)."""

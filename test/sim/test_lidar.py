@@ -8,7 +8,7 @@ import pytest
 
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.robots.urdf import urdf
-from hexapod_control.evaluation.quality.patrols import distance_to_obstacles, patrol, prepared
+from hexapod_control.evaluation.quality.patrols import distance_to_obstacles, patrol, prepare_patrol
 from hexapod_control.sim.collision_counter import CollisionCounter
 from hexapod_control.sim.lidar import Lidar, lidar_position
 from hexapod_control.sim.simulation import Simulation
@@ -140,14 +140,14 @@ def test_a_robot_in_the_air_touches_nothing(phantomx):
 
 
 def test_goals_of_a_patrol_have_room_for_the_robot(phantomx):
-    lockstep, pursuit = prepared(*phantomx, count=5, seed=3)
+    lockstep, pursuit = prepare_patrol(*phantomx, count=5, seed=3)
     for goal in pursuit.waypoints:
         assert distance_to_obstacles(lockstep.simulation, goal.x, goal.y) >= pursuit.settings.radius
 
 
 def test_random_goals_are_reached_without_a_collision(phantomx):
     """A slice of `python -m hexapod_control.evaluation.quality.patrols`."""
-    lockstep, pursuit = prepared(*phantomx, count=2, seed=3)
+    lockstep, pursuit = prepare_patrol(*phantomx, count=2, seed=3)
     done = patrol(lockstep, pursuit, seed=3)
     assert len(done.arrivals) == 2
     for arrival in done.arrivals:

@@ -123,7 +123,7 @@ def stage(tmp_path_factory):
 def page(stage):
     stage.stand()
     yield stage.page
-    assert stage.page.complaints == []
+    assert stage.page.errors == []
 
 
 def test_dragging_on_the_top_view_walks_until_the_button_is_released(stage, page):

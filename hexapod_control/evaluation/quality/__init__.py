@@ -1,1 +1,1 @@
-"""Walks, motions, patrols and odometry in physics, each compared with its limits."""
+"""Measures walks, motions, patrols and odometry in physics and compares them with limits."""

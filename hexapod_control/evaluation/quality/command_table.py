@@ -1,4 +1,4 @@
-"""The table of docs/reference.md: effect of each command in each state, found by trying it on player and planner."""
+"""Generates the table of docs/reference.md that shows the effect of each command in each state, by trying it out."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.robot import Robot
 
 TICK_S = 0.04
-HALFWAY_S = 0.9  # into a posture or a motion
-MAX_TRANSITION_S = 20.0  # for a transition
-SETTLE_S = 1.2  # without a change, after which the last state is final
+HALFWAY_S = 0.9  # after which a posture transition or a motion is under way
+MAX_TRANSITION_S = 20.0  # time limit for a transition
+SETTLE_S = 1.2  # without a change, after which a state counts as final
 FORWARD = Twist(0.04, 0.0, 0.0)  # [m/s]
 LEANING = BodyPose(pitch=0.05)
 LIFT_M = 0.03
@@ -63,7 +63,7 @@ def _play(*steps: MotionStep) -> Callable[[MotionPlayer], str]:
 
 
 def _posture(begin: Callable[[Planner], str]) -> Callable[[MotionPlayer], str]:
-    """A posture request ends a motion first, as in the node."""
+    """Returns a posture request; as in the node, it waits until a motion has ended."""
 
     def command(player: MotionPlayer) -> str:
         player.cancel()
@@ -77,7 +77,7 @@ def _posture(begin: Callable[[Planner], str]) -> Callable[[MotionPlayer], str]:
 
 
 def _request(begin: Callable[[MotionPlayer], str]) -> Callable[[MotionPlayer], str]:
-    """A request ends a motion and is accepted only if it is possible now."""
+    """Returns a request; it ends a motion, and is refused if it is not possible at once."""
 
     def command(player: MotionPlayer) -> str:
         player.cancel()
@@ -144,7 +144,7 @@ def transitions(robot: Robot) -> Iterator[tuple[str, str, str]]:
 def _outcome(
     player: MotionPlayer, give: Callable[[MotionPlayer], str], again: Callable[[MotionPlayer], str] | None
 ) -> str:
-    """States after a command, or the reason of the refusal; `again` is repeated in every tick."""
+    """Returns the states after a command, or why it was refused; `again` is called in every tick."""
     before = player.planner.state
     refusal = give(player)
     seen, unchanged = [before], 0.0

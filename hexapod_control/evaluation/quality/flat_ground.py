@@ -1,7 +1,7 @@
-"""Walking on flat ground: figures of quality against their limits.
+"""Measures walks on flat ground and compares their figures with limits.
 
 `python -m hexapod_control.evaluation.quality.flat_ground` runs planner and physics in lock step, so that every run
-prints the same figures. walk_quality defines them.
+prints the same figures. walk_quality.py defines them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Robot
 from hexapod_control.evaluation.quality.lockstep import Course, WalkError, walk
-from hexapod_control.evaluation.quality.odometry_drift import MIXED, OdometryDrift, drift, standing
+from hexapod_control.evaluation.quality.odometry_drift import MIXED, OdometryDrift, drift, standing_lockstep
 from hexapod_control.evaluation.quality.walk_quality import WalkQuality
 from hexapod_control.sim.servo_models import fitted
 from hexapod_control.sim.simulation import Simulation
@@ -38,7 +38,7 @@ MAX_HEADING_DRIFT_RAD_M = math.radians(2.0)
 
 @dataclass(frozen=True, slots=True)
 class WalkLimits:
-    """Limits of a walk; infinite where there is none."""
+    """Limits of a walk; infinity stands for no limit."""
 
     least_ratio: float
     most_ratio: float
@@ -50,7 +50,7 @@ class WalkLimits:
     saturation: float = 0.10
 
     def broken_by(self, quality: WalkQuality) -> tuple[str, ...]:
-        """Names of the figures that are beyond their limit."""
+        """Returns the names of the figures that are beyond their limits."""
         verdicts = {
             "ratio": all(self.least_ratio <= ratio <= self.most_ratio for ratio in quality.ratios),
             "slip": quality.slip <= self.slip,
@@ -104,7 +104,7 @@ def measure(robot: Robot, urdf_text: str, case: WalkCase) -> WalkQuality:
 def rows(
     robot_file: RobotFile, cases: Sequence[WalkCase] = CASES
 ) -> Iterator[tuple[WalkCase, WalkQuality | WalkError]]:
-    """Every case with its figures, or with the error."""
+    """Yields every case with its figures, or with the error that ended it."""
     text = urdf(robot_file)
     for case in cases:
         try:
@@ -114,8 +114,8 @@ def rows(
 
 
 def measure_drift(robot: Robot, text: str) -> OdometryDrift:
-    """Odometry against ground truth over a drive of a minute on flat ground; `text` is the robot's URDF."""
-    return drift(standing(robot, text, WorldSettings()), MIXED, ("planned",))["planned"]
+    """Measures odometry against ground truth over one minute on flat ground; `text` is the URDF of the robot."""
+    return drift(standing_lockstep(robot, text, WorldSettings()), MIXED, ("planned",))["planned"]
 
 
 HEAD = (
@@ -127,7 +127,7 @@ HEAD = (
 
 
 def line(case: WalkCase, found: WalkQuality | WalkError) -> str:
-    """One row of the table."""
+    """Returns one row of the table."""
     if isinstance(found, WalkError):
         return f"{case.name:36s} {found}"
     broken = case.limits.broken_by(found)
@@ -141,7 +141,7 @@ def line(case: WalkCase, found: WalkQuality | WalkError) -> str:
 
 
 def legend() -> str:
-    """The limits as text."""
+    """Returns the limits as text."""
     groups = (("tripod", TRIPOD), ("other gaits", SLOW_GAIT), ("other servos", OTHER_SERVO))
     return "\n".join(f"limits, {name}: {_spelled(limits)}" for name, limits in groups)
 
@@ -163,7 +163,7 @@ def _spelled(limits: WalkLimits) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table. Exit code 0 if every limit is kept, 1 if not, 2 for a bad robot file."""
+    """Prints the table. Exit code 0 if every limit is kept, 1 if not, 2 for a bad robot file."""
     parser = argparse.ArgumentParser(
         prog="python -m hexapod_control.evaluation.quality.flat_ground", description=__doc__
     )

@@ -1,8 +1,8 @@
-"""Gait changes in physics: figures of quality against their limits.
+"""Measures gait changes in physics and compares their figures with limits.
 
 `python -m hexapod_control.evaluation.quality.gait_changes` runs planner and physics in lock step. A robot that walks
-steadily changes its gait and back, at phases spread over the cycle. Speeds are means over the longer of the two cycles:
-of the body over the ground, and of its rotation as the speed of a foot on the circle of the neutral stance.
+steadily changes its gait and changes it back, at random phases of the cycle. Speeds are means over the longer of the
+two cycles; a yaw rate counts as the speed of a foot on the circle of the neutral stance.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from hexapod_control.config.robots.robot_file import RobotFileError, load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Pose, Twist, log
 from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Lockstep
-from hexapod_control.evaluation.quality.odometry_drift import standing
+from hexapod_control.evaluation.quality.odometry_drift import standing_lockstep
 from hexapod_control.evaluation.quality.walk_quality import planar_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
-SPEED_SHARE = 0.8  # of the highest speed that both gaits allow
+SPEED_SHARE = 0.8  # of the maximum speed of both gaits
 STEADY_CYCLES = 2  # walked before a change
-MAX_CHANGE_S = 2.5  # until the new gait is reached
-MAX_ERROR_SHARE = 0.10  # of the commanded speed
-MIN_ALLOWED_ERROR_M_S = 0.006  # or this, whichever is more
+MAX_CHANGE_S = 2.5  # time limit for the new gait to be active
+MAX_ERROR_SHARE = 0.10  # allowed speed error, as a share of the commanded speed
+MIN_ALLOWED_ERROR_M_S = 0.006  # allowed speed error of slow walks
 DIRECTIONS = {
     "forwards": Twist(1.0, 0.0, 0.0),
     "strafing": Twist(0.0, 1.0, 0.0),
@@ -38,23 +38,28 @@ DIRECTIONS = {
 
 @dataclass(slots=True)
 class GaitChanges:
-    """What was seen over all changes between two gaits in one direction."""
+    """Figures of all changes between two gaits in one direction."""
 
     count: int = 0
-    time: float = 0.0  # [s] the longest until the new gait was in force
-    off: float = 0.0  # [m/s] the greatest of a one-cycle mean from the command
+    time: float = 0.0  # [s] longest time until the new gait was active
+    speed_error: float = 0.0  # [m/s] greatest difference of a one-cycle mean from the command
     allowed: float = 0.0  # [m/s]
-    margin: float = math.inf  # [m] the least
+    margin: float = math.inf  # [m] smallest stability margin
     unreachable: int = 0
 
     @property
     def kept(self) -> bool:
         """True if all limits are kept."""
-        return self.time <= MAX_CHANGE_S and self.off <= self.allowed and self.margin > 0.0 and self.unreachable == 0
+        return (
+            self.time <= MAX_CHANGE_S
+            and self.speed_error <= self.allowed
+            and self.margin > 0.0
+            and self.unreachable == 0
+        )
 
 
-def changes(lockstep: Lockstep, pair: tuple[str, str], direction: Twist, phases: int, seed: int = 0) -> GaitChanges:
-    """Changes from one gait to another, and back, at random phases, by a robot that stands or walks."""
+def measure(lockstep: Lockstep, pair: tuple[str, str], direction: Twist, phases: int, seed: int = 0) -> GaitChanges:
+    """Changes from one gait to another and back at `phases` random phases. Returns the figures."""
     planner = lockstep.planner
     planner.change_gait(pair[0])
     command = planner.capabilities.fastest(direction, pair).scaled(SPEED_SHARE)
@@ -72,7 +77,7 @@ def changes(lockstep: Lockstep, pair: tuple[str, str], direction: Twist, phases:
 
 
 class _SteadyWalk:
-    """A robot that walks by one command, and what is seen of it."""
+    """Walks a robot with one command and collects the figures."""
 
     def __init__(self, lockstep: Lockstep, command: Twist, found: GaitChanges, cycle: int, radius: float) -> None:
         self._lockstep, self._command, self._found = lockstep, command, found
@@ -86,7 +91,7 @@ class _SteadyWalk:
             self._tick()
 
     def change(self, name: str) -> None:
-        """Asks for a gait and walks until two cycles after the time in which it must be there."""
+        """Requests a gait and walks until two cycles after the time limit for the change."""
         found, planner = self._found, self._lockstep.planner
         planner.change_gait(name)
         found.count += 1
@@ -109,17 +114,17 @@ class _SteadyWalk:
     def _see(self, mean: Twist) -> None:
         off = self._command
         ahead = math.hypot(mean.vx - off.vx, mean.vy - off.vy)
-        self._found.off = max(self._found.off, ahead, self._radius * abs(mean.wz - off.wz))
+        self._found.speed_error = max(self._found.speed_error, ahead, self._radius * abs(mean.wz - off.wz))
 
 
 def table(lockstep: Lockstep, phases: int) -> Iterator[tuple[str, str, str, GaitChanges]]:
-    """(gait, other gait, direction, what was seen) of all pairs and directions."""
+    """Yields (gait, other gait, direction, figures) for all pairs of gaits and all directions."""
     for pair in itertools.combinations(lockstep.planner.capabilities.gaits, 2):
         for name, direction in DIRECTIONS.items():
-            yield *pair, name, changes(lockstep, pair, direction, phases)
+            yield *pair, name, measure(lockstep, pair, direction, phases)
 
 
-HEAD = f"{'gaits':20s} {'direction':10s} {'changes':>7s} {'s':>5s} {'off m/s':>8s} {'limit':>7s} {'margin m':>8s}"
+HEAD = f"{'gaits':20s} {'direction':10s} {'changes':>7s} {'s':>5s} {'err m/s':>8s} {'limit':>7s} {'margin m':>8s}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -137,9 +142,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     print(f"{robot_file.robot.name}: at {SPEED_SHARE:.0%} of the highest speed both gaits allow\n{HEAD}")
     good = True
-    for old, new, direction, seen in table(standing(robot_file.robot, urdf(robot_file), WorldSettings()), args.phases):
+    for old, new, direction, seen in table(
+        standing_lockstep(robot_file.robot, urdf(robot_file), WorldSettings()), args.phases
+    ):
         good = good and seen.kept
-        figures = f"{seen.time:5.2f} {seen.off:8.4f} {seen.allowed:7.4f} {seen.margin:8.3f}"
+        figures = f"{seen.time:5.2f} {seen.speed_error:8.4f} {seen.allowed:7.4f} {seen.margin:8.3f}"
         verdict = "" if seen.kept else "  BROKEN"
         print(f"{f'{old}, {new}':20s} {direction:10s} {seen.count:7d} {figures}{verdict}", flush=True)
     return 0 if good else 1

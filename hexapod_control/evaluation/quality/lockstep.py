@@ -1,6 +1,6 @@
-"""Planner and physics in lock step: no ROS, no clock, the same figures in every run.
+"""Runs planner and physics in lock step: without ROS and without a clock, so that every run gives the same figures.
 
-A tick does what the nodes do together: plan, inverse kinematics, then physics for one control period.
+A tick is what the nodes do together: planner, inverse kinematics, then physics for one control period.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting
 
 CONTROL_PERIOD_S = 0.02
-SETTLING_CYCLES = 2  # cycles at the full twist before the measurement
+SETTLING_CYCLES = 2  # gait cycles at the full twist before the measurement
 TIMEOUT_S = 20.0  # for standing up, and for reaching a twist
-FULL_SHARE = 0.999  # share of the commanded twist that counts as reached
+FULL_SHARE = 0.999  # of the commanded twist that counts as reached
 
 
 class WalkError(RuntimeError):
-    """The robot did not reach a state that the measurement requires."""
+    """The robot did not reach the state or twist that the measurement requires."""
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """One walk to measure."""
+    """A walk to measure: gait, commanded twist and number of gait cycles."""
 
     gait: str
     twist: Twist
@@ -48,7 +48,7 @@ class Lockstep:
         self._targets: NDArray[np.float64] = simulation.joints
 
     def tick(self, observe: Callable[[Simulation], None] | None = None) -> TickPlan:
-        """One control period; `observe` is called after every physics step."""
+        """Runs one control period and returns its plan; `observe` is called after every physics step."""
         plan = self.plan()
         if plan.feet is not None:
             solution = inverse(self.simulation.robot, plan.feet, self._targets)
@@ -62,7 +62,7 @@ class Lockstep:
         return plan
 
     def plan(self) -> TickPlan:
-        """The plan of this tick."""
+        """Computes the plan of this tick."""
         return self.planner.step(CONTROL_PERIOD_S)
 
     def follow(self, targets: NDArray[np.float64], observe: Callable[[Simulation], None] | None) -> None:
@@ -78,7 +78,7 @@ class Lockstep:
         self._until(lambda plan: plan.state is RobotState.STANDING, "stand")
 
     def reach(self, twist: Twist) -> None:
-        """Walk until the executed twist is the commanded one."""
+        """Walks until the executed twist is the commanded one. Raises WalkError if that takes too long."""
         self.planner.command(twist)
         goal = np.array(twist)
         self._until(
@@ -96,7 +96,7 @@ class Lockstep:
 def walk(
     simulation: Simulation, course: Course, drive: Callable[[Simulation, Planner], Lockstep] = Lockstep
 ) -> WalkQuality:
-    """Sit, stand up, walk, and measure whole cycles at the full twist; `drive` takes the simulation sitting.
+    """Stands up, walks, and measures whole gait cycles at the full twist; `drive` connects planner and simulation.
 
     Raises WalkError if the robot does not stand up or does not reach the commanded twist.
     """

@@ -1,4 +1,4 @@
-"""Scale error of the odometry in simulation against ground truth: planner and physics in lock step, without ROS."""
+"""Measures the scale error of the odometry in simulation, with planner and physics in lock step, without ROS."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, wrap
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.odometry import Odometry
 from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Lockstep, WalkError
-from hexapod_control.evaluation.quality.odometry_drift import standing
+from hexapod_control.evaluation.quality.odometry_drift import standing_lockstep
 from hexapod_control.evaluation.quality.walk_quality import planar_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
 MAX_SPEED, MAX_YAW_RATE = 0.1, 0.5  # [m/s], [rad/s]
-SPEED_SHARE = 0.8  # of what the robot can do
-SLOWDOWN = 3.0  # times as long as planned a drive may take
-REST_TIME_S = 3.0  # for the feet to come down
+SPEED_SHARE = 0.8  # of the maximum speed
+SLOWDOWN = 3.0  # a drive may take this many times its planned duration
+REST_TIME_S = 3.0  # for the feet to touch down
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +29,18 @@ class MeasuredScale:
 
     @property
     def factor(self) -> float:
-        """Factor that corrects the odometry."""
+        """Scale factor that corrects the odometry."""
         return self.truth / self.estimate
 
 
 def measure(
     robot: Robot, text: str, world: WorldSettings, distance: float, turn: float
 ) -> tuple[MeasuredScale, MeasuredScale]:
-    """Walks a distance [m] ahead and back, and turns an angle [rad] left and right; `text` is the URDF.
+    """Walks a distance [m] forwards and backwards and turns an angle [rad] left and right; `text` is the URDF.
 
     Raises WalkError.
     """
-    lockstep = standing(robot, text, world)
+    lockstep = standing_lockstep(robot, text, world)
     most = lockstep.planner.view.maxima()
     ahead, left = (
         Twist(min(MAX_SPEED, SPEED_SHARE * most.vx), 0.0, 0.0),
@@ -52,7 +52,7 @@ def measure(
 
 
 class _CalibrationCourse:
-    """Displacement since a start, with the accumulated rotation."""
+    """Displacement since a start pose; the rotation is accumulated and may exceed one turn."""
 
     def __init__(self, start: Pose) -> None:
         self._start = self._last = start

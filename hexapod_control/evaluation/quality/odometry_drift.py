@@ -1,12 +1,12 @@
-"""Drift of the odometry and consistency of its covariance, planner and physics in lock step.
+"""Measures the drift of the odometry and the consistency of its covariance, with planner and physics in lock step.
 
 `python -m hexapod_control.evaluation.quality.odometry_drift` prints the drift over drives of one minute on three
 grounds, and how well the covariance describes the errors over windows of ten seconds (normalised error squared per
 degree of freedom, 1 is ideal).
 
-planned   measured joints, planned stance feet: servos that do not report their load
-legs      measured joints and contact
-legs_imu  measured joints and contact, heading of an IMU with its errors
+planned   measured joints, planned stance feet: for servos that do not report their load
+legs      measured joints and contacts
+legs_imu  measured joints and contacts, heading of an IMU with simulated errors
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ DriveScript = tuple[tuple[Twist, float], ...]
 """Twists and the duration [s] of each."""
 
 MODES = ("planned", "legs", "legs_imu")
-LOADED_SHARE = 0.02  # of the weight on a foot that counts as stance, as in the node
-WINDOW_S = 10.0  # of the normalised error
+LOADED_SHARE = 0.02  # of the weight; a foot that carries more is in stance, as in the node
+WINDOW_S = 10.0  # over which the normalised error is evaluated
 MIXED: DriveScript = (
     (Twist(0.1, 0.0, 0.0), 10.0),
     (Twist(0.1, 0.0, 0.4), 10.0),
@@ -81,17 +81,17 @@ class OdometryDrift:
 
     @property
     def share(self) -> float:
-        """Position error over the distance."""
+        """Position error divided by the distance."""
         return self.position / self.distance
 
     @property
     def heading_per_metre(self) -> float:
-        """[rad/m]."""
+        """Heading error divided by the distance [rad/m]."""
         return self.heading / self.distance
 
 
 def random_drive(seed: int, seconds: float = 60.0) -> DriveScript:
-    """A drive of standard twists in random order and length."""
+    """Returns a drive of `seconds` [s] with standard twists in random order and of random duration."""
     rng, legs, left = random.Random(seed), [], seconds
     twists = [twist for twist, _ in MIXED[:-1]]
     while left > 0.0:
@@ -101,11 +101,11 @@ def random_drive(seed: int, seconds: float = 60.0) -> DriveScript:
     return tuple(legs)
 
 
-class WatchedDrive:
-    """Odometry of one mode, fed by the simulated sensors."""
+class SimulatedOdometry:
+    """The odometry of one mode with simulated sensors."""
 
     def __init__(self, robot: Robot, mode: str, seed: int) -> None:
-        """`seed` is that of the IMU's errors."""
+        """`seed` determines the errors of the IMU."""
         self._robot, self._mode = robot, mode
         self._least = LOADED_SHARE * robot.mass * GRAVITY
         self._noise = ImuNoise(seed)
@@ -126,7 +126,7 @@ class _PathComparison:
     """Odometry of one mode against ground truth along one drive."""
 
     def __init__(self, robot: Robot, mode: str, seed: int, start: Pose) -> None:
-        self._whole, self._window = WatchedDrive(robot, mode, seed), WatchedDrive(robot, mode, seed)
+        self._whole, self._window = SimulatedOdometry(robot, mode, seed), SimulatedOdometry(robot, mode, seed)
         self._reach = sum(math.hypot(*leg.foothold) for leg in robot.legs) / len(robot.legs)
         self._start = self._last = self._origin = start
         self._distance = self._position = self._heading = 0.0
@@ -134,7 +134,7 @@ class _PathComparison:
         self._windows: list[float] = []
 
     def update(self, simulation: Simulation, planned: Sequence[float]) -> None:
-        """After a tick."""
+        """Compares the poses after a tick."""
         for watched in (self._whole, self._window):
             watched.update(simulation, planned)
         now, last = planar_pose(simulation), self._last
@@ -152,12 +152,12 @@ class _PathComparison:
             self._origin = now
 
     def result(self) -> OdometryDrift:
-        """The drift so far."""
+        """Returns the drift so far."""
         return OdometryDrift(self._distance, self._position, self._heading, tuple(self._windows))
 
 
-def standing(robot: Robot, text: str, world: WorldSettings) -> Lockstep:
-    """A lock step whose robot stands in a world; `text` is its URDF."""
+def standing_lockstep(robot: Robot, text: str, world: WorldSettings) -> Lockstep:
+    """Returns a lock step whose robot stands in a world; `text` is its URDF."""
     simulation = Simulation(robot, text, world)
     simulation.reset(sitting(robot))
     lockstep = Lockstep(simulation, Planner(robot))
@@ -168,7 +168,7 @@ def standing(robot: Robot, text: str, world: WorldSettings) -> Lockstep:
 def drift(
     lockstep: Lockstep, drive: DriveScript, modes: Sequence[str] = MODES, seed: int = 0
 ) -> dict[str, OdometryDrift]:
-    """Drives a standing robot and compares the odometry of every mode with ground truth."""
+    """Drives a standing robot. Returns the drift of the odometry of every mode against ground truth."""
     simulation = lockstep.simulation
     compared = {mode: _PathComparison(simulation.robot, mode, seed, planar_pose(simulation)) for mode in modes}
     for planned in _planned(lockstep, drive):
@@ -206,13 +206,15 @@ def _loaded(name: str) -> tuple[Robot, str]:
 
 
 def run(job: DriftJob) -> dict[str, OdometryDrift]:
-    """The drift of every mode on a drive; each seed has other blocks."""
+    """Measures the drift of every mode on one drive; the seed also determines the blocks of the ground."""
     robot, text = _loaded(job.robot)
-    return drift(standing(robot, text, replace(GROUNDS[job.ground], seed=job.seed)), job.drive, MODES, job.seed)
+    return drift(
+        standing_lockstep(robot, text, replace(GROUNDS[job.ground], seed=job.seed)), job.drive, MODES, job.seed
+    )
 
 
 def jobs(robot: str, seeds: int) -> list[DriftJob]:
-    """Named drives and `seeds` random ones, on every ground."""
+    """Returns the named drives and `seeds` random ones, each on every ground."""
     drives = [*DRIVES.items(), *((f"random {seed}", random_drive(seed)) for seed in range(seeds))]
     return [
         DriftJob(robot, ground, name, drive, number)
@@ -250,7 +252,7 @@ def _print(ground: str, seeds: int, rows: Sequence[tuple[str, dict[str, Odometry
 
 
 def _line(ground: str, name: str, mode: str, drifts: Sequence[OdometryDrift]) -> str:
-    """The greatest drift of several drives, and the mean over all their windows."""
+    """A row with the greatest drift of several drives and the mean normalised error of all their windows."""
     windows = np.mean([square for one in drifts for square in one.windows])
     return (
         f"{ground:13s} {name:13s} {mode:9s} {np.mean([one.distance for one in drifts]):6.2f}"

@@ -1,7 +1,7 @@
-"""Patrols in the obstacle world: planner, physics, odometry with IMU, and lidar in lock step, without ROS.
+"""Measures patrols among obstacles: planner, physics, odometry with IMU, and lidar in lock step, without ROS.
 
 `python -m hexapod_control.evaluation.quality.patrols` sends the robot to random goals, one after the other, and prints
-the distance from each goal by ground truth when the robot reported it as reached, and the number of collisions.
+the true distance from each goal when the robot reported it as reached, and the number of collisions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from hexapod_control.core.steering.path_following import (
     Waypoint,
 )
 from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Lockstep
-from hexapod_control.evaluation.quality.odometry_drift import WatchedDrive, standing
+from hexapod_control.evaluation.quality.odometry_drift import SimulatedOdometry, standing_lockstep
 from hexapod_control.evaluation.quality.walk_quality import planar_pose
 from hexapod_control.sim.collision_counter import CollisionCounter
 from hexapod_control.sim.lidar import Lidar
@@ -40,8 +40,8 @@ from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.terrain import GROUND_GROUP
 from hexapod_control.sim.world_settings import WorldSettings
 
-COMMAND_TICKS = 3  # between two commands
-GOAL_CLEARANCE_M = 0.1  # of a goal from obstacles, beyond the radius of the robot
+COMMAND_TICKS = 3  # ticks between two commands
+GOAL_CLEARANCE_M = 0.1  # between the circle of the robot at a goal and obstacles
 MAX_DISTANCE_M, MAX_HEADING_RAD = 0.1, math.radians(10.0)  # by ground truth, for a goal that counts as reached
 MAX_PATROL_S = 1200.0
 
@@ -67,13 +67,13 @@ class Patrol:
     """Result of a patrol."""
 
     arrivals: tuple[PatrolArrival, ...]
-    order: PursuitCommand  # the last one
+    command: PursuitCommand  # the last one
     collisions: int
     time: float  # [s]
 
 
 def distance_to_obstacles(simulation: Simulation, x: float, y: float) -> float:
-    """Distance [m] from a point of the world to the nearest wall, box or pillar, by rays; 0 inside one."""
+    """Returns the distance [m] from a point to the nearest wall, box or pillar, by ray casting; 0 inside one."""
     height, hit = 0.2, np.zeros(1, dtype=np.int32)
     groups = np.arange(6) == GROUND_GROUP
     least = math.inf
@@ -87,7 +87,7 @@ def distance_to_obstacles(simulation: Simulation, x: float, y: float) -> float:
 
 
 def random_goals(simulation: Simulation, radius: float, count: int, seed: int) -> tuple[Waypoint, ...]:
-    """Random goals with space for the robot, with random headings."""
+    """Returns random goals with random headings, with space for a robot of this radius [m]."""
     rng = np.random.default_rng(seed)
     half = simulation.world.settings.room_size / 2.0
     goals: list[Waypoint] = []
@@ -101,11 +101,11 @@ def random_goals(simulation: Simulation, radius: float, count: int, seed: int) -
 
 
 class PatrolSensors:
-    """Odometry and lidar of a robot in lock step. The odometry starts at the true pose."""
+    """Simulated odometry and lidar of a robot in lock step. The odometry starts at the true pose."""
 
     def __init__(self, lockstep: Lockstep, seed: int) -> None:
         simulation = lockstep.simulation
-        self.odometry = WatchedDrive(simulation.robot, "legs_imu", seed)
+        self.odometry = SimulatedOdometry(simulation.robot, "legs_imu", seed)
         self.odometry.odometry.pose = planar_pose(simulation)
         self._lidar = Lidar(simulation.robot, seed=seed)
         self._every = round(1.0 / (self._lidar.settings.scan_rate * CONTROL_PERIOD_S))  # ticks
@@ -133,27 +133,27 @@ def patrol(
     seed: int = 0,
     watch: Callable[[Pose, Pose, Array], None] | None = None,
 ) -> Patrol:
-    """Walks a standing robot along waypoints; `watch` gets odometry, truth and obstacles with every command."""
-    senses, collisions = PatrolSensors(lockstep, seed), CollisionCounter()
+    """Walks a standing robot along waypoints; `watch` is called with odometry, truth and obstacles at every command."""
+    sensors, collisions = PatrolSensors(lockstep, seed), CollisionCounter()
     arrivals: list[PatrolArrival] = []
     start = lockstep.simulation.time
-    order, ticks = PursuitCommand(ZERO, PursuitPhase.HELD, 0, math.inf), 0
-    while order.phase not in (PursuitPhase.DONE, PursuitPhase.STUCK) and ticks * CONTROL_PERIOD_S < MAX_PATROL_S:
+    command, ticks = PursuitCommand(ZERO, PursuitPhase.HELD, 0, math.inf), 0
+    while command.phase not in (PursuitPhase.DONE, PursuitPhase.STUCK) and ticks * CONTROL_PERIOD_S < MAX_PATROL_S:
         plan = lockstep.tick(collisions.update)
-        senses.update(lockstep, plan.support.tolist())
+        sensors.update(lockstep, plan.support.tolist())
         ticks += 1
         if ticks % COMMAND_TICKS:
             continue
         truth, time = planar_pose(lockstep.simulation), lockstep.simulation.time - start
-        order = pursuit.step(
-            senses.pose, lockstep.planner.view.maxima(), senses.obstacles, COMMAND_TICKS * CONTROL_PERIOD_S
+        command = pursuit.step(
+            sensors.pose, lockstep.planner.view.maxima(), sensors.obstacles, COMMAND_TICKS * CONTROL_PERIOD_S
         )
-        lockstep.planner.command(order.twist)
-        for goal in pursuit.waypoints[len(arrivals) : order.reached]:
-            arrivals.append(_arrival(goal, time, senses.pose, truth))
+        lockstep.planner.command(command.twist)
+        for goal in pursuit.waypoints[len(arrivals) : command.reached]:
+            arrivals.append(_arrival(goal, time, sensors.pose, truth))
         if watch:
-            watch(senses.pose, truth, senses.obstacles)
-    return Patrol(tuple(arrivals), order, collisions.count, lockstep.simulation.time - start)
+            watch(sensors.pose, truth, sensors.obstacles)
+    return Patrol(tuple(arrivals), command, collisions.count, lockstep.simulation.time - start)
 
 
 def _arrival(goal: Waypoint, time: float, estimate: Pose, truth: Pose) -> PatrolArrival:
@@ -161,9 +161,9 @@ def _arrival(goal: Waypoint, time: float, estimate: Pose, truth: Pose) -> Patrol
     return PatrolArrival(goal, time, math.dist((goal.x, goal.y), truth[:2]), off, math.dist(estimate[:2], truth[:2]))
 
 
-def prepared(robot: Robot, text: str, count: int, seed: int) -> tuple[Lockstep, Pursuit]:
-    """A lock step whose robot stands in the obstacle world of a seed, and its goals; `text` is the URDF."""
-    lockstep = standing(robot, text, WorldSettings(world="obstacles", seed=seed))
+def prepare_patrol(robot: Robot, text: str, count: int, seed: int) -> tuple[Lockstep, Pursuit]:
+    """Returns a lock step whose robot stands among obstacles, and the pursuit of its goals; `text` is the URDF."""
+    lockstep = standing_lockstep(robot, text, WorldSettings(world="obstacles", seed=seed))
     radius = describe(robot).radius
     goals = random_goals(lockstep.simulation, radius, count, seed)
     return lockstep, Pursuit(goals, PursuitSettings(radius=radius))
@@ -180,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     robot_file = load(options.robot)
     bad = 0
     for seed in options.seeds:
-        lockstep, pursuit = prepared(robot_file.robot, urdf(robot_file), options.goals, seed)
+        lockstep, pursuit = prepare_patrol(robot_file.robot, urdf(robot_file), options.goals, seed)
         done = patrol(lockstep, pursuit, seed)
         for number, arrival in enumerate(done.arrivals, start=1):
             print(
@@ -188,7 +188,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"{math.degrees(arrival.heading):4.1f} deg by ground truth, odometry {1e3 * arrival.drift:5.1f} mm off"
             )
         good = sum(arrival.good for arrival in done.arrivals)
-        print(f"seed {seed}: {good} of {options.goals} reached, {done.collisions} collisions, {done.order.phase.value}")
+        print(
+            f"seed {seed}: {good} of {options.goals} reached, {done.collisions} collisions, {done.command.phase.value}"
+        )
         bad += options.goals - good + done.collisions
     return 1 if bad else 0
 

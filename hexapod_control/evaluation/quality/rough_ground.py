@@ -1,10 +1,10 @@
-"""Walking on rough ground: figures of quality against their limits.
+"""Measures walks on rough ground and compares their figures with limits.
 
 `python -m hexapod_control.evaluation.quality.rough_ground` runs planner and physics in lock step, with and without
-contact sensing, so that every run prints the same figures. The distance is measured from where the robot has left the
-flat start: forward over the ground, along the slope where there is one.
-Swings take 0.6 s and are as high as the ground requires, independent of the robot file: lower swings leave more room
-for strides, but two adjacent blocks of 30 mm up and down differ by 60 mm.
+contact sensing, so that every run prints the same figures. The distance is measured forward along the ground, once the
+robot has left the flat start.
+Swings take 0.6 s and are as high as the ground requires, independent of the robot file: lower swings allow longer
+strides, but two adjacent blocks of at most 30 mm up and down may differ by 60 mm.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ BOTH = Adaptation(touch_down=True, levelling=True)
 
 @dataclass(frozen=True, slots=True)
 class RoughGround:
-    """A ground and the limit of the walk on it."""
+    """A ground, how the robot adapts to it, and the limit of the walk."""
 
     name: str
     world: WorldSettings
@@ -62,16 +62,16 @@ SIX_SEEDS = (1, 2, 3, 4, 5, 6)
 SLOPE = WorldSettings(world="slope", slope_deg=15.0)
 GROUNDS = (
     RoughGround("blocks 2 cm, blind", _blocks(0.02), BLIND, 0.0, LOW_LIFT_M),
-    RoughGround("blocks 2 cm, feet feel", _blocks(0.02), FEET, 0.97, LOW_LIFT_M, SIX_SEEDS),
-    # Servos that report their load move linearly between targets, except the X series with its default profile.
+    RoughGround("blocks 2 cm, foot contact", _blocks(0.02), FEET, 0.97, LOW_LIFT_M, SIX_SEEDS),
+    # Servos that report their load interpolate linearly between targets, except the X series with its default profile.
     RoughGround(
-        "blocks 2 cm, servos feel", _blocks(0.02, "linear"), FEET, 0.97, LOW_LIFT_M, SIX_SEEDS, ServoSensingLockstep
+        "blocks 2 cm, servo load", _blocks(0.02, "linear"), FEET, 0.97, LOW_LIFT_M, SIX_SEEDS, ServoSensingLockstep
     ),
     RoughGround("blocks 2 cm, both", _blocks(0.02), BOTH, 0.0, LOW_LIFT_M),
     RoughGround("blocks 3 cm, blind", _blocks(0.03), BLIND, 0.0, HIGH_LIFT_M),
-    RoughGround("blocks 3 cm, feet feel", _blocks(0.03), FEET, 0.92, HIGH_LIFT_M, SIX_SEEDS),
+    RoughGround("blocks 3 cm, foot contact", _blocks(0.03), FEET, 0.92, HIGH_LIFT_M, SIX_SEEDS),
     RoughGround(
-        "blocks 3 cm, servos feel", _blocks(0.03, "linear"), FEET, 0.92, HIGH_LIFT_M, SIX_SEEDS, ServoSensingLockstep
+        "blocks 3 cm, servo load", _blocks(0.03, "linear"), FEET, 0.92, HIGH_LIFT_M, SIX_SEEDS, ServoSensingLockstep
     ),
     RoughGround("blocks 3 cm, both", _blocks(0.03), BOTH, 0.0, HIGH_LIFT_M),
     RoughGround("slope 15 deg, blind", SLOPE, BLIND, 0.0, LOW_LIFT_M, (1,)),
@@ -91,17 +91,17 @@ class RoughWalk:
 
     @property
     def tilt(self) -> float:
-        """[deg] RMS."""
+        """RMS tilt of the body [deg]."""
         return math.degrees(math.sqrt(sum(t * t for t in self.tilts) / max(1, len(self.tilts))))
 
 
-def stepping(robot: Robot, lift: float) -> Robot:
-    """The robot with a lift height [m] and the swing time of these figures."""
+def with_swing(robot: Robot, lift: float) -> Robot:
+    """Returns the robot with a lift height [m] and SWING_TIME_S."""
     return replace(robot, walk=replace(robot.walk, lift_height=lift, swing_time=SWING_TIME_S))
 
 
-def started(robot: Robot, text: str, ground: RoughGround, seed: int = 1) -> SensingLockstep:
-    """A robot that has stood up on a ground; `text` is its URDF."""
+def standing_on(robot: Robot, text: str, ground: RoughGround, seed: int = 1) -> SensingLockstep:
+    """Returns a lock step whose robot stands on a ground; `text` is its URDF."""
     simulation = Simulation(robot, text, replace(ground.world, seed=seed))
     simulation.reset(sitting(robot))
     run = ground.drive(simulation, Planner(robot), ground.adaptation, seed)
@@ -110,7 +110,7 @@ def started(robot: Robot, text: str, ground: RoughGround, seed: int = 1) -> Sens
 
 
 def walk(run: SensingLockstep, speed: float = SPEED_M_S, end: float = FIELD_END_M) -> RoughWalk:
-    """Walks a standing robot straight on until x = `end` [m] or the time is over, and measures."""
+    """Walks a standing robot straight ahead until x = `end` [m] or the time is over. Returns the figures."""
     simulation, found = run.simulation, RoughWalk()
     settings = simulation.world.settings
     sloped = settings.world == "slope"
@@ -136,18 +136,18 @@ def walk(run: SensingLockstep, speed: float = SPEED_M_S, end: float = FIELD_END_
     return found
 
 
-HEAD = f"{'ground':24s} {'seed':>4s} {'ratio':>6s} {'executed':>8s} {'tilt deg':>8s} {'most':>6s}"
+HEAD = f"{'ground':26s} {'seed':>4s} {'ratio':>6s} {'executed':>8s} {'tilt deg':>8s} {'most':>6s}"
 
 
 def line(ground: RoughGround, seed: int, found: RoughWalk) -> str:
-    """One row of the table."""
+    """Returns one row of the table."""
     most = math.degrees(max(found.tilts, default=0.0))
     figures = f"{found.ratio:6.3f} {found.executed:8.3f} {found.tilt:8.2f} {most:6.2f}"
-    return f"{ground.name:24s} {seed:4d} {figures}{'  FELL' if found.fell else ''}"
+    return f"{ground.name:26s} {seed:4d} {figures}{'  FELL' if found.fell else ''}"
 
 
 def kept(ground: RoughGround, found: Sequence[RoughWalk]) -> bool:
-    """True if the walks of all seeds keep the limit."""
+    """Returns True if the walks of all seeds keep the limit."""
     return not ground.least_ratio or (not any(walk.fell for walk in found) and _mean(found) >= ground.least_ratio)
 
 
@@ -170,15 +170,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lifts = f"{1e3 * LOW_LIFT_M:g} or {1e3 * HIGH_LIFT_M:g} mm high"
     print(f"{robot_file.robot.name}: {SPEED_M_S:g} m/s, steps {lifts} in {SWING_TIME_S:g} s\n{HEAD}")
     for ground in GROUNDS:
-        robot = stepping(robot_file.robot, ground.lift)
+        robot = with_swing(robot_file.robot, ground.lift)
         found = []
         for seed in ground.seeds:
-            found.append(walk(started(robot, text, ground, seed)))
+            found.append(walk(standing_on(robot, text, ground, seed)))
             print(line(ground, seed, found[-1]), flush=True)
         good = good and kept(ground, found)
         if ground.least_ratio:
             verdict = "kept" if kept(ground, found) else "BROKEN"
-            print(f"{ground.name:24s} mean {_mean(found):6.3f}  limit {ground.least_ratio:.2f} {verdict}")
+            print(f"{ground.name:26s} mean {_mean(found):6.3f}  limit {ground.least_ratio:.2f} {verdict}")
     return 0 if good else 1
 
 

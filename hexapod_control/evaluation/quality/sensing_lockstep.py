@@ -1,4 +1,4 @@
-"""Planner and physics in lock step, with contact forces and an IMU as inputs of the planner.
+"""Runs planner and physics in lock step, with contact forces and IMU as inputs of the planner.
 
 Contact forces are measured at the feet, or estimated from servo loads as in servo_driver.
 """
@@ -30,13 +30,13 @@ class SensingLockstep(Lockstep):
     """A lock step whose planner receives contact forces and tilt."""
 
     def __init__(self, simulation: Simulation, planner: Planner, adaptation: Adaptation, seed: int = 0) -> None:
-        """`seed` of the errors of the IMU."""
+        """`seed` determines the errors of the IMU."""
         super().__init__(simulation, planner)
         planner.sensors.adaptation = adaptation
         self._noise = ImuNoise(seed)
 
     def tick(self, observe: Callable[[Simulation], None] | None = None) -> TickPlan:
-        """One control period, with the sensor values at its start."""
+        """Runs one control period with the sensor values at its start."""
         self.sense()
         return super().tick(observe)
 
@@ -53,7 +53,7 @@ class SensingLockstep(Lockstep):
         senses.tilt.take((roll + wrong_roll, pitch + wrong_pitch, *rest))
 
     def foot_forces(self, reading: SimulationReading) -> Array | None:
-        """Contact forces (n,) [N] on the feet; None if unknown."""
+        """Returns the contact forces (n,) [N] on the feet; None if unknown."""
         return reading.foot_forces
 
 
@@ -66,7 +66,7 @@ class ServoSensingLockstep(SensingLockstep):
         self.loads = FootForceEstimator(simulation.robot)
 
     def foot_forces(self, reading: SimulationReading) -> Array | None:
-        """Contact forces estimated from the servos."""
+        """Returns contact forces estimated from the loads of the servos, with their resolution."""
         joints, speeds = (
             _quantised(reading.joints, POSITION_UNIT_RAD),
             _quantised(reading.joint_velocity, SPEED_UNIT_RAD_S),
@@ -76,12 +76,12 @@ class ServoSensingLockstep(SensingLockstep):
 
 
 def _quantised(values: Array, unit: float | Array) -> Array:
-    """Values rounded to whole units."""
+    """Rounds values to multiples of a unit."""
     rounded: Array = np.round(values / unit) * unit
     return rounded
 
 
 def tilt(simulation: Simulation) -> tuple[float, float]:
-    """Roll and pitch [rad] of the body in the world."""
+    """Returns the true roll and pitch [rad] of the body."""
     rotation = simulation.data.xmat[simulation.world.base].reshape(3, 3)
     return math.atan2(rotation[2, 1], rotation[2, 2]), -math.asin(max(-1.0, min(1.0, rotation[2, 0])))

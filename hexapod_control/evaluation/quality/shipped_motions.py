@@ -1,8 +1,8 @@
-"""Every shipped motion in physics: figures of quality against their limits.
+"""Measures every shipped motion in physics and compares its figures with limits.
 
 `python -m hexapod_control.evaluation.quality.shipped_motions` runs motion player and physics in lock step, from lying
-to standing or lying, so that every run prints the same figures. The rows `stand_up` and `sit_down` precede and follow a
-motion that starts and ends standing.
+to standing or lying, so that every run prints the same figures. The rows `stand_up` and `sit_down` are the postures
+before and after a motion that starts and ends standing.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ class MotionRun(Lockstep):
 class MotionLimits:
     """Limits of a motion."""
 
-    tilt: float = 3.0  # [deg] of the body off what was commanded
-    saturation: float = 0.10  # share of the time in which a servo gives its stall torque
+    tilt: float = 3.0  # [deg] difference from the commanded attitude
+    saturation: float = 0.10  # share of the time that a servo is at its stall torque
     effort: float = math.inf  # share of the stall torque that no servo exceeds for more than 1 % of the time
     slip: float = 0.02  # [m/m]
-    slid: float = 0.004  # [m] that a foot may slide however short its path is
+    slid: float = 0.004  # [m] that a foot may always slide, however short its path is
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class MotionFigures:
     unreachable: int  # ticks with a target out of reach
 
     def broken(self, limits: MotionLimits) -> tuple[str, ...]:
-        """Names of the figures that are beyond their limit."""
+        """Returns the names of the figures that are beyond their limits."""
         verdicts = {
             "end": not self.refusal and self.time <= MAX_TIME_RATIO * self.rehearsed,
             "fall": self.tilt < FALL_TILT_DEG,
@@ -102,7 +102,7 @@ MOTION, POSTURE = MotionLimits(), MotionLimits(effort=0.8)
 
 
 def limits(motion: Choreography) -> MotionLimits:
-    """The limits of a motion."""
+    """Returns the limits of a motion."""
     return POSTURE if motion in POSTURES else MOTION
 
 
@@ -135,7 +135,7 @@ class _MotionObserver:
                 self.contacts[pair] = None
 
     def performance(self, rehearsed: float, time: float) -> MotionFigures:
-        """The figures so far."""
+        """Returns the figures so far."""
         self.recorder.mark(self._run.simulation)
         quality = self.recorder.finish(ZERO)
         efforts = np.array(self.efforts)
@@ -155,7 +155,7 @@ class _MotionObserver:
 
 
 def _angle(up: Sequence[float] | Array, wanted: Sequence[float]) -> float:
-    """Between two unit vectors [deg]."""
+    """Angle between two unit vectors [deg]."""
     return math.degrees(math.acos(max(-1.0, min(1.0, float(np.dot(up, wanted))))))
 
 
@@ -194,7 +194,7 @@ def perform(
 
 
 def motions(robot: Robot) -> tuple[Choreography, ...]:
-    """The measured motions: standing up, sitting down, and one pass of each shipped motion."""
+    """Returns the motions to measure: standing up, sitting down, and one pass of each shipped motion."""
     shipped = (load_motion(name, robot) for name in known_motions())
     return (*POSTURES, *(replace(motion, loops=1) for motion in shipped))
 
@@ -207,7 +207,7 @@ HEAD = (
 
 
 def line(motion: Choreography, found: MotionFigures) -> str:
-    """One row of the table."""
+    """Returns one row of the table."""
     broken = found.broken(limits(motion))
     verdict = "kept" if not broken else f"BROKEN: {', '.join(broken)} {found.refusal}"
     touching = "".join(f"  {a}-{b}" for a, b in found.contacts)
@@ -229,7 +229,7 @@ def _legend() -> str:
 
 
 def table(robot_file: RobotFile) -> bool:
-    """Prints the figures of one robot; True if every limit is kept. Raises MotionError, MotionFileError."""
+    """Prints the figures of one robot. Returns True if every limit is kept. Raises MotionError, MotionFileError."""
     robot, text = robot_file.robot, urdf(robot_file)
     print(f"{robot.name}: motions in lock step with the physics, flat, friction 0.8, 50 Hz\n{HEAD}")
     kept = True
@@ -241,7 +241,7 @@ def table(robot_file: RobotFile) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the tables. Exit code 0 if every limit is kept, 1 if not, 2 for a bad file."""
+    """Prints the tables. Exit code 0 if every limit is kept, 1 if not, 2 for a bad file."""
     parser = argparse.ArgumentParser(
         prog="python -m hexapod_control.evaluation.quality.shipped_motions", description=__doc__
     )

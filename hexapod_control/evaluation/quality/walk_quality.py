@@ -1,4 +1,4 @@
-"""Figures of quality of a walk, measured at every physics step.
+"""Measures the quality of a walk at every physics step.
 
 achieved  the constant twist with the true planar displacement of one gait cycle, mean over the cycles
 slip      path of the material point of the foot at its contact, along the ground, while it carries load;
@@ -49,7 +49,7 @@ class WalkQuality:
 
     @property
     def ratio(self) -> float:
-        """The ratio that is farthest from 1."""
+        """The ratio that deviates most from 1."""
         return max(self.ratios, key=lambda ratio: abs(ratio - 1.0), default=1.0)
 
 
@@ -71,11 +71,11 @@ class QualityRecorder:
         self._unwanted: Counter[tuple[str, str]] = Counter()
 
     def mark(self, simulation: Simulation) -> None:
-        """End a cycle here and begin the next."""
+        """Ends a gait cycle and begins the next."""
         self._marks.append((simulation.time, planar_pose(simulation)))
 
     def sample(self, simulation: Simulation) -> None:
-        """Take the state after one physics step."""
+        """Samples the state after one physics step."""
         data, world = simulation.data, simulation.world
         rotation = data.xmat[world.base].reshape(3, 3)
         self._add_feet(simulation, rotation)
@@ -122,7 +122,7 @@ class QualityRecorder:
         self._contact += standing
 
     def finish(self, commanded: Twist, unreachable: int = 0) -> WalkQuality:
-        """The figures between the first and the last mark."""
+        """Returns the figures between the first and the last mark."""
         body = np.array(self._body)
         count = len(body)
         path = float(self._path.mean())
@@ -146,7 +146,7 @@ class QualityRecorder:
         )
 
     def _achieved(self) -> Twist:
-        """Mean twist of the cycles, weighted with their time."""
+        """Mean twist of the gait cycles, weighted with their duration."""
         total = np.zeros(3)
         for (begin, start), (end, stop) in zip(self._marks, self._marks[1:], strict=False):
             total += np.array(log(start.inverse() @ stop, end - begin)) * (end - begin)
@@ -154,7 +154,7 @@ class QualityRecorder:
 
 
 def planar_pose(simulation: Simulation) -> Pose:
-    """True planar pose of base_link."""
+    """Returns the true planar pose of base_link."""
     x, y = simulation.data.qpos[:2]
     w, i, j, k = simulation.data.qpos[3:7]
     yaw = quaternion_angles(i, j, k, w)[2]

@@ -15,7 +15,7 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.sensing.foot_force_estimator import MAX_ERROR_SHARE, FootForceEstimator
 from hexapod_control.core.sensing.sensor_inputs import Adaptation
 from hexapod_control.core.statics.static_stability import GRAVITY
-from hexapod_control.evaluation.quality.rough_ground import stepping
+from hexapod_control.evaluation.quality.rough_ground import with_swing
 from hexapod_control.evaluation.quality.sensing_lockstep import ServoSensingLockstep
 from hexapod_control.sim.servo_models import fitted
 from hexapod_control.sim.simulation import Simulation
@@ -162,7 +162,7 @@ def test_a_straight_leg_has_finite_forces():
 def walking(servo, seconds, guessed=1.0):
     """Contacts as found and as they are, on a flat walk with these servos; the robot file's speed is wrong."""
     file = load("phantomx")
-    model = stepping(fitted(file.robot, servo), 0.03)
+    model = with_swing(fitted(file.robot, servo), 0.03)
     simulation = Simulation(model, urdf(file), WorldSettings(between_targets="linear", servo_model=servo))
     simulation.reset(sitting(model))
     run = ServoSensingLockstep(simulation, Planner(model), Adaptation())

@@ -411,9 +411,9 @@ def test_touching_has_hysteresis_between_its_two_thresholds():
 @cache
 def way(ground_, seed=1):
     robot_file = load("phantomx")
-    high_stepper = rough_ground.stepping(robot_file.robot, ground_.lift)
+    high_stepper = rough_ground.with_swing(robot_file.robot, ground_.lift)
     text = urdf(robot_file)
-    return rough_ground.walk(rough_ground.started(high_stepper, text, ground_, seed), end=HALF_FIELD)
+    return rough_ground.walk(rough_ground.standing_on(high_stepper, text, ground_, seed), end=HALF_FIELD)
 
 
 GROUNDS = {ground_.name: ground_ for ground_ in rough_ground.GROUNDS}
@@ -421,7 +421,7 @@ GROUNDS = {ground_.name: ground_ for ground_ in rough_ground.GROUNDS}
 
 @pytest.mark.physics
 def test_feet_that_feel_get_farther_over_blocks_than_blind_ones_and_tilt_less():
-    blind, found = way(GROUNDS["blocks 3 cm, blind"]), way(GROUNDS["blocks 3 cm, feet feel"])
+    blind, found = way(GROUNDS["blocks 3 cm, blind"]), way(GROUNDS["blocks 3 cm, foot contact"])
     assert not found.fell
     assert found.ratio >= max(0.9, blind.ratio + 0.2)
     assert found.tilt < blind.tilt
@@ -429,7 +429,7 @@ def test_feet_that_feel_get_farther_over_blocks_than_blind_ones_and_tilt_less():
 
 @pytest.mark.physics
 def test_feet_that_feel_by_the_loads_of_the_servos_get_as_far_as_by_contact():
-    blind, found = way(GROUNDS["blocks 2 cm, blind"]), way(GROUNDS["blocks 2 cm, servos feel"])
+    blind, found = way(GROUNDS["blocks 2 cm, blind"]), way(GROUNDS["blocks 2 cm, servo load"])
     assert not found.fell
     assert found.ratio >= max(0.95, blind.ratio + 0.1)
     assert found.tilt < blind.tilt
@@ -437,7 +437,7 @@ def test_feet_that_feel_by_the_loads_of_the_servos_get_as_far_as_by_contact():
 
 @pytest.mark.physics
 def test_levelling_on_top_makes_the_body_calmer_on_blocks():
-    feel, both = way(GROUNDS["blocks 2 cm, feet feel"]), way(GROUNDS["blocks 2 cm, both"])
+    feel, both = way(GROUNDS["blocks 2 cm, foot contact"]), way(GROUNDS["blocks 2 cm, both"])
     assert not both.fell
     assert both.tilt < 0.75 * feel.tilt
 

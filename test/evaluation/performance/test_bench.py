@@ -29,7 +29,7 @@ def short(monkeypatch):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_kinematics_in_c_and_in_python_agree_along_a_walk(name):
     kinematics = CKinematics(robot(name))
-    planner = planner_tick.standing(robot(name), "tripod")
+    planner = planner_tick.standing_planner(robot(name), "tripod")
     planner.command(fitting(planner, Twist(1.0, 0.3, 3.0), 0.8, "tripod"))
     for _ in range(100):
         joints = np.array(planner.step(planner_tick.TICK_S).joint_angles)
@@ -38,7 +38,7 @@ def test_the_kinematics_in_c_and_in_python_agree_along_a_walk(name):
 
 @pytest.mark.compiler
 def test_many_ticks_in_c_stay_at_the_same_joint_angles():
-    planner = planner_tick.standing(robot("phantomx"), "tripod")
+    planner = planner_tick.standing_planner(robot("phantomx"), "tripod")
     joints = np.array(planner.step(planner_tick.TICK_S).joint_angles)
     feet, angles = CKinematics(robot("phantomx")).run(joints, 5000)
     assert np.abs(angles - joints).max() <= 1e-9  # 5000 roundings add up at most

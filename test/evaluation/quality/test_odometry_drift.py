@@ -19,7 +19,7 @@ from hexapod_control.evaluation.quality.odometry_drift import (
     jobs,
     main,
     random_drive,
-    standing,
+    standing_lockstep,
 )
 
 pytestmark = pytest.mark.physics
@@ -44,7 +44,7 @@ def phantomx():
 def driven(ground, drive, modes, seed):
     """The drift on a ground with this seed; the tests share what takes a minute of simulated time."""
     world = replace(GROUNDS[ground], seed=seed)
-    return drift(standing(*phantomx(), world), (DRIVES | RANDOM)[drive], modes, seed)
+    return drift(standing_lockstep(*phantomx(), world), (DRIVES | RANDOM)[drive], modes, seed)
 
 
 @pytest.mark.parametrize(("ground", "drive"), CASES)

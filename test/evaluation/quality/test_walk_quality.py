@@ -12,7 +12,7 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.evaluation.quality import flat_ground, gait_changes
 from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Course, WalkError, walk
-from hexapod_control.evaluation.quality.odometry_drift import standing
+from hexapod_control.evaluation.quality.odometry_drift import standing_lockstep
 from hexapod_control.evaluation.quality.walk_quality import planar_pose
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
@@ -87,14 +87,14 @@ WAYS = [(*pair, way) for pair, way in zip(PAIRS, itertools.cycle(gait_changes.DI
 
 @pytest.mark.parametrize(("old", "new", "direction"), WAYS)
 def test_changes_of_the_gait_at_any_phase_keep_the_speed(old, new, direction, phantomx):
-    lockstep = standing(*phantomx, WorldSettings())
-    found = gait_changes.changes(lockstep, (old, new), gait_changes.DIRECTIONS[direction], phases=1)
+    lockstep = standing_lockstep(*phantomx, WorldSettings())
+    found = gait_changes.measure(lockstep, (old, new), gait_changes.DIRECTIONS[direction], phases=1)
     assert found.kept and found.count == 2, found
 
 
 def test_changing_the_gait_while_walking_keeps_the_speed_and_the_body_level(phantomx):
     """One-cycle means of the body's speed within 0.0015 m/s of the steady walks', tilt below 0.3 deg."""
-    lockstep = standing(*phantomx, WorldSettings())
+    lockstep = standing_lockstep(*phantomx, WorldSettings())
     command, ticks = Twist(0.027, 0.0, 0.0), 300
     cycle = round(max(gait.cycle for gait in lockstep.planner.capabilities.gaits.values()) * 0.45 / CONTROL_PERIOD_S)
     places, tilts = [], []

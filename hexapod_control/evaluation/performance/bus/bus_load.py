@@ -1,8 +1,8 @@
-"""The driver loop over every servo bus: write 18 goals, read 18 positions, with emulated servos.
+"""Measures the bus cycle of every servo protocol: write 18 goals, read 18 positions, with emulated servos.
 
-The servos run in their own process, with the timing of a real wire. The limit is the time of the bytes and of the
-turnarounds alone. Both processes have real-time priority where the user is allowed to: an emulated servo that waits for
-a processor would be slower than a real one.
+The servos run in their own process, with the timing of a real bus. The limit is the time of the bytes and turnarounds
+alone. Both processes have real-time priority if the user is allowed to set it: an emulated servo that has to wait for
+a CPU would be slower than a real one.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
 MEASURED_TIME_S = 2.0  # per protocol
-MIN_LOOPS = 10  # loops
-READY_S = 20.0  # until the emulated servos end
-REPLY_MARGIN_S = 0.05  # a reply may be late on a busy machine
-REAL_TIME_PRIORITY = 10  # priority, of 1 to 99
-MAX_RATIO = 1.15  # of the median over the limit
-FASTER_BAUDS = {"dynamixel2": 1_000_000}  # beside the default baud
+MIN_LOOPS = 10  # per protocol, however slow it is
+READY_S = 20.0  # time limit for the emulated servos to end
+REPLY_MARGIN_S = 0.05  # extra time for a reply, which may be late on a busy computer
+REAL_TIME_PRIORITY = 10  # of 1 to 99
+MAX_RATIO = 1.15  # of the median to the limit
+FASTER_BAUDS = {"dynamixel2": 1_000_000}  # measured in addition to the default baud
 
 
 def measure(file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
-    """`bus`: by protocol and baud, limit and median of a loop [ms], their ratio, and the CPU time of a loop [ms].
+    """Returns `bus`: by protocol and baud, limit and median of a bus cycle [ms], their ratio and its CPU time [ms].
 
-    `bus_walk`: the figures of the walk in physics over feetech_st, in lock step, against twice their margins.
+    `bus_walk` has the figures of walks in physics over feetech_st, with limits twice as wide as without a bus.
     """
     return {"bus": wires(file, progress), "bus_walk": walks(file, progress)}
 
 
 def walks(file: RobotFile, progress: Callable[[str], None]) -> list[dict[str, object]] | dict[str, object]:
-    """Walks in physics behind real bytes."""
+    """Returns the figures of walks in physics over an emulated bus."""
     try:
         from hexapod_control.evaluation.performance.bus import bus_replay
         from hexapod_control.evaluation.quality import flat_ground
@@ -69,7 +69,7 @@ def walks(file: RobotFile, progress: Callable[[str], None]) -> list[dict[str, ob
 
 
 def wires(file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
-    """Loops over every bus."""
+    """Measures the bus cycle of every protocol."""
     found: dict[str, object] = {}
     for name, row in PROTOCOLS.items():
         for baud in (row.baud, FASTER_BAUDS.get(name)) if name != LOOPBACK else ():
@@ -78,7 +78,7 @@ def wires(file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]
             try:
                 with real_time() as priority:  # inherited by the servos
                     entry = _measured(file, name, baud) | {"real_time": priority}
-            except BusError as error:  # a codec that is not installed
+            except BusError as error:  # a library of the protocol is not installed
                 entry = {"skipped": str(error)}
             found[f"{name} {baud}"] = entry
             progress(f"bus: {name:10s} {baud:8d} baud: {_summary(entry)}")
@@ -111,7 +111,7 @@ def _measured(file: RobotFile, name: str, baud: int) -> dict[str, Any]:
 
 
 def loops(bus: Bus, settings: ServoSettings) -> dict[str, Any]:
-    """Figures of the loops over the measured time."""
+    """Runs bus cycles for the measured time and returns their figures."""
     timing = bus.timing(len(settings.ids))
     limit = timing.write + timing.read + timing.turnarounds * TURNAROUND_S
     goals = {joint.id: round(joint.center) for joint in settings.joints}
@@ -125,7 +125,7 @@ def loops(bus: Bus, settings: ServoSettings) -> dict[str, Any]:
         if bus.can_read & ServoQuantity.POSITION:
             bus.read(settings.ids, ServoQuantity.POSITION)
         elif timing.turnarounds and settings.protocol == "servo2040":
-            bus.supply()  # the only reading of this board
+            bus.supply()  # the only value that this board reports
         else:
             bus.read(settings.ids, ServoQuantity.POSITION)
         spans.append(time.monotonic() - start)
@@ -148,7 +148,7 @@ def loops(bus: Bus, settings: ServoSettings) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def real_time() -> Iterator[bool]:
-    """Real-time priority for this block and its child processes; yields whether the user is allowed to."""
+    """Gives this block and its child processes real-time priority; yields False if the user is not allowed to."""
     before, usual = os.sched_getscheduler(0), os.sched_getparam(0)
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REAL_TIME_PRIORITY))
@@ -163,7 +163,7 @@ def real_time() -> Iterator[bool]:
 
 @contextlib.contextmanager
 def emulated(robot: Path, protocol: str, link: str, baud: int) -> Iterator[None]:
-    """Emulates the servos of a robot behind a link, in another process. Raises BusError or PortGone."""
+    """Emulates the servos of a robot in another process, with `link` as port. Raises BusError or PortGone."""
     words = ["--robot", str(robot), "--protocol", protocol, "--link", link, "--baud", str(baud)]
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "hexapod_control.cli.main", "emulate", *words],

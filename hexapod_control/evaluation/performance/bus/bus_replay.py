@@ -1,6 +1,6 @@
-"""The walk in physics behind real bytes, in lock step: planner, kinematics, driver, codec, emulated servos, MuJoCo.
+"""A walk in physics over an emulated servo bus, in lock step: planner, kinematics, driver, protocol, servos, MuJoCo.
 
-Time advances by the bytes on the wire and by ticks, not by a clock, so that every run gives the same figures.
+The time advances with the bytes on the wire and with the ticks, not with a clock, so every run gives the same figures.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.evaluation.quality.flat_ground import SLOW_GAIT, TWISTS, WalkCase, WalkLimits
-from hexapod_control.evaluation.quality.flat_ground import TRIPOD as USUAL
+from hexapod_control.evaluation.quality.flat_ground import SLOW_GAIT, TRIPOD, TWISTS, WalkCase, WalkLimits
 from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Course, Lockstep, WalkError, walk
 from hexapod_control.evaluation.quality.walk_quality import WalkQuality
 from hexapod_control.servos.driver.driver_thread import Driver
@@ -26,11 +26,11 @@ from hexapod_control.servos.settings.servo_section import ServoSettings, servo_s
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
 
-TURNAROUND_S = 0.001  # of the USB line before a reply
+TURNAROUND_S = 0.001  # delay of the USB adapter before a reply
 
 
 def _twice(limits: WalkLimits) -> WalkLimits:
-    """Limits with twice the margins."""
+    """Returns limits with twice the margins."""
     return WalkLimits(
         least_ratio=1.0 - 2.0 * (1.0 - limits.least_ratio),
         most_ratio=1.0 + 2.0 * (limits.most_ratio - 1.0),
@@ -43,15 +43,15 @@ def _twice(limits: WalkLimits) -> WalkLimits:
     )
 
 
-TRIPOD, SLOW = _twice(USUAL), _twice(SLOW_GAIT)
+BUS_TRIPOD, BUS_SLOW_GAIT = _twice(TRIPOD), _twice(SLOW_GAIT)
 CASES = (
-    *(WalkCase(Course("tripod", twist), TRIPOD) for twist in TWISTS),
-    WalkCase(Course("ripple", TWISTS[0].__class__(0.06, 0.0, 0.0)), SLOW),
+    *(WalkCase(Course("tripod", twist), BUS_TRIPOD) for twist in TWISTS),
+    WalkCase(Course("ripple", Twist(0.06, 0.0, 0.0)), BUS_SLOW_GAIT),
 )
 
 
 class ReplayTime:
-    """The simulated time [s], shared by driver, wire and devices."""
+    """The simulated clock [s] that driver, wire and devices share."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -62,21 +62,21 @@ class ReplayTime:
 
 
 class ReplayWire:
-    """A port that advances the time by the duration of its bytes at a baud."""
+    """A serial port that advances the time by the duration of its bytes."""
 
     def __init__(self, baud: int, device: EmulatedDevice, time: ReplayTime) -> None:
         self.baud, self._device, self._time = baud, device, time
         self._received = b""
 
     def write(self, data: bytes) -> None:
-        """Passes bytes to the device once the last one is sent."""
+        """Sends bytes to the device and receives its replies."""
         self._time.now += 10.0 * len(data) / self.baud
         for k, (delay, reply) in enumerate(self._device.receive(data, self._time.now)):
             self._time.now += delay + (0.0 if k else TURNAROUND_S) + 10.0 * len(reply) / self.baud
             self._received += reply
 
     def read(self, count: int, deadline: float) -> bytes:
-        """Received bytes, at most `count`."""
+        """Returns at most `count` received bytes."""
         data, self._received = self._received[:count], self._received[count:]
         return data
 
@@ -85,7 +85,7 @@ class ReplayWire:
         self._received = b""
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Does nothing."""
 
 
 class BusLockstep(Lockstep):
@@ -115,7 +115,7 @@ class BusLockstep(Lockstep):
         self.simulation.step(self._world.reference(dt), dt, self._observe)
 
     def follow(self, targets: NDArray[np.float64], observe: Callable[[Simulation], None] | None) -> None:
-        """One cycle of the driver and the rest of the control period."""
+        """Runs one cycle of the driver and simulates the rest of the control period."""
         self._observe = observe
         self.driver.take(targets, None, self._time.now)
         self.driver.cycle()
@@ -126,14 +126,14 @@ class BusLockstep(Lockstep):
 
 
 def measure(file: RobotFile, protocol: str, case: WalkCase) -> WalkQuality:
-    """Walk one case on flat ground over a bus. Raises WalkError."""
+    """Walks one case on flat ground over a servo bus. Raises WalkError."""
     settings = servo_settings(file, protocol, "the wire")
     simulation = Simulation(file.robot, urdf(file), WorldSettings(between_targets="linear"))
     return walk(simulation, case.course, lambda body, planner: BusLockstep(settings, body, planner))
 
 
 def rows(file: RobotFile, protocol: str = "feetech_st") -> Iterator[tuple[WalkCase, WalkQuality | WalkError]]:
-    """Every case with its figures, or with the error."""
+    """Yields every case with its figures, or with the error that ended it."""
     for case in CASES:
         try:
             yield case, measure(file, protocol, case)

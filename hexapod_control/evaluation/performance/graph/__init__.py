@@ -1,1 +1,1 @@
-"""CPU time and latency of the running node graph, for one robot and for several."""
+"""Measures CPU time and latency of the running node graph, for one robot and for several."""

@@ -1,7 +1,7 @@
-"""Cost of the graph: age of joint_targets on arrival, and CPU time, beside minimal relays.
+"""Measures the node graph: latency of joint_targets and CPU time, compared with minimal relays.
 
-Both graphs run in namespaces of one private ROS domain on this machine. While one is measured the other is paused, and
-they take turns, so that other load on the machine affects both.
+Both graphs run in namespaces of one private ROS domain on this computer. They are measured alternately, while the other
+one is paused, so that other load on the computer affects both.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from hexapod_control.core.workspace.stance_regions import StanceRegionTable
 from hexapod_control.evaluation.performance.graph.process_group import group, relay
 from hexapod_control.evaluation.performance.graph.topic_receiver import FORWARD, TopicReceiver
 
-TURNS = 5  # of each graph, taken alternately
+TURNS = 5  # measurements of each graph
 LATENCY_WINDOW_S, CPU_WINDOW_S = 3.0, 4.0  # measured in one turn
 SETTLE_S = 1.0  # before each measurement
-READY_S = 40.0  # for all processes to start and the robot to walk
+READY_S = 40.0  # time limit for all processes to start and the robot to walk
 REAL, BARE = "/bench_real", "/bench_bare"
 COUNTERPARTS = {
     "gait_planner": "source",
@@ -45,7 +45,7 @@ class NotReadyError(RuntimeError):
 
 @contextmanager
 def private_domain() -> Iterator[None]:
-    """A ROS domain that nothing else uses, restricted to this machine."""
+    """Sets a random ROS domain id, restricted to this computer, for this block and its child processes."""
     domain = random.SystemRandom().randrange(1, 100)
     ours = {
         "ROS_DOMAIN_ID": str(domain),
@@ -64,14 +64,14 @@ def private_domain() -> Iterator[None]:
 
 
 def measure(robot_file: RobotFile, progress: ProgressReport, turns: int = TURNS) -> dict[str, object]:
-    """`graph_latency` and `graph_cpu` of the robot. Raises NotReadyError, NodeExit."""
+    """Returns `graph_latency` and `graph_cpu` of the robot. Raises NotReadyError, NodeExit."""
     with private_domain():
         latency = _latency(robot_file, progress, turns)
         return {"graph_latency": latency, "graph_cpu": _cpu(robot_file, progress, turns)}
 
 
 def _latency(robot_file: RobotFile, progress: ProgressReport, turns: int) -> dict[str, object]:
-    """Latency from the start of the planner's tick to the receiver of joint_targets."""
+    """Latency from the start of the planner's tick to the subscriber of joint_targets."""
     robot, path = robot_file.robot, str(robot_file.path)
     real = (
         relay("timed_planner", REAL, robot=path, enable_stamped_cmd_vel=False),
@@ -106,7 +106,7 @@ def _latency(robot_file: RobotFile, progress: ProgressReport, turns: int) -> dic
 
 
 def _ages(real: list[float], bare: list[float], planning: list[float]) -> dict[str, object]:
-    """`ratio` counts from the start of the tick, `ratio_from_row` from the end of planning."""
+    """Figures of the latencies [s]: `ratio` from the start of the tick, `ratio_from_row` from the end of planning."""
     ours, floor, plan = (1e6 * median(values) for values in (real, bare, planning))
     return {
         "planning_us": round(plan, 1),
@@ -122,7 +122,7 @@ def _ages(real: list[float], bare: list[float], planning: list[float]) -> dict[s
 
 
 def _cpu(robot_file: RobotFile, progress: ProgressReport, turns: int) -> dict[str, object]:
-    """CPU time of the simulation graph while the robot walks, 50 Hz, without operator tools."""
+    """CPU time of the simulation graph while the robot walks at 50 Hz, without programs of an operator."""
     robot = robot_file.robot
     given = {"robot": str(robot_file.path), "namespace": REAL, "enable_stamped_cmd_vel": "false"}
     real = tuple(spec for spec in node_graph.specs("sim", given) if spec.executable in COUNTERPARTS)
@@ -157,7 +157,7 @@ def _cpu(robot_file: RobotFile, progress: ProgressReport, turns: int) -> dict[st
 
 
 def _shares(used: Mapping[str, list[float]]) -> dict[str, object]:
-    """Percent of one CPU, mean over the turns."""
+    """CPU load [%] of one core, mean over the turns."""
     percent = {role: 100.0 * float(np.mean(values)) for role, values in used.items()}
 
     def beside(real: float, bare: float) -> dict[str, float]:
@@ -171,5 +171,5 @@ def _shares(used: Mapping[str, list[float]]) -> dict[str, object]:
 
 
 def standing_joints(robot: Robot) -> Array:
-    """Joint angles (n, 3) [rad] of the neutral stance."""
+    """Returns the joint angles (n, 3) [rad] of the neutral stance."""
     return np.array(joints_at_offset(robot, StanceRegionTable(robot).at(robot.walk.height).footholds, 0.0))

@@ -1,4 +1,4 @@
-"""Several robots on one machine: CPU time and latency of each, while all of them walk with loopback servos.
+"""Measures CPU time and latency of several robots that walk on one computer with loopback servos.
 
 Each robot is the graph `bringup` in its own namespace, one process per node, 50 Hz, without physics and page. Latency
 is the age of joint_targets at the subscriber, from the stamp of the planner's tick. Processes that share a core cost
@@ -29,14 +29,17 @@ from hexapod_control.evaluation.performance.graph.process_group import ProcessGr
 from hexapod_control.evaluation.performance.graph.topic_receiver import FORWARD, ReceiverSide, TopicReceiver
 
 COUNTS = (1, 2, 4)
-RATES_HZ = (50.0, 10.0)  # of planner and servos
-RATED = ("gait_planner", "servo_driver")
+RATES_HZ = (50.0, 10.0)  # of planner and driver
+RATED = ("gait_planner", "servo_driver")  # nodes with a control rate
 WINDOW_S, SETTLE_S = 8.0, 1.5
-MAX_BUSY_SHARE = 0.8  # of the CPUs in use, below which cores count as free
+MAX_BUSY_SHARE = 0.8  # CPU load of all cores up to which a core counts as free
 
 
 def measure(robot_file: RobotFile, progress: ProgressReport, counts: Sequence[int] = COUNTS) -> dict[str, object]:
-    """`robots`: one row per count, and the growth of the cost per robot. Raises NotReadyError, NodeExit."""
+    """Returns `robots`: a row for each number of robots, and the growth of the cost per robot.
+
+    Raises NotReadyError, NodeExit.
+    """
     rows: list[dict[str, Any]] = []
     growth: list[dict[str, Any]] = []
     with private_domain():
@@ -53,7 +56,7 @@ def measure(robot_file: RobotFile, progress: ProgressReport, counts: Sequence[in
 
 
 def _growth(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Growth from the first row to the last; CPU time per joint target, as a busy machine computes fewer of them."""
+    """Growth from the first row to the last; CPU time is per joint target, as a busy computer publishes fewer."""
     if len(rows) < 2:
         return {}
     first, last = rows[0], rows[-1]
@@ -68,7 +71,7 @@ def _growth(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def _series(
     robot_file: RobotFile, counts: Sequence[int], rate: float, progress: ProgressReport
 ) -> list[dict[str, Any]]:
-    """The figures of each number of robots that walk at the same time, in increasing order."""
+    """The figures for each number of robots, in increasing order."""
     rows: list[dict[str, Any]] = []
     groups: list[ProcessGroup] = []
     sides: list[ReceiverSide] = []
@@ -88,7 +91,7 @@ def _series(
 
 
 def _measured(receiver: TopicReceiver, sides: Sequence[ReceiverSide], groups: Sequence[ProcessGroup]) -> dict[str, Any]:
-    """The figures of robots that walk."""
+    """Measures robots that walk already."""
     for side in sides:
         side.ages = []
     before, busy = _cpu(groups), _busy()
@@ -100,7 +103,7 @@ def _measured(receiver: TopicReceiver, sides: Sequence[ReceiverSide], groups: Se
 
 
 def _figures(count: int, each: list[float], ages: list[float], share: float) -> dict[str, Any]:
-    """`share` of all CPUs in use, by any process."""
+    """Figures of `count` robots: CPU load [%] of each, latencies [us], CPU share of all processes on this computer."""
     return {
         "cpu_percent_each": round(sum(each) / count, 2),
         "cpu_us_per_row": round(1e4 * WINDOW_S * sum(each) / len(ages), 1),
@@ -126,7 +129,7 @@ def _specs(robot_file: RobotFile, space: str, rate: float) -> tuple[node_graph.N
 
 
 def _walk(receiver: TopicReceiver, sides: Sequence[ReceiverSide], twist: Twist) -> None:
-    """Waits until the robots that do not walk yet stand, then until they walk."""
+    """Makes the robots that do not walk yet stand, then walk. Raises NotReadyError."""
     new = [side for side in sides if side.state != "walking"]
     for state, command in (("standing", None), ("walking", twist)):
         for side in new:
@@ -149,7 +152,7 @@ def _cpu(groups: Sequence[ProcessGroup]) -> list[float]:
 
 
 def _busy() -> float:
-    """CPU time [s] of the whole machine since boot, without idle time."""
+    """CPU time [s] of all processes on this computer since it started."""
     with open("/proc/stat", encoding="ascii") as file:
         fields = [int(text) for text in file.readline().split()[1:9]]
     return float(sum(fields) - fields[3] - fields[4]) / float(os.sysconf("SC_CLK_TCK"))

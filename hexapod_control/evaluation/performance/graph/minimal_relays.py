@@ -1,8 +1,7 @@
-"""Minimal relays: as many rclpy nodes as in the graph, which pass the same messages on without computing anything.
+"""Minimal relays: as many rclpy nodes as the graph has, with the same messages but without any computation.
 
 Started with `python -m hexapod_control.evaluation.performance.graph.minimal_relays ROLE`. The role `timed_planner`
-is the real gait_planner; its foot targets are stamped with the start of their tick, and it publishes after each tick
-how long planning took.
+is the real gait_planner; it stamps foot targets with the start of their tick and publishes the planning time.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ NUMBERS = [0.01 * k for k in range(3 * len(STANDARD))]
 
 
 class TimedPlanner(GaitPlanner):
-    """gait_planner whose foot targets are stamped with the start of their tick."""
+    """A gait_planner that stamps foot targets with the start of their tick and publishes the planning time."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -45,7 +44,7 @@ class TimedPlanner(GaitPlanner):
         self._planning = self.create_publisher(Float64, "planning_time", COMMAND)
 
     def tick(self) -> None:
-        """One tick."""
+        """Runs one tick and remembers its start."""
         self._began = self.get_clock().now().nanoseconds
         super().tick()
 
@@ -56,14 +55,14 @@ class TimedPlanner(GaitPlanner):
 
 
 class RelayNode(Node):
-    """Common parts of all relays."""
+    """Base class of all relays."""
 
     def every(self, period: float, work: Any) -> None:
-        """Calls `work` periodically [s] on the steady clock."""
+        """Calls `work` with a period [s] of the steady clock."""
         self.create_timer(period, work, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def now(self) -> Any:
-        """The current time as a stamp."""
+        """Returns the current time as a stamp."""
         return self.get_clock().now().to_msg()
 
     def ignore(self, kind: Any, *topics: str) -> None:
@@ -73,7 +72,7 @@ class RelayNode(Node):
 
 
 def feet_message() -> Any:
-    """Foot targets of the standard robot."""
+    """Returns a message of foot targets for six legs."""
     count = len(STANDARD)
     return MultiDOFJointState(
         joint_names=[foot_name(leg) for leg in STANDARD],
@@ -93,7 +92,7 @@ def fill(message: Any, numbers: list[float]) -> None:
 
 
 class SourceRelay(RelayNode):
-    """Replaces gait_planner."""
+    """Relay in place of gait_planner."""
 
     def __init__(self) -> None:
         super().__init__("source")
@@ -112,7 +111,7 @@ class SourceRelay(RelayNode):
 
 
 class ConverterRelay(RelayNode):
-    """Replaces inverse_kinematics."""
+    """Relay in place of inverse_kinematics."""
 
     def __init__(self) -> None:
         super().__init__("converter")
@@ -131,7 +130,7 @@ class ConverterRelay(RelayNode):
 
 
 class HardwareRelay(RelayNode):
-    """Replaces mujoco_sim."""
+    """Relay in place of mujoco_sim."""
 
     def __init__(self) -> None:
         super().__init__("hardware")
@@ -164,7 +163,7 @@ class HardwareRelay(RelayNode):
 
 
 class OdometryRelay(RelayNode):
-    """Replaces odometry."""
+    """Relay in place of odometry."""
 
     def __init__(self) -> None:
         super().__init__("reckoning")

@@ -1,4 +1,4 @@
-"""The processes of a graph, which can be paused, and whose CPU time is measured."""
+"""Pauses the processes of a graph and measures their CPU time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KERNEL_TICKS_HZ = os.sysconf("SC_CLK_TCK")  # unit of /proc
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time [s] of a process, user and system."""
+    """Returns the CPU time [s] of a process, user and system."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / KERNEL_TICKS_HZ
 
@@ -28,11 +28,11 @@ class ProcessGroup:
         self._supervisor = supervisor
 
     def pause(self) -> None:
-        """Pauses all of them."""
+        """Pauses all processes."""
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Resumes all of them."""
+        """Resumes all processes."""
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: int) -> None:
@@ -41,11 +41,11 @@ class ProcessGroup:
             os.kill(pid, number)
 
     def check(self) -> None:
-        """Raises NodeExit if one has ended."""
+        """Raises NodeExit if a process has ended."""
         self._supervisor.check()
 
     def cpu(self) -> Mapping[str, float]:
-        """CPU time [s] so far by executable."""
+        """Returns the CPU time [s] so far by executable."""
         return {name: cpu_seconds(pid) for name, pid in self._supervisor.pids.items()}
 
 
@@ -66,13 +66,13 @@ def _command(spec: node_graph.NodeSpec) -> list[str]:
 
 
 def relay(role: str, namespace: str, **parameters: node_graph.ParameterValue) -> node_graph.NodeSpec:
-    """A process of minimal_relays with this role."""
+    """Returns the spec of a process of minimal_relays with this role."""
     return node_graph.NodeSpec(role, package="", namespace=namespace, parameters=parameters)
 
 
 @contextmanager
 def group(specs: Sequence[node_graph.NodeSpec], progress: Callable[[str], None]) -> Iterator[ProcessGroup]:
-    """Runs the processes of a graph; they are resumed before they are stopped."""
+    """Runs the processes of a graph; at the end they are resumed and stopped."""
     with Supervisor(specs, progress, _command) as supervisor:
         found = ProcessGroup(supervisor)
         try:

@@ -1,4 +1,4 @@
-"""The receiving end of the graphs: measures the age of joint_targets, in place of driver and operator."""
+"""Receives joint_targets of the graphs in place of driver and operator, and measures their latency."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ COMMAND_PERIOD_S = 0.1
 
 
 class ReceiverSide:
-    """One namespace: receives joint_targets, publishes joint_states in return, sends cmd_vel."""
+    """The end of one graph: receives joint_targets, publishes them as joint_states, sends cmd_vel."""
 
     def __init__(self, node: Any, namespace: str, robot: Robot, start: Array, echo: bool) -> None:
-        """`start` (n, 3) [rad]: the joints at first; without `echo` another node publishes joint_states."""
+        """`start` are the first joint angles (n, 3) [rad]; without `echo`, another node publishes joint_states."""
         self._node = node
         self._layout = messages.JointLayout(robot)
         self._start = start
@@ -57,7 +57,7 @@ class ReceiverSide:
         self.state = message.data
 
     def send(self) -> None:
-        """Publishes the command and, until targets arrive, the start joints."""
+        """Publishes the command and, until the first targets arrive, the start angles."""
         self._cmd_vel.publish(messages.twist_message(self.twist))
         if self._states is not None and not self.received:
             self._states.publish(self._layout.message(self._start, None, self._node.get_clock().now().to_msg()))
@@ -73,12 +73,12 @@ class TopicReceiver(ClientNode):
         self._sent = 0.0
 
     def side(self, namespace: str, echo: bool) -> ReceiverSide:
-        """The receiving side for the graph in a namespace."""
+        """Creates the receiver of the graph in a namespace."""
         self._sides[namespace] = ReceiverSide(self._node, namespace, self._robot, self._start, echo)
         return self._sides[namespace]
 
     def call(self, kind: Any, service: str, seconds: float) -> None:
-        """Calls a service once it is available, waiting up to `seconds`, without waiting for the response."""
+        """Waits at most `seconds` [s] for a service and calls it without waiting for the response."""
         client = self._node.create_client(kind, service)
         client.wait_for_service(timeout_sec=seconds)
         client.call_async(kind.Request())
@@ -90,7 +90,10 @@ class TopicReceiver(ClientNode):
         until: Callable[[], bool] = lambda: False,
         also: Sequence[ReceiverSide] = (),
     ) -> bool:
-        """Drives one side, and others, for a time [s] or until a condition holds. Returns whether it holds."""
+        """Receives and sends for `seconds` [s] or until a condition holds. Returns True if it holds.
+
+        Commands go to `side`, or to all of `also` if given.
+        """
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if until():
@@ -104,4 +107,4 @@ class TopicReceiver(ClientNode):
 
 
 FORWARD = Twist(0.08, 0.0, 0.2)
-"""Command during the measurement."""
+"""Commanded twist during the measurements."""

@@ -1,1 +1,1 @@
-"""Frame rate, latency and network load of the page in Chromium."""
+"""Measures frame rate, latency and network load of the page in Chromium."""

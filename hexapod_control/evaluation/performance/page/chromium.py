@@ -1,4 +1,4 @@
-"""A real Chromium for tests and figures: the DevTools protocol over a pipe, without a driver and without a port."""
+"""Controls a headless Chromium by the DevTools protocol over a pipe, for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ NUMBERS = {"Tab": 9, "Enter": 13, "ArrowLeft": 37, "ArrowUp": 38}  # of keys wit
 Place = tuple[float, float]  # [px]
 
 
-class NoBrowserError(RuntimeError):
-    """There is no Chromium, or it does not answer."""
+class BrowserError(RuntimeError):
+    """Chromium does not answer, or reports an error."""
 
 
-class MissingBrowserError(NoBrowserError):
-    """There is no Chromium on this machine."""
+class MissingBrowserError(BrowserError):
+    """Chromium is not installed."""
 
 
 def program() -> str:
-    """Chromium's path. Raises MissingBrowserError."""
+    """Returns the path of Chromium. Raises MissingBrowserError."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         raise MissingBrowserError("Chromium is missing: apt install chromium")
@@ -50,7 +50,7 @@ def program() -> str:
 
 
 class Browser:
-    """One Chromium with its own profile; close it at the end."""
+    """One Chromium process with its own profile; call `close` at the end."""
 
     def __init__(self, profile: str | Path) -> None:
         """`profile` is an empty folder."""
@@ -77,7 +77,7 @@ class Browser:
 
     def close(self) -> None:
         """Ends the browser, even if it hangs."""
-        with contextlib.suppress(OSError, NoBrowserError):
+        with contextlib.suppress(OSError, BrowserError):
             self.call("Browser.close")
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(5.0)
@@ -88,7 +88,7 @@ class Browser:
         os.close(self._answers)
 
     def call(self, method: str, session: str = "", **parameters: Any) -> dict[str, Any]:
-        """The result of a command of the protocol. Raises NoBrowserError."""
+        """Sends a command of the protocol and returns its result. Raises BrowserError."""
         self._count += 1
         message = {"id": self._count, "method": method, "params": parameters}
         if session:
@@ -99,7 +99,7 @@ class Browser:
             answer = self._read(deadline, method)
             if answer.get("id") == self._count:
                 if "error" in answer:
-                    raise NoBrowserError(f"{method}: {answer['error']}")
+                    raise BrowserError(f"{method}: {answer['error']}")
                 return dict(answer["result"])
             self.events.append(answer)
 
@@ -109,13 +109,13 @@ class Browser:
             ready = left > 0 and select.select([self._answers], [], [], left)[0]
             data = os.read(self._answers, 1 << 20) if ready else b""
             if not data:
-                raise NoBrowserError(f"the browser does not answer {what}")
+                raise BrowserError(f"the browser does not answer {what}")
             self._buffer += data
         text, self._buffer = self._buffer.split(b"\0", 1)
         return dict(json.loads(text))
 
     def page(self, url: str, width: int = 1280, height: int = 800, touch: bool = False) -> BrowserPage:
-        """A new page of that size [px] in its own browser context, isolated from other pages."""
+        """Opens a page of this size [px] in its own browser context, isolated from other pages."""
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         page = BrowserPage(self, target, self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"])
@@ -135,7 +135,7 @@ class BrowserPage:
         self.browser, self.target, self.session = browser, target, session
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """A command of the protocol to this page."""
+        """Sends a command of the protocol to this page and returns its result. Raises BrowserError."""
         return self.browser.call(method, self.session, **parameters)
 
     def close(self) -> None:
@@ -143,7 +143,7 @@ class BrowserPage:
         self.browser.call("Target.closeTarget", targetId=self.target)
 
     def resize(self, width: int, height: int, touch: bool = False) -> None:
-        """Size [px]; with touch it is a phone."""
+        """Sets the size of the page [px]; `touch` emulates a phone."""
         ratio = 2 if touch else 1
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=ratio, mobile=touch
@@ -155,14 +155,14 @@ class BrowserPage:
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
 
     def js(self, expression: str) -> Any:
-        """The value of an expression, awaited if it is a promise. Raises NoBrowserError for an exception in it."""
+        """Evaluates a JavaScript expression, awaiting a promise, and returns its value. Raises BrowserError."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
-            raise NoBrowserError(f"{expression}: {answer['exceptionDetails']}")
+            raise BrowserError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
     def box(self, selector: str) -> tuple[float, float, float, float]:
-        """Left, top, width, height [px] of an element."""
+        """Returns left, top, width and height [px] of an element."""
         left, top, width, height = self.js(
             f"(() => {{ const b = document.querySelector({json.dumps(selector)}).getBoundingClientRect();"
             "return [b.left, b.top, b.width, b.height]; })()"
@@ -170,7 +170,7 @@ class BrowserPage:
         return left, top, width, height
 
     def spot(self, selector: str, x: float = 0.5, y: float = 0.5) -> Place:
-        """A place in an element, in shares of its size."""
+        """Returns a position [px] in an element, given as shares of its width and height."""
         left, top, width, height = self.box(selector)
         return left + x * width, top + y * height
 
@@ -230,8 +230,8 @@ class BrowserPage:
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 
     @property
-    def complaints(self) -> list[str]:
-        """Errors in the page's console."""
+    def errors(self) -> list[str]:
+        """Errors in the console of the page."""
         found = []
         for event in self.browser.events:
             if event.get("sessionId") != self.session:

@@ -1,4 +1,4 @@
-"""The page of a simulated robot in Chromium: frame rate, latency of a drag, cost of spectators."""
+"""Runs a simulated robot and measures its page in Chromium."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hexapod_control.evaluation.performance.page import page_metrics as figures
 from hexapod_control.evaluation.performance.page.chromium import program
 from hexapod_control.ros.distribution import stamped_by_default
 
-READY_S = 40.0  # for all processes to start and the robot to stand
+READY_S = 40.0  # time limit for all processes to start and the robot to stand
 MARK = "the page: "
 
 
 def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
-    """`web` of the robot. Raises NotReadyError, NodeExit, NoBrowserError."""
+    """Returns `web`, the figures of the page. Raises NotReadyError, NodeExit, BrowserError."""
     program()  # a missing browser is reported before the robot starts
     lines: list[str] = []
     given = {"robot": str(robot_file.path), "web": True, "web_port": 0, "stand_on_start": True}

@@ -1,4 +1,4 @@
-"""Figures of the page of a running robot: frame rate, drag latency, cost of spectators, effect of a stalled one."""
+"""Measures the page of a running robot: frame rate, drag latency, CPU load of spectators, effect of a stalled one."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from hexapod_control.web.protocol import VERSION
 WINDOW_S = 5.0  # per figure
 SPECTATORS = 5
 DRAGS = 40
-LOAD_TIMEOUT_S = 20.0  # for the page to be drawn
-DRAG_TIMEOUT_S = 1.0  # for a drag to come back as cmd_vel
+LOAD_TIMEOUT_S = 20.0  # for the page to draw
+DRAG_TIMEOUT_S = 1.0  # for the page to receive the velocity of its own drag
 DRAG = """(async () => {
   const canvas = document.querySelector("#view-top"), box = canvas.getBoundingClientRect();
   const event = (name, y, buttons) => canvas.dispatchEvent(new PointerEvent(name, {bubbles: true, pointerId: 1, buttons,
@@ -50,9 +50,9 @@ DRAG = """(async () => {
 
 
 def measure(url: str, pid: int, progress: Callable[[str], None]) -> dict[str, object]:
-    """Figures of the page at `url` (with its token), served by process `pid`, without other spectators.
+    """Returns the figures of the page at `url` (with its token), which process `pid` serves to nobody else.
 
-    The robot stands and takes a few steps. Raises NoBrowserError or TimeoutError.
+    The robot stands and takes a few steps. Raises BrowserError or TimeoutError.
     """
     progress("the server with five spectators")
     spectators = asyncio.run(_spectators(url, pid))
@@ -82,13 +82,13 @@ def _open(browser: Browser, url: str) -> BrowserPage:
     deadline = time.monotonic() + LOAD_TIMEOUT_S
     while not page.js("(globalThis.hexapod?.projections.frames ?? 0) > 30"):
         if time.monotonic() > deadline:
-            raise TimeoutError(f"the page draws nothing: {page.complaints}")
+            raise TimeoutError(f"the page draws nothing: {page.errors}")
         time.sleep(0.1)
     return page
 
 
 def _frames(page: BrowserPage) -> float:
-    """Frames of the four views per second, while states come."""
+    """Frames of the four views per second, while states arrive."""
     count = "[hexapod.projections.frames, performance.now()]"
     before = page.js(count)
     time.sleep(WINDOW_S)
@@ -100,7 +100,7 @@ def _frames(page: BrowserPage) -> float:
 
 
 async def _spectators(url: str, pid: int) -> dict[str, object]:
-    """Cost of five spectators, and their state rate beside a client that does not read."""
+    """CPU load of five spectators, and the rate of their states, also beside a client that does not read."""
     parts = urlsplit(url)
     hello = json.dumps({"v": VERSION, "n": 1, "t": "hello", "token": unquote(parts.fragment)})
     async with aiohttp.ClientSession() as session:
@@ -126,7 +126,7 @@ async def _spectators(url: str, pid: int) -> dict[str, object]:
 
 
 async def _share(pid: int) -> float:
-    """CPU share of one core used by a process."""
+    """CPU load of a process, as a share of one core."""
     before, start = cpu_seconds(pid), time.monotonic()
     await asyncio.sleep(WINDOW_S)
     return (cpu_seconds(pid) - before) / (time.monotonic() - start)
@@ -140,7 +140,7 @@ async def _spectator(session: aiohttp.ClientSession, host: str, hello: str, coun
 
 
 def _stalled(host: str, hello: str) -> Any:
-    """A connection that sends hello and never reads."""
+    """Opens a connection that sends hello and never reads."""
     name, _, port = host.rpartition(":")
     raw = socket.socket()
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

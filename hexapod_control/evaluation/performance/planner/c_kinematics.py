@@ -1,4 +1,4 @@
-"""Forward and inverse kinematics of all legs in C, compiled when needed: the reference for the cost of a tick."""
+"""Forward and inverse kinematics of all legs in C, compiled when needed: the reference for the time of a tick."""
 
 from __future__ import annotations
 
@@ -17,20 +17,23 @@ SOURCE = Path(__file__).with_name("leg_kinematics.c")
 FLAGS = ("-O2", "-shared", "-fPIC")
 
 
-class NoCompilerError(RuntimeError):
-    """There is no C compiler; the message names the package to install."""
+class MissingCompilerError(RuntimeError):
+    """There is no C compiler; the message says which package to install."""
 
 
 class CKinematics:
-    """The compiled loop for one robot."""
+    """The compiled kinematics for one robot."""
 
     def __init__(self, robot: Robot) -> None:
-        """Compiles the loop. Raises NoCompilerError, and CalledProcessError with the output of the compiler."""
+        """Compiles the C source. Raises MissingCompilerError, or CalledProcessError with the compiler's output."""
         self._library = _compiled()
         self._legs = np.array([_parameters(leg) for leg in robot.legs])
 
     def run(self, joints: Array, ticks: int) -> tuple[Array, Array]:
-        """Feet (n, 3) [m] of joints (n, 3) [rad], and the joints back from the feet, `ticks` times in a row."""
+        """Repeats forward and inverse kinematics `ticks` times from joint angles (n, 3) [rad].
+
+        Returns the feet (n, 3) [m] and the joint angles computed back from them.
+        """
         angles = np.array(joints, dtype=np.float64)
         feet = np.zeros_like(angles)
         legs, angles_pointer, feet_pointer = (
@@ -43,7 +46,7 @@ class CKinematics:
 def _compiled() -> ctypes.CDLL:
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
-        raise NoCompilerError("gcc is missing: apt install gcc libc6-dev")
+        raise MissingCompilerError("gcc is missing: apt install gcc libc6-dev")
     with TemporaryDirectory() as folder:
         library = Path(folder, "leg_kinematics.so")
         command = [compiler, *FLAGS, "-o", str(library), str(SOURCE), "-lm"]
@@ -52,7 +55,7 @@ def _compiled() -> ctypes.CDLL:
 
 
 def _parameters(leg: Leg) -> tuple[float, ...]:
-    """The fields of `struct leg`, in order."""
+    """Returns the fields of `struct leg`, in order."""
     lengths = (leg.coxa.length, leg.femur.length, leg.tibia.length, leg.femur_lateral, leg.femur_vertical)
     lower, upper = (tuple(getattr(joint, side) for joint in leg.joints) for side in ("lower", "upper"))
     return (*leg.hip, *leg.turn, *lengths, *lower, *upper)

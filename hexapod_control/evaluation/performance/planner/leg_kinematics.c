@@ -1,4 +1,4 @@
-/* Forward and inverse kinematics of all legs in plain C: the yardstick for the cost of a tick in Python.
+/* Forward and inverse kinematics of all legs in plain C: the reference for the time of a tick in Python.
 
    Frames, signs and formulas are those of core/kinematics/leg_kinematics.py, for targets in reach. */
 
@@ -47,7 +47,7 @@ static void inverse(const struct leg *leg, const double foot[3], double joints[3
         joints[i] = fmax(leg->lower[i], fmin(leg->upper[i], joints[i]));
 }
 
-/* So many ticks of forward and inverse kinematics of all legs: joints in and out, feet out. */
+/* Repeats forward and inverse kinematics of all legs: joints in and out [rad], feet out [m]. */
 void kinematics_ticks(const struct leg *legs, int count, int ticks, double (*joints)[3], double (*feet)[3])
 {
     for (int tick = 0; tick < ticks; tick++)

@@ -1,4 +1,4 @@
-"""The quality of the walk in physics, case by case: sim.figures as data."""
+"""The quality of walks in physics as data: the figures of evaluation/quality/flat_ground.py."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hexapod_control.config.robots.robot_file import RobotFile
 
 
 def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
-    """`physics`: a list of cases. Raises ModuleNotFoundError without MuJoCo."""
+    """Returns `physics`, a list of cases. Raises ModuleNotFoundError without MuJoCo."""
     from hexapod_control.evaluation.quality import flat_ground
 
     cases = []
@@ -33,7 +33,7 @@ def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str,
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it: names of bodies joined, numbers rounded."""
+    """Converts a value for JSON: pairs of body names joined, numbers rounded."""
     if isinstance(value, dict):
         return {" - ".join(key): count for key, count in value.items()}
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""Cost of a tick: planner, inverse kinematics and joint speeds in Python, beside the bare kinematics in C."""
+"""Measures the time of a tick: planner, inverse kinematics and joint speeds in Python, against kinematics in C."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from hexapod_control.evaluation.performance.planner.c_kinematics import CKinemat
 TICK_S = 0.02
 TWIST = Twist(0.08, 0.0, 0.2)  # an arc; the slower gaits scale it
 SETTLING_TIME_S = 3.0  # after which the acceleration is over
-REPEATS = 41  # interleaved batches, Python and C in turn, each short enough to run undisturbed on a busy machine
+REPEATS = 41  # batches, Python and C alternately, each short enough to run undisturbed on a busy computer
 PYTHON_TICKS, C_TICKS = 50, 5000  # per batch
 
 
-def standing(robot: Robot, gait: str) -> Planner:
-    """A planner whose robot stands on its neutral footholds. Raises ValueError for a robot that cannot."""
+def standing_planner(robot: Robot, gait: str) -> Planner:
+    """Returns a planner whose robot stands in its neutral stance. Raises ValueError if the robot cannot reach it."""
     planner = Planner(robot, gait)
     joints = joints_at_offset(robot, planner.capabilities.stances.at(robot.walk.height).footholds, 0.0)
     planner.set_measured_joints(np.array(joints))
@@ -39,9 +39,9 @@ def standing(robot: Robot, gait: str) -> Planner:
     return planner
 
 
-def walking(robot: Robot, gait: str, twist: Twist = TWIST) -> Planner:
-    """A planner that walks steadily."""
-    planner = standing(robot, gait)
+def walking_planner(robot: Robot, gait: str, twist: Twist = TWIST) -> Planner:
+    """Returns a planner that walks with a constant twist."""
+    planner = standing_planner(robot, gait)
     planner.command(twist)
     for _ in range(round(SETTLING_TIME_S / TICK_S)):
         planner.step(TICK_S)
@@ -49,7 +49,7 @@ def walking(robot: Robot, gait: str, twist: Twist = TWIST) -> Planner:
 
 
 def python_tick(planner: Planner | MotionPlayer, robot: Robot, joints: Array) -> Array:
-    """One tick of planner and kinematics. Returns the joint targets (n, 3) [rad]."""
+    """Runs one tick of planner and kinematics. Returns the joint targets (n, 3) [rad]."""
     plan = planner.step(TICK_S)
     assert plan.feet is not None  # it walks
     solution = inverse(robot, plan.feet, joints)
@@ -58,7 +58,7 @@ def python_tick(planner: Planner | MotionPlayer, robot: Robot, joints: Array) ->
 
 
 def kinematics_difference(robot: Robot, kinematics: CKinematics, joints: Array) -> float:
-    """Greatest difference between the kinematics in Python and in C [m, rad] for joints (n, 3) [rad]."""
+    """Returns the greatest difference [m or rad] between Python and C for joint angles (n, 3) [rad]."""
     feet, angles = kinematics.run(joints, 1)
     expected = forward(robot, joints)
     differences = (feet - expected, angles - inverse(robot, expected, joints).joints)
@@ -66,17 +66,17 @@ def kinematics_difference(robot: Robot, kinematics: CKinematics, joints: Array) 
 
 
 def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
-    """Cost of a tick: `tick` (the robot's gait), its `tick_parts`, `tick_gaits`, `tick_supervised`.
+    """Returns the times of a tick: `tick` (in the robot's gait), its `tick_parts`, `tick_gaits`, `tick_supervised`.
 
-    Raises NoCompilerError.
+    Raises MissingCompilerError.
     """
     robot = robot_file.robot
     kinematics = CKinematics(robot)
     gaits: dict[str, object] = {}
     found: dict[str, object] = {"tick_gaits": gaits}
-    for gait in standing(robot, "").capabilities.gaits:
+    for gait in standing_planner(robot, "").capabilities.gaits:
         progress(f"tick: {gait}")
-        whole, parts = _timed(walking(robot, gait), kinematics)
+        whole, parts = _timed(walking_planner(robot, gait), kinematics)
         gaits[gait] = whole
         if gait == robot.walk.gait:
             found |= {"tick": whole, "tick_parts": parts}
@@ -85,7 +85,7 @@ def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str,
 
 
 def supervised(robot: Robot) -> dict[str, float]:
-    """What motion player, guards of joints and legs, loads and stability margin add to a tick that only walks.
+    """Measures what motion player, joint and leg guards, loads and stability margin add to a tick that only walks.
 
     Both walk the same arc: `bare_us` is walk controller, kinematics and joint speeds; `supervised_us` is the whole
     tick of gait_planner in the middle of a motion.
@@ -113,12 +113,12 @@ def supervised(robot: Robot) -> dict[str, float]:
 
 
 def _controller(robot: Robot) -> WalkController:
-    """A walk controller on its own that walks the usual arc steadily."""
-    capabilities = standing(robot, "").capabilities
+    """A walk controller alone, walking the usual arc with a constant twist."""
+    capabilities = standing_planner(robot, "").capabilities
     footholds = capabilities.stances.at(robot.walk.height).footholds
     controller = WalkController(capabilities, footholds, NEUTRAL, capabilities.gaits[robot.walk.gait])
     joints: Sequence[LegJoints] | None = joints_at_offset(robot, footholds, 0.0)
-    assert joints is not None  # `standing` has checked it
+    assert joints is not None  # `standing_planner` has checked it
     controller.drive(TWIST)
     for _ in range(round(SETTLING_TIME_S / TICK_S)):
         joints = controller.advance(TICK_S, joints).joints
@@ -126,8 +126,8 @@ def _controller(robot: Robot) -> WalkController:
 
 
 def _playing(robot: Robot) -> MotionPlayer:
-    """A player in the middle of a motion that walks the usual arc."""
-    player = MotionPlayer(standing(robot, ""))
+    """A motion player in the middle of a motion that walks the usual arc."""
+    player = MotionPlayer(standing_planner(robot, ""))
     step = WalkStep(x=TWIST.vx, yaw=TWIST.wz, duration=600.0)
     player.execute(RehearsedMotion(Choreography(name="arc", steps=(step,)), 600.0))
     for _ in range(round(SETTLING_TIME_S / TICK_S)):
@@ -136,7 +136,7 @@ def _playing(robot: Robot) -> MotionPlayer:
 
 
 def _timed(planner: Planner, kinematics: CKinematics) -> tuple[dict[str, float], dict[str, float]]:
-    """Medians over the batches: the whole tick beside the kinematics in C, and the parts of the tick."""
+    """Medians over the batches [us]: the whole tick compared with the kinematics in C, and the parts of the tick."""
     start = np.array(planner.step(TICK_S).joint_angles)
 
     def walk() -> None:
@@ -158,7 +158,7 @@ def _timed(planner: Planner, kinematics: CKinematics) -> tuple[dict[str, float],
 
 
 def _microseconds(work: Callable[[], object], ticks: int) -> float:
-    """CPU time [us] per tick; other load on the machine does not count."""
+    """CPU time of this thread [us] per tick, independent of other load on the computer."""
     begin = time.thread_time()
     work()
     return 1e6 * (time.thread_time() - begin) / ticks
