@@ -13,7 +13,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from hexapod_control.cli.robot_files.walk import standing
+from hexapod_control.cli.robot_files.walk import standing_start
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.body_pose import Placement
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
@@ -34,7 +34,7 @@ LEGS = ("#2e8b57", "#46a86f", "#6cc08b", "#e4572e", "#ec7a58", "#f2a088")  # lef
 
 def drive(robot: Robot, twist: Twist, seconds: float) -> Iterator[tuple[Pose, TickPlan]]:
     """Pose of base_footprint in the world and plan, tick by tick, from standing."""
-    planner, _ = standing(robot)
+    planner, _ = standing_start(robot)
     planner.command(twist)
     pose = ORIGIN
     for _ in range(round(seconds / DT)):

@@ -1,1 +1,1 @@
-"""One robot in MuJoCo: model, terrain, servo models and sensors."""
+"""Simulates one robot in MuJoCo: model, terrain, servo models and sensors."""

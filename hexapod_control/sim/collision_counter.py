@@ -1,4 +1,4 @@
-"""Counts collisions with walls, boxes and pillars of the world; ground truth that no node of the robot uses."""
+"""Counts collisions with walls, boxes and pillars. This is ground truth, which no node of the robot uses."""
 
 from __future__ import annotations
 

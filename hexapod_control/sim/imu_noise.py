@@ -18,7 +18,7 @@ HEADING_DRIFT = 0.0008  # [rad / sqrt(s)]
 
 
 class ImuNoise:
-    """Errors of one IMU over time, reproducible by the seed."""
+    """The errors of one IMU over time, reproducible by a seed."""
 
     def __init__(self, seed: int) -> None:
         """Starts without heading error."""
@@ -26,6 +26,6 @@ class ImuNoise:
         self.heading = 0.0  # [rad] error so far
 
     def step(self, dt: float) -> tuple[Array, Array]:
-        """Errors (3,) of rate [rad/s] and acceleration [m/s^2] of a sample, `dt` [s] after the last one."""
+        """Advances by `dt` [s]. Returns the errors (3,) of angular rate [rad/s] and acceleration [m/s^2]."""
         self.heading += float(self._rng.normal(0.0, HEADING_DRIFT * math.sqrt(max(dt, 0.0))))
         return self._rng.normal(0.0, RATE_NOISE_RAD_S, 3), self._rng.normal(0.0, ACCELERATION_NOISE_M_S2, 3)

@@ -1,7 +1,7 @@
 """A planar lidar on the body: rays from one point, parallel to the x-y plane of base_link, over 360 degrees.
 
-Frame lidar_link: above the centre of the body, above the highest position of any knee, axes parallel to base_link;
-it tilts with the body. The first ray points backwards (-pi), the others follow counter-clockwise.
+Frame lidar_link: above the centre of the body and the highest position of any knee, axes parallel to base_link, so it
+tilts with the body. The first ray points backwards (-pi), the others follow counter-clockwise.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NORMALS = (None,) if "normal:" in str(mujoco.mj_multiRay.__doc__) else ()  # an
 
 
 def lidar_position(robot: Robot) -> Vector:
-    """Position of lidar_link [m] in base_link."""
+    """Returns the position of lidar_link [m] in base_link."""
     body = robot.body
     knees = (
         leg.hip[2] + leg.femur_vertical + leg.femur.length + max(leg.femur.radius, leg.tibia.radius)
@@ -34,7 +34,7 @@ def lidar_position(robot: Robot) -> Vector:
 
 
 class Lidar:
-    """One lidar, whose noise is reproducible by the seed."""
+    """A lidar with noise that is reproducible by a seed."""
 
     def __init__(self, robot: Robot, settings: LidarSettings | None = None, seed: int = 0) -> None:
         self.settings = settings or LidarSettings()
@@ -51,13 +51,13 @@ class Lidar:
         return angles
 
     def scan(self, simulation: Simulation) -> Scan:
-        """The present scan."""
+        """Scans the present state."""
         settings = self.settings
         ranges = self.ranges(simulation)
         return Scan(ranges, -math.pi, self.increment, settings.scan_range_min, settings.scan_range_max)
 
     def ranges(self, simulation: Simulation) -> Array:
-        """Present ranges (k,) [m]; inf without an echo, -inf for an object that is too near (REP 117)."""
+        """Returns the present ranges (k,) [m]; inf without an echo, -inf for an object that is too near (REP 117)."""
         data, base, settings = simulation.data, simulation.world.base, self.settings
         rotation = data.xmat[base].reshape(3, 3)
         origin = data.xpos[base] + rotation @ np.array(self.position)

@@ -1,4 +1,4 @@
-"""A MuJoCo model of one robot on one ground, built from the robot's URDF.
+"""Builds the MuJoCo model of a robot and its ground from the URDF.
 
 World frame: z up, the origin on the ground under the start pose. Bodies, joints and geoms keep the names of
 the URDF's links and joints. Arrays (n, 3) have one row per leg of the robot, columns coxa, femur, tibia.
@@ -27,7 +27,7 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class MujocoModel:
-    """A compiled model and the indices of the robot's parts in its arrays."""
+    """A compiled model, and the indices of the robot's parts in its arrays."""
 
     robot: Robot
     settings: WorldSettings
@@ -40,8 +40,8 @@ class MujocoModel:
     foot_sites: Indices  # (n,) sites in the centre of the balls
     geom_leg: Indices  # per geom: index of its leg, -1 for the ground and the body
     geom_foot: Indices  # per geom: index of its foot, -1 for everything else
-    geom_ground: NDArray[np.bool_]  # per geom
-    geom_obstacle: NDArray[np.bool_]  # per geom: walls, boxes and pillars of the world
+    geom_ground: NDArray[np.bool_]  # per geom: True for the ground
+    geom_obstacle: NDArray[np.bool_]  # per geom: True for walls, boxes and pillars
     stall_torque: NDArray[np.float64]  # (n, 3) [N m]
 
     @property
@@ -56,7 +56,7 @@ class MujocoModel:
 
 
 def build(robot: Robot, urdf: str, settings: WorldSettings, start_joints: NDArray[np.float64]) -> MujocoModel:
-    """Compile the world; contacts between links at `start_joints` (n, 3) [rad] do not count as collisions.
+    """Compiles the model; links that touch at `start_joints` (n, 3) [rad] never collide with each other.
 
     Raises ValueError, naming the link, if the URDF lacks a link or joint of the robot.
     """
@@ -84,7 +84,7 @@ def build(robot: Robot, urdf: str, settings: WorldSettings, start_joints: NDArra
 
 
 def servo_of(joint: Joint, settings: WorldSettings) -> ServoModel:
-    """The servo of a joint: that of the settings, otherwise that of the robot file."""
+    """Returns the servo of a joint: the one in the settings, else that of the robot file."""
     if settings.servo_model:
         return servo_model(settings.servo_model)
     return ServoModel(joint.no_load_speed, joint.stall_torque, joint.stiffness, "robot file")
@@ -137,7 +137,7 @@ def _add_servo(spec: mujoco.MjSpec, name: str, servo: ServoModel) -> None:
 
 
 def _leading(old: float | NDArray[np.float64], value: float) -> float | list[float]:
-    """A coefficient in the form of this MuJoCo: the first one of a polynomial from 4.0 on, a number before that."""
+    """Converts a coefficient for this version of MuJoCo: from 4.0 on the first of a polynomial, before a number."""
     return value if isinstance(old, float) else [value, *([0.0] * (len(old) - 1))]
 
 
@@ -181,7 +181,7 @@ def _set_groups(spec: mujoco.MjSpec) -> None:
 
 
 def _without_start_contacts(spec: mujoco.MjSpec, robot: Robot, start_joints: NDArray[np.float64]) -> mujoco.MjModel:
-    """Compile, exclude the pairs of links that touch at the start pose, compile again."""
+    """Compiles, excludes collisions between links that touch at the start pose, compiles again."""
     model = spec.compile()
     data = mujoco.MjData(model)
     for row, leg in enumerate(robot.legs):

@@ -20,7 +20,7 @@ def _texture(spec: mujoco.MjSpec, name: str, first: list[float], second: list[fl
 
 
 def add_scene(spec: mujoco.MjSpec, base: mujoco.MjsBody) -> None:
-    """Sky, a light that follows the robot, and the materials of the ground."""
+    """Adds a sky, a light that follows the robot, and the materials of the ground."""
     spec.add_texture(
         name="sky",
         type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,

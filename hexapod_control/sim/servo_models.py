@@ -1,9 +1,9 @@
 """Servo models of the simulation: a position loop of finite stiffness, torque and speed.
 
-The model is a spring `stiffness * (target - angle)` clipped at the stall torque, braked by a viscous
-torque that equals the stall torque at no-load speed: the straight torque-speed line of a DC motor.
-Every stiffness is derived from a data sheet or an identification, none is tuned. No maker publishes rotor inertia and
-dry friction: where no identification exists they follow from a mechanical time constant of 20 ms (small cored DC
+The model is a spring `stiffness * (target - angle)` clipped at the stall torque, minus a viscous torque that equals
+the stall torque at no-load speed: the linear torque-speed curve of a DC motor.
+Every stiffness comes from a data sheet or an identification, none is tuned. Data sheets give neither rotor inertia nor
+dry friction: without an identification, they follow from a mechanical time constant of 20 ms (small cored DC
 motors have 10 to 30 ms) and from two hundredths of the stall torque.
 """
 
@@ -103,7 +103,7 @@ SERVO_MODELS = {
 
 
 def servo_model(name: str) -> ServoModel:
-    """The servo of a name; raises ValueError that lists the known ones."""
+    """Returns the servo with a name. Raises ValueError, which lists the known names."""
     try:
         return SERVO_MODELS[name]
     except KeyError:
@@ -111,8 +111,8 @@ def servo_model(name: str) -> ServoModel:
         raise ValueError(f"servo model {name!r} is unknown; known are {known}") from None
 
 
-def fitted(robot: Robot, name: str) -> Robot:
-    """The robot with this servo at every joint: speed, torque and stiffness that the planner counts on."""
+def with_servo(robot: Robot, name: str) -> Robot:
+    """Returns the robot with this servo at every joint, so that the planner uses its speed, torque and stiffness."""
     servo = servo_model(name)
 
     def joint(old: Joint) -> Joint:

@@ -1,4 +1,4 @@
-"""One robot in MuJoCo: joint targets in, readings out, in lock step with the caller.
+"""Simulates one robot in MuJoCo, in lock step with the caller: joint targets in, readings out.
 
 Frames: the world's z is up; poses and velocities of the base are ground truth. Quaternions are (x, y, z, w).
 Arrays (n, 3) have one row per leg of the robot, columns coxa, femur, tibia.
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Robot
 from hexapod_control.sim.mujoco_model import MujocoModel, build
-from hexapod_control.sim.start_poses import lowest_point, standing
+from hexapod_control.sim.start_poses import lowest_point, standing_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
 MIN_CONTACT_FORCE_N = 0.02  # a foot with more normal force than this is in contact
@@ -31,7 +31,7 @@ class SimulationReading:
     joints: Array  # (n, 3) [rad]
     joint_velocity: Array  # (n, 3) [rad/s]
     joint_torque: Array  # (n, 3) [N m] of the servos
-    saturated: NDArray[np.bool_]  # (n, 3) True where a servo gives its stall torque
+    saturated: NDArray[np.bool_]  # (n, 3) True for servos at their stall torque
     foot_forces: Array  # (n,) [N] normal contact force
     orientation: Array  # (4,) IMU quaternion, world from base_link
     angular_velocity: Array  # (3,) [rad/s] gyro, in base_link
@@ -41,24 +41,24 @@ class SimulationReading:
 
 
 class Simulation:
-    """A robot in its world. Time passes only in `step`."""
+    """A robot in its world. Time advances only in `step`."""
 
     def __init__(self, robot: Robot, urdf: str, settings: WorldSettings) -> None:
-        """Build the world with the robot standing in it.
+        """Builds the world with the robot standing in it.
 
-        `urdf` is the text of the robot's URDF. Raises ValueError if it does not fit the robot.
+        `urdf` is the text of the URDF. Raises ValueError if it does not fit the robot.
         """
-        self.world: MujocoModel = build(robot, urdf, settings, standing(robot))
+        self.world: MujocoModel = build(robot, urdf, settings, standing_pose(robot))
         self.model = self.world.model
         self.data = mujoco.MjData(self.model)
         self._gain = self.model.actuator_gainprm.copy(), self.model.actuator_biasprm.copy()
-        self.unspent = 0.0  # [s] rest of the last call of `step`, shorter than a time step of the physics
+        self.unspent = 0.0  # [s] remainder of the last `step`, shorter than a time step of the physics
         self._push_until = 0.0
-        self.reset(standing(robot))
+        self.reset(standing_pose(robot))
 
     @property
     def robot(self) -> Robot:
-        """The robot this world was built for."""
+        """The simulated robot."""
         return self.world.robot
 
     @property
@@ -67,9 +67,9 @@ class Simulation:
         return float(self.data.time)
 
     def reset(self, joints: Array, height: float | None = None) -> None:
-        """Put the robot at the origin, level and at rest, with these joints (n, 3) [rad] as pose and target.
+        """Places the robot at the origin, level and at rest, with joint angles (n, 3) [rad] that are also its targets.
 
-        `height` [m] is that of base_link; None lets the lowest point just touch the ground z = 0.
+        `height` [m] is that of base_link; by default the lowest point of the robot touches the ground z = 0.
         """
         data = self.data
         mujoco.mj_resetData(self.model, data)
@@ -83,9 +83,9 @@ class Simulation:
         mujoco.mj_forward(self.model, data)
 
     def step(self, targets: Array, dt: float, observe: Callable[[Simulation], None] | None = None) -> None:
-        """Let `dt` [s] pass with these joint targets (n, 3) [rad]; `observe` is called after every physics step.
+        """Simulates `dt` [s] with joint targets (n, 3) [rad]; `observe` is called after every physics step.
 
-        The rest that is shorter than a physics step is kept for the next call.
+        A remainder shorter than a physics step is carried over to the next call.
         """
         data, ctrl = self.data, self.world.actuator
         self.unspent += dt
@@ -108,25 +108,25 @@ class Simulation:
                 observe(self)
 
     def push(self, force: Array, duration: float) -> None:
-        """Push the body with a force (3,) [N], in the world, at its centre of mass for a time [s]."""
+        """Pushes the body at its centre of mass with a force (3,) [N] in the world frame, for `duration` [s]."""
         self.data.xfrc_applied[self.world.base, :3] = force
         self._push_until = self.data.time + duration
 
     def set_friction(self, friction: float) -> None:
-        """Change the coefficient of sliding friction of every contact, at once."""
+        """Sets the coefficient of sliding friction of every contact."""
         self.model.geom_friction[:, 0] = friction
 
     def changed(self, urdf: str, settings: WorldSettings) -> Simulation:
-        """The same robot in another world, standing at the origin."""
+        """Returns a simulation of the same robot in another world, standing at the origin."""
         return Simulation(self.robot, urdf, settings)
 
     @property
     def ground(self) -> WorldSettings:
-        """The settings that shape the ground; those that do not affect it are fixed, so that two can be compared."""
+        """The settings that shape the ground, for comparison; all others have fixed values."""
         return replace(self.world.settings, friction=1.0, payload=0.0)
 
     def take_over(self, other: Simulation) -> None:
-        """Continue at the time, place and motion of another simulation of the same robot."""
+        """Continues with the time and state of another simulation of the same robot."""
         for name in ("qpos", "qvel", "act", "ctrl", "qacc_warmstart"):
             getattr(self.data, name)[:] = getattr(other.data, name)
         self.data.time = other.data.time
@@ -134,16 +134,16 @@ class Simulation:
         mujoco.mj_forward(self.model, self.data)
 
     def release(self) -> None:
-        """Torque off for all servos; back-EMF still brakes them."""
+        """Switches the torque of all servos off; back-EMF still brakes them."""
         self.model.actuator_gainprm[:] = 0.0
         self.model.actuator_biasprm[:] = 0.0
 
     def engage(self) -> None:
-        """Restore the torque of all servos; they move to their last targets."""
+        """Switches the torque of all servos on; they move to their last targets."""
         self.model.actuator_gainprm[:], self.model.actuator_biasprm[:] = self._gain
 
     def hold(self, on: NDArray[np.bool_]) -> None:
-        """Torque on for the chosen servos (n, 3), off for all others."""
+        """Switches the torque of the servos marked in `on` (n, 3) on, of all others off."""
         chosen = self.world.actuator[on]
         self.release()
         self.model.actuator_gainprm[chosen] = self._gain[0][chosen]
@@ -175,7 +175,7 @@ class Simulation:
         return [self.model.body(body).name for body in self.world.feet]
 
     def reading(self) -> SimulationReading:
-        """All present readings."""
+        """Returns all present readings."""
         data, world = self.data, self.world
         torque = data.actuator_force[world.actuator]
         rotation = data.xmat[world.base].reshape(3, 3)
@@ -194,7 +194,7 @@ class Simulation:
         )
 
     def unwanted_contacts(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of bodies in contact, except feet on the ground; the ground is called `world`."""
+        """Returns the pairs of bodies in contact, except feet on the ground; the ground is called `world`."""
         geoms = self.data.contact.geom
         world = self.world
         usual = (world.geom_foot[geoms] >= 0).any(axis=1) & world.geom_ground[geoms].any(axis=1)
@@ -202,10 +202,10 @@ class Simulation:
         return tuple((self.model.body(a).name, self.model.body(b).name) for a, b in bodies)
 
     def ground_height(self, x: float, y: float) -> float:
-        """Height of the ground [m] at (x, y) [m] in the world."""
+        """Returns the height of the ground [m] at (x, y) [m] in the world."""
         groups = np.array([0, 0, 1, 0, 0, 0], dtype=np.uint8)
         hit = np.zeros(1, dtype=np.int32)
-        origin = np.array([x + 1.1e-6, y + 1.7e-6, 10.0])  # beside the edges of a height field, which rays can miss
+        origin = np.array([x + 1.1e-6, y + 1.7e-6, 10.0])  # off the edges of a height field, which rays can miss
         down = np.array([0.0, 0.0, -1.0])
         return 10.0 - float(mujoco.mj_ray(self.model, self.data, origin, down, groups, 1, -1, hit))
 

@@ -12,13 +12,13 @@ from hexapod_control.core.robot import Robot
 FOOT_CLEARANCE_M = 0.002  # between a sitting robot's feet and the ground
 
 
-def standing(robot: Robot) -> Array:
-    """Joint angles of the neutral stance: every foot on its foothold, base_link at the walking height."""
+def standing_pose(robot: Robot) -> Array:
+    """Returns the neutral stance: every foot on its foothold, base_link at the walking height."""
     return _joints(robot, -robot.walk.height)
 
 
-def sitting(robot: Robot) -> Array:
-    """Joint angles with the belly on the ground and the feet just above it, over their neutral footholds.
+def sitting_pose(robot: Robot) -> Array:
+    """Returns a pose with the belly on the ground and the feet just above it, over their neutral footholds.
 
     A leg that cannot reach its foothold takes the nearest joint angles within its limits.
     """
@@ -34,7 +34,7 @@ def _joints(robot: Robot, ground: float) -> Array:
 
 
 def lowest_point(model: mujoco.MjModel, data: mujoco.MjData) -> float:
-    """Height [m] of the lowest point of all moving collision shapes, in the world."""
+    """Returns the height [m] of the lowest point of the robot's collision shapes, in the world."""
     return min(
         float(data.geom_xpos[geom, 2]) - _half_height(model, data, geom)
         for geom in range(model.ngeom)

@@ -1,7 +1,7 @@
-"""Ground of the simulated world, added to a MuJoCo specification.
+"""Adds the ground of the simulated world to a MuJoCo specification.
 
 The world's z is up and z = 0 is the flat area around the origin where the robot starts. Ground geoms are
-static, named `ground...` and in group 2, so that rays can be limited to them; so are obstacles, named `obstacle...`.
+static, named `ground...` and in group 2, to which rays can be limited; obstacles are too, named `obstacle...`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ GROUND_THICKNESS_M = 0.3  # of the boxes below the surface
 OBSTACLE_PREFIX = "obstacle"  # of the names of obstacles
 WALL_THICKNESS_M = 0.1
 OBSTACLE_HEIGHT_M = 0.5  # of walls and obstacles
-OBSTACLE_SIZES_M = (0.08, 0.2)  # least and greatest half side or radius
+OBSTACLE_SIZES_M = (0.08, 0.2)  # smallest and largest half side or radius
 MAX_TRIES = 200  # positions tried per obstacle
 
 
@@ -53,12 +53,12 @@ def _box(spec: mujoco.MjSpec, name: str, center: tuple[float, float], half: tupl
 
 
 def flat(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
-    """An infinite plane at z = 0."""
+    """Adds an infinite plane at z = 0."""
     _plane(spec, 0.0)
 
 
 def slope(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
-    """Flat up to x = START_HALF_SIDE_M, then a ramp that climbs along +x (falls, if the angle is negative)."""
+    """Adds flat ground up to x = START_HALF_SIDE_M, then a ramp along +x, downhill if the angle is negative."""
     angle = math.radians(settings.slope_deg)
     length, half = 8.0, 4.0
     drop = min(0.0, length * math.sin(angle))
@@ -84,7 +84,7 @@ def slope(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
 
 
 def blocks(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
-    """Square blocks whose tops are uniformly random in +-block_height [m]."""
+    """Adds square blocks whose heights are uniformly random in +-block_height [m]."""
     heights = np.random.default_rng(settings.seed)
     _plane(spec, -2.0 * settings.block_height - 0.01)
     _box(spec, "start", (0.0, 0.0), (START_HALF_SIDE_M, START_HALF_SIDE_M), 0.0)
@@ -98,7 +98,7 @@ def blocks(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
 
 
 def bumps(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
-    """A smooth height field in +-bump_height [m]: seeded waves of 0.25 to 1 m, none in the start area."""
+    """Adds a smooth height field in +-bump_height [m]: random waves 0.25 to 1 m long, none in the start area."""
     count = 2 * round(FIELD_HALF_SIDE_M / CELL_M) + 1
     axis = np.linspace(-FIELD_HALF_SIDE_M, FIELD_HALF_SIDE_M, count)
     x, y = np.meshgrid(axis, axis)
@@ -130,7 +130,7 @@ def bumps(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
 
 
 def obstacles(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
-    """A square room around the origin with boxes and pillars outside the start area."""
+    """Adds a square room around the origin, with boxes and pillars outside the start area."""
     _plane(spec, 0.0)
     half = settings.room_size / 2.0
     for number, (x, y) in enumerate(((1, 0), (0, 1), (-1, 0), (0, -1))):
@@ -154,12 +154,12 @@ class Obstacle:
 
     @property
     def radius(self) -> float:
-        """Of the circumscribed circle [m]."""
+        """Radius of the circumscribed circle [m]."""
         return math.hypot(*self.size)
 
 
 def layout(settings: WorldSettings) -> list[Obstacle]:
-    """The obstacles of a seed: gaps between them, to the walls and around the start are at least obstacle_gap [m]."""
+    """Returns random obstacles, at least obstacle_gap [m] from each other, the walls and the start."""
     rng = np.random.default_rng(settings.seed)
     half, gap = settings.room_size / 2.0, settings.obstacle_gap
     found: list[Obstacle] = []

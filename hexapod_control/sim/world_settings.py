@@ -25,7 +25,7 @@ def _text(default: str, description: str, **more: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class WorldSettings:
-    """Ground, payload and servos of one run; unit, bounds and description are in the metadata of the fields."""
+    """Settings of ground, payload and servos; unit, bounds and description are in the metadata of the fields."""
 
     world: str = _text("flat", f"ground: {', '.join(WORLDS)}", **LIVE)
     seed: int = _number(0, "", 0, 2**31 - 1, "seed of blocks, bumps and obstacles", **LIVE)
@@ -56,7 +56,7 @@ class WorldSettings:
 
 @dataclass(frozen=True, slots=True)
 class LidarSettings:
-    """The planar lidar on the simulated body; unit, bounds and description are in the metadata of the fields."""
+    """Settings of the simulated lidar; unit, bounds and description are in the metadata of the fields."""
 
     scan_rate: float = _number(10.0, "Hz", 0.5, 50.0, "scans per simulated second, while there is a subscriber")
     scan_rays: int = _number(360, "", 8, 3600, "rays of a scan, over 360 degrees")

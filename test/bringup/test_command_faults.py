@@ -11,7 +11,7 @@ from geometry_msgs.msg import Twist as TwistMessage
 from geometry_msgs.msg import TwistStamped
 from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
-from support.phantomx import LIMITS, standing
+from support.phantomx import LIMITS, standing_joints
 from support.real_time.ros_bench import STEP, Stream, assert_sound, twist, wait_for_stop, walking
 
 from hexapod_control.core.kinematics.se2 import Twist
@@ -53,7 +53,7 @@ def test_a_field_that_is_nan_while_walking_is_a_stop(bench, field):
 @pytest.mark.parametrize("value", [1e308, -1e308, 5e-324])
 @pytest.mark.parametrize("field", ["linear.x", "linear.y", "angular.z"])
 def test_an_extreme_of_a_number_is_walked_within_every_limit(bench, field, value):
-    node, _, _ = bench.planner(), bench.add(InverseKinematics()), bench.driver(standing())
+    node, _, _ = bench.planner(), bench.add(InverseKinematics()), bench.driver(standing_joints())
     targets = bench.listen(JointState, "joint_targets")
     Stream(bench, lambda: broken(field, value))
     bench.until(lambda: len(targets) > 40, 30.0)

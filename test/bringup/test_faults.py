@@ -18,7 +18,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
-from support.phantomx import LIMITS, robot, standing
+from support.phantomx import LIMITS, robot, standing_joints
 from support.real_time.ros_bench import (
     LATE,
     STEP,
@@ -43,7 +43,7 @@ from hexapod_control.ros.row_messages import JointLayout
 
 def test_a_stream_of_nan_while_walking_stops_the_robot_with_one_message(bench):
     node, kinematics = bench.planner(), bench.add(InverseKinematics())
-    bench.driver(standing())
+    bench.driver(standing_joints())
     targets = bench.listen(JointState, "joint_targets")
     stream = walking(bench, node)
     stream.command = lambda: twist(math.nan)
@@ -123,7 +123,7 @@ def test_a_best_effort_publisher_is_named(bench):
 
 
 def test_two_publishers_are_named_and_make_no_jump(bench):
-    node, _, _ = bench.planner(), bench.add(InverseKinematics()), bench.driver(standing())
+    node, _, _ = bench.planner(), bench.add(InverseKinematics()), bench.driver(standing_joints())
     targets = bench.listen(JointState, "joint_targets")
     second = bench.add(rclpy.create_node("second"))
     Stream(bench, lambda: twist(0.1))
@@ -139,7 +139,7 @@ def test_two_publishers_are_named_and_make_no_jump(bench):
 
 
 def test_flipping_forward_and_reverse_at_20_hz_keeps_every_limit(bench):
-    kinematics, _, node = bench.add(InverseKinematics()), bench.driver(standing()), bench.planner()
+    kinematics, _, node = bench.add(InverseKinematics()), bench.driver(standing_joints()), bench.planner()
     targets = bench.listen(JointState, "joint_targets")
     sign = [1.0]
 
@@ -155,7 +155,7 @@ def test_flipping_forward_and_reverse_at_20_hz_keeps_every_limit(bench):
 
 
 def test_a_pose_beyond_the_workspace_is_clamped_and_reported(bench):
-    node, kinematics, _ = bench.planner(), bench.add(InverseKinematics()), bench.driver(standing())
+    node, kinematics, _ = bench.planner(), bench.add(InverseKinematics()), bench.driver(standing_joints())
     poses = bench.publisher(Pose, "body_pose")
     message = Pose(orientation=messages.quaternion(0.9, 0.9, 0.9))
     message.position.z = 5.0
@@ -227,7 +227,7 @@ def test_a_paused_simulation_goes_on_without_catching_up(bench):
 def test_a_clock_that_stops_is_named_and_the_robot_walks_on_command_when_it_runs_again(bench):
     node = bench.planner(use_sim_time=True)
     kinematics = bench.add(InverseKinematics(parameter_overrides=overrides(use_sim_time=True)))
-    driver = bench.driver(standing(), use_sim_time=True)
+    driver = bench.driver(standing_joints(), use_sim_time=True)
     stream = Stream(bench, lambda: twist(0.08))
     clock = bench.probe.create_timer(STEP, bench.tick_clock)
     bench.until(lambda: kinematics.status()["targets"] and driver.driver.armed)
@@ -328,7 +328,7 @@ def test_an_exception_in_any_callback_is_a_safe_stop_that_names_node_and_callbac
 def test_an_exception_in_the_kinematics_is_named_and_the_node_goes_on(bench, monkeypatch):
     node = bench.planner()
     kinematics = bench.add(InverseKinematics())
-    bench.driver(standing())
+    bench.driver(standing_joints())
     targets = bench.listen(JointState, "joint_targets")
     bench.until(lambda: targets)
     monkeypatch.setattr(JointTargetFilter, "feet", broken)

@@ -9,7 +9,7 @@ from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import MultiDOFJointState
 from std_msgs.msg import String
-from support.phantomx import robot, standing
+from support.phantomx import robot, standing_joints
 from support.real_time.motion_bench import ALL, BREATH, Motions
 from support.real_time.ros_bench import Stream, twist
 
@@ -28,7 +28,7 @@ def foot_command(frame="", **points):
 
 def raised(*legs, by=0.05):
     """Points of feet straight above their neutral footholds."""
-    feet = forward(robot(), standing())
+    feet = forward(robot(), standing_joints())
     return {leg: feet[robot().leg_names.index(leg)] + (0.0, 0.0, by) for leg in legs}
 
 
@@ -163,7 +163,7 @@ def test_the_time_of_a_cycle_is_changed_while_walking(bench):
 
 def on_the_line(share):
     """A point 3 cm above the line from the left middle foot to the left front one."""
-    feet = forward(robot(), standing())
+    feet = forward(robot(), standing_joints())
     front, middle = (feet[robot().leg_names.index(f"left_{place}")] for place in ("front", "middle"))
     return middle + share * (front - middle) + (0.0, 0.0, 0.03)
 

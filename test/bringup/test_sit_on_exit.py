@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.phantomx import lying, robot, standing
+from support.phantomx import lying, robot, standing_joints
 from support.real_time.wires import Launched
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
@@ -49,7 +49,7 @@ def test_without_sit_on_exit_the_feet_come_down_and_the_torque_is_switched_off(l
     robot_ = launched(sit_on_exit="false")
     robot_.walk()
     angles, text = robot_.end(signal.SIGTERM)
-    assert robot_.height(angles) > 0.9 * robot_.height(standing())
+    assert robot_.height(angles) > 0.9 * robot_.height(standing_joints())
     assert np.ptp(forward(robot(), angles)[:, 2]) < 5e-3
     assert robot_.process.returncode == 0, text
     assert not robot_.world.torques.any() and "Traceback" not in text

@@ -4,7 +4,7 @@ import numpy as np
 from geometry_msgs.msg import Pose, PoseWithCovariance, Quaternion
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
-from support.phantomx import robot, standing
+from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import overrides
 
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
@@ -33,6 +33,6 @@ def test_planner_kinematics_and_page_use_no_foreign_joint_states(bench):
         assert not [kind for kind in node.sent_reports if kind.startswith("failed")]
     assert planner.planner.state.value == "unknown"
     assert not targets
-    joints.publish(layout.message(standing(), None, messages.time(0)))
+    joints.publish(layout.message(standing_joints(), None, messages.time(0)))
     bench.until(lambda: planner.planner.state.value != "unknown")
     page.server.close()

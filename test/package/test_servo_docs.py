@@ -14,7 +14,7 @@ from hexapod_control.config.shipped_files import share
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 
 PAGE = (ROOT / "docs" / "servos.md").read_text(encoding="utf-8")
-CURE = "python docs/figures/wires.py prints the table"
+REMEDY = "python docs/figures/wires.py prints the table"
 
 
 def module(path):
@@ -25,7 +25,7 @@ def module(path):
 
 
 def test_the_table_of_the_wires_is_that_of_the_protocols():
-    assert module("docs/figures/wires.py").table() in PAGE, CURE
+    assert module("docs/figures/wires.py").table() in PAGE, REMEDY
 
 
 @pytest.mark.parametrize("name", [name for name in PROTOCOLS if name != "loopback"])

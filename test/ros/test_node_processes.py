@@ -11,7 +11,7 @@ from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
-from support.phantomx import robot, standing
+from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import Stream, assert_sound, twist, wait_for_stop
 from support.real_time.wires import start
 
@@ -91,7 +91,7 @@ class Planner:
 
     def __init__(self, bench, *arguments):
         self.bench, self.arguments = bench, arguments
-        self.kinematics, self.driver = bench.add(InverseKinematics()), bench.driver(standing())
+        self.kinematics, self.driver = bench.add(InverseKinematics()), bench.driver(standing_joints())
         self.targets = bench.listen(JointState, "joint_targets")
         self.feet = bench.listen(MultiDOFJointState, "foot_targets")
         self.executed = bench.listen(TwistMessage, "cmd_vel_out")

@@ -36,7 +36,7 @@ def robot(name: str) -> Robot:
 GAITS = tuple(gaits(robot("phantomx")))
 
 
-def standing(name: str | Robot, gait: str = "") -> Planner:
+def standing_planner(name: str | Robot, gait: str = "") -> Planner:
     """A planner of its own whose robot stands on its neutral footholds."""
     return _standing(robot(name) if isinstance(name, str) else name, gait).copy()
 

@@ -27,7 +27,7 @@ LIMITS = np.array([[(j.lower, j.upper, j.no_load_speed) for j in leg.joints] for
 """Lower and upper limit [rad] and no-load speed [rad/s] of every joint (legs, 3, 3)."""
 
 
-def standing() -> np.ndarray:
+def standing_joints() -> np.ndarray:
     """Joint angles of the neutral stance."""
     return _at_offset(0.0).copy()
 

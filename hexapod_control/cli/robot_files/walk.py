@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     """Writes the CSV file. Raises InputError for bad input, OSError if it cannot be written."""
     robot = load(args.robot).robot
     try:
-        planner, start = standing(robot)
+        planner, start = standing_start(robot)
     except ValueError as error:
         raise InputError(f"--robot: {error}") from None
     refused = planner.change_gait(args.gait) if args.gait else ""
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def standing(robot: Robot) -> tuple[Planner, Array]:
+def standing_start(robot: Robot) -> tuple[Planner, Array]:
     """Returns a planner whose robot stands in its neutral stance, and the joint angles (n, 3) [rad].
 
     Raises ValueError if the robot cannot reach that stance.

@@ -22,7 +22,7 @@ def render(
 ) -> int:
     """Renders a recording with the name of the current segment as caption. Returns the number of frames.
 
-    Raises ValueError for a file type that is no film, NoGraphics if nothing can be drawn, OSError.
+    Raises ValueError for a file type that is no film, MissingGraphicsError if nothing can be drawn, OSError.
     """
     simulation = Simulation(robot_file.robot, urdf(robot_file), settings)
     picture = Film(simulation, film)

@@ -23,7 +23,7 @@ from hexapod_control.clients.terminal import Terminal
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.ros.distribution import stamped_by_default
-from hexapod_control.sim.rendering.film import NoGraphics
+from hexapod_control.sim.rendering.film import MissingGraphicsError
 from hexapod_control.sim.world_settings import WorldSettings
 
 SIMULATOR = "mujoco_sim"
@@ -154,7 +154,7 @@ class SimulationRun:
             return 1
         try:
             frames = render(recording, self._robot_file, self._world, film, session.spans)
-        except (NoGraphics, OSError) as error:
+        except (MissingGraphicsError, OSError) as error:
             _report(error)
             return 1
         print(f"{film}: {frames} frames", flush=True)

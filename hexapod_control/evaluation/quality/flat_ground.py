@@ -19,7 +19,7 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.evaluation.quality.lockstep import Course, WalkError, walk
 from hexapod_control.evaluation.quality.odometry_drift import MIXED, OdometryDrift, drift, standing_lockstep
 from hexapod_control.evaluation.quality.walk_quality import WalkQuality
-from hexapod_control.sim.servo_models import fitted
+from hexapod_control.sim.servo_models import with_servo
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
 
@@ -97,7 +97,7 @@ CASES = (
 
 def measure(robot: Robot, urdf_text: str, case: WalkCase) -> WalkQuality:
     """Walks one case on flat ground. Raises WalkError."""
-    robot = fitted(robot, case.servo) if case.servo else robot
+    robot = with_servo(robot, case.servo) if case.servo else robot
     return walk(Simulation(robot, urdf_text, WorldSettings(servo_model=case.servo)), case.course)
 
 

@@ -17,7 +17,7 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.evaluation.quality.walk_quality import QualityRecorder, WalkQuality
 from hexapod_control.sim.simulation import Simulation
-from hexapod_control.sim.start_poses import sitting
+from hexapod_control.sim.start_poses import sitting_pose
 
 CONTROL_PERIOD_S = 0.02
 SETTLING_CYCLES = 2  # gait cycles at the full twist before the measurement
@@ -100,7 +100,7 @@ def walk(
 
     Raises WalkError if the robot does not stand up or does not reach the commanded twist.
     """
-    simulation.reset(sitting(simulation.robot))
+    simulation.reset(sitting_pose(simulation.robot))
     run = drive(simulation, Planner(simulation.robot, course.gait))
     run.stand()
     run.reach(course.twist)

@@ -35,7 +35,7 @@ from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Lockst
 from hexapod_control.evaluation.quality.walk_quality import planar_pose
 from hexapod_control.sim.imu_noise import ImuNoise
 from hexapod_control.sim.simulation import Simulation
-from hexapod_control.sim.start_poses import sitting
+from hexapod_control.sim.start_poses import sitting_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
 DriveScript = tuple[tuple[Twist, float], ...]
@@ -159,7 +159,7 @@ class _PathComparison:
 def standing_lockstep(robot: Robot, text: str, world: WorldSettings) -> Lockstep:
     """Returns a lock step whose robot stands in a world; `text` is its URDF."""
     simulation = Simulation(robot, text, world)
-    simulation.reset(sitting(robot))
+    simulation.reset(sitting_pose(robot))
     lockstep = Lockstep(simulation, Planner(robot))
     lockstep.stand()
     return lockstep

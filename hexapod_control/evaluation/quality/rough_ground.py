@@ -25,7 +25,7 @@ from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S
 from hexapod_control.evaluation.quality.sensing_lockstep import SensingLockstep, ServoSensingLockstep, tilt
 from hexapod_control.evaluation.quality.walk_quality import planar_pose
 from hexapod_control.sim.simulation import Simulation
-from hexapod_control.sim.start_poses import sitting
+from hexapod_control.sim.start_poses import sitting_pose
 from hexapod_control.sim.terrain import FIELD_HALF_SIDE_M, START_HALF_SIDE_M
 from hexapod_control.sim.world_settings import WorldSettings
 
@@ -103,7 +103,7 @@ def with_swing(robot: Robot, lift: float) -> Robot:
 def standing_on(robot: Robot, text: str, ground: RoughGround, seed: int = 1) -> SensingLockstep:
     """Returns a lock step whose robot stands on a ground; `text` is its URDF."""
     simulation = Simulation(robot, text, replace(ground.world, seed=seed))
-    simulation.reset(sitting(robot))
+    simulation.reset(sitting_pose(robot))
     run = ground.drive(simulation, Planner(robot), ground.adaptation, seed)
     run.stand()
     return run

@@ -30,7 +30,7 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Lockstep
 from hexapod_control.evaluation.quality.walk_quality import QualityRecorder
 from hexapod_control.sim.simulation import Simulation
-from hexapod_control.sim.start_poses import sitting
+from hexapod_control.sim.start_poses import sitting_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
 BELLY = frozenset({"world", "base_link"})
@@ -172,7 +172,7 @@ def perform(
     """
     piece = MotionRehearsal(robot, motion).finish()
     simulation = Simulation(robot, urdf_text, settings or WorldSettings())
-    simulation.reset(sitting(robot))
+    simulation.reset(sitting_pose(robot))
     run = MotionRun(simulation)
     if motion.start == "standing":
         run.stand()

@@ -24,7 +24,7 @@ from hexapod_control.nodes.mujoco_sim.time_pacing import ControllerLead, RealTim
 from hexapod_control.servos.driver.setpoints.setpoint_generator import Interpolation
 from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
 from hexapod_control.sim.simulation import Simulation
-from hexapod_control.sim.start_poses import sitting
+from hexapod_control.sim.start_poses import sitting_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
 CATCH_UP_S = 0.02  # of motion that one step may make up for: targets come at 50 Hz, steps are shorter
@@ -44,7 +44,7 @@ class RunningWorld:
         self._between = "linear" if settings.bus else "hold"
         self._urdf = urdf(robot_file)
         self.simulation = Simulation(self.robot, self._urdf, self._as_stepped(world))
-        self._start = sitting(self.robot)
+        self._start = sitting_pose(self.robot)
         self.simulation.reset(self._start)
         self.lock = threading.RLock()
         self.paused = False

@@ -1,1 +1,1 @@
-"""Pictures and films of a simulated run."""
+"""Renders pictures and films of a simulation."""

@@ -1,4 +1,4 @@
-"""A film of a run: an animated GIF, or a PNG sheet of stills, rendered without a display.
+"""Renders a film of a simulation without a display: an animated GIF, or a PNG with several stills.
 
 The camera follows the robot and looks at it from above, front left; planted feet are blue, feet in the air orange.
 """
@@ -12,17 +12,17 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.sim.rendering.offscreen_camera import FOOT_DOWN, FOOT_UP, NoGraphics, OffscreenCamera
+from hexapod_control.sim.rendering.offscreen_camera import FOOT_DOWN, FOOT_UP, MissingGraphicsError, OffscreenCamera
 from hexapod_control.sim.simulation import MIN_CONTACT_FORCE_N, Simulation
 
-__all__ = ["Film", "NoGraphics"]
+__all__ = ["Film", "MissingGraphicsError"]
 
 SUFFIXES = (".gif", ".png")
 MAX_STILLS = 6  # on a PNG sheet
 SHEET_COLUMNS = 3
 GAP_PX = 4  # between pictures
 PALETTE_SIZE = 48
-CAMERA_TIME_CONSTANT_S = 0.25  # of the camera that follows the robot
+CAMERA_TIME_CONSTANT_S = 0.25  # low-pass filter of the camera that follows the robot
 AZIMUTH_DEG, ELEVATION_DEG = 150.0, -27.0
 FONT_SIZE_PX = 13
 TEXT_COLOUR = (28, 32, 38)
@@ -35,9 +35,9 @@ class Film:
     def __init__(
         self, simulation: Simulation, path: Path | str, fps: float = 10.0, size: tuple[int, int] = (480, 300)
     ) -> None:
-        """`fps` frames per second of simulated time, `size` in pixels.
+        """`fps` in frames per second of simulated time, `size` in pixels.
 
-        Raises ValueError for a file type that is neither GIF nor PNG, NoGraphics if nothing can be rendered.
+        Raises ValueError for a file type that is neither GIF nor PNG, MissingGraphicsError if nothing can be rendered.
         """
         self.path = Path(path)
         if self.path.suffix.lower() not in SUFFIXES:
@@ -55,11 +55,11 @@ class Film:
 
     @property
     def due(self) -> bool:
-        """True once the time of the next frame has come."""
+        """True if it is time for the next frame."""
         return self._simulation.time >= self._last + self.period - 1e-9
 
     def frame(self, caption: str = "") -> None:
-        """Add a frame of the present state; the time and `caption` are written in its lower left corner."""
+        """Adds a frame of the present state, with time and caption in its lower left corner."""
         self._follow_robot()
         self._last = self._simulation.time
         if self._is_skipped():
@@ -72,7 +72,7 @@ class Film:
             self._frames, self._stride = self._frames[::2], 2 * self._stride
 
     def close(self) -> None:
-        """Write the file, unless there are no frames."""
+        """Writes the file, unless there are no frames."""
         self._camera.close()
         if not self._frames:
             return
@@ -95,7 +95,7 @@ class Film:
         return self.path.suffix.lower() == ".png"
 
     def _is_skipped(self) -> bool:
-        """A sheet keeps only every 2^k-th frame, so that any length of run fits into memory."""
+        """A PNG keeps only every 2^k-th frame, so that a run of any length fits into memory."""
         self._count += 1
         return self._is_sheet and (self._count - 1) % self._stride != 0
 
@@ -123,14 +123,14 @@ class Film:
         draw.text((8, top + height / 2), text, fill=TEXT_COLOUR, font=self._font, anchor="lm")
 
     def _reduced(self, picture: Image.Image) -> Image.Image:
-        """One palette for the whole film, made from its first frame and the colours of the feet."""
+        """Reduces a frame to the palette of the film, made from its first frame and the colours of the feet."""
         if self._palette is None:
-            self._palette = _swatched(picture).quantize(PALETTE_SIZE, method=Image.Quantize.FASTOCTREE)
+            self._palette = _with_foot_colours(picture).quantize(PALETTE_SIZE, method=Image.Quantize.FASTOCTREE)
         return picture.quantize(palette=self._palette, dither=Image.Dither.NONE)
 
 
-def _swatched(picture: Image.Image) -> Image.Image:
-    """The picture with the colours of the feet in light and in shade added below."""
+def _with_foot_colours(picture: Image.Image) -> Image.Image:
+    """Adds the colours of the feet, in light and in shade, below a picture."""
     wide = Image.new("RGB", (picture.width, picture.height + 40))
     wide.paste(picture)
     draw = ImageDraw.Draw(wide)
@@ -144,7 +144,7 @@ def _swatched(picture: Image.Image) -> Image.Image:
 
 
 def _foot_geoms(simulation: Simulation) -> list[list[int]]:
-    """The drawn geoms of each foot."""
+    """The geoms of each foot."""
     model = simulation.model
     return [[g for g in range(model.ngeom) if model.geom_bodyid[g] == body] for body in simulation.world.feet]
 
@@ -156,7 +156,7 @@ def _colour_feet(simulation: Simulation, feet: list[list[int]]) -> None:
 
 
 def _sheet(frames: list[Image.Image]) -> Image.Image:
-    """At most MAX_STILLS pictures, evenly distributed over the run, in rows."""
+    """Arranges at most MAX_STILLS frames, evenly distributed over the run, in rows."""
     chosen = [frames[i] for i in np.linspace(0, len(frames) - 1, min(MAX_STILLS, len(frames))).round().astype(int)]
     columns = min(SHEET_COLUMNS, len(chosen))
     width, height = chosen[0].size

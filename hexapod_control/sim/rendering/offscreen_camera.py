@@ -1,7 +1,7 @@
-"""Pictures of a simulated world, rendered without a window or a display.
+"""Renders a simulated world without a window or a display.
 
-It makes its own GL context: mujoco.Renderer chooses its backend when mujoco is imported, so that on a machine
-without GL even the physics would fail once MUJOCO_GL is set.
+It creates its own GL context: mujoco.Renderer chooses its backend when mujoco is imported, so that without OpenGL even
+the physics would fail once MUJOCO_GL is set.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-CURE = (
+REMEDY = (
     "install libegl1 libopengl0 libgl1-mesa-dri (Debian, Ubuntu) and PyOpenGL, or libosmesa6 and set MUJOCO_GL=osmesa"
 )
 FOOT_DOWN = (0.10, 0.62, 0.95, 1.0)
@@ -22,12 +22,12 @@ FOOT_UP = (0.98, 0.55, 0.10, 1.0)
 DRAWN_GROUPS = (1, 2)  # geom groups: visual shapes of links, ground
 
 
-class NoGraphics(RuntimeError):  # noqa: N818 - named after the cause
-    """No OpenGL on this machine; the message names the packages to install."""
+class MissingGraphicsError(RuntimeError):
+    """OpenGL is missing; the message says which packages to install."""
 
 
 def _gl_context(width: int, height: int) -> Any:
-    """A current GL context. `Any`: the context classes of MuJoCo are untyped and have no common base."""
+    """Creates a GL context and makes it current. `Any`: MuJoCo's context classes have no common base."""
     backend = os.environ.get("MUJOCO_GL", "").lower() or ("egl" if platform.system() == "Linux" else "")
     try:
         if backend == "egl":
@@ -40,15 +40,16 @@ def _gl_context(width: int, height: int) -> Any:
         context.make_current()
     except Exception as error:  # backends raise different errors: ImportError, AttributeError, GLError, RuntimeError
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise NoGraphics(f"no picture can be rendered ({backend or 'system'} GL: {reason}); {CURE}") from error
+        text = f"no picture can be rendered ({backend or 'system'} GL: {reason}); {REMEDY}"
+        raise MissingGraphicsError(text) from error
     return context
 
 
 class OffscreenCamera:
-    """Draws a world into arrays (height, width, 3); `close` it when done."""
+    """Renders a world into arrays (height, width, 3); call `close` at the end."""
 
     def __init__(self, model: mujoco.MjModel, width: int, height: int) -> None:
-        """Raises NoGraphics, with the cure, if this machine cannot draw."""
+        """`width` and `height` in pixels. Raises MissingGraphicsError."""
         self._gl = _gl_context(width, height)
         self._model = model
         self._scene = mujoco.MjvScene(model, maxgeom=20_000)
@@ -64,7 +65,7 @@ class OffscreenCamera:
         self._pixels = np.empty((height, width, 3), dtype=np.uint8)
 
     def shoot(self, data: mujoco.MjData) -> NDArray[np.uint8]:
-        """Renders the present world from `view`; returns a copy."""
+        """Renders the present state from `view`. Returns a new array."""
         self._gl.make_current()
         everything = mujoco.mjtCatBit.mjCAT_ALL
         mujoco.mjv_updateScene(self._model, data, self._option, None, self.view, everything, self._scene)
@@ -73,7 +74,7 @@ class OffscreenCamera:
         return np.flipud(self._pixels).copy()
 
     def close(self) -> None:
-        """Free the graphics memory."""
+        """Frees the graphics memory."""
         if self._gl is not None:
             self._gl.make_current()
             self._context.free()

@@ -1,4 +1,4 @@
-"""Records the states of a simulated run to render it later: an .npz file with one row per frame.
+"""Records the states of a simulation for rendering it later: an .npz file with one row per frame.
 
 `time` (k,) [s] of the simulation, `stamp` (k,) [s] of the messages of that instant, and the state of the physics:
 `qpos`, `qvel`, `ctrl`.
@@ -22,14 +22,14 @@ class StateRecording:
     """Collects states; `save` writes them."""
 
     def __init__(self, path: Path | str, rate: float) -> None:
-        """`rate` [Hz] in simulated time."""
+        """`rate` is in frames per second of simulated time [Hz]."""
         self.path = Path(path)
         self._period = 1.0 / rate
         self._due = 0.0
         self._rows: list[tuple[float, float, Array, Array, Array]] = []
 
     def take(self, simulation: Simulation, stamp: float) -> None:
-        """Records the present state if the next frame is due; `stamp` [s] is that of the messages."""
+        """Records the present state if the next frame is due; `stamp` [s] is the stamp of the present messages."""
         data = simulation.data
         if data.time < self._due - self._period:  # the world was reset
             self._due = data.time
@@ -38,7 +38,7 @@ class StateRecording:
             self._rows.append((data.time, stamp, data.qpos.copy(), data.qvel.copy(), data.ctrl.copy()))
 
     def save(self) -> None:
-        """Writes the file, whole or not at all. Raises OSError."""
+        """Writes the file atomically. Raises OSError."""
         if not self._rows:
             return
         part = self.path.with_name(f".{self.path.name}.part")

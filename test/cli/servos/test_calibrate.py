@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.phantomx import LEGS, narrow_file, robot, standing
+from support.phantomx import LEGS, narrow_file, robot, standing_joints
 from support.real_time.calibration_bench import Command, Mounted, Person
 
 from hexapod_control.cli.main import main
@@ -111,7 +111,8 @@ def test_a_leg_that_was_held_wrongly_is_found_and_trimmed(mounted):
     before, after = (
         [float(z) for z in re.findall(r" ([-+]\d+\.\d)", text)] for text in person.shown if " [mm]: " in text
     )
-    lever = abs((forward(robot(), standing() + 0.01 * np.eye(3)[1]) - forward(robot(), standing()))[2, 2]) / 0.01
+    start, moved = standing_joints(), standing_joints() + 0.01 * np.eye(3)[1]
+    lever = abs((forward(robot(), moved) - forward(robot(), start))[2, 2]) / 0.01
     assert abs(before[2]) == pytest.approx(1000.0 * np.radians(4.0) * lever, rel=0.1)
     assert max(abs(z) for k, z in enumerate(before) if k != 2) < 1.0
     assert max(map(abs, after)) < 0.5
@@ -119,7 +120,7 @@ def test_a_leg_that_was_held_wrongly_is_found_and_trimmed(mounted):
 
 
 def test_a_single_bad_leg_stands_out_of_the_plane_and_does_not_tilt_it():
-    row = standing().copy()
+    row = standing_joints().copy()
     row[4, 1] += 0.1
     heights = foot_plane.residuals(forward(robot(), row))
     assert np.argmax(np.abs(heights)) == 4

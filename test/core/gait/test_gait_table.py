@@ -5,7 +5,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from support.drives import DIRECTIONS, GAITS, ROBOTS, drive, fitting, robot, standing
+from support.drives import DIRECTIONS, GAITS, ROBOTS, drive, fitting, robot, standing_planner
 from support.other_robots import around, in_rows, mirrored, reordered
 
 from hexapod_control.core.gait.gait_table import Gait, derived_gaits
@@ -88,7 +88,7 @@ def test_the_mirror_image_of_a_robot_has_mirrored_gaits(counts):
 def test_names_and_order_of_the_legs_change_no_foot_trajectory(name, gait):
     machine = robot(name)
     order = shuffled(6, 2)
-    usual, other = standing(machine, gait), standing(reordered(machine, order), gait)
+    usual, other = standing_planner(machine, gait), standing_planner(reordered(machine, order), gait)
     twist = fitting(usual, DIRECTIONS["arc"], 0.8, gait)
     for a, b in zip(drive(usual, twist, 3.0), drive(other, twist, 3.0), strict=True):
         for row, old in enumerate(order):

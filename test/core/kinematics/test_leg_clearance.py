@@ -8,7 +8,7 @@ from itertools import pairwise, product
 import mujoco
 import numpy as np
 import pytest
-from support.drives import ROBOTS, robot, standing
+from support.drives import ROBOTS, robot, standing_planner
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
@@ -157,7 +157,7 @@ def test_left_and_right_exchanged_leave_the_gap_as_it_is(name):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_coxas_that_turn_towards_each_other_close_the_gap_until_the_legs_touch(name):
-    machine, planner = robot(name), standing(name)
+    machine, planner = robot(name), standing_planner(name)
     ring = LegNeighbours.of(machine)
     front, middle = (machine.leg_names.index(f"left_{place}") for place in ("front", "middle"))
     found = []
@@ -207,5 +207,5 @@ def test_the_gap_is_never_wider_than_between_the_links_in_physics_and_narrower_b
 
 def test_the_standing_robot_of_the_simulation_has_its_legs_apart():
     for name in ROBOTS:
-        joints = start_poses.standing(robot(name)).tolist()
+        joints = start_poses.standing_pose(robot(name)).tolist()
         assert LegNeighbours.of(robot(name)).gap(joints) == (ENOUGH, None)

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from support.drives import DT, ROBOTS, robot, standing
+from support.drives import DT, ROBOTS, robot, standing_planner
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
@@ -55,7 +55,7 @@ def rehearsed(on: str, *steps, **more):
 
 def played(name: str, *steps, **more) -> tuple[list[TickPlan], MotionPlayer]:
     """All plans of a motion, from standing until nothing plays any more."""
-    player = MotionPlayer(standing(name))
+    player = MotionPlayer(standing_planner(name))
     player.execute(rehearsed(name, *steps, **more))
     return until(player, lambda: not player.name), player
 
@@ -79,7 +79,7 @@ def moved(plans: list[TickPlan]) -> Place:
 
 def test_a_new_motion_waits_for_the_end_of_the_cycle_and_a_newer_one_takes_its_place():
     """Article C1: one motion at a time, one next; executing another lets the running one finish its cycle."""
-    player = MotionPlayer(standing("phantomx"))
+    player = MotionPlayer(standing_planner("phantomx"))
     first, second, third = (rehearsed("phantomx", WaitStep(0.5), name=n, loops=0) for n in ("first", "second", "third"))
     player.execute(first)
     assert (player.state, player.name) == (PlayerState.RUNNING, "first")
@@ -101,7 +101,7 @@ def test_a_new_motion_waits_for_the_end_of_the_cycle_and_a_newer_one_takes_its_p
 @pytest.mark.parametrize("ends", ["stop", "total time", "loops"])
 def test_a_cyclic_motion_ends_at_the_end_of_a_cycle(ends):
     """Article C2: stopped, or after a total time, it still finishes its cycle."""
-    player = MotionPlayer(standing("phantomx"))
+    player = MotionPlayer(standing_planner("phantomx"))
     more = {"total time": {"loops": 0, "total_time": 1.2}, "loops": {"loops": 3}, "stop": {"loops": 0}}[ends]
     player.execute(rehearsed("phantomx", WaitStep(0.5), **more))
     if ends == "stop":
@@ -113,7 +113,7 @@ def test_a_cyclic_motion_ends_at_the_end_of_a_cycle(ends):
 
 
 def test_steps_without_a_duration_are_spread_over_ticks():
-    player = MotionPlayer(standing("phantomx"))
+    player = MotionPlayer(standing_planner("phantomx"))
     steps = (TogetherStep((WaitStep(0.0),) * 100), *(WaitStep(0.0),) * 300)
     player.execute(RehearsedMotion(Choreography("instant", "", steps), 1.0))
     assert len(until(player, lambda: not player.name)) >= 400 / MAX_STEPS_PER_TICK
@@ -122,7 +122,7 @@ def test_steps_without_a_duration_are_spread_over_ticks():
 @pytest.mark.parametrize("name", ROBOTS)
 def test_feet_go_straight_from_points_to_points_in_the_given_time(name):
     """Article C3: every foot linear from one set of Cartesian points to another."""
-    planner = standing(name)
+    planner = standing_planner(name)
     start = planner.step(DT).feet
     size = robot(name).walk.height / 0.1
     goal = start + size * np.array([0.004, -0.006, 0.008])
@@ -199,7 +199,7 @@ def test_a_walk_on_the_spot_steps_while_the_body_sways():
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_leg_led_by_hand_arrives_exactly_while_the_others_hold_the_robot(name):
-    planner = standing(name)
+    planner = standing_planner(name)
     size = robot(name).walk.height / 0.1
     leg = robot(name).leg_names.index("right_front")
     before = planner.step(DT)
@@ -218,7 +218,7 @@ def test_a_leg_led_by_hand_arrives_exactly_while_the_others_hold_the_robot(name)
 
 
 def test_a_leg_is_refused_with_a_reason_if_the_robot_would_tip_or_walks_or_cannot_reach():
-    planner = standing("phantomx")
+    planner = standing_planner("phantomx")
     feet = planner.step(DT).feet
     up = np.array([0.0, 0.0, 0.04])
     for leg in ("left_front", "left_middle"):
@@ -255,7 +255,7 @@ def test_folded_for_transport_the_robot_is_smaller_and_unfolds_again(name):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_twist_ends_a_motion_and_is_followed_and_a_zero_leaves_it_alone(name):
-    player = MotionPlayer(standing(name))
+    player = MotionPlayer(standing_planner(name))
     player.execute(rehearsed(name, LegStep("left_front", z=0.04), WaitStep(20.0)))
     for _ in range(100):
         player.command(ZERO)

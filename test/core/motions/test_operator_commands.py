@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.drives import DT, robot, standing
+from support.drives import DT, robot, standing_planner
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
@@ -22,7 +22,7 @@ RAISED = (0.0, 0.0, 0.03)  # [m]
 
 def raised(commands, *legs):
     """Points [m, base_link] above the feet of these legs of a standing robot."""
-    feet = standing(NAME).step(DT).feet
+    feet = standing_planner(NAME).step(DT).feet
     names = commands.robot.leg_names
     return {leg: tuple(feet[names.index(leg)] + np.array(RAISED)) for leg in legs}
 
@@ -48,7 +48,7 @@ class Robot:
     """A player with its commands; it stands unless another planner is given."""
 
     def __init__(self, planner=None):
-        self.player = MotionPlayer(planner or standing(NAME))
+        self.player = MotionPlayer(planner or standing_planner(NAME))
         self.planner = self.player.planner
         self.commands = OperatorCommands(self.player)
 

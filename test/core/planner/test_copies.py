@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.drives import DT, robot, standing
+from support.drives import DT, robot, standing_planner
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import Twist
@@ -38,14 +38,14 @@ def rising() -> Planner:
 
 
 def walking() -> Planner:
-    planner = standing(NAME)
+    planner = standing_planner(NAME)
     planner.command(Twist(0.05, 0.01, 0.1))
     run(planner, 60)
     return planner
 
 
 def guiding() -> Planner:
-    planner = standing(NAME)
+    planner = standing_planner(NAME)
     x, y = planner.view.neutral_footholds()[0]
     planner.guide_foot_over_ground(robot(NAME).leg_names[0], (x, y, 0.04))
     run(planner, 30)
@@ -53,7 +53,7 @@ def guiding() -> Planner:
 
 
 def on_rough_ground() -> Planner:
-    planner = standing(NAME)
+    planner = standing_planner(NAME)
     planner.sensors.adaptation = Adaptation(touch_down=True, levelling=True)
     planner.command(Twist(0.05, 0.0, 0.0))
     run(planner, 60)
@@ -61,7 +61,7 @@ def on_rough_ground() -> Planner:
 
 
 def sinking() -> Planner:
-    planner = standing(NAME)
+    planner = standing_planner(NAME)
     planner.sit()
     run(planner, 15)
     return planner

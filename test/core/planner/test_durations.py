@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from support.drives import DT, robot, standing
+from support.drives import DT, robot, standing_planner
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
@@ -32,7 +32,7 @@ def lying(bend=0.0):
 
 
 def walking(twist, gait="tripod"):
-    planner = standing(NAME, gait)
+    planner = standing_planner(NAME, gait)
     for _ in range(200):
         planner.command(twist)
         planner.step(DT)
@@ -41,7 +41,7 @@ def walking(twist, gait="tripod"):
 
 def lifted(height):
     """A robot whose first leg is guided up by a height [m]."""
-    planner = standing(NAME)
+    planner = standing_planner(NAME)
     planner.guide_foot(LEG, tuple(planner.step(DT).feet[0] + np.array([0.0, 0.0, height])))
     return planner
 
@@ -86,7 +86,7 @@ TIMES = {  # [s] with the robot, what it is asked for, when that is done
     "stand up": (2.68, lambda: asked(lying(), "stand"), RESTS, None),
     "stand up from other joints": (2.68, lambda: asked(lying(0.3), "stand"), RESTS, None),
     "stand up with straight legs": (4.3, lambda: asked(lying(-lying().view.lying_joints), "stand"), RESTS, None),
-    "sit down": (2.1, lambda: asked(standing(NAME), "sit"), SITS, None),
+    "sit down": (2.1, lambda: asked(standing_planner(NAME), "sit"), SITS, None),
     "sit down from a pose": (2.58, lambda: asked(posed(BodyPose(0.02, 0.01, 0.0, 0.1)), "sit"), SITS, None),
     "sit down from a walk": (3.06, lambda: asked(walking(FORWARD), "sit"), SITS, None),
     "all feet a little": (0.6, lambda: moved_feet(0.02), RESTS, None),
@@ -99,7 +99,7 @@ TIMES = {  # [s] with the robot, what it is asked for, when that is done
     "stop sideways": (2.08, lambda: walking(SIDEWAYS, "ripple"), at_home, ZERO),
     "stop turning": (3.24, lambda: walking(TURNING, "wave"), at_home, ZERO),
     "halt": (0.4, lambda: asked(walking(FORWARD), "halt"), RESTS, None),
-    "speed up": (0.2, lambda: standing(NAME), as_fast_as(FORWARD), FORWARD),
+    "speed up": (0.2, lambda: standing_planner(NAME), as_fast_as(FORWARD), FORWARD),
     "turn round": (0.4, lambda: walking(FORWARD), as_fast_as(FORWARD.scaled(-1.0)), FORWARD.scaled(-1.0)),
     "change the gait": (
         1.14,
@@ -111,12 +111,12 @@ TIMES = {  # [s] with the robot, what it is asked for, when that is done
 
 
 def posed(pose):
-    planner = asked(standing(NAME), "request_pose", pose)
+    planner = asked(standing_planner(NAME), "request_pose", pose)
     return held(planner, lambda planner: planner.view.body_pose == pose)
 
 
 def moved_feet(down):
-    planner = standing(NAME)
+    planner = standing_planner(NAME)
     return asked(planner, "move_feet", planner.step(DT).feet - np.array([0.0, 0.0, down]))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.drives import DT, GAITS, ROBOTS, robot, standing
+from support.drives import DT, GAITS, ROBOTS, robot, standing_planner
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
@@ -93,7 +93,7 @@ class Stage:
     def __init__(self, name: str) -> None:
         self.machine = robot(name)
         size = self.machine.walk.height / 0.1
-        self.player = MotionPlayer(standing(name))
+        self.player = MotionPlayer(standing_planner(name))
         self.pieces = [MotionRehearsal(self.machine, motion.scaled(size)).finish() for motion in MOTIONS]
         legs = self.machine.legs
         self.no_load = np.array([[joint.no_load_speed for joint in leg.joints] for leg in legs])

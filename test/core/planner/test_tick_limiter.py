@@ -4,7 +4,7 @@ import math
 from itertools import pairwise
 
 import pytest
-from support.drives import DT, robot, standing
+from support.drives import DT, robot, standing_planner
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason
@@ -73,7 +73,7 @@ def test_a_retreat_keeps_to_the_joint_speed_limits_and_names_the_foot(times):
 
 
 def test_legs_that_would_touch_block_each_other_and_are_named():
-    machine, planner = robot("article"), standing("article")
+    machine, planner = robot("article"), standing_planner("article")
     joints = planner.view.joint_angles
     front, middle = (machine.leg_names.index(f"left_{place}") for place in ("front", "middle"))
     limiter, now = TickLimiter(machine), [tuple(row) for row in joints.tolist()]

@@ -11,7 +11,7 @@ from support.drives import (
     ROBOTS,
     drive,
     robot,
-    standing,
+    standing_planner,
 )
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
@@ -79,7 +79,7 @@ def test_standing_up_from_every_in_limit_pose_has_no_joint_step(name):
 @pytest.mark.parametrize("gait", GAITS)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_sitting_down_from_walking_comes_to_rest_first_and_ends_on_the_belly(name, gait):
-    planner = standing(name, gait)
+    planner = standing_planner(name, gait)
     plans = list(drive(planner, Twist(0.02, 0.01, 0.05), 4.0))
     assert planner.sit() == ""
     rest = []
@@ -133,7 +133,7 @@ def test_a_descent_that_is_turned_back_leaves_the_feet_where_they_are(name):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_walking_robot_that_gets_a_sit_request_while_it_is_taken_over_sits_down(name):
-    plan = list(drive(standing(name), Twist(0.04, 0.02, 0.1), 1.5))[-1]
+    plan = list(drive(standing_planner(name), Twist(0.04, 0.02, 0.1), 1.5))[-1]
     planner = Planner(robot(name))
     planner.set_measured_joints(plan.joint_angles)
     assert planner.sit() == ""
@@ -180,7 +180,7 @@ def test_without_joint_states_standing_is_refused_with_a_cure(name):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_planner_that_starts_under_a_walking_robot_takes_over_where_it_stands(name):
     """Fault: respawn of the planner while walking; no jump, no fall, feet in the air go down below where they are."""
-    walking = standing(name)
+    walking = standing_planner(name)
     rng = random.Random(9)
     for _ in range(10):
         plan = list(drive(walking, Twist(0.04, 0.02, 0.1), rng.uniform(1.0, 2.0)))[-1]
@@ -198,7 +198,7 @@ def test_a_planner_that_starts_under_a_walking_robot_takes_over_where_it_stands(
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_after_torque_off_feet_in_the_air_stay_there_until_a_request(name):
-    walking = standing(name)
+    walking = standing_planner(name)
     plan = next(plan for plan in drive(walking, Twist(0.04, 0.0, 0.0), 3.0) if np.ptp(plan.feet[:, 2]) > 0.01)
     walking.forget_pose()
     assert walking.stand() == walking.request_pose(NEUTRAL) == TORQUE_OFF
@@ -214,7 +214,7 @@ def test_after_torque_off_feet_in_the_air_stay_there_until_a_request(name):
 @pytest.mark.parametrize("at_once", [True, False], ids=["at once", "later"])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_stand_brings_a_body_that_was_found_low_to_its_neutral_height(name, at_once):
-    low = standing(name)
+    low = standing_planner(name)
     low.request_pose(BodyPose(z=-0.02, pitch=0.03))
     plan = list(drive(low, ZERO, 2.0))[-1]
     planner = Planner(robot(name))
@@ -230,7 +230,7 @@ def test_stand_brings_a_body_that_was_found_low_to_its_neutral_height(name, at_o
 def test_a_body_that_is_almost_on_the_ground_lies(name):
     machine = robot(name)
     offset = belly_height(machine) + 0.004 - machine.walk.height
-    low = joints_at_offset(machine, standing(name).view.neutral_footholds(), offset)
+    low = joints_at_offset(machine, standing_planner(name).view.neutral_footholds(), offset)
     planner = Planner(machine)
     planner.set_measured_joints(np.array(low))
     assert planner.state is RobotState.SITTING
@@ -240,7 +240,7 @@ def test_a_body_that_is_almost_on_the_ground_lies(name):
 def test_a_planner_that_starts_under_a_robot_in_any_pose_keeps_it_on_its_feet_and_leaning_as_it_was(name):
     rng = random.Random(10)
     for _ in range(POSES // 4):
-        posed = standing(name, rng.choice(GAITS))
+        posed = standing_planner(name, rng.choice(GAITS))
         spread = (0.02, 0.02, 0.015, 0.12, 0.12, 0.15)
         posed.request_pose(BodyPose(*(rng.uniform(-1.0, 1.0) * most for most in spread)))
         plan = list(drive(posed, rng.choice((ZERO, Twist(0.03, 0.02, 0.1))), rng.uniform(0.2, 3.0)))[-1]
@@ -261,7 +261,7 @@ def test_a_planner_that_starts_under_a_posed_robot_on_its_footholds_finds_the_wh
     """A pose asked for next counts from the footholds, so what was not found would come on top of it."""
     rng = random.Random(11)
     for _ in range(POSES):
-        posed = standing(name)
+        posed = standing_planner(name)
         posed.request_pose(BodyPose(*(rng.uniform(-1.0, 1.0) * most for most in (0.02, 0.02, 0.0, 0.1, 0.1, 0.15))))
         plan = next(after for before, after in pairwise(drive(posed, ZERO, 3.0)) if after.pose == before.pose)
         planner = Planner(robot(name))
@@ -272,7 +272,7 @@ def test_a_planner_that_starts_under_a_posed_robot_on_its_footholds_finds_the_wh
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_body_takes_poses_while_feet_stay_and_while_walking(name):
-    planner = standing(name)
+    planner = standing_planner(name)
     goal = BodyPose(0.005, -0.005, 0.005, 0.04, -0.04, 0.05)
     planner.request_pose(goal)
     feet = planner.step(DT).contacts
@@ -295,7 +295,7 @@ def test_in_a_pose_to_one_side_strides_are_as_short_as_the_feet_need_to_hold_the
     commands = (Twist(0.2, 0.0, 0.0), Twist(-0.2, 0.0, 0.0), Twist(0.0, 0.2, 0.0), Twist(0.2, 0.1, 0.0))
     for (row, pose), (column, command) in product(enumerate(poses), enumerate(commands)):
         if (column - row - GAITS.index(gait)) % 4 < 2:
-            planner = standing(name, gait)
+            planner = standing_planner(name, gait)
             planner.request_pose(pose)
             plans = list(drive(planner, command, 3.0))
             assert min(plan.margin for plan in plans) > 0.0
@@ -304,7 +304,7 @@ def test_in_a_pose_to_one_side_strides_are_as_short_as_the_feet_need_to_hold_the
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_body_pose_out_of_reach_is_clamped_to_the_nearest_on_the_way(name):
-    planner = standing(name)
+    planner = standing_planner(name)
     planner.request_pose(BodyPose(x=0.5, pitch=1.0))
     plan = list(drive(planner, ZERO, 4.0))[-1]
     assert plan.unreached is None
@@ -316,7 +316,7 @@ def test_a_body_pose_out_of_reach_is_clamped_to_the_nearest_on_the_way(name):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_at_every_height_the_footholds_move_so_that_the_legs_stay_in_reach(name):
     """Article A6: the idle foot position moves inwards or outwards with the height; heights change while walking."""
-    planner = standing(name)
+    planner = standing_planner(name)
     stances = planner.capabilities.stances
     nominal = robot(name).walk.height
     for height in (stances.lowest + 0.005, nominal, stances.highest - 0.005):
@@ -334,7 +334,7 @@ def test_at_every_height_the_footholds_move_so_that_the_legs_stay_in_reach(name)
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_height_step_from_lowest_to_highest_is_ramped(name):
-    planner = standing(name)
+    planner = standing_planner(name)
     stances, nominal = planner.capabilities.stances, robot(name).walk.height
     before = planner.step(DT)
     for height in (stances.lowest, stances.highest, stances.lowest):
@@ -348,7 +348,7 @@ def test_a_height_step_from_lowest_to_highest_is_ramped(name):
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("dt", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_tick_of_no_time_repeats_the_last_row(name, dt):
-    planner = standing(name)
+    planner = standing_planner(name)
     plan = list(drive(planner, Twist(0.03, 0.0, 0.0), 1.0))[-1]
     again = planner.step(dt)
     assert np.array_equal(again.joint_angles, plan.joint_angles) and not again.joint_velocity.any()

@@ -17,9 +17,9 @@ from hexapod_control.core.sensing.sensor_inputs import Adaptation
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.evaluation.quality.rough_ground import with_swing
 from hexapod_control.evaluation.quality.sensing_lockstep import ServoSensingLockstep
-from hexapod_control.sim.servo_models import fitted
+from hexapod_control.sim.servo_models import with_servo
 from hexapod_control.sim.simulation import Simulation
-from hexapod_control.sim.start_poses import sitting
+from hexapod_control.sim.start_poses import sitting_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
 NAMES = ("phantomx", "article")
@@ -162,9 +162,9 @@ def test_a_straight_leg_has_finite_forces():
 def walking(servo, seconds, guessed=1.0):
     """Contacts as found and as they are, on a flat walk with these servos; the robot file's speed is wrong."""
     file = load("phantomx")
-    model = with_swing(fitted(file.robot, servo), 0.03)
+    model = with_swing(with_servo(file.robot, servo), 0.03)
     simulation = Simulation(model, urdf(file), WorldSettings(between_targets="linear", servo_model=servo))
-    simulation.reset(sitting(model))
+    simulation.reset(sitting_pose(model))
     run = ServoSensingLockstep(simulation, Planner(model), Adaptation())
     run.loads = FootForceEstimator(fitted_speed(model, guessed))
     run.stand()

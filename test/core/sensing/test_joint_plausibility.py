@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.drives import DT, drive, fitting, robot
-from support.drives import standing as standing_planner
-from support.phantomx import LIMITS, standing
+from support.drives import DT, drive, fitting, robot, standing_planner
+from support.phantomx import LIMITS, standing_joints
 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.sensing.joint_plausibility import (
@@ -18,7 +17,7 @@ from hexapod_control.core.sensing.joint_plausibility import (
 )
 
 MACHINE = robot("phantomx")
-ONE_FAR_OFF = standing()
+ONE_FAR_OFF = standing_joints()
 ONE_FAR_OFF[2, 1] = 1e6
 FOREIGN = {
     "1e308": np.full((6, 3), 1e308),
@@ -51,7 +50,7 @@ def test_foreign_samples_among_those_of_a_walking_robot_are_rejected_and_its_own
 
 @given(joint=st.integers(0, 17), value=st.floats())
 def test_no_angle_beyond_the_limits_and_the_margin_is_ever_accepted(joint, value):
-    row = standing()
+    row = standing_joints()
     row.flat[joint] = value
     lower, upper, _ = LIMITS.reshape(-1, 3)[joint]
     if not lower - LIMIT_MARGIN <= value <= upper + LIMIT_MARGIN:
@@ -71,7 +70,7 @@ def test_a_pause_permits_a_step_as_large_as_the_joint_turns_in_a_tenth_of_a_seco
     speed = LIMITS[0, 2, 2]
     for factor, accepted in ((1.0, True), (2.0, False)):
         check = JointPlausibility(MACHINE).check
-        start, later = standing(), standing()
+        start, later = standing_joints(), standing_joints()
         later[0, 2] += factor * speed * MAX_GAP_S
         check(start, 0.0, 0.0)
         assert (check(later, 5.0, 5.0).reason == "") == accepted
@@ -79,7 +78,7 @@ def test_a_pause_permits_a_step_as_large_as_the_joint_turns_in_a_tenth_of_a_seco
 
 def test_after_a_real_jump_samples_are_accepted_once_they_have_agreed_for_a_while():
     check = JointPlausibility(MACHINE).check
-    check(standing(), 0.0, 0.0)
+    check(standing_joints(), 0.0, 0.0)
     verdicts = [check(np.zeros((6, 3)), 1.0 + count * DT, 1.0 + count * DT) for count in range(20)]
     settled = [count for count, verdict in enumerate(verdicts) if not verdict.reason]
     assert settled[0] * DT == pytest.approx(SETTLING_TIME_S, abs=DT)
@@ -90,7 +89,7 @@ def test_after_a_real_jump_samples_are_accepted_once_they_have_agreed_for_a_whil
 
 def test_wild_samples_never_settle():
     check, random = JointPlausibility(MACHINE).check, np.random.default_rng(3)
-    check(standing(), 0.0, 0.0)
+    check(standing_joints(), 0.0, 0.0)
     span = LIMITS[..., 1] - LIMITS[..., 0]
     for count in range(200):
         now = 1.0 + count * BURST_PERIOD_S

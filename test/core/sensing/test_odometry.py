@@ -13,7 +13,7 @@ from support.drives import (
     drive,
     fitting,
     robot,
-    standing,
+    standing_planner,
 )
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
@@ -31,7 +31,7 @@ from hexapod_control.core.sensing.odometry import FootSupport, Odometry, fit, fi
 
 def walked(machine, gait, direction):
     """Pose of the plan and of the odometry after five seconds, and the distance [m]."""
-    planner = standing(machine, gait)
+    planner = standing_planner(machine, gait)
     odometry = Odometry(machine)
     first = planner.step(DT)
     odometry.update(first.joint_angles, first.support.tolist(), DT)
@@ -85,7 +85,7 @@ def turned(axis, angle):
 def test_a_body_on_balls_that_roll_without_slip_is_followed_to_a_thousandth(name, direction, lean):
     """The ball is at rest where it touches: its centre moves with the tibia's angular velocity x (0, 0, radius)."""
     machine, odometry, steps = robot(name), Odometry(robot(name)), 200
-    twist = fitting(standing(name), DIRECTIONS[direction], 1.0, "tripod")
+    twist = fitting(standing_planner(name), DIRECTIONS[direction], 1.0, "tripod")
     up = np.array([0.0, 0.0, machine.walk.height])
     centres = np.array([[*leg.foothold, machine.foot_radius] for leg in machine.legs])
     joints, before, planted = np.zeros((len(machine.legs), 3)), None, centres
@@ -112,7 +112,7 @@ def test_a_body_on_balls_that_roll_without_slip_is_followed_to_a_thousandth(name
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_height_roll_and_pitch_come_from_the_plane_of_the_planted_feet(name):
-    planner = standing(name)
+    planner = standing_planner(name)
     odometry = Odometry(robot(name))
     goal = BodyPose(z=0.004, roll=0.05, pitch=-0.04)
     planner.request_pose(goal)
@@ -173,7 +173,7 @@ def test_one_slipping_foot_is_found_however_few_stand(slipping, count, turn):
 
 
 def test_covariance_grows_with_distance_and_slip():
-    planner = standing("phantomx")
+    planner = standing_planner("phantomx")
     clean, slipping = Odometry(robot("phantomx")), Odometry(robot("phantomx"))
     rng = np.random.default_rng(4)
     sizes = []
@@ -191,7 +191,7 @@ def test_covariance_grows_with_distance_and_slip():
 @pytest.mark.parametrize("turn", [None, 0.01])
 def test_the_same_step_in_twice_the_time_is_half_as_fast_and_its_twist_four_times_as_certain(turn):
     machine = robot("phantomx")
-    plans = list(drive(standing("phantomx"), Twist(0.05, 0.01, 0.1), 1.0))
+    plans = list(drive(standing_planner("phantomx"), Twist(0.05, 0.01, 0.1), 1.0))
     found = {}
     for dt in (DT, 2.0 * DT):
         odometry = Odometry(machine)
@@ -206,7 +206,7 @@ def test_the_same_step_in_twice_the_time_is_half_as_fast_and_its_twist_four_time
 
 
 def test_a_sample_without_common_feet_goes_on_at_the_last_twist_and_a_lasting_loss_stops():
-    planner = standing("phantomx")
+    planner = standing_planner("phantomx")
     odometry = Odometry(robot("phantomx"))
     for plan in drive(planner, Twist(0.05, 0.0, 0.0), 4.0):
         odometry.update(plan.joint_angles, plan.support.tolist(), DT)
@@ -225,7 +225,7 @@ def test_the_logarithm_undoes_the_exponential():
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_odometry_computes_the_planned_feet_from_the_planned_joint_angles(name):
-    planner = standing(name)
+    planner = standing_planner(name)
     odometry = Odometry(robot(name))
     for plan in drive(planner, Twist(0.03, 0.01, 0.1), 2.0):
         seen = odometry.update(plan.joint_angles, plan.support.tolist(), DT)

@@ -157,7 +157,7 @@ def test_the_triangle_of_three_feet_is_what_a_tripod_stands_on():
 def poses(machine):
     """Poses to put the robot down in: stances, sitting, and sitting with some legs pushed below the belly."""
     rng = random.Random(5)
-    sitting = start_poses.sitting(machine)
+    sitting = start_poses.sitting_pose(machine)
     yield stance_in(machine, BodyPose(roll=0.1, pitch=-0.08))
     yield stance_in(machine, BodyPose(z=-0.01, pitch=0.12))
     yield sitting

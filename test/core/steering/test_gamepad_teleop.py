@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.drives import drive, standing, walk_state
+from support.drives import drive, standing_planner, walk_state
 from support.paths import ROOT
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
@@ -380,7 +380,7 @@ def tops(planner, share, seconds=1.8):
 
 
 def test_lower_steps_are_as_high_as_asked_from_the_next_swing_on_and_without_a_jump():
-    planner = standing("phantomx")
+    planner = standing_planner("phantomx")
     walk = planner.robot.walk
     for share in (1.0, 0.4, 0.7):
         tops(planner, share, 0.37)  # the swings under way go on as they were

@@ -14,7 +14,7 @@ from support.drives import (
     drive,
     fitting,
     robot,
-    standing,
+    standing_planner,
 )
 
 from hexapod_control.core.gait.gait_clock import GaitClock
@@ -49,7 +49,7 @@ def cycle_time(planner: Planner) -> float:
 @cache
 def cruising(gait: str, command: Twist) -> tuple[Planner, float, float]:
     """A planner that walks steadily, with its `steady` figures; step only copies of it."""
-    planner = standing("phantomx", gait)
+    planner = standing_planner("phantomx", gait)
     list(drive(planner, command, 2.0 + 2.0 * cycle_time(planner)))
     return planner, *steady(planner.copy(), command)
 
@@ -57,7 +57,7 @@ def cruising(gait: str, command: Twist) -> tuple[Planner, float, float]:
 @pytest.mark.parametrize(("direction", "old", "new"), CHANGES)
 def test_soak_of_gait_changes_at_any_phase_keeps_speed_support_and_smooth_feet(direction, old, new):
     name = "phantomx"
-    command = fitting(standing(name, old), DIRECTIONS[direction], 0.8, old, new)
+    command = fitting(standing_planner(name, old), DIRECTIONS[direction], 0.8, old, new)
     walking, *figures = cruising(old, command)
     speeds, jumps = zip(figures, cruising(new, command)[1:], strict=True)
     cycle = cycle_time(walking)
@@ -82,7 +82,7 @@ def test_soak_of_gait_changes_at_any_phase_keeps_speed_support_and_smooth_feet(d
 
 
 def test_a_change_asked_for_at_rest_is_there_at_once_and_unknown_gaits_are_refused_with_the_list():
-    planner = standing("phantomx", "tripod")
+    planner = standing_planner("phantomx", "tripod")
     assert planner.change_gait("wave") == ""
     planner.step(DT)
     assert planner.view.active_gait == "wave"
@@ -90,7 +90,7 @@ def test_a_change_asked_for_at_rest_is_there_at_once_and_unknown_gaits_are_refus
 
 
 def test_a_gait_that_cannot_keep_the_speed_is_entered_after_ramping_down():
-    planner = standing("phantomx", "tripod")
+    planner = standing_planner("phantomx", "tripod")
     list(drive(planner, Twist(0.12, 0.0, 0.0), 4.0))
     planner.change_gait("wave")
     plans = list(drive(planner, Twist(0.12, 0.0, 0.0), 8.0))

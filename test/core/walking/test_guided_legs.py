@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from support.drives import DT, ROBOTS, robot, standing, walk_state
+from support.drives import DT, ROBOTS, robot, standing_planner, walk_state
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.planner.planner import Planner
@@ -59,7 +59,7 @@ def test_a_guided_foot_waits_before_a_point_out_of_reach_and_goes_on_once_it_is_
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_foot_called_back_at_any_time_does_not_swing_higher_than_it_was(name):
-    planner = standing(name)
+    planner = standing_planner(name)
     leg = robot(name).leg_names.index("left_rear")
     size = robot(name).walk.height / 0.1
     goal = planner.step(DT).feet[leg] + size * np.array([0.03, 0.0, 0.004])
@@ -79,7 +79,7 @@ def test_a_foot_called_back_at_any_time_does_not_swing_higher_than_it_was(name):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_body_takes_a_pose_only_after_feet_that_could_not_lift_off_there_have_stepped_home(name):
-    planner, machine = standing(name), robot(name)
+    planner, machine = standing_planner(name), robot(name)
     size = machine.walk.height / 0.1
     before = planner.step(DT)
     held, placed = machine.leg_names.index("left_middle"), machine.leg_names.index("right_front")
@@ -104,7 +104,7 @@ def settled(planner: Planner, ticks: int) -> TickPlan:
 
 
 def test_a_foot_that_does_not_get_home_in_the_pose_of_the_body_gets_there_and_the_pose_is_taken_again():
-    planner, machine = standing("phantomx"), robot("phantomx")
+    planner, machine = standing_planner("phantomx"), robot("phantomx")
     leg, spread = machine.leg_names.index("right_middle"), (0.03, 0.03, 0.03, 0.15, 0.15, 0.15)
     x, y = planner.step(DT).contacts[leg]
     rng = random.Random(10)

@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 import pytest
-from support.drives import DT, drive, robot, standing, walk_state
+from support.drives import DT, drive, robot, standing_planner, walk_state
 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
@@ -42,9 +42,9 @@ def test_the_edge_to_get_away_from_is_the_nearest_one():
 
 
 def test_with_margin_to_spare_nothing_is_done():
-    planner = standing("phantomx")
+    planner = standing_planner("phantomx")
     plain = [plan.joint_angles.tolist() for plan in drive(planner, Twist(0.08, 0.0, 0.1), 5.0)]
-    other = standing("phantomx")
+    other = standing_planner("phantomx")
     other.change_settings(margin=0.02)
     assert [plan.joint_angles.tolist() for plan in drive(other, Twist(0.08, 0.0, 0.1), 5.0)] == plain
 

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from support.drives import DT, robot, standing, walk_state
+from support.drives import DT, robot, standing_planner, walk_state
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
@@ -43,7 +43,7 @@ LOST = 0.5  # [s] in which everything is back on the plane
 
 
 def feeling(name="phantomx", adaptation=FEET):
-    planner = standing(name)
+    planner = standing_planner(name)
     planner.sensors.adaptation = adaptation
     return planner
 
@@ -92,7 +92,7 @@ def walk(planner, seconds, heights=(0.0,) * 6, command=FORWARD):
 @pytest.mark.parametrize("adaptation", [FEET, LEVEL, Adaptation(True, True)])
 @pytest.mark.parametrize("name", NAMES)
 def test_without_a_source_the_walk_is_to_the_last_bit_the_one_without_senses(name, adaptation):
-    plain, other = standing(name), feeling(name, adaptation)
+    plain, other = standing_planner(name), feeling(name, adaptation)
     for k in range(400):
         command = Twist(0.05 * math.sin(0.02 * k), 0.02, 0.2 * math.cos(0.03 * k))
         plain.command(command), other.command(command)
@@ -101,7 +101,7 @@ def test_without_a_source_the_walk_is_to_the_last_bit_the_one_without_senses(nam
 
 @pytest.mark.parametrize("name", NAMES)
 def test_on_flat_ground_feet_that_feel_walk_the_same_walk(name):
-    plain, other = standing(name), feeling(name)
+    plain, other = standing_planner(name), feeling(name)
     for plan in walk(other, 6.0):
         plain.command(FORWARD)
         assert plan.joint_angles == pytest.approx(plain.step(DT).joint_angles, abs=1e-9)
@@ -384,7 +384,7 @@ def test_a_source_that_stands_still_with_the_robot_is_believed():
 
 
 def test_a_sense_is_used_only_while_it_is_switched_on():
-    sensors = standing("phantomx").sensors
+    sensors = standing_planner("phantomx").sensors
     for _ in range(2):
         sensors.contacts.take([LOADED] * 6)
         sensors.tilt.take((0.1, 0.1, 0.0))

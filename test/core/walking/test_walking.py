@@ -17,7 +17,7 @@ from support.drives import (
     fitting,
     random_drive,
     robot,
-    standing,
+    standing_planner,
     walk_state,
 )
 
@@ -70,7 +70,7 @@ def assert_feet_follow_the_twist(before: TickPlan, after: TickPlan, dt: float) -
 @pytest.mark.parametrize("gait", GAITS)
 @pytest.mark.parametrize("name", ROBOTS)
 def test_at_full_speed_planted_feet_stay_fixed_in_the_world_legs_apart_and_the_robot_in_balance(name, gait, direction):
-    planner = standing(name, gait)
+    planner = standing_planner(name, gait)
     command = fitting(planner, DIRECTIONS[direction], 1.0, gait)
     limits, ring, balance = top_speeds(name), LegNeighbours.of(robot(name)), full_stride_margin(planner, gait)
     plans = list(drive(planner, command, 5.0))
@@ -96,7 +96,7 @@ def full_stride_margin(planner: Planner, gait: str) -> float:
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_changing_twist_of_an_operator_moves_no_planted_foot(name):
-    planner = standing(name)
+    planner = standing_planner(name)
     plans = []
     for k in range(400):
         angle = k * DT
@@ -111,7 +111,7 @@ def test_the_changing_twist_of_an_operator_moves_no_planted_foot(name):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_feet_leave_and_land_at_rest_over_the_ground(name, gait):
     """At touch-down and lift-off: vertical speed x swing time / lift <= 0.05, horizontal mismatch <= 0.05."""
-    planner = standing(name, gait)
+    planner = standing_planner(name, gait)
     command = fitting(planner, DIRECTIONS["arc"], 0.8, gait)
     list(drive(planner, command, 6.0))
     fine, swing_time = 0.002, walk_state(planner).swing_time
@@ -156,7 +156,7 @@ def test_a_gait_is_a_row_of_phases_and_neighbours_never_swing_together(gait):
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_soak_of_random_joystick_input_breaks_no_law(name, seed):
     """Reversals, jumps, releases and jittered ticks: regions, joint speeds, reach, stability, fixed feet."""
-    planner = standing(name)
+    planner = standing_planner(name)
     limits = top_speeds(name)
     before = planner.step(DT)
     for dt, plan in random_drive(planner, seed, TICKS, poses=False, gaits=False):
@@ -172,7 +172,7 @@ def test_soak_of_random_joystick_input_breaks_no_law(name, seed):
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("seed", range(100, 100 + SEEDS))
 def test_soak_of_random_poses_and_gaits_keeps_speed_limits_support_and_fixed_feet(name, seed):
-    planner = standing(name)
+    planner = standing_planner(name)
     limits = top_speeds(name)
     before, held = planner.step(DT), 0
     for dt, plan in random_drive(planner, seed, TICKS, poses=True, gaits=True):
@@ -190,7 +190,7 @@ def test_soak_of_random_poses_and_gaits_keeps_speed_limits_support_and_fixed_fee
 @pytest.mark.parametrize("name", ROBOTS)
 def test_mirrored_commands_give_mirrored_walks(name):
     """Both shipped robots are symmetric; the mirror image of a tripod is the tripod half a cycle later."""
-    planner = standing(name, "tripod")
+    planner = standing_planner(name, "tripod")
     tripod = planner.capabilities.gaits["tripod"]
     later = replace(tripod, lift_off=tuple((phase + 0.5) % 1.0 for phase in tripod.lift_off))
     command = fitting(planner, Twist(0.7, 0.4, 2.0), 0.8, "tripod")
@@ -215,7 +215,7 @@ def walked(capabilities: Capabilities, gait: Gait, command: Twist, seconds: floa
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_row_is_the_inverse_of_its_own_foot_targets(name):
-    planner = standing(name)
+    planner = standing_planner(name)
     for plan in drive(planner, fitting(planner, DIRECTIONS["arc"], 0.8, "tripod"), 2.0):
         again = inverse(robot(name), plan.feet, plan.joint_angles)
         assert again.reached and np.allclose(again.joints, plan.joint_angles, atol=1e-9)
@@ -225,7 +225,7 @@ def test_the_row_is_the_inverse_of_its_own_foot_targets(name):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_limited_commands_keep_their_curvature(name):
     """Articles A5 and B7: steps are scaled together so that the outermost leg never exceeds its stride."""
-    planner = standing(name)
+    planner = standing_planner(name)
     for direction in (*DIRECTIONS.values(), Twist(1.0, 0.4, 2.5)):
         command = direction.scaled(3.0)
         plan = list(drive(planner, command, 4.0))[-1]
@@ -237,7 +237,7 @@ def test_limited_commands_keep_their_curvature(name):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_turning_on_the_spot_moves_every_foot_tangentially(name):
     """Article A5: each foot moves tangentially about the body centre."""
-    planner = standing(name)
+    planner = standing_planner(name)
     plans = list(drive(planner, fitting(planner, DIRECTIONS["on the spot"], 0.8, "tripod"), 3.0))
     for before, after in pairwise(plans):
         for p, q, was, still in zip(before.contacts, after.contacts, before.planted, after.planted, strict=True):
@@ -249,7 +249,7 @@ def test_turning_on_the_spot_moves_every_foot_tangentially(name):
 @pytest.mark.parametrize("angle_deg", range(0, 360, 45))
 def test_the_body_walks_in_any_direction_without_turning(name, angle_deg):
     """Article D9."""
-    planner = standing(name)
+    planner = standing_planner(name)
     direction = Twist(math.cos(math.radians(angle_deg)), math.sin(math.radians(angle_deg)), 0.0)
     command = fitting(planner, direction, 0.8, "tripod")
     plan = list(drive(planner, command, 3.0))[-1]
@@ -259,7 +259,7 @@ def test_the_body_walks_in_any_direction_without_turning(name, angle_deg):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_gait_tripod_supports_the_centre_of_mass_with_three_feet(name):
     """Article C7: three feet always support and the centre of mass stays inside their triangle."""
-    planner = standing(name, "tripod")
+    planner = standing_planner(name, "tripod")
     plans = list(drive(planner, fitting(planner, DIRECTIONS["straight"], 0.8, "tripod"), 4.0))
     assert min(sum(plan.planted) for plan in plans) == 3
     assert all(plan.margin > 0.0 for plan in plans)
@@ -271,7 +271,7 @@ def test_the_gait_tripod_supports_the_centre_of_mass_with_three_feet(name):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_after_a_zero_command_all_feet_go_back_to_neutral_and_stay_down(name, gait):
     """Article D6: walking is relative to a rest point per leg."""
-    planner = standing(name, gait)
+    planner = standing_planner(name, gait)
     list(drive(planner, fitting(planner, DIRECTIONS["arc"], 0.8, gait), 5.0))
     list(drive(planner, ZERO, 8.0))
     stay = list(drive(planner, ZERO, 1.0))
@@ -284,7 +284,7 @@ def test_after_a_zero_command_all_feet_go_back_to_neutral_and_stay_down(name, ga
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_halting_brings_feet_straight_down_and_leaves_them_until_a_zero_command(name):
-    planner = standing(name)
+    planner = standing_planner(name)
     command = fitting(planner, DIRECTIONS["straight"], 0.8, "tripod")
     list(drive(planner, command, 3.13))
     before = planner.step(DT)
@@ -312,7 +312,7 @@ def test_halting_brings_feet_straight_down_and_leaves_them_until_a_zero_command(
 @pytest.mark.parametrize("name", ROBOTS)
 def test_every_ball_centre_is_one_radius_above_the_ground_while_its_foot_stands(name):
     machine = robot(name)
-    planner = standing(name)
+    planner = standing_planner(name)
     for plan in drive(planner, fitting(planner, DIRECTIONS["diagonal"], 0.8, "tripod"), 2.0):
         placement = Placement(plan.pose, machine.walk.height)
         for centre, down in zip(plan.feet, plan.planted, strict=True):
@@ -343,7 +343,7 @@ def test_a_touch_down_preload_presses_planted_feet_below_the_ground_and_keeps_th
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_stance_is_linear_in_time_on_a_straight_walk(name):
     """Article A4: ground motion is linear in phase, that is with constant foot speed in stance."""
-    planner = standing(name)
+    planner = standing_planner(name)
     command = fitting(planner, DIRECTIONS["straight"], 0.8, "tripod")
     plans = list(drive(planner, command, 4.0))[-60:]
     for before, after in pairwise(plans):

@@ -4,7 +4,7 @@ import random
 from itertools import product
 
 import pytest
-from support.drives import DIRECTIONS, ROBOTS, drive, fitting, robot, standing
+from support.drives import DIRECTIONS, ROBOTS, drive, fitting, robot, standing_planner
 from support.other_robots import around, in_rows, reordered
 
 from hexapod_control.core.gait.gait_table import derived_gaits
@@ -47,7 +47,7 @@ def test_there_is_none_where_half_of_the_legs_already_swing_together(machine):
 
 @pytest.mark.parametrize(("machine", "way"), list(product((UNEVEN["5"], UNEVEN["4 + 3"]), ("arc", "strafe"))))
 def test_robots_with_an_odd_number_of_legs_walk_it(machine, way):
-    planner = standing(machine, "fastest")
+    planner = standing_planner(machine, "fastest")
     twist = fitting(planner, DIRECTIONS[way], 0.9, "fastest")
     plans = list(drive(planner, twist, 6.0))
     assert min(plan.margin for plan in plans) > 0.0 and all(plan.unreached is None for plan in plans)

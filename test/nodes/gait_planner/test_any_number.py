@@ -11,7 +11,7 @@ from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3, Wrenc
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
-from support.drives import DT, standing
+from support.drives import DT, standing_planner
 from support.phantomx import LIMITS, robot
 
 from hexapod_control.core.kinematics.leg_kinematics import inverse
@@ -35,7 +35,7 @@ FLOATS = st.one_of(
     st.sampled_from([5e-324, -5e-324, 1e-310, 1e-200, 1e-9, 1e5, 1e154, 1e308, -1e308, math.inf, math.nan]),
 )
 THREE = st.tuples(FLOATS, FLOATS, FLOATS)
-STANDING = standing("phantomx")
+STANDING = standing_planner("phantomx")
 TICKS = 8
 LAWS = settings(max_examples=120, deadline=None)
 

@@ -12,7 +12,7 @@ from rclpy.parameter import Parameter
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Float64, String
 from std_srvs.srv import Trigger
-from support.phantomx import robot, standing
+from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import STEP, twist
 from visualization_msgs.msg import MarkerArray
 
@@ -65,7 +65,7 @@ def test_the_first_targets_hold_the_joints_that_were_measured(bench):
     rows = bench.listen(JointState, "joint_motion")
     states = bench.publisher(JointState, "joint_states")
     layout = messages.JointLayout(robot())
-    start = standing() + np.array([0.3, 0.5, -0.4])
+    start = standing_joints() + np.array([0.3, 0.5, -0.4])
     states.publish(layout.message(start, None, messages.time(1)))
     bench.until(lambda: rows)
     assert layout.joints(rows[0]) == pytest.approx(start, abs=0.01)
@@ -75,19 +75,19 @@ def test_a_robot_that_already_stands_is_taken_over_without_a_step(bench):
     node = bench.planner(False)
     rows = bench.listen(MultiDOFJointState, "foot_targets")
     states = bench.publisher(JointState, "joint_states")
-    states.publish(messages.JointLayout(robot()).message(standing(), None, messages.time(1)))
+    states.publish(messages.JointLayout(robot()).message(standing_joints(), None, messages.time(1)))
     bench.until(lambda: node.planner.state.value == "standing" and rows)
     feet = messages.FootLayout(robot()).feet(rows[-1])
-    solution = inverse(robot(), feet.positions, standing())
+    solution = inverse(robot(), feet.positions, standing_joints())
     assert solution.reached
-    assert solution.joints == pytest.approx(standing(), abs=1e-6)
+    assert solution.joints == pytest.approx(standing_joints(), abs=1e-6)
 
 
 def test_feet_and_joints_never_go_out_in_the_same_tick(bench):
     node = bench.planner(False)
     rows = bench.listen(MultiDOFJointState, "foot_targets"), bench.listen(JointState, "joint_motion")
     bench.publisher(MultiDOFJointState, "unused", matched=0)
-    node.planner.set_measured_joints(standing() + 0.3)
+    node.planner.set_measured_joints(standing_joints() + 0.3)
     node.planner.stand()
     bench.until(lambda: len(rows[0]) > 10 and rows[1], 6.0)
     stamps = [{messages.nanoseconds(message.header.stamp) for message in kind} for kind in rows]
@@ -210,7 +210,7 @@ def test_sitting_down_is_not_interrupted_by_a_stream_that_ends(bench):
 
 def test_commands_before_standing_are_ignored_with_the_remedy(bench):
     node = bench.planner(False)
-    node.planner.set_measured_joints(standing() + 0.3)
+    node.planner.set_measured_joints(standing_joints() + 0.3)
     bench.publisher(TwistMessage, "cmd_vel").publish(twist(0.1))
     bench.until(lambda: "call the service stand first" in node.last_report("not standing"))
     refused = bench.call(Trigger, "stand")

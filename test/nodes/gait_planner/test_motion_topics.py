@@ -13,7 +13,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
-from support.phantomx import robot, standing
+from support.phantomx import robot, standing_joints
 from support.real_time.motion_bench import BREATH, NOD, Motions
 from support.real_time.ros_bench import Stream, assert_sound, twist, walking
 
@@ -37,7 +37,7 @@ def still(node):
 
 
 def test_a_shipped_motion_is_rehearsed_and_then_reaches_the_servos_from_start_to_end(bench, tmp_path):
-    bench.driver(standing())
+    bench.driver(standing_joints())
     bench.add(InverseKinematics())
     motions = Motions(bench, tmp_path)
     rows = bench.listen(JointState, "joint_targets")
@@ -268,7 +268,7 @@ def test_packing_and_unpacking_are_services_and_standing_up_interrupts_a_fold(be
 
 def test_an_emergency_stop_ends_a_motion_for_good(bench, tmp_path):
     bench.add(InverseKinematics())
-    bench.driver(standing())
+    bench.driver(standing_joints())
     motions = Motions(bench, tmp_path)
     motions.play("wave")
     bench.until(lambda: not all(motions.node.output.last.planted), 10.0, "a leg in the air")

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState, MultiDOFJointState
-from support.phantomx import robot, standing
+from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import STEP, Bench
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
@@ -22,18 +22,18 @@ ZEROS = np.zeros((6, 3))
 SPEED = np.array([[joint.no_load_speed for joint in leg.joints] for leg in robot().legs])
 LOWER = np.array([[joint.lower for joint in leg.joints] for leg in robot().legs])
 UPPER = np.array([[joint.upper for joint in leg.joints] for leg in robot().legs])
-FAR = np.where(standing() < (LOWER + UPPER) / 2.0, UPPER, LOWER)
+FAR = np.where(standing_joints() < (LOWER + UPPER) / 2.0, UPPER, LOWER)
 
 
 @pytest.fixture
 def target_filter():
     target_filter = JointTargetFilter(robot())
-    target_filter.seed(standing())
+    target_filter.seed(standing_joints())
     return target_filter
 
 
 def test_reachable_feet_give_their_joint_angles_and_velocities(target_filter):
-    joints = standing() + 0.02
+    joints = standing_joints() + 0.02
     targets = target_filter.feet(forward(robot(), joints), ZEROS, 1.0)
     assert targets.complaint == ""
     assert targets.joints == pytest.approx(joints, abs=1e-9)
@@ -41,7 +41,7 @@ def test_reachable_feet_give_their_joint_angles_and_velocities(target_filter):
 
 
 def test_the_joint_velocities_are_those_of_the_feet(target_filter):
-    feet = forward(robot(), standing())
+    feet = forward(robot(), standing_joints())
     velocity = np.tile([0.05, 0.02, -0.03], (6, 1))
     targets = target_filter.feet(feet, velocity, 1.0)
     moved = forward(robot(), targets.joints + 1e-6 * targets.velocities)
@@ -49,8 +49,8 @@ def test_the_joint_velocities_are_those_of_the_feet(target_filter):
 
 
 def test_a_foot_out_of_reach_holds_the_targets_and_names_leg_reason_and_distance(target_filter):
-    before = target_filter.feet(forward(robot(), standing()), ZEROS, 1.0)
-    feet = np.array(forward(robot(), standing()))
+    before = target_filter.feet(forward(robot(), standing_joints()), ZEROS, 1.0)
+    feet = np.array(forward(robot(), standing_joints()))
     feet[1, 1] += 0.5
     targets = target_filter.feet(feet, ZEROS, 1.02)
     assert np.array_equal(targets.joints, before.joints)
@@ -63,9 +63,9 @@ def test_a_foot_out_of_reach_holds_the_targets_and_names_leg_reason_and_distance
 def test_a_leg_that_is_straight_folded_or_on_its_axis_gives_finite_targets_of_limited_speed(target_filter, target):
     leg = robot().legs[0]
     c, s = math.cos(leg.hip_yaw), math.sin(leg.hip_yaw)
-    feet = np.array(forward(robot(), standing()))
+    feet = np.array(forward(robot(), standing_joints()))
     feet[0] = np.add(leg.hip, (c * target[0] - s * target[1], s * target[0] + c * target[1], target[2]))
-    last = standing()
+    last = standing_joints()
     for tick in range(50):
         targets = target_filter.feet(feet, np.tile([1.0, 1.0, 1.0], (6, 1)), 1.0 + STEP * tick)
         assert np.isfinite(targets.joints).all()
@@ -75,9 +75,9 @@ def test_a_leg_that_is_straight_folded_or_on_its_axis_gives_finite_targets_of_li
 
 
 def test_a_jump_is_slowed_to_the_speed_of_the_servos_and_ends_at_the_requested_targets(target_filter):
-    goal = standing() + np.array([0.6, 0.3, -0.2])
-    target_filter.joints(standing(), ZEROS, 1.0)
-    last, complaints = standing(), []
+    goal = standing_joints() + np.array([0.6, 0.3, -0.2])
+    target_filter.joints(standing_joints(), ZEROS, 1.0)
+    last, complaints = standing_joints(), []
     for tick in range(1, 10):
         targets = target_filter.joints(goal, ZEROS, 1.0 + STEP * tick)
         assert (np.abs(targets.joints - last) <= SPEED * STEP * 1.05).all()
@@ -90,9 +90,9 @@ def test_a_jump_is_slowed_to_the_speed_of_the_servos_and_ends_at_the_requested_t
 
 @pytest.mark.parametrize("stamps", [(5.0, 5.0), (5.0, -95.0), (5.0, 1005.0)])
 def test_a_clock_that_stops_or_jumps_lets_no_joint_jump(target_filter, stamps):
-    target_filter.joints(standing(), ZEROS, stamps[0])
-    targets = target_filter.joints(standing() + 1.0, ZEROS, stamps[1])
-    assert (np.abs(targets.joints - standing()) <= SPEED * 0.1 * 1.05).all()
+    target_filter.joints(standing_joints(), ZEROS, stamps[0])
+    targets = target_filter.joints(standing_joints() + 1.0, ZEROS, stamps[1])
+    assert (np.abs(targets.joints - standing_joints()) <= SPEED * 0.1 * 1.05).all()
 
 
 @pytest.mark.parametrize(
@@ -108,24 +108,24 @@ def test_a_clock_that_stops_or_jumps_lets_no_joint_jump(target_filter, stamps):
 )
 def test_a_jump_is_limited_to_what_the_servos_can_move_between_the_stamps(target_filter, between, counted):
     """Stamps of a bad clock count at least and at most as a plausible period, so that no joint gets too much speed."""
-    target_filter.joints(standing(), ZEROS, 5.0)
+    target_filter.joints(standing_joints(), ZEROS, 5.0)
     targets = target_filter.joints(FAR, ZEROS, 5.0 + between)
-    assert np.abs(targets.joints - standing()) == pytest.approx(SPEED * counted)
+    assert np.abs(targets.joints - standing_joints()) == pytest.approx(SPEED * counted)
     assert np.abs(targets.velocities) == pytest.approx(SPEED)
 
 
 def test_the_first_targets_count_as_one_nominal_period_after_the_seed(target_filter):
     targets = target_filter.joints(FAR, ZEROS, 5.0)
-    assert np.abs(targets.joints - standing()) == pytest.approx(SPEED * NOMINAL_PERIOD_S)
+    assert np.abs(targets.joints - standing_joints()) == pytest.approx(SPEED * NOMINAL_PERIOD_S)
 
 
 def test_held_targets_do_not_save_up_time_for_a_jump(target_filter):
-    feet = np.array(forward(robot(), standing()))
+    feet = np.array(forward(robot(), standing_joints()))
     feet[1, 1] += 0.5
     for tick in range(4):
         target_filter.feet(feet, ZEROS, 5.0 + STEP * tick)
     targets = target_filter.joints(FAR, ZEROS, 5.0 + 4 * STEP)
-    assert np.abs(targets.joints - standing()) == pytest.approx(SPEED * STEP)
+    assert np.abs(targets.joints - standing_joints()) == pytest.approx(SPEED * STEP)
 
 
 def test_joints_beyond_their_limits_stay_at_the_limit_and_are_named(target_filter):
@@ -167,52 +167,52 @@ def chain():
 
 
 def test_one_message_in_is_one_message_out_with_its_stamp(chain):
-    chain.seed(standing())
+    chain.seed(standing_joints())
     for tick in range(1, 6):
         stamp = 10**9 + tick * 20_000_000
-        chain.feet.publish(chain.row(standing() + 0.01 * tick, stamp))
+        chain.feet.publish(chain.row(standing_joints() + 0.01 * tick, stamp))
         chain.bench.until(lambda n=tick: len(chain.out) >= n)
         assert messages.nanoseconds(chain.out[-1].header.stamp) == stamp
-        assert chain.layout.joints(chain.out[-1]) == pytest.approx(standing() + 0.01 * tick, abs=1e-9)
+        assert chain.layout.joints(chain.out[-1]) == pytest.approx(standing_joints() + 0.01 * tick, abs=1e-9)
     assert len(chain.out) == 5
 
 
 def test_joint_motion_passes_through(chain):
-    chain.seed(standing())
-    chain.joints.publish(chain.layout.message(standing() + 0.05, ZEROS + 0.1, messages.time(10**9)))
+    chain.seed(standing_joints())
+    chain.joints.publish(chain.layout.message(standing_joints() + 0.05, ZEROS + 0.1, messages.time(10**9)))
     chain.bench.until(lambda: chain.out)
-    assert chain.layout.joints(chain.out[0]) == pytest.approx(standing() + 0.05)
+    assert chain.layout.joints(chain.out[0]) == pytest.approx(standing_joints() + 0.05)
     assert chain.layout.velocities(chain.out[0]) == pytest.approx(ZEROS + 0.1)
 
 
 def test_nothing_goes_out_before_the_joint_angles_are_known(chain):
     chain.node.started -= 10.0
-    chain.feet.publish(chain.row(standing(), 10**9))
+    chain.feet.publish(chain.row(standing_joints(), 10**9))
     chain.bench.until(
         lambda: "no joint_states yet, so no joint_targets are published" in chain.node.last_report("seed")
     )
     assert chain.out == []
-    chain.seed(standing() - 0.02)
-    chain.feet.publish(chain.row(standing(), 2 * 10**9))
+    chain.seed(standing_joints() - 0.02)
+    chain.feet.publish(chain.row(standing_joints(), 2 * 10**9))
     chain.bench.until(lambda: chain.out)
 
 
 def test_targets_start_from_the_measured_joint_angles(chain):
-    far = np.clip(standing() + np.array([0.0, 0.8, 0.3]), LOWER, UPPER)
+    far = np.clip(standing_joints() + np.array([0.0, 0.8, 0.3]), LOWER, UPPER)
     chain.seed(far)
-    chain.feet.publish(chain.row(standing(), 10**9))
+    chain.feet.publish(chain.row(standing_joints(), 10**9))
     chain.bench.until(lambda: chain.out)
     assert (np.abs(chain.layout.joints(chain.out[0]) - far) <= SPEED * STEP * 1.05).all()
     assert "jumps by" in chain.node.last_report("targets")
 
 
 def test_incomplete_or_infinite_messages_are_refused_by_name(chain):
-    chain.seed(standing())
-    message = chain.row(standing(), 10**9)
+    chain.seed(standing_joints())
+    message = chain.row(standing_joints(), 10**9)
     message.transforms[3].translation.x = math.nan
     chain.feet.publish(message)
     chain.bench.until(lambda: "right_front_foot" in chain.node.last_report("refused foot_targets"))
-    short = chain.layout.message(standing(), None, messages.time(1))
+    short = chain.layout.message(standing_joints(), None, messages.time(1))
     short.name, short.position = short.name[1:], short.position[1:]
     chain.joints.publish(short)
     chain.bench.until(lambda: "left_front_coxa_joint missing" in chain.node.last_report("refused joint_motion"))

@@ -4,14 +4,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from support.phantomx import LIMITS, robot, standing
+from support.phantomx import LIMITS, robot, standing_joints
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.nodes.inverse_kinematics.joint_target_filter import MAX_PERIOD_S, JointTargetFilter
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 ROWS = arrays(np.float64, (6, 3), elements=st.one_of(FINITE, st.floats(-2.0, 2.0)))
-FEET = forward(robot(), standing())
+FEET = forward(robot(), standing_joints())
 STAMPS = st.one_of(FINITE, st.floats(0.0, 0.2))
 
 
@@ -43,7 +43,7 @@ def test_any_joint_targets_are_approached_within_limits_and_speed(start, joints,
 @settings(max_examples=100, deadline=None)
 @given(ROWS, ROWS, STAMPS)
 def test_any_foot_targets_are_approached_within_limits_and_speed(change, velocities, stamp):
-    made, last = seeded(standing())
+    made, last = seeded(standing_joints())
     for feet in (change, FEET + 0.02 * np.clip(change, -1.0, 1.0)):
         targets = made.feet(feet, velocities, stamp)
         sound(targets, last)

@@ -8,7 +8,7 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
-from support.phantomx import robot, standing
+from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import LATE, overrides
 from support.real_time.simulator_rig import MANY, OFF, ON, Rig
 
@@ -19,7 +19,7 @@ from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.monitoring.clock_monitor import ClockState
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.sim.rendering.state_recording import KEYS
-from hexapod_control.sim.start_poses import sitting
+from hexapod_control.sim.start_poses import sitting_pose
 
 pytestmark = pytest.mark.physics
 
@@ -56,7 +56,7 @@ def test_joint_states_have_all_joints_with_position_velocity_and_effort(rig):
     state = rig.states[-1]
     assert state.name == list(names.joint_names(robot().leg_names))
     assert len(state.position) == len(state.velocity) == len(state.effort) == 18
-    assert rig.joints == pytest.approx(sitting(robot()), abs=0.05)
+    assert rig.joints == pytest.approx(sitting_pose(robot()), abs=0.05)
     assert np.abs(state.velocity).max() < 0.1
 
 
@@ -199,7 +199,7 @@ def test_the_speed_factor_lets_simulated_time_run_faster(bench):
 def test_missing_targets_while_moving_are_reported_in_diagnostics(bench):
     received = bench.listen(DiagnosticArray, "/diagnostics", MANY)
     rig = Rig(bench)
-    rig.send(sitting(robot()) + 0.1, np.full((6, 3), 0.5))
+    rig.send(sitting_pose(robot()) + 0.1, np.full((6, 3), 0.5))
     bench.until(lambda: any("no joint_targets for 0.2 s" in array.status[0].message for array in received))
 
 
@@ -212,21 +212,21 @@ def test_missing_targets_while_moving_are_reported_in_diagnostics(bench):
     ],
 )
 def test_targets_that_cannot_be_used_are_refused_and_the_robot_holds(rig, change, sentence):
-    message = rig.layout.message(standing(), None, rig.node.get_clock().now().to_msg())
+    message = rig.layout.message(standing_joints(), None, rig.node.get_clock().now().to_msg())
     message = JointState(name=list(message.name), position=list(message.position))
     change(message)
     rig.targets.publish(message)
     rig.bench.until(lambda: sentence in rig.node.last_report("refused joint_targets"))
     rig.wait(10)
-    assert rig.joints == pytest.approx(sitting(robot()), abs=0.05)
+    assert rig.joints == pytest.approx(sitting_pose(robot()), abs=0.05)
 
 
 def test_an_exception_in_a_callback_is_reported_and_the_robot_holds(rig, monkeypatch):
     monkeypatch.setattr(rig.node.world.driver, "take", lambda *_: 1 / 0)
-    rig.send(standing())
+    rig.send(standing_joints())
     rig.bench.until(lambda: "ZeroDivisionError" in rig.node.last_report("failed take_targets"))
     rig.wait(10)
-    assert rig.joints == pytest.approx(sitting(robot()), abs=0.05)
+    assert rig.joints == pytest.approx(sitting_pose(robot()), abs=0.05)
 
 
 @pytest.mark.parametrize(

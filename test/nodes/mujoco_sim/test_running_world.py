@@ -11,9 +11,9 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Twist, exp, log
 from hexapod_control.core.names import JOINTS, joint_names
 from hexapod_control.evaluation.quality.walk_quality import QualityRecorder
-from hexapod_control.sim.servo_models import SERVO_MODELS, fitted
+from hexapod_control.sim.servo_models import SERVO_MODELS, with_servo
 from hexapod_control.sim.simulation import Simulation
-from hexapod_control.sim.start_poses import lowest_point, sitting, standing
+from hexapod_control.sim.start_poses import lowest_point, sitting_pose, standing_pose
 from hexapod_control.sim.world_settings import WORLDS, WorldSettings
 
 pytestmark = pytest.mark.physics
@@ -37,7 +37,7 @@ def phantomx():
 def settled(described, **settings):
     """A simulation that has stood for two seconds."""
     simulation = Simulation(*described, WorldSettings(**settings))
-    simulation.step(standing(described[0]), 2.0)
+    simulation.step(standing_pose(described[0]), 2.0)
     return simulation
 
 
@@ -94,9 +94,9 @@ def test_an_imu_at_rest_reads_gravity_upwards_and_no_rotation(described):
 def test_a_sitting_robot_rests_on_its_belly_and_touches_nothing_with_its_legs(described):
     robot, _ = described
     simulation = Simulation(*described, WorldSettings())
-    simulation.reset(sitting(robot))
+    simulation.reset(sitting_pose(robot))
     assert lowest_point(simulation.model, simulation.data) == pytest.approx(0.0, abs=1e-6)
-    simulation.step(sitting(robot), 1.0)
+    simulation.step(sitting_pose(robot), 1.0)
     assert {pair[1] for pair in simulation.unwanted_contacts()} == {"base_link"}
     assert simulation.reading().foot_forces.max() == 0.0
 
@@ -105,21 +105,21 @@ def test_no_servo_turns_faster_than_its_no_load_speed(described):
     robot, _ = described
     simulation = Simulation(*described, WorldSettings())
     limits = np.array([[joint.no_load_speed for joint in leg.joints] for leg in robot.legs])
-    simulation.reset(standing(robot), 20.0)
+    simulation.reset(standing_pose(robot), 20.0)
     fastest = []
 
     def watch(now):
         speed = np.abs(now.data.qvel[now.world.velocity])
         fastest.append((speed / limits)[:, 0].max())
 
-    simulation.step(standing(robot) + np.array([1.2, 0.0, 0.0]), 0.3, watch)
+    simulation.step(standing_pose(robot) + np.array([1.2, 0.0, 0.0]), 0.3, watch)
     assert 0.5 < max(fastest) < 1.02
 
 
 def test_a_servo_delivers_at_most_its_stall_torque_and_reports_saturation(phantomx):
     robot, _ = phantomx
     simulation = settled(phantomx)
-    simulation.step(standing(robot) + np.array([0.0, 0.0, -1.0]), 0.02)
+    simulation.step(standing_pose(robot) + np.array([0.0, 0.0, -1.0]), 0.02)
     reading = simulation.reading()
     assert reading.saturated[:, 2].all()
     assert np.abs(reading.joint_torque).max() <= robot.legs[0].tibia_joint.stall_torque
@@ -129,11 +129,11 @@ def test_released_servos_let_the_robot_sink_and_engaged_ones_raise_it_again(phan
     robot, _ = phantomx
     simulation = settled(phantomx)
     simulation.release()
-    simulation.step(standing(robot), 4.0)
+    simulation.step(standing_pose(robot), 4.0)
     assert simulation.reading().position[2] < 0.7 * robot.walk.height
     assert not simulation.reading().joint_torque.any()
     simulation.engage()
-    simulation.step(standing(robot), 2.0)
+    simulation.step(standing_pose(robot), 2.0)
     assert simulation.reading().position[2] == pytest.approx(robot.walk.height, abs=0.005)
 
 
@@ -143,7 +143,7 @@ def test_the_start_is_flat_in_every_world(world, phantomx):
     simulation = Simulation(*phantomx, WorldSettings(world=world, seed=3))
     for leg in robot.legs:
         assert simulation.ground_height(*leg.foothold) == pytest.approx(0.0, abs=1e-5)
-    simulation.step(standing(robot), 1.0)
+    simulation.step(standing_pose(robot), 1.0)
     assert simulation.reading().position[2] == pytest.approx(robot.walk.height, abs=0.002)
 
 
@@ -180,7 +180,7 @@ def test_friction_decides_whether_a_push_of_half_the_weight_slides_the_robot(fri
     simulation = settled(phantomx, friction=friction)
     recorder = QualityRecorder(simulation)
     simulation.push(np.array([0.5 * robot.mass * GRAVITY, 0.0, 0.0]), 0.2)
-    simulation.step(standing(robot), 0.5, recorder.sample)
+    simulation.step(standing_pose(robot), 0.5, recorder.sample)
     assert (recorder.slid.mean() > 0.02) == slides
 
 
@@ -197,7 +197,7 @@ def test_the_slip_of_a_sliding_robot_is_the_way_its_feet_went_while_loaded(phant
         places.append(now.data.xpos[now.world.feet][:, :2].copy())
         loaded.append(now.foot_forces > 0.02)
 
-    simulation.step(standing(robot), 1.0, watch)
+    simulation.step(standing_pose(robot), 1.0, watch)
     way = np.linalg.norm(np.diff(places, axis=0), axis=2)
     assert way.sum(axis=0).min() > 0.2
     assert recorder.slid == pytest.approx((way * np.array(loaded)[1:]).sum(axis=0), rel=0.1)
@@ -206,7 +206,7 @@ def test_the_slip_of_a_sliding_robot_is_the_way_its_feet_went_while_loaded(phant
 def test_the_same_run_gives_the_same_bits(phantomx):
     def run():
         simulation = Simulation(*phantomx, WorldSettings(world="bumps"))
-        simulation.step(standing(phantomx[0]) + 0.1, 0.5)
+        simulation.step(standing_pose(phantomx[0]) + 0.1, 0.5)
         return simulation.data.qpos.copy()
 
     assert (run() == run()).all()
@@ -215,13 +215,13 @@ def test_the_same_run_gives_the_same_bits(phantomx):
 def test_time_that_is_no_whole_physics_step_is_not_lost(phantomx):
     simulation = Simulation(*phantomx, WorldSettings())
     for _ in range(100):
-        simulation.step(standing(phantomx[0]), 0.0333)
+        simulation.step(standing_pose(phantomx[0]), 0.0333)
     assert simulation.time == pytest.approx(3.33, abs=0.0021)
 
 
 def test_targets_between_two_ticks_are_held_or_joined_by_a_line(phantomx):
     robot, _ = phantomx
-    start, goal = standing(robot), standing(robot) + 0.1
+    start, goal = standing_pose(robot), standing_pose(robot) + 0.1
     for between, first in (("hold", goal), ("linear", start + 0.01)):
         seen = []
         simulation = Simulation(*phantomx, WorldSettings(between_targets=between))
@@ -234,12 +234,12 @@ def test_targets_between_two_ticks_are_held_or_joined_by_a_line(phantomx):
 @pytest.mark.parametrize("name", sorted(SERVO_MODELS))
 def test_a_servo_model_replaces_that_of_the_robot_file(name, phantomx):
     robot, text = phantomx
-    simulation = Simulation(fitted(robot, name), text, WorldSettings(servo_model=name))
+    simulation = Simulation(with_servo(robot, name), text, WorldSettings(servo_model=name))
     servo = SERVO_MODELS[name]
     assert (simulation.world.stall_torque == servo.stall_torque).all()
     assert (simulation.model.actuator_gainprm[:, 0] == servo.stiffness).all()
     assert servo.source
-    assert fitted(robot, name).legs[0].coxa_joint.no_load_speed == servo.no_load_speed
+    assert with_servo(robot, name).legs[0].coxa_joint.no_load_speed == servo.no_load_speed
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ from hexapod_control.servos.emulator.physics_world import PhysicsWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import servo_settings
 from hexapod_control.sim.simulation import Simulation
-from hexapod_control.sim.start_poses import sitting, standing
+from hexapod_control.sim.start_poses import sitting_pose, standing_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
 FILE = load("phantomx")
@@ -47,7 +47,7 @@ FILE = load("phantomx")
 def world():
     """Servos that are the joints of a standing robot; time passes by `world.step`."""
     simulation = Simulation(FILE.robot, urdf(FILE), WorldSettings(between_targets="linear"))
-    simulation.reset(standing(FILE.robot))
+    simulation.reset(standing_pose(FILE.robot))
     then = [0.0]
 
     def advance(now):
@@ -113,7 +113,7 @@ def test_only_the_driver_speaks_of_joints_and_only_the_simulator_of_the_truth(be
     assert {p.topic_name for p in driver.publishers} & {p.topic_name for p in simulator.publishers} <= {
         "/rosout", "/parameter_events", "/diagnostics"
     }  # fmt: skip
-    assert np.abs(np.reshape(states[-1].position, (-1, 3)) - sitting(FILE.robot)).max() < 0.1
+    assert np.abs(np.reshape(states[-1].position, (-1, 3)) - sitting_pose(FILE.robot)).max() < 0.1
     assert bench.call(Trigger, "disarm").success
     bench.until(lambda: not simulator.status()["torque"], 3.0, "torque off")
     assert bench.call(Trigger, "mujoco_sim/reset_world").success
@@ -201,7 +201,7 @@ def test_odometry_holds_however_many_servos_are_read_in_a_cycle(protocol):
     """The AX-12A's 18 take turns: each joint angle has its own age."""
     settings = replace(servo_settings(FILE, protocol, "the wire"), baud=1_000_000)
     simulation = Simulation(FILE.robot, urdf(FILE), WorldSettings(between_targets="linear"))
-    simulation.reset(sitting(FILE.robot))
+    simulation.reset(sitting_pose(FILE.robot))
     run = bus_replay.BusLockstep(settings, simulation, Planner(FILE.robot))
     run.stand()
     run.reach(Twist(0.06, 0.0, 0.0))

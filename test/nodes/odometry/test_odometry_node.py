@@ -9,7 +9,7 @@ from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_srvs.srv import Trigger
-from support.phantomx import robot, standing
+from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import STEP, overrides
 
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp, wrap
@@ -32,7 +32,7 @@ class Drive:
     def __init__(self, bench, gait="wave", **parameters):
         self.bench = bench
         self.planner = Planner(robot(), gait)
-        self.planner.set_measured_joints(standing())
+        self.planner.set_measured_joints(standing_joints())
         while self.planner.state is not RobotState.STANDING:
             self.planner.step(STEP)
         self.node = bench.add(OdometryNode(parameter_overrides=overrides(publish_rate=200.0, **parameters)))
@@ -183,11 +183,11 @@ def test_a_motion_in_joint_space_moves_nothing(bench):
     drive = Drive(bench)
     drive.drive(Twist(0.0, 0.0, 0.0), 3)
     motion = bench.publisher(JointState, "joint_motion")
-    motion.publish(drive.joints.message(standing(), None, drive.stamp()))
+    motion.publish(drive.joints.message(standing_joints(), None, drive.stamp()))
     bench.until(lambda: drive.node.received["joint_motion"])
     for step in range(10):
         drive.time += STEP
-        drive.publish_joints(standing() + 0.02 * step)
+        drive.publish_joints(standing_joints() + 0.02 * step)
     assert drive.estimate == pytest.approx((0.0, 0.0, 0.0), abs=1e-9)
 
 
@@ -280,7 +280,7 @@ def test_measured_contact_overrides_the_plan(bench):
 
 def test_before_any_foot_targets_odom_is_the_origin(bench):
     drive = Drive(bench)
-    drive.publish_joints(standing())
+    drive.publish_joints(standing_joints())
     assert drive.estimate == (0.0, 0.0, 0.0)
 
 
@@ -293,7 +293,7 @@ def test_before_any_foot_targets_odom_is_the_origin(bench):
 )
 def test_invalid_joint_states_are_refused_with_a_report(bench, change, report):
     drive = Drive(bench)
-    good = drive.joints.message(standing(), None, drive.stamp())
+    good = drive.joints.message(standing_joints(), None, drive.stamp())
     message = JointState(name=list(good.name), position=list(good.position))
     change(message)
     drive.to_joints.publish(message)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
-from support.phantomx import LEGS, narrow_file, standing
+from support.phantomx import LEGS, narrow_file, standing_joints
 from support.real_time.calibration_bench import Command, Mounted, Person
 from support.real_time.wires import LATE, start
 
@@ -164,11 +164,12 @@ def test_what_was_saved_holds_for_the_driver_at_once(front_end, own):
     front.until_step(person_for(mounted), "save")
     assert front.calibration("save").success
     front.bench.until(lambda: front.prompt["state"] == "saved", 10.0)
-    mounted.put(dict(enumerate(standing().ravel().tolist())))
+    mounted.put(dict(enumerate(standing_joints().ravel().tolist())))
     assert front.call("arm").success
     front.bench.until(mounted.world.torques.all, 5.0)
     raw = [joint.angle(mounted.world.positions[mounted.index(row)]) for row, joint in enumerate(mounted.joints)]
-    assert np.abs(np.array(raw) - standing().ravel()).max() < 0.01  # nothing has moved: it knows where the joints are
+    # Nothing has moved: the driver knows the joint angles.
+    assert np.abs(np.array(raw) - standing_joints().ravel()).max() < 0.01
     heights = forward(mounted.robot, np.reshape(raw, (-1, 3)))[:, 2]
     assert np.ptp(heights) < 5e-3
 

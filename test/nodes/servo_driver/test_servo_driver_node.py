@@ -9,7 +9,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
-from support.phantomx import standing
+from support.phantomx import standing_joints
 from support.real_time.ros_bench import Stream, assert_sound, overrides, twist
 
 from hexapod_control.config.errors import ArgumentError
@@ -61,7 +61,7 @@ def _values(status):
 
 @pytest.mark.parametrize("let_go", ["disarm", "estop", "unplug"])
 def test_a_robot_that_was_let_go_is_lost_to_the_planner_until_it_is_armed_again(bench, wire, let_go):
-    wire = wire(start=standing())
+    wire = wire(start=standing_joints())
     driver, _, planner = wire.driver(bench), bench.add(InverseKinematics()), bench.planner(False)
     bench.until(lambda: planner.planner.state is RobotState.STANDING, 8.0)
     holds = bench.listen(Bool, "armed", LATCHED)
@@ -224,7 +224,7 @@ def test_a_driver_that_the_computer_stops_for_seconds_or_that_gets_late_replies_
 
 
 def test_an_emergency_stop_whose_torque_off_cannot_be_sent_is_no_success(bench, wire):
-    wire = wire(start=standing())
+    wire = wire(start=standing_joints())
     node = wire.driver(bench)
     bench.until(lambda: node.driver.armed)
     wire.pty.hang_up()

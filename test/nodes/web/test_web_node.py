@@ -20,7 +20,7 @@ from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from support.page_messages import MESSAGES, TOKEN
-from support.phantomx import robot, standing
+from support.phantomx import robot, standing_joints
 from support.real_time.programs import read_line
 from support.real_time.ros_bench import overrides, services_ready, subscribed, wait_for_stop
 from support.real_time.web_bench import Loop, Visitor
@@ -275,7 +275,7 @@ def test_the_page_sees_joints_feet_battery_and_the_sentences_of_diagnostics(web,
     values = {"loop [Hz]": "49.9", "left_front_coxa_joint temperature [C]": "41.5"}
 
     def say():
-        joints.publish(layout.message(standing(), None, stamp))
+        joints.publish(layout.message(standing_joints(), None, stamp))
         battery.publish(BatteryState(voltage=11.1, percentage=math.nan))
         diagnostics.publish(messages.diagnostics("/servo_driver", "", 1, "a servo is warm", values, stamp))
 
@@ -283,7 +283,7 @@ def test_the_page_sees_joints_feet_battery_and_the_sentences_of_diagnostics(web,
     web.until(lambda: visitor.received("state") and visitor.received("state")[-1]["joints"])
     web.until(lambda: visitor.received("status") and visitor.received("status")[-1]["battery"])
     state, status = visitor.received("state")[-1], visitor.received("status")[-1]
-    assert state["joints"] == pytest.approx(standing().ravel(), abs=1e-3)
+    assert state["joints"] == pytest.approx(standing_joints().ravel(), abs=1e-3)
     assert state["planted"] == [1] * 6
     assert state["body"] == pytest.approx([robot().walk.height, 0.0, 0.0], abs=1e-3)
     assert status["battery"]["volts"] == pytest.approx(11.1)
@@ -303,7 +303,8 @@ def test_a_robot_that_is_silent_is_shown_as_silent(web):
 @pytest.mark.parametrize(("roll", "pitch"), [(0.0, 0.0), (0.1, 0.0), (0.0, -0.15), (0.12, 0.2)])
 def test_height_and_tilt_follow_from_the_feet_that_stand(roll, pitch):
     place = Placement(BodyPose(roll=roll, pitch=pitch), 0.1)
-    feet = np.array([place.to_base(x, y, robot().foot_radius) for x, y, _ in forward(robot(), standing()).tolist()])
+    stance = forward(robot(), standing_joints()).tolist()
+    feet = np.array([place.to_base(x, y, robot().foot_radius) for x, y, _ in stance])
     assert level(robot(), feet, [True] * 6) == pytest.approx((0.1, roll, pitch))
     assert level(robot(), feet, [True, True] + [False] * 4) is None
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from support.phantomx import robot, standing
+from support.phantomx import robot, standing_joints
 
 from hexapod_control.servos.driver.setpoints.command_limiter import SPEED_MARGIN
 from hexapod_control.servos.driver.setpoints.setpoint_generator import ARMING_RAMP_S, Interpolation
 from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
 from hexapod_control.servos.driver.setpoints.target_watchdog import TARGET_TIMEOUT_S
-from hexapod_control.sim.start_poses import sitting
+from hexapod_control.sim.start_poses import sitting_pose
 
 SPEED = np.array([[joint.no_load_speed for joint in leg.joints] for leg in robot().legs])
 LIMITS = np.array([[(joint.lower, joint.upper) for joint in leg.joints] for leg in robot().legs])
@@ -23,12 +23,12 @@ CATCH_UP_S = 0.02  # targets come at 50 Hz, steps are shorter
 
 @pytest.fixture
 def follower():
-    return TargetFollower(robot(), sitting(robot()), catch_up_s=CATCH_UP_S)
+    return TargetFollower(robot(), sitting_pose(robot()), catch_up_s=CATCH_UP_S)
 
 
 def test_it_holds_where_it_starts(follower):
     for _ in range(10):
-        assert np.array_equal(follower.step(TICK), sitting(robot()))
+        assert np.array_equal(follower.step(TICK), sitting_pose(robot()))
 
 
 ROWS = arrays(np.float64, (6, 3), elements=st.one_of(st.floats(), st.floats(-2.0, 2.0)))
@@ -37,7 +37,7 @@ ROWS = arrays(np.float64, (6, 3), elements=st.one_of(st.floats(), st.floats(-2.0
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(ROWS, st.one_of(st.none(), ROWS)), min_size=1, max_size=4))
 def test_whatever_targets_come_commands_stay_inside_the_limits_and_below_the_greatest_speed(targets):
-    made = TargetFollower(robot(), standing(), catch_up_s=CATCH_UP_S)
+    made = TargetFollower(robot(), standing_joints(), catch_up_s=CATCH_UP_S)
     before = made.command
     for count, (row, velocity) in enumerate(targets):
         assert len(made.take(row, velocity, 0.02 * count)) < 200
@@ -50,7 +50,7 @@ def test_whatever_targets_come_commands_stay_inside_the_limits_and_below_the_gre
 
 @pytest.mark.parametrize("tick", [0.002, 0.005, 0.02])
 def test_a_jump_of_the_targets_is_followed_at_the_greatest_speed(follower, tick):
-    target = np.clip(sitting(robot()) - 1.0, *np.moveaxis(LIMITS, -1, 0))
+    target = np.clip(sitting_pose(robot()) - 1.0, *np.moveaxis(LIMITS, -1, 0))
     follower.take(target, None, 0.0)
     before, steps = follower.command, []
     for _ in range(round(1.0 / tick)):
@@ -63,7 +63,7 @@ def test_a_jump_of_the_targets_is_followed_at_the_greatest_speed(follower, tick)
 
 
 def test_targets_that_come_at_50_hz_within_the_speed_are_followed_at_once(follower):
-    target, step = sitting(robot()), 0.7 * SPEED * 0.02
+    target, step = sitting_pose(robot()), 0.7 * SPEED * 0.02
     for count in range(1, 5):
         row = target - count * step * np.array([0, 1, 0])
         follower.take(row, None, 0.02 * count)
@@ -73,10 +73,10 @@ def test_targets_that_come_at_50_hz_within_the_speed_are_followed_at_once(follow
 
 
 def test_linear_targets_are_reached_within_one_period_in_equal_steps():
-    follower = TargetFollower(robot(), standing(), Interpolation.LINEAR, CATCH_UP_S)
-    follower.take(standing(), None, 0.0)
-    follower.take(standing() + 0.04, None, 0.02)
-    ways = [follower.step(TICK)[0, 0] - standing()[0, 0] for _ in range(4)]
+    follower = TargetFollower(robot(), standing_joints(), Interpolation.LINEAR, CATCH_UP_S)
+    follower.take(standing_joints(), None, 0.0)
+    follower.take(standing_joints() + 0.04, None, 0.02)
+    ways = [follower.step(TICK)[0, 0] - standing_joints()[0, 0] for _ in range(4)]
     assert ways == pytest.approx([0.01, 0.02, 0.03, 0.04], abs=1e-6)
 
 
@@ -87,17 +87,17 @@ def test_targets_outside_the_limits_are_clamped_and_reported(follower):
 
 
 def test_targets_that_are_not_finite_are_refused(follower):
-    row = sitting(robot())
+    row = sitting_pose(robot())
     row[2, 1] = math.nan
     assert "joint_targets contains NaN or infinity: the message is ignored" in follower.take(row, None, 0.0)
     assert np.isfinite(follower.step(TICK)).all()
-    assert np.array_equal(follower.target, sitting(robot()))
+    assert np.array_equal(follower.target, sitting_pose(robot()))
 
 
 def test_after_arming_the_joints_go_from_where_they_are_to_the_targets_in_a_second(follower):
-    measured = sitting(robot()) - 0.2
+    measured = sitting_pose(robot()) - 0.2
     follower.start(measured)
-    follower.take(sitting(robot()), None, 0.0)
+    follower.take(sitting_pose(robot()), None, 0.0)
     ways = []
     for _ in range(round(ARMING_RAMP_S / TICK)):
         ways.append(np.abs(follower.step(TICK) - measured).max())
@@ -107,7 +107,7 @@ def test_after_arming_the_joints_go_from_where_they_are_to_the_targets_in_a_seco
 
 
 def test_silence_while_moving_is_reported_once_and_silence_at_rest_is_not(follower):
-    row = sitting(robot())
+    row = sitting_pose(robot())
     follower.take(row, np.zeros((6, 3)), 0.0)
     assert follower.watch(10.0) == ""
     follower.take(row, np.full((6, 3), 0.5), 10.0)
@@ -119,25 +119,25 @@ def test_silence_while_moving_is_reported_once_and_silence_at_rest_is_not(follow
 
 
 def test_a_pause_of_the_world_is_no_silence(follower):
-    follower.take(sitting(robot()), np.full((6, 3), 0.5), 0.0)
+    follower.take(sitting_pose(robot()), np.full((6, 3), 0.5), 0.0)
     follower.extend_watchdog(5.0)
     assert follower.watch(5.1) == ""
 
 
 def test_a_hold_keeps_the_commanded_pose_until_the_next_targets(follower):
-    follower.take(sitting(robot()) - 0.3, np.ones((6, 3)), 0.0)
+    follower.take(sitting_pose(robot()) - 0.3, np.ones((6, 3)), 0.0)
     held = follower.step(TICK)
     follower.hold()
     for _ in range(10):
         assert np.allclose(follower.step(TICK), held, rtol=0.0, atol=1e-12)
     assert follower.watch(9.0) == ""  # missing targets are no fault then
-    follower.take(sitting(robot()) - 0.3, None, 9.0)
+    follower.take(sitting_pose(robot()) - 0.3, None, 9.0)
     assert np.abs(follower.step(TICK) - held).max() > 0.01
 
 
 def test_a_hold_during_the_ramp_moves_no_joint_back(follower):
-    follower.start(sitting(robot()))
-    follower.take(sitting(robot()) - 0.3, None, 0.0)
+    follower.start(sitting_pose(robot()))
+    follower.take(sitting_pose(robot()) - 0.3, None, 0.0)
     for _ in range(round(0.5 * ARMING_RAMP_S / TICK)):
         held = follower.step(TICK)
     follower.hold()
@@ -146,7 +146,7 @@ def test_a_hold_during_the_ramp_moves_no_joint_back(follower):
 
 
 def test_a_start_outside_the_joint_limits_fades_into_them(follower):
-    outside = np.array(sitting(robot()))
+    outside = np.array(sitting_pose(robot()))
     outside[1, 1] = LIMITS[1, 1, 0] - 0.2  # [rad] below the lower limit
     follower.start(outside)
     assert np.array_equal(follower.step(0.0), outside)
@@ -158,7 +158,7 @@ def test_a_start_outside_the_joint_limits_fades_into_them(follower):
 
 
 def test_half_the_speed_share_halves_the_speed(follower):
-    far = np.clip(sitting(robot()) - 1.0, *np.moveaxis(LIMITS, -1, 0))
+    far = np.clip(sitting_pose(robot()) - 1.0, *np.moveaxis(LIMITS, -1, 0))
     follower.take(far, None, 0.0)
     follower.step(TICK)  # uses up what may be caught up
     before = follower.command
@@ -167,10 +167,10 @@ def test_half_the_speed_share_halves_the_speed(follower):
 
 
 def test_holding_is_timed_until_targets_come_again(follower):
-    follower.take(sitting(robot()), np.full((6, 3), 0.5), 0.0)
+    follower.take(sitting_pose(robot()), np.full((6, 3), 0.5), 0.0)
     assert follower.held_for(0.3) == 0.0
     assert follower.watch(0.3)
     assert follower.holding
     assert follower.held_for(2.3) == pytest.approx(2.0)
-    follower.take(sitting(robot()), None, 2.4)
+    follower.take(sitting_pose(robot()), None, 2.4)
     assert follower.held_for(2.5) == 0.0

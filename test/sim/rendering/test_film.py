@@ -7,10 +7,10 @@ from PIL import Image
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
-from hexapod_control.sim.rendering.film import Film, NoGraphics
-from hexapod_control.sim.rendering.offscreen_camera import CURE
+from hexapod_control.sim.rendering.film import Film, MissingGraphicsError
+from hexapod_control.sim.rendering.offscreen_camera import REMEDY
 from hexapod_control.sim.simulation import Simulation
-from hexapod_control.sim.start_poses import standing
+from hexapod_control.sim.start_poses import standing_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
 pytestmark = [pytest.mark.physics, pytest.mark.gl]
@@ -26,7 +26,7 @@ def record(film, simulation, seconds):
     for _ in range(round(seconds / 0.02)):
         if film.due:
             film.frame("forward")
-        simulation.step(standing(simulation.robot), 0.02)
+        simulation.step(standing_pose(simulation.robot), 0.02)
     film.close()
 
 
@@ -66,6 +66,6 @@ def test_an_unknown_kind_of_film_is_refused_with_the_known_ones(simulation, tmp_
 def test_without_gl_the_message_names_the_packages_to_install(simulation, tmp_path, monkeypatch):
     monkeypatch.setenv("MUJOCO_GL", "egl")
     monkeypatch.setitem(sys.modules, "mujoco.egl", None)
-    with pytest.raises(NoGraphics) as caught:
+    with pytest.raises(MissingGraphicsError) as caught:
         Film(simulation, tmp_path / "run.gif")
-    assert CURE in str(caught.value)
+    assert REMEDY in str(caught.value)

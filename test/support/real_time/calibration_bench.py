@@ -14,7 +14,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from support.phantomx import LEGS, standing
+from support.phantomx import LEGS, standing_joints
 from support.real_time.programs import PROGRAM
 
 from hexapod_control.config.robots.robot_file import load
@@ -125,7 +125,7 @@ class Person:
         if found := re.match(r"turn (\w+?)_(coxa|femur|tibia) by hand", question):
             return ""
         if "flat table" in question:
-            mounted.put(dict(enumerate(standing().ravel().tolist())))
+            mounted.put(dict(enumerate(standing_joints().ravel().tolist())))
             return ""
         if question.startswith("copy") and not mounted.smart:
             return "n"  # every servo has a scale of its own
@@ -141,7 +141,7 @@ class Person:
         self.jogged = (row, what)
         usual = {"straight out": 0.0, "level": 0.0, "straight down": -90.0}
         if what == "where its foot holds the paper":
-            angle = standing().ravel()[row]
+            angle = standing_joints().ravel()[row]
         else:
             angle = math.radians(usual[what] if what in usual else float(re.search(r"[-+.\d]+", what)[0]))
             angle += self.mounted.crooked.get(row, 0.0) if what in usual else 0.0

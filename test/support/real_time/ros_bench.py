@@ -13,7 +13,7 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
-from support.phantomx import LIMITS, robot, standing
+from support.phantomx import LIMITS, robot, standing_joints
 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.tick_plan import RobotState
@@ -110,7 +110,7 @@ class Bench:
         """A gait_planner whose robot stands, or whose robot is not known yet."""
         node = self.add(GaitPlanner(parameter_overrides=overrides(**parameters)))
         if on_its_feet:
-            node.planner.set_measured_joints(standing())
+            node.planner.set_measured_joints(standing_joints())
             while node.planner.state is not RobotState.STANDING:
                 node.planner.step(STEP)
             if not node.simulated_time:

@@ -4,7 +4,7 @@ from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
-from support.phantomx import robot, standing
+from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import overrides
 
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
@@ -39,7 +39,7 @@ class Rig:
 
     def stand(self):
         for _ in range(75):
-            self.send(standing())
+            self.send(standing_joints())
             self.wait(1)
 
     @property

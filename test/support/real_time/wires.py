@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
-from support.phantomx import lying, robot, standing
+from support.phantomx import lying, robot, standing_joints
 from support.real_time.ros_bench import Stream, overrides, twist
 from support.real_time.servo_bench import Recorded
 
@@ -107,7 +107,7 @@ class Launched:
 
     def begin_to_stand(self):
         self._begin()
-        self.bench.until(lambda: self.height() > 0.5 * self.height(standing()), RISING, "half way up")
+        self.bench.until(lambda: self.height() > 0.5 * self.height(standing_joints()), RISING, "half way up")
 
     def walk(self, vx=0.08):
         self.stand()
