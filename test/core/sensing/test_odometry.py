@@ -256,7 +256,7 @@ def test_a_fit_backwards_in_time_is_the_inverse_of_the_fit_and_unloaded_feet_do_
 
 
 def test_an_uncertain_heading_makes_the_place_uncertain_across_the_way_that_was_gone():
-    planner = standing("phantomx")
+    planner = standing_planner("phantomx")
     odometry = Odometry(robot("phantomx"))
     plans = list(drive(planner, Twist(0.05, 0.02, 0.1), 3.0))
     for plan in plans[:50]:

@@ -125,6 +125,6 @@ def test_a_foot_that_does_not_get_home_in_the_pose_of_the_body_gets_there_and_th
     [((150.0, 0.0, 0.0), True), ((1.5, 0.0, 0.0), True), ((0.2, 0.1, 0.9), True), ((0.5, 0.2, 0.0), False)],
 )
 def test_a_goal_out_of_all_proportion_is_refused_with_the_unit_to_send(goal, far):
-    planner = standing("phantomx")
+    planner = standing_planner("phantomx")
     refusal = planner.guide_foot(planner.robot.leg_names[0], goal)
     assert refusal and ("far out of reach; send metres" in refusal) == far
