@@ -84,6 +84,5 @@ class DriverOutput:
         message.header.stamp = stamp
         message.current = math.nan if snapshot.current is None else -snapshot.current  # discharging is negative
         message.charge = message.capacity = message.design_capacity = message.percentage = math.nan
-        if snapshot.temperatures is not None:
-            message.temperature = math.nan
+        message.temperature = math.nan
         self._battery.publish(message)

@@ -15,6 +15,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Twist
 from rclpy.duration import Duration
 from rclpy.serialization import deserialize_message, serialize_message
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -25,6 +26,7 @@ from hexapod_control.bags.bag_file import BagError
 from hexapod_control.nodes.recorder import recorder
 from hexapod_control.nodes.recorder.bag_player import BagPlayer
 from hexapod_control.nodes.recorder.recorder import RecorderNode, RecorderSettings
+from hexapod_control.ros import messages
 from hexapod_control.ros.qos import COMMAND, LATCHED
 
 LIMIT = 30.0  # [s] for anything
@@ -184,9 +186,10 @@ def bag(tmp_path):
 
 
 def test_a_bag_is_published_again_in_another_namespace_without_the_commands(bench, bag):
-    received = bench.listen(JointState, "/show/joint_states", 50)
-    with BagPlayer(bag, "show", "", "") as player:
-        bench.until(player.has_subscribers)
+    received, clock = bench.listen(JointState, "/show/joint_states", 50), bench.listen(Clock, "/clock", 200)
+    with BagPlayer(bag, "show", "", "yes") as player:
+        assert not player.skipped
+        bench.until(lambda: player.has_subscribers() and bench.probe.count_publishers("/clock"))
         player.check_no_robot()
         begin = time.monotonic()
         count = player.play(2.0, lambda: bool(bench.executor.spin_once(timeout_sec=0.0)))
@@ -196,6 +199,17 @@ def test_a_bag_is_published_again_in_another_namespace_without_the_commands(benc
         bench.until(lambda: state and len(received) == 50)
     assert [message.position[0] for message in received] == [float(k) for k in range(50)]
     assert state[0].data == "walking"
+    times = [1e-9 * (messages.nanoseconds(message.clock) - bag.start) for message in clock]
+    assert times == sorted(times) and times[0] >= 0.0 and 0.9 < times[-1] <= 0.98
+
+
+def test_a_bag_without_robot_is_played_where_it_was_with_its_commands_until_it_is_ended(bench, bag):
+    received = bench.listen(Twist, "/r/cmd_vel", 50)
+    with BagPlayer(bag, None, "yes", "") as player:
+        bench.until(player.has_subscribers)
+        count = player.play(1.0, lambda: bool(bench.executor.spin_once(timeout_sec=0.0)) or len(received) >= 5)
+        assert not bench.probe.count_publishers("/clock")
+    assert 5 <= count < 101
 
 
 def refuses(player):

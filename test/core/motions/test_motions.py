@@ -280,6 +280,14 @@ def test_the_height_is_changed_while_walking_and_every_foothold_stays_in_reach(n
     assert all(plan.unreached is None for plan in plans)
 
 
+@pytest.mark.parametrize(("travel", "curvature"), [(0.02, 1.0), (0.02, -1.0), (-0.02, 0.5)])
+def test_an_arc_has_the_twist_of_its_travel_and_curvature(travel, curvature):
+    plans, _ = played("phantomx", ArcStep(travel, curvature, 3.0))
+    fastest = max(plans, key=lambda plan: abs(plan.twist.vx))
+    assert tuple(fastest.twist) == pytest.approx(tuple(standing_planner("phantomx").view.arc_twist(travel, curvature)))
+    assert fastest.twist.vx * travel > 0.0 and fastest.twist.wz * curvature * travel < 0.0
+
+
 BAD = {
     "reach": ((PoseStep(pitch=0.9),), r"f.yaml:3: pose: .*out of reach of the legs: a body at \(pitch 0.9\)"),
     "reach of a leg": ((LegStep("left_front", x=0.4, z=0.1),), r"f.yaml:3: leg: .*out of reach"),

@@ -3,8 +3,11 @@
 import math
 
 import pytest
-from support.drives import robot, standing_planner
+from support.drives import DT, robot, standing_planner
 
+from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.workspace.robot_gaits import gaits
 
 NAME = "phantomx"
@@ -25,3 +28,19 @@ def test_in_one_stance_the_outermost_foot_covers_the_travel_of_an_arc(curvature)
     vx, vy, wz = planner.view.arc_twist(0.03, curvature)
     speeds = [math.hypot(vx - wz * y, vy + wz * x) for x, y in (leg.foothold for leg in machine.legs)]
     assert max(speeds) * stance_time == pytest.approx(0.03)
+
+
+def test_velocities_lead_from_every_tick_to_the_next_also_where_motions_of_joints_and_of_feet_meet():
+    planner = Planner(robot(NAME))
+    planner.set_measured_joints(planner.view.lying_joints)
+    planner.stand()
+    before, kinds = planner.step(DT), set()
+    while planner.state is not RobotState.STANDING:
+        plan = planner.step(DT)
+        assert plan.joint_velocity * DT == pytest.approx(plan.joint_angles - before.joint_angles, abs=1e-9)
+        if plan.feet is not None:
+            way = plan.feet - forward(robot(NAME), before.joint_angles)
+            assert plan.feet_velocity * DT == pytest.approx(way, abs=1e-6)
+        kinds.add((before.feet is None, plan.feet is None))
+        before = plan
+    assert kinds >= {(True, True), (True, False), (False, False)}

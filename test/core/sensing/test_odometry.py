@@ -270,3 +270,17 @@ def test_an_uncertain_heading_makes_the_place_uncertain_across_the_way_that_was_
     assert odometry.covariance[0, 2] == pytest.approx(-variance * y, rel=0.02)
     assert odometry.covariance[1, 2] == pytest.approx(variance * x, rel=0.02)
     assert odometry.covariance[0, 1] == pytest.approx(-variance * x * y, rel=0.05)
+
+
+def test_joints_after_an_interruption_are_no_motion():
+    planner = standing_planner("phantomx")
+    odometry = Odometry(robot("phantomx"))
+    for plan in drive(planner, Twist(0.05, 0.0, 0.0), 2.0):
+        odometry.update(plan.joint_angles, plan.support.tolist(), DT)
+    later = next(reversed(list(drive(planner, Twist(0.05, 0.0, 0.0), 0.1))))
+    pose = odometry.pose
+    odometry.interrupt()
+    odometry.update(later.joint_angles, later.support.tolist(), DT)
+    assert (odometry.pose, odometry.twist) == (pose, ZERO)
+    odometry.update(planner.step(DT).joint_angles, later.support.tolist(), DT)
+    assert odometry.pose.x > pose.x

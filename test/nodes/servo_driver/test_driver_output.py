@@ -1,0 +1,90 @@
+"""The topics of servo_driver for snapshots of any bus: what is not known is not published, or not a number."""
+
+import math
+
+import numpy as np
+import pytest
+from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
+from std_msgs.msg import Bool, Float64
+from support.phantomx import robot, standing_joints
+
+from hexapod_control.nodes.servo_driver.driver_output import DriverOutput
+from hexapod_control.ros import messages
+from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.qos import LATCHED
+from hexapod_control.servos.driver.telemetry import Snapshot, TorqueState
+
+STAMP = messages.time(7_000_000_000)
+TIMES = np.full((6, 3), 7.0)  # [s]
+
+
+@pytest.fixture
+def output(bench):
+    """Makes the output of a driver."""
+
+    def make(**options):
+        return DriverOutput(bench.add(GuardedNode("servo_driver")), robot(), **options)
+
+    return make
+
+
+def snapshot(**fields):
+    return Snapshot(**{"power": TorqueState.ON, "time": 7.0, "joints": standing_joints(), **fields})
+
+
+def test_joints_are_published_with_torques_where_the_bus_reads_loads_and_not_while_the_pose_is_unknown(bench, output):
+    driver, states = output(), bench.listen(JointState, "joint_states")
+    feet = bench.listen(MultiDOFJointState, "foot_states")
+    bench.until(lambda: bench.probe.count_publishers("joint_states") and bench.probe.count_publishers("foot_states"))
+    loads = np.full((6, 3), 0.5)
+    loads[0, 0] = math.nan
+    for shown in (snapshot(joints=None), snapshot(), snapshot(loads=loads, times=TIMES)):
+        count = len(states) + (shown.joints is not None)
+        driver.state(shown, STAMP)
+        bench.until(lambda count=count: len(states) == count)
+    stalls = np.array([[joint.stall_torque for joint in leg.joints] for leg in robot().legs])
+    assert list(states[0].position) == pytest.approx(standing_joints().ravel()) and not len(states[0].effort)
+    assert list(states[1].effort) == pytest.approx([0.0, *(0.5 * stalls).ravel()[1:]])
+    assert states[1].header.stamp == STAMP
+    assert not feet  # the estimate still learns
+
+
+def test_what_says_which_feet_stand_is_named(output):
+    loads = np.zeros((6, 3))
+    assert output(feet=False).foot_contact_status(snapshot(loads=loads, times=TIMES)) == "from contact sensors"
+    estimate = output()
+    for lacking in ({}, {"loads": loads}, {"times": TIMES}):
+        assert estimate.foot_contact_status(snapshot(**lacking)).startswith("unknown: needs servos that report load")
+    assert estimate.foot_contact_status(snapshot(loads=loads, times=TIMES)) == "learning: known after some steps"
+
+
+def test_the_battery_has_what_is_known_a_discharge_is_negative_and_the_rest_is_no_number(bench, output):
+    driver, batteries = output(), bench.listen(BatteryState, "battery_state")
+    bench.until(lambda: bench.probe.count_publishers("battery_state"))
+    temperatures = np.full((6, 3), 30.0)
+    for known in ({}, {"voltage": 11.5}, {"voltage": 11.0, "current": 2.5, "temperatures": temperatures}):
+        count = len(batteries) + bool(known)
+        driver.battery(snapshot(**known), STAMP)
+        bench.until(lambda count=count: len(batteries) == count)
+    assert [message.voltage for message in batteries] == [11.5, 11.0]
+    assert math.isnan(batteries[0].current) and batteries[1].current == -2.5
+    for message in batteries:
+        assert message.present and message.header.stamp == STAMP
+        unknown = (message.charge, message.capacity, message.design_capacity, message.percentage, message.temperature)
+        assert all(map(math.isnan, unknown))
+
+
+def test_torque_and_speed_share_are_published_when_they_change(bench, output):
+    driver = output()
+    holds, shares = bench.listen(Bool, "armed", LATCHED), bench.listen(Float64, "speed_share", LATCHED)
+    for power, share, published in (
+        ("ON", 1.0, 2),
+        ("ON", 1.0, 2),
+        ("ARMING", 1.0, 3),
+        ("OFF", 0.5, 4),
+        ("ON", 0.5, 5),
+    ):
+        driver.latched(snapshot(power=TorqueState[power], speed_share=share))
+        bench.until(lambda published=published: len(holds) + len(shares) == published)
+    assert [message.data for message in holds] == [True, False, True]
+    assert [message.data for message in shares] == [1.0, 0.5]

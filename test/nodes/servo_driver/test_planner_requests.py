@@ -1,0 +1,93 @@
+"""What servo_driver asks of the planner after a servo fault, and for how long the robot has been down."""
+
+import time
+
+import pytest
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.nodes.servo_driver.planner_requests import REPEAT_PERIOD_S, PlannerRequests
+from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.servos.driver.telemetry import PlannerRequest
+
+STOP, SIT, NOTHING = PlannerRequest.STOP, PlannerRequest.SIT, PlannerRequest.NOTHING
+
+
+class Asked:
+    """A planner that notes what it is asked and when, and the requests of a driver to it."""
+
+    def __init__(self, bench):
+        self.bench, self.calls, self.seated = bench, [], 0
+        self.requests = PlannerRequests(bench.add(GuardedNode("servo_driver")), self._sits)
+
+    def _sits(self):
+        self.seated += 1
+
+    def serve(self):
+        for name in ("stop", "sit"):
+            self.bench.probe.create_service(Trigger, name, self._taker(name))
+        self.bench.until(lambda: self.requests.reachable)
+
+    def _taker(self, name):
+        def take(request, response):
+            self.calls.append((name, time.monotonic()))
+            response.success = True
+            return response
+
+        return take
+
+    @property
+    def names(self):
+        return [name for name, _ in self.calls]
+
+    def ask(self, request, count):
+        """Asks in every tick until so many calls have arrived. Returns how long that took [s]."""
+        return self.bench.until(lambda: self.requests.request(request) or len(self.calls) >= count)
+
+    def in_state(self, state):
+        self.requests.on_gait_state(String(data=state.value))
+
+
+@pytest.fixture
+def asked(bench):
+    return Asked(bench)
+
+
+def test_a_fault_asks_at_once_and_every_second_and_a_new_one_at_once_again(asked):
+    assert not asked.requests.reachable
+    asked.requests.request(STOP)  # nobody is there
+    asked.serve()
+    asked.in_state(RobotState.WALKING)
+    assert asked.ask(STOP, 1) < 0.5 * REPEAT_PERIOD_S
+    asked.ask(STOP, 2)
+    assert asked.calls[1][1] - asked.calls[0][1] == pytest.approx(REPEAT_PERIOD_S, abs=0.4)
+    asked.requests.request(NOTHING)
+    assert asked.ask(STOP, 3) < 0.5 * REPEAT_PERIOD_S
+    assert asked.names == ["stop"] * 3 and not asked.seated
+
+
+def test_a_robot_that_is_sitting_down_is_not_asked_again_and_that_it_sits_is_passed_on(asked):
+    asked.serve()
+    asked.in_state(RobotState.WALKING)
+    asked.ask(SIT, 1)
+    for state, seated in ((RobotState.SINKING, 0), (RobotState.SITTING, 1)):
+        asked.requests.request(NOTHING)
+        asked.in_state(state)
+        asked.requests.request(SIT)
+        assert asked.seated == seated
+    asked.ask(STOP, 2)
+    assert asked.names == ["sit", "stop"] and asked.seated == 1
+
+
+def test_the_time_on_the_ground_counts_from_the_first_report_of_it(asked):
+    requests = asked.requests
+    assert asked.requests.down_time > 0.0  # no planner has reported a robot that stands
+    asked.in_state(RobotState.STANDING)
+    assert requests.down_time == 0.0
+    asked.in_state(RobotState.SITTING)
+    asked.bench.spin(0.05)
+    asked.in_state(RobotState.SITTING)
+    assert 0.05 <= requests.down_time < 1.0
+    asked.in_state(RobotState.UNKNOWN)
+    assert 0.0 <= requests.down_time < 0.05

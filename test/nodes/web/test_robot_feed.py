@@ -1,0 +1,114 @@
+"""What the page is told of a robot's topics: the newest message of each while it is recent."""
+
+import math
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import Pose, TwistStamped
+from geometry_msgs.msg import Twist as TwistMessage
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_msgs.msg import Float64, String
+from support.phantomx import robot, standing_joints
+
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.nodes.web.robot_feed import MAX_AGE_S, MAX_SILENCE_S, RobotFeed
+from hexapod_control.ros import messages
+from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.qos import LATCHED
+
+STAMP = messages.time(7_000_000_000)
+TWIST = Twist(0.1, -0.05, 0.4)
+FEET = np.zeros((6, 3))
+PLANNED, MEASURED = [1, 1, 0, 1, 1, 0], [1, 0, 1, 0, 1, 0]  # which feet stand
+
+
+class Feed:
+    """The feed of a page, and a robot that publishes its state once."""
+
+    def __init__(self, bench, stamped=False):
+        self.bench, self.refused = bench, []
+        node = bench.add(GuardedNode("web"))
+        self.feed = RobotFeed(node, robot(), stamped, lambda *what: self.refused.append(what))
+        self.command = bench.publisher(TwistStamped if stamped else TwistMessage, "cmd_vel")
+        self.joints = bench.publisher(JointState, "joint_states")
+        self.targets = bench.publisher(MultiDOFJointState, "foot_targets")
+        self.states = bench.publisher(MultiDOFJointState, "foot_states")
+        self.odometry = bench.publisher(Odometry, "odom")
+        self.margin = bench.publisher(Float64, "stability_margin")
+        self.bench.until(lambda: self.feed.state()["silent"])
+
+    def shown(self, **expected):
+        """Waits until the state has these fields. Returns how long that took [s]."""
+        return self.bench.until(lambda: expected.items() <= self.feed.state().items(), what=f"{expected}")
+
+    def loaded(self, feet):
+        return messages.FootLayout(robot()).message(FEET, FEET, 5.0 * np.array(feet), STAMP)
+
+
+def test_what_is_no_longer_published_is_no_longer_shown_except_where_the_robot_was(bench):
+    feed = Feed(bench)
+    assert feed.feed.state()["joints"] is None
+    pose = BodyPose(x=1.0, y=-2.0, yaw=0.5)
+    covariance = np.zeros((6, 6))
+    velocity = ((TWIST.vx, TWIST.vy, 0.0), (0.0, 0.0, TWIST.wz))
+    moving = messages.odometry_message(pose, velocity, (covariance, covariance), ("odom", "base_footprint"), STAMP)
+    feed.joints.publish(messages.JointLayout(robot()).message(standing_joints(), None, STAMP))
+    feed.odometry.publish(moving)
+    where = {"odom": [1.0, -2.0, 0.5], "achieved": list(TWIST)}
+    feed.shown(**where, silent=False)
+    assert feed.feed.state()["joints"] == pytest.approx(standing_joints().ravel(), abs=1e-4)
+    feed.states.publish(feed.loaded(MEASURED))
+    feed.shown(planted=MEASURED)
+    feed.targets.publish(feed.loaded(PLANNED))  # the plan counts, if there is one
+    feed.shown(planted=PLANNED)
+    feed.command.publish(messages.twist_message(TWIST))
+    feed.margin.publish(Float64(data=0.0312))
+    feed.shown(commanded=list(TWIST), margin=0.0312)
+    assert 0.5 * MAX_AGE_S < feed.shown(commanded=[0.0] * 3, margin=None) < MAX_AGE_S + 0.3
+    bench.until(lambda: feed.feed.state()["silent"], MAX_SILENCE_S + 0.5)
+    feed.shown(**where)
+    assert feed.feed.state()["joints"] is not None
+
+
+def test_stamped_commands_are_shown_too(bench):
+    feed = Feed(bench, stamped=True)
+    feed.command.publish(messages.twist_stamped_message(TWIST, STAMP))
+    feed.shown(commanded=list(TWIST))
+
+
+def test_the_status_has_what_the_planner_announces(bench):
+    feed = Feed(bench)
+    status = feed.feed.status()
+    assert (status["pose"], status["limits"], status["gaits"], status["simulated"]) == (None, [0.0] * 3, [], False)
+    texts = {"gait_state": "walking", "gait_active": "wave", "gaits": "wave,tripod", "motions": "bow"}
+    for topic, text in (*texts.items(), ("command_source", "tablet")):
+        bench.publisher(String, topic, LATCHED).publish(String(data=text))
+    bench.publisher(TwistMessage, "velocity_limits", LATCHED).publish(messages.twist_message(Twist(0.2, 0.1, 1 / 3)))
+    bench.publisher(Pose, "body_pose_achieved", LATCHED).publish(messages.body_pose_message(BodyPose(z=0.01, roll=0.1)))
+    bench.probe.create_publisher(MultiDOFJointState, "simulator/floating_base_state", 1)
+    expected = {
+        "state": "walking",
+        "gait": "wave",
+        "gaits": ["wave", "tripod"],
+        "motions": ["bow"],
+        "source": "tablet",
+        "limits": [0.2, 0.1, 0.3333],
+        "pose": [0.0, 0.0, 0.01, 0.1, 0.0, 0.0],
+        "simulated": True,
+        "battery": None,
+    }
+    bench.until(lambda: expected.items() <= feed.feed.status().items(), what="the status")
+    feed.shown(state="walking", gait="wave", motion=None)
+
+
+def test_a_message_that_cannot_be_used_shows_nothing(bench):
+    feed = Feed(bench)
+    feed.joints.publish(messages.JointLayout(robot()).message(standing_joints(), None, STAMP))
+    feed.targets.publish(feed.loaded(PLANNED))
+    feed.shown(planted=PLANNED)
+    broken = feed.loaded(PLANNED)
+    broken.wrench[0].force.z = math.nan
+    feed.targets.publish(broken)
+    assert feed.shown(planted=[1] * 6) < 0.7 * MAX_AGE_S  # the lowest feet
