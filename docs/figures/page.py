@@ -25,7 +25,7 @@ MAX_WAVES = 5  # until the page is calm while the robot waves
 PUSH_PX, TURN_PX = 36, -16  # displacement of the sticks on the phone
 STATE = "hexapod.robot.state"
 WAVING = "document.querySelector('#playing-name').textContent === 'Wave · leg'"
-CALM = "hexapod.connection.delay < 300 && !document.querySelector('#diagnostics li:not([data-level=\"0\"])')"
+CALM = "hexapod.connection.roundTrip < 300 && !document.querySelector('#diagnostics li:not([data-level=\"0\"])')"
 HALFWAY = "document.querySelector('#playing-bar').value > 45"
 DRAWN_IN_3D = "(hexapod.scene?.frames ?? 0) > 2"
 

@@ -1,1 +1,1 @@
-"""The page: its static files, the HTTP and WebSocket server, and the sessions of its clients."""
+"""The page for the browser: static files, HTTP and WebSocket server, and client sessions."""

@@ -1,4 +1,4 @@
-"""Access control of the page: host names, origins, tokens. Pure except for the random numbers of new tokens."""
+"""Access control of the page: host names, origins and tokens. Independent of sockets and clocks."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from urllib.parse import urlsplit
 from hexapod_control.web.protocol import RefusedMessage
 
 MIN_TOKEN_CHARACTERS = 16  # of a token chosen by the user
-MAX_KEYS = 64  # of clients that may reconnect; the oldest are dropped
-MAX_INVITATIONS = 16  # open at a time; the oldest become invalid
-MAX_FAILURES = 10  # of one address with one wrong token within FAILURE_WINDOW_S
+MAX_KEYS = 64  # keys for reconnecting; the oldest become invalid
+MAX_INVITATIONS = 16  # unused tokens; the oldest become invalid
+MAX_FAILURES = 10  # attempts of one address with the same wrong token within FAILURE_WINDOW_S
 FAILURE_WINDOW_S = 60.0
-MAX_REMEMBERED = 256  # pairs of address and wrong token; the oldest are dropped
+MAX_REMEMBERED = 256  # pairs of address and wrong token; the oldest are forgotten
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
 def host_name(host: str) -> str:
-    """The name in a Host header or in an origin's network location, lower case, without port; empty if unusable."""
+    """Returns the host name of a Host header or an origin, in lower case and without port; empty if it is invalid."""
     try:
         return (urlsplit(f"//{host}").hostname or "").rstrip(".")
     except ValueError:
         return ""
 
 
-def loopback(name: str) -> bool:
-    """True for an address that only this machine can reach."""
+def is_loopback(name: str) -> bool:
+    """Returns True for a host name or address that only this computer can reach."""
     return name == "localhost" or (_is_address(name) and ipaddress.ip_address(name).is_loopback)
 
 
@@ -42,19 +42,19 @@ def _is_address(name: str) -> bool:
 
 
 class HostPolicy:
-    """Checks the headers Host and Origin of requests, against DNS rebinding and foreign pages."""
+    """Checks the headers Host and Origin of requests, which prevents DNS rebinding and requests from foreign pages."""
 
     def __init__(self, hosts: Iterable[str], literal: bool = False) -> None:
-        """`hosts` are the names under which the page may be opened, besides those of this machine itself.
+        """`hosts` are the names under which the page may be opened, besides those of loopback.
 
-        With `literal` every numeric address is allowed, too: the machine may get another one at any time, and DNS
-        rebinding needs a name.
+        `literal` also allows every numeric address: this computer may get another one at any time, and DNS rebinding
+        needs a name.
         """
         self._hosts = {host.lower() for host in (*LOCAL_HOSTS, *hosts) if host}
         self._literal = literal
 
     def check_host(self, headers: Mapping[str, str]) -> None:
-        """Raises RefusedMessage for an unknown host, such as a foreign DNS name that points here."""
+        """Raises RefusedMessage for an unknown host, such as a foreign DNS name that points to this computer."""
         host = headers.get("Host", "")
         name = host_name(host)
         if name not in self._hosts and not (self._literal and _is_address(name)):
@@ -64,7 +64,7 @@ class HostPolicy:
             )
 
     def check_origin(self, headers: Mapping[str, str]) -> None:
-        """Raises RefusedMessage unless the page was loaded from this server: Origin == Host."""
+        """Raises RefusedMessage unless the page was loaded from this server, i.e. Origin and Host are the same."""
         self.check_host(headers)
         origin = headers.get("Origin", "")
         try:
@@ -77,10 +77,10 @@ class HostPolicy:
 
 
 class TokenAuthority:
-    """Issues and checks tokens and keys.
+    """Issues and checks the tokens and keys of clients.
 
-    A token is an invitation. With `once` every token admits one client, which gets a key for reconnecting. Without it,
-    one token stays valid: for a page that is not on the network, or a token chosen by the user.
+    A token is an invitation. With `once`, each token admits one client, which gets a key for reconnecting. Without it,
+    the same token admits all clients: for a page that is not on the network, or a token chosen by the user.
     """
 
     def __init__(self, token: str = "", once: bool = True) -> None:
@@ -94,16 +94,17 @@ class TokenAuthority:
         self._failures: dict[tuple[str, str], deque[float]] = {}  # [s] times by address and wrong token
 
     def invite(self) -> str:
-        """A token that admits one more client."""
+        """Returns a token that admits one more client."""
         if self._fixed:
             return self._fixed
         self._invitations.append(secrets.token_urlsafe(18))
         return self._invitations[-1]
 
     def admit(self, token: str, key: str, address: str, now: float) -> str:
-        """The key of a client with this token or key, at a time [s]. Raises RefusedMessage.
+        """Checks the token or key of a client at time `now` [s]. Returns its key. Raises RefusedMessage.
 
-        A valid token always works. Behind a proxy all clients have the same address, so failures count per token.
+        A valid token is never blocked. Failures count per address and token, as behind a proxy all clients have the
+        same address.
         """
         if key and any([_same(key, known) for known in self._keys]):
             return key
@@ -124,7 +125,7 @@ class TokenAuthority:
         return self._keys[-1]
 
     def _fails_too_often(self, attempt: tuple[str, str], now: float) -> bool:
-        """Notes a failure, and tells whether there were too many before."""
+        """Records a failed attempt. Returns True if there were too many before."""
         if attempt not in self._failures and len(self._failures) >= MAX_REMEMBERED:
             del self._failures[next(iter(self._failures))]
         failures = self._failures.setdefault(attempt, deque(maxlen=MAX_FAILURES))

@@ -1,7 +1,7 @@
-"""Sessions of all pages: one client drives, the others watch, every client can stop the robot. Time is an argument.
+"""Sessions of all clients of the page: one client drives, the others watch, every client can stop the robot.
 
-`receive` never raises: every message of a page becomes a list of actions. A velocity is forwarded only for the client
-that has shown a valid token, is the driver, and holds the dead-man.
+No sockets and no clock: methods take messages and the time, and return actions for the server. A velocity is forwarded
+only for a client that has a valid token, is the driver, and holds the dead-man switch.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from hexapod_control.web.protocol import (
     RequestMessage,
 )
 
-DEAD_MAN_S = 0.5  # a velocity is valid for this long
-HELLO_TIME_S = 3.0  # for the first message
-MAX_IDLE_S = 10.0  # without a command, after which the driver loses control to a client that requests it
-COMPLAINT_PERIOD_S = 0.5  # between two refusals sent to one client
-MAX_RATE, MAX_BURST = 90.0, 120.0  # messages per second, and at once; more are dropped
-MAX_DROPPED = 600  # messages, then the connection is closed
-MAX_INVALID = 50  # messages, likewise
-MAX_CLIENTS = 24  # at a time
+DEAD_MAN_S = 0.5  # for which a velocity is valid
+HELLO_TIME_S = 3.0  # time limit for the first message
+MAX_IDLE_S = 10.0  # without a command; then the driver loses control to a client that requests it
+REFUSAL_PERIOD_S = 0.5  # shortest time between two refusals sent to one client
+MAX_RATE, MAX_BURST = 90.0, 120.0  # messages of a client per second, and at once; more are dropped
+MAX_DROPPED = 600  # dropped messages of a client; then its connection is closed
+MAX_INVALID = 50  # invalid messages of a client; then its connection is closed
+MAX_CLIENTS = 24  # connections at a time
 POLICY, UNAUTHORISED, TIMEOUT, UPGRADE = 4400, 4401, 4408, 4426  # close codes
 LONG_AGO = -1e9  # [s]
 
@@ -50,7 +50,7 @@ class Forward:
 
     client: int
     body: MessageBody
-    until: float = 0.0  # [s] time at which a DriveMessage expires
+    until: float = 0.0  # [s] when a DriveMessage expires
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ Action = Send | Forward | Disconnect
 
 @dataclass(slots=True)
 class PageClient:
-    """One connection."""
+    """The connection of one client."""
 
     number: int
     address: str
@@ -75,36 +75,36 @@ class PageClient:
     name: str = ""
     admitted: bool = False  # it has shown a valid token
     sequence: int = -1
-    quota: float = MAX_BURST  # messages that may come now (token bucket)
+    quota: float = MAX_BURST  # messages that are accepted now (token bucket)
     refilled: float = 0.0  # [s]
     dropped: int = 0
     invalid: int = 0
-    complained: float = LONG_AGO  # [s] time of the last complaint
+    refused_at: float = LONG_AGO  # [s] time of the last refusal sent to it
 
 
 class ClientSessions:
     """All connections of the page, and which of them drives.
 
-    Every method takes the time now [s] and returns the actions that the server has to carry out, in order.
+    Every method takes the present time [s] and returns the actions that the server has to perform, in this order.
     """
 
     def __init__(self, admit: Callable[[str, str, str, float], str], greet: Callable[[], Mapping[str, Any]]) -> None:
-        """`admit(token, key, address, now)` returns a key or raises RefusedMessage; `greet` gives the welcome."""
+        """`admit(token, key, address, now)` returns a key or raises RefusedMessage; `greet` returns the welcome."""
         self._admit = admit
         self._greet = greet
         self.clients: dict[int, PageClient] = {}
         self.driver = 0  # number of the client that drives; 0: none
-        self.waiting: list[int] = []  # clients that request control, first come first
+        self.waiting: list[int] = []  # clients that request control, in the order of their requests
         self._count = 0
         self._last_command = LONG_AGO  # [s] of the driver
-        self._blocked = False  # after a stop, until the driver releases the dead-man or is silent
+        self._blocked = False  # after a stop, until the driver releases the dead-man switch or is silent
         self._last_velocity = LONG_AGO  # [s] of the driver
         self._moving_until = LONG_AGO  # [s]
 
     # --- connections -----------------------------------------------------------------------------------
 
     def connect(self, address: str, now: float) -> int:
-        """The number of a new connection. Raises RefusedMessage if there are too many."""
+        """Returns the number of a new connection. Raises RefusedMessage if there are too many."""
         if len(self.clients) >= MAX_CLIENTS:
             raise RefusedMessage(503, f"{MAX_CLIENTS} pages are open already")
         self._count += 1
@@ -124,7 +124,7 @@ class ClientSessions:
         return [*actions, self._control_state()] if client.admitted else actions
 
     def tick(self, now: float) -> list[Action]:
-        """Closes connections without a hello, and passes control on from an idle driver; call it regularly."""
+        """Closes connections without a hello and takes control away from an idle driver; call it regularly."""
         late = [c for c in self.clients.values() if not c.admitted and now - c.since > HELLO_TIME_S]
         actions: list[Action] = [Disconnect(c.number, TIMEOUT, "no hello in time") for c in late]
         if self.waiting and now - self._last_command > MAX_IDLE_S:
@@ -134,14 +134,14 @@ class ClientSessions:
     # --- messages ---------------------------------------------------------------------------------------------
 
     def receive(self, number: int, text: str, now: float) -> list[Action]:
-        """Handles a message of a client."""
+        """Handles a message of a client; never raises."""
         client = self.clients.get(number)
         if client is None:
             return []
         try:
             message = protocol.parse(text)
         except RefusedMessage as refusal:
-            return self._complain(client, refusal, now)
+            return self._refused(client, refusal, now)
         body = message.body
         urgent = client.admitted and isinstance(body, RequestMessage) and body.what in ALWAYS_ALLOWED
         if not self._within_rate(client, now):
@@ -154,7 +154,7 @@ class ClientSessions:
         try:
             return self._hello(client, body, now) if isinstance(body, HelloMessage) else self._follow(client, body, now)
         except RefusedMessage as refusal:
-            return self._complain(client, refusal, now)
+            return self._refused(client, refusal, now)
 
     def _hello(self, client: PageClient, hello: HelloMessage, now: float) -> list[Action]:
         if client.admitted:
@@ -276,7 +276,7 @@ class ClientSessions:
             return [Disconnect(client.number, POLICY, "far too many messages")]
         return self._refuse(client, RefusedMessage(429, f"more than {MAX_RATE:g} messages/s: dropped"), now)
 
-    def _complain(self, client: PageClient, refusal: RefusedMessage, now: float) -> list[Action]:
+    def _refused(self, client: PageClient, refusal: RefusedMessage, now: float) -> list[Action]:
         if not client.admitted:
             code = UPGRADE if refusal.code == 426 else UNAUTHORISED
             refused = Send(client.number, "refused", {"code": refusal.code, "text": refusal.text})
@@ -290,7 +290,7 @@ class ClientSessions:
 
     @staticmethod
     def _refuse(client: PageClient, refusal: RefusedMessage, now: float) -> list[Action]:
-        if now - client.complained < COMPLAINT_PERIOD_S:
+        if now - client.refused_at < REFUSAL_PERIOD_S:
             return []
-        client.complained = now
+        client.refused_at = now
         return [Send(client.number, "refused", {"code": refusal.code, "text": refusal.text})]

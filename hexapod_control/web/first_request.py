@@ -1,6 +1,6 @@
-"""Closes connections that never complete a request (aiohttp >= 3.8).
+"""Closes connections that never complete their first request (aiohttp >= 3.8).
 
-aiohttp limits the time for the second and later requests of a connection, but in old versions not for the first one.
+Old versions of aiohttp limit the time only for the second and later requests of a connection.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ class FirstRequestTimer:
     """Limits the time between the start of a connection and its first complete request."""
 
     def __init__(self, limit: float) -> None:
-        """`limit` [s]."""
+        """`limit` is in [s]."""
         self._limit = limit
         self._since: dict[web.RequestHandler, float] = {}  # [s] when a connection was first seen
         self._served: set[web.RequestHandler] = set()
 
     @web.middleware
     async def note(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Middleware: notes that the connection of a request has sent one."""
+        """Middleware that records that a connection has sent a complete request."""
         self._served.add(request.protocol)
         return await handler(request)
 
     def close_overdue(self, connections: Iterable[web.RequestHandler], now: float) -> None:
-        """Closes what is overdue at a time [s]; call it regularly with all open connections."""
+        """Closes overdue connections at time `now` [s]; call it regularly with all open connections."""
         present = set(connections)
         self._served &= present
         self._since = {one: self._since.get(one, now) for one in present - self._served}

@@ -1,4 +1,4 @@
-"""Files of the page over HTTP, with the headers of every response (aiohttp >= 3.8)."""
+"""Serves the files of the page over HTTP with security headers (aiohttp >= 3.8)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PageFile:
 
 
 def pages() -> dict[str, PageFile]:
-    """All files of the page by path."""
+    """Returns all files of the page by URL path."""
     found: dict[str, PageFile] = {}
     for path in sorted(file for file in STATIC.rglob("*") if file.is_file()):
         kind = TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
@@ -49,13 +49,13 @@ def pages() -> dict[str, PageFile]:
 
 
 class PageFiles:
-    """Answers requests for files whose host the policy allows."""
+    """Handles requests for files; refuses hosts that the policy does not allow."""
 
     def __init__(self, policy: HostPolicy) -> None:
         self._policy, self._pages = policy, pages()
 
     async def answer(self, request: web.Request) -> web.Response:
-        """The file of the requested path, or a refusal."""
+        """Returns the requested file, or a refusal."""
         try:
             self._policy.check_host(request.headers)
         except RefusedMessage as refusal:
@@ -73,6 +73,6 @@ class PageFiles:
 
 
 def refuse(refusal: RefusedMessage) -> web.Response:
-    """The response to a refused request."""
+    """Returns the response to a refused request."""
     headers = {**HEADERS, "Content-Security-Policy": "default-src 'none'"}
     return web.Response(status=refusal.code, text=f"{refusal.text}\n", headers=headers)

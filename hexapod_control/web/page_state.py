@@ -1,4 +1,4 @@
-"""Shape and state of the robot for the page: arrays in, JSON fields out.
+"""Converts the shape and state of the robot to JSON fields for the page.
 
 Frames: joints are those of the robot file; `body` is the pose of base_link over the level base_footprint, from the
 planted feet; velocities are (vx, vy, wz) in base_footprint.
@@ -18,13 +18,13 @@ from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import center_of_mass
 
-MIN_FORCE = 0.3  # [N] of a planted foot, without a plan
-MAX_HEIGHT = 0.004  # [m] of a planted foot above the lowest one, without a plan and measured forces
+MIN_FORCE = 0.3  # [N] on a planted foot, if there is no plan
+MAX_HEIGHT = 0.004  # [m] of a planted foot above the lowest one, if there are neither plan nor measured forces
 
 
 @dataclass(slots=True)
 class DrawnState:
-    """The newest values of everything that is drawn; None if unknown."""
+    """The newest values that the page draws; None if unknown."""
 
     joints: Array | None = None  # (n, 3) [rad]
     support: Array | None = None  # (n,) [N] planned
@@ -38,7 +38,7 @@ class DrawnState:
 
 
 def shape(robot: Robot) -> dict[str, Any]:
-    """The geometry of the robot [m] as JSON fields."""
+    """Returns the geometry of the robot [m, rad, kg] as JSON fields."""
     return {
         "name": robot.name,
         "size": robot.body.size,
@@ -64,7 +64,7 @@ def shape(robot: Robot) -> dict[str, Any]:
 
 
 def planted(values: DrawnState, feet: Array) -> list[bool]:
-    """Which feet are planted: by the plan, else by measured forces, else the lowest ones."""
+    """Returns which feet are planted: by the plan, else by measured forces, else the lowest feet."""
     if values.support is not None:
         return [bool(force > 0.0) for force in values.support]
     if values.forces is not None and values.forces.max() > MIN_FORCE:
@@ -73,7 +73,10 @@ def planted(values: DrawnState, feet: Array) -> list[bool]:
 
 
 def level(robot: Robot, feet: Array, planted_feet: Sequence[bool]) -> tuple[float, float, float] | None:
-    """Height [m], roll and pitch [rad] of base_link over the plane of the planted feet; None without a plane."""
+    """Returns height [m], roll and pitch [rad] of base_link above the plane through the planted feet.
+
+    `feet` (n, 3) [m] are ball centres in base_link. None for fewer than three planted feet, or feet in line.
+    """
     points = feet[np.array(planted_feet, dtype=bool)]
     if len(points) < 3:
         return None
@@ -91,7 +94,7 @@ def level(robot: Robot, feet: Array, planted_feet: Sequence[bool]) -> tuple[floa
 
 
 def drawing(robot: Robot, values: DrawnState) -> dict[str, Any]:
-    """The fields of one `state` message."""
+    """Returns the fields of one `state` message."""
     fields: dict[str, Any] = {
         "odom": _rounded(values.odometry),
         "commanded": _rounded(values.commanded),

@@ -1,7 +1,7 @@
-"""Messages of the page: one JSON object each, checked field by field. No sockets, no ROS, no clock.
+"""Parses and encodes the messages between server and page: JSON objects, checked field by field.
 
-Every message has `v` (schema version), `n` (a number that increases on a connection) and `t` (its kind). An invalid
-message raises RefusedMessage with an HTTP status code and a text; nothing else is ever raised.
+Every message has `v` (version of the protocol), `n` (a number that increases during a connection) and `t` (its kind).
+An invalid message raises RefusedMessage with an HTTP status code and a text, never another exception.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CONTROL_ACTS = ("take", "leave", "give")
 
 
 class RefusedMessage(ValueError):  # noqa: N818 - a reply, not a failure
-    """A message that is refused: an HTTP status code and a text."""
+    """A message is refused, for the reason given by an HTTP status code and a text."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -33,7 +33,7 @@ class RefusedMessage(ValueError):  # noqa: N818 - a reply, not a failure
 
 @dataclass(frozen=True, slots=True)
 class HelloMessage:
-    """The first message: a token of an invitation, or the key of an earlier connection."""
+    """The first message of a client: the token of an invitation, or the key of an earlier connection."""
 
     token: str = ""
     key: str = ""
@@ -42,7 +42,7 @@ class HelloMessage:
 
 @dataclass(frozen=True, slots=True)
 class DriveMessage:
-    """A velocity as shares [-1, 1] of the limits; zero without `on` (the dead-man)."""
+    """A velocity as shares [-1, 1] of the limits; zero unless `on`, the dead-man switch, is true."""
 
     on: bool
     vx: float = 0.0
@@ -76,28 +76,28 @@ class GaitMessage:
 
 @dataclass(frozen=True, slots=True)
 class PlayMessage:
-    """Starts a motion by name; an empty name ends the present one after its cycle."""
+    """Starts a motion; an empty name ends the present motion after its cycle."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class LiftMessage:
-    """Step height as a share of that of the robot file."""
+    """Sets the lift height of the swing as a share of the one in the robot file."""
 
     share: float
 
 
 @dataclass(frozen=True, slots=True)
 class RequestMessage:
-    """One of REQUESTS."""
+    """Requests an action, one of REQUESTS."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class ControlMessage:
-    """Control of the robot: `take` it, `leave` it, `give` it to client `to`."""
+    """Changes who drives: `take` control, `leave` it, or `give` it to client `to`."""
 
     act: str
     to: int = 0
@@ -105,21 +105,21 @@ class ControlMessage:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatMessage:
-    """Keeps the connection alive."""
+    """Keeps the connection alive and measures the round trip."""
 
-    echo: int = 0  # returned, to measure the round trip
+    echo: int = 0  # sent back unchanged
 
 
 @dataclass(frozen=True, slots=True)
 class QueryMessage:
-    """One of QUERIES."""
+    """Requests data, one of QUERIES."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class PushMessage:
-    """A push on the simulated body [N], in the world's frame."""
+    """Pushes the simulated body with a force [N] in the world frame."""
 
     x: float
     y: float

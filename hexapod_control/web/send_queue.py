@@ -1,6 +1,6 @@
-"""Send queue of one client of the page: a new state replaces an unsent one, other messages queue.
+"""The send queue of one client of the page: a new state replaces an unsent one, other messages are queued.
 
-Slow clients receive fewer states and are finally disconnected; no other client waits for them.
+Slow clients receive fewer states and are disconnected if they stall; they delay no other client.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections import deque
 
 from aiohttp import web
 
-MAX_SEND_TIME_S = 5.0  # for one message
-MAX_MESSAGES = 64  # queued besides the state
-CLOSE_TIME_S = 1.0  # for the last messages
+MAX_SEND_TIME_S = 5.0  # time limit for one message
+MAX_MESSAGES = 64  # queued messages besides the state; with more, the connection is aborted
+CLOSE_TIME_S = 1.0  # time limit for the last messages
 
 
 class SendQueue:
-    """Messages to one client; a task runs `run` until the connection ends."""
+    """Sends messages to one client; `run` is a task that lasts as long as the connection."""
 
     def __init__(self, socket: web.WebSocketResponse, transport: asyncio.Transport | None) -> None:
         self._socket, self._transport = socket, transport
@@ -34,14 +34,14 @@ class SendQueue:
         self._ready.set()
 
     def put_message(self, message: str) -> None:
-        """Queues a message that must not be dropped."""
+        """Queues a message that must not be lost."""
         self._messages.append(message)
         self._ready.set()
         if len(self._messages) > MAX_MESSAGES:
             self.abort()
 
     async def run(self) -> None:
-        """Sends what is queued, until the connection ends or the task is cancelled."""
+        """Sends queued messages and states until the connection ends or the task is cancelled."""
         try:
             while True:
                 await self._ready.wait()
@@ -54,14 +54,14 @@ class SendQueue:
                     await self._socket.send_str(state)
                 self._sending = math.inf
         except (ConnectionError, RuntimeError):
-            return  # the connection has ended; its reader notices
+            return  # the connection has ended, which the receiving task reports
 
     def start_closing(self, code: int, text: str) -> None:
-        """Starts to close the connection; further calls change nothing."""
+        """Starts to close the connection; further calls have no effect."""
         self._closing = self._closing or asyncio.ensure_future(self.close(code, text))
 
     async def wait_closed(self) -> None:
-        """Waits until the connection is closed, if that was started: its reader would send another close code."""
+        """Waits until the connection is closed, if `start_closing` was called, so that its close code is sent."""
         if self._closing is not None:
             await asyncio.wait([self._closing])
 
@@ -78,7 +78,7 @@ class SendQueue:
         await self._socket.close(code=code, message=text.encode()[:120])
 
     def abort_if_stalled(self, now: float) -> None:
-        """Aborts the connection if sending a message takes too long, at a steady time [s]."""
+        """Aborts the connection if the present message takes too long, at steady time `now` [s]."""
         if now - self._sending > MAX_SEND_TIME_S:
             self.abort()
 

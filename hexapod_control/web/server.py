@@ -1,8 +1,8 @@
-"""HTTP and WebSocket server of the page (aiohttp >= 3.8), in a thread of its own.
+"""The HTTP and WebSocket server of the page (aiohttp >= 3.8), in its own thread.
 
-The server's thread calls `forward` for every allowed command, and `state` for the newest state while a client watches.
-Messages to clients may come from any thread through `send`. Every client has a send queue, so that a slow one delays no
-other.
+The thread of the server calls `forward` with every allowed command, and `state` for the newest state while there is a
+client. Any thread may send messages to clients with `send`. Every client has its own send queue, so that a slow client
+does not delay others.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from hexapod_control.web.protocol import RefusedMessage
 from hexapod_control.web.send_queue import SendQueue
 
 StateSource = Callable[[], Mapping[str, Any] | None]
-HEARTBEAT_S = 2.0  # after which a silent client is pinged, and disconnected half of it later
+HEARTBEAT_S = 2.0  # silence of a client after which it is pinged; half of it later it is disconnected
 TICK_S = 0.2
-MAX_START_TIME_S = 5.0  # for the socket to open
+MAX_START_TIME_S = 5.0  # time limit for the socket to open
 MAX_CLOSE_TIME_S = 3.0
 MAX_PORT = 65535
-PORTS_TRIED = 20  # the requested one and those after it
-MAX_REQUEST_TIME_S = 5.0  # for a complete request; then the connection is closed
-MAX_BODY_TIME_S = 1.0  # for a body that no request of the page has
+PORTS_TRIED = 20  # the requested port and those after it
+MAX_REQUEST_TIME_S = 5.0  # time limit for a complete request; then the connection is closed
+MAX_BODY_TIME_S = 1.0  # time limit for a request body, which the page never sends
 
 
 def _not_malformed(record: logging.LogRecord) -> bool:
-    """False for requests that are no HTTP: they get status 400, and a traceback would blame the server."""
+    """Returns False for invalid HTTP requests: they get status 400, and a traceback would be misleading."""
     return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
 
@@ -47,7 +47,7 @@ LOGGER.addFilter(_not_malformed)
 
 
 class PageServer:
-    """The server; `start` opens the socket, `close` ends everything."""
+    """The server of the page; `start` opens the socket, `close` ends all connections and the thread."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class PageServer:
         forward: Callable[[Forward], None],
         watch: Callable[[int], None],
     ) -> None:
-        """`forward` gets every allowed command, `watch` the number of clients; both in the server's thread."""
+        """In the server's thread, `forward` is called with every allowed command, `watch` with the number of clients."""
         self._watched = asyncio.Event()  # set while there is a client
         self._sessions, self._policy, self._forward, self._watch = sessions, policy, forward, watch
         self._files = PageFiles(policy)
@@ -72,9 +72,10 @@ class PageServer:
     # --- from other threads -----------------------------------------------------------------------------------
 
     def start(self, bind: str, port: int, state: StateSource | None = None, rate: float = 30.0) -> None:
-        """Opens the socket; port 0 takes a free one, a port in use the next free one. Raises OSError.
+        """Starts the thread and opens the socket. Port 0 means any free port; a port in use, the next free one.
 
-        `state` returns the fields of a state, or None; it is called at this rate [Hz] while there is a client.
+        `state` returns the fields of a state, or None; it is called at `rate` [Hz] while there is a client.
+        Raises OSError.
         """
         self._state, self._period = state, 1.0 / rate
         self._bind = (bind, port)
@@ -85,13 +86,13 @@ class PageServer:
             raise self._error
 
     def close(self) -> None:
-        """Closes all connections and the socket; waits for it."""
+        """Closes all connections and the socket, and waits for the thread."""
         if self._thread.is_alive():
             self.call_in_thread(lambda: self._ended.set() if self._ended else None)
             self._thread.join(MAX_CLOSE_TIME_S)
 
     def show(self, fields: Mapping[str, Any]) -> None:
-        """Sends a state to all clients, without a state source."""
+        """Sends a state to all clients; for servers that were started without a state source."""
         self._sequence += 1
         text = protocol.encode("state", self._sequence, **fields)
         self.call_in_thread(lambda: self._send_state(text))
@@ -102,7 +103,7 @@ class PageServer:
         self.call_in_thread(lambda: self._act([message]))
 
     def call_in_thread(self, call: Callable[[], Any]) -> None:
-        """Calls a function in the server's thread, as soon as it is free."""
+        """Calls a function in the server's thread as soon as possible."""
         try:
             self._loop.call_soon_threadsafe(call)
         except RuntimeError:
@@ -122,7 +123,7 @@ class PageServer:
             self._loop.close()
 
     def _cancel_all(self) -> None:
-        """Ends the tasks of connections that were closed just now."""
+        """Ends the remaining tasks of closed connections."""
         tasks = asyncio.all_tasks(self._loop)
         for task in tasks:
             task.cancel()
@@ -164,7 +165,7 @@ class PageServer:
             await runner.cleanup()
 
     async def _open_port(self, runner: web.AppRunner) -> None:
-        """Opens the requested port, or the next one that is free. Raises OSError."""
+        """Opens the requested port, or the next free one. Raises OSError."""
         bind, first = self._bind
         last = min(first + PORTS_TRIED - 1, MAX_PORT) if first else first
         for port in range(first, last + 1):
@@ -201,7 +202,7 @@ class PageServer:
         return socket
 
     async def _stream(self) -> None:
-        """Sends states while there is a client."""
+        """Sends states periodically while there is a client."""
         due = time.monotonic()
         while self._state is not None:
             await self._watched.wait()

@@ -21,7 +21,7 @@ from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.web import page_address
-from hexapod_control.web.access_control import HostPolicy, TokenAuthority, loopback
+from hexapod_control.web.access_control import HostPolicy, TokenAuthority, is_loopback
 from hexapod_control.web.client_sessions import ClientSessions, Forward
 from hexapod_control.web.page_state import shape
 from hexapod_control.web.protocol import WORLDS, QueryMessage
@@ -42,7 +42,7 @@ class WebNode(GuardedNode):
         self._urdf = urdf(robot_file)
         self._shape = shape(robot_file.robot)
         self._bind = ALL_ADDRESSES if settings.lan else settings.bind
-        self.public = not loopback(self._bind)
+        self.public = not is_loopback(self._bind)
         self._tokens = _token_authority(settings, self.public)
         self._client_count = 0  # admitted ones
         self._new_client = False

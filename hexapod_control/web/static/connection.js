@@ -1,7 +1,7 @@
-// WebSocket to the robot: hello with the token of the address, numbered messages, reconnection, round-trip time.
+// WebSocket connection to the robot: hello with the token from the URL, numbered messages, reconnection, round-trip time.
 
 const VERSION = 1;
-const MAX_SILENCE = 2000; // [ms] without a message, then the connection counts as lost
+const MAX_SILENCE = 2000; // [ms] without a message, after which the connection counts as lost
 const HEARTBEAT_PERIOD = 500; // [ms]
 const RETRY_DELAYS = [300, 600, 1200, 2000]; // [ms]
 const FINAL_CODES = { 4401: "refused", 4426: "refused" }; // close codes after which the page does not reconnect
@@ -10,7 +10,7 @@ export class Connection extends EventTarget {
   constructor() {
     super();
     this.state = "connecting";
-    this.delay = null; // [ms] of a round trip
+    this.roundTrip = null; // [ms]
     this.attempts = 0;
     this.reason = "";
     this.sentHeartbeats = new Map();
@@ -48,13 +48,13 @@ export class Connection extends EventTarget {
       this.key = message.key;
       this.token = "";
       saveKey(message.key);
-      if (location.hash) history.replaceState(null, "", location.pathname); // the token leaves the address bar
+      if (location.hash) history.replaceState(null, "", location.pathname); // hides the token, which is used up
       this.setState("open");
     } else if (message.t === "refused") {
       this.reason = message.text;
     } else if (message.t === "beat") {
       const sent = this.sentHeartbeats.get(message.echo);
-      if (sent !== undefined) this.delay = performance.now() - sent;
+      if (sent !== undefined) this.roundTrip = performance.now() - sent;
       this.sentHeartbeats.clear();
     }
     this.dispatchEvent(new CustomEvent(message.t, { detail: message }));
@@ -109,6 +109,6 @@ function saveKey(key) {
   try {
     localStorage.setItem("key", key);
   } catch {
-    // without storage the page works until it is closed
+    // without storage, the client cannot reconnect after the page was closed
   }
 }

@@ -1,6 +1,6 @@
-// Inputs of the page: dragging on views, virtual sticks (several fingers at once), keys, gamepads.
+// Inputs of the page: dragging on views, virtual sticks (multi-touch), keys, gamepads.
 
-const DEAD_ZONE = 0.06; // share of the travel about the centre that counts as centred
+const DEAD_ZONE = 0.06; // share of the travel around the centre that counts as zero
 const TURBO = 5; // R1
 const KEYS = {
   u: [1, 0, 1], i: [1, 0, 0], o: [1, 0, -1], j: [0, 0, 1], l: [0, 0, -1], m: [-1, 0, -1], ",": [-1, 0, 0], ".": [-1, 0, 1],
@@ -14,7 +14,7 @@ export function applyDeadZone(value) {
   return Math.abs(value) < DEAD_ZONE ? 0 : (Math.sign(value) * (Math.abs(value) - DEAD_ZONE)) / (1 - DEAD_ZONE);
 }
 
-// Dragging on the top view steers; with Shift it strafes. Leaving the view or releasing is a zero.
+// Dragging on the top view steers; with Shift it strafes. Releasing or leaving the view commands zero.
 export function steerByDragging(canvas, projections, velocity) {
   let pointer = null;
   const end = () => {
@@ -45,7 +45,7 @@ export function steerByDragging(canvas, projections, velocity) {
   return end;
 }
 
-// Dragging on the front view lifts and lowers the body; leaving the view undoes that.
+// Dragging on the front view sets the body height; leaving the view restores it.
 export function setHeightByDragging(canvas, projections, body) {
   let pointer = null;
   let start = 0;
@@ -84,7 +84,8 @@ function listen(element, move, end) {
   for (const name of ["pointerup", "pointercancel", "pointerleave"]) element.addEventListener(name, end);
 }
 
-// A virtual stick: `moved(right, up)` in [-1, 1], `ended()` when it is released. Arrow keys work when it has the focus.
+// A virtual stick: calls `moved(right, up)` with values in [-1, 1], and `ended()` when it is released. Arrow keys move it
+// while it has the focus.
 export function virtualStick(element, moved, ended) {
   const knob = element.querySelector(".knob");
   const arrows = new Set();
@@ -139,7 +140,7 @@ export function virtualStick(element, moved, ended) {
   return end;
 }
 
-// Keys that drive while they are held, and keys that act once (`actions` by key).
+// Handles keys that drive while they are held, and keys that act once (`actions` by key).
 export function listenToKeys(velocity, actions) {
   const held = new Set();
   const steer = (shift) => {
@@ -150,7 +151,7 @@ export function listenToKeys(velocity, actions) {
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || document.querySelector("dialog[open]")) return;
     if (event.code === "Space") {
-      event.preventDefault(); // never presses the focused button
+      event.preventDefault(); // otherwise it would press the focused button
       if (!event.repeat) actions[event.shiftKey ? "estop" : "stop"]();
       return;
     }
@@ -177,7 +178,7 @@ export function listenToKeys(velocity, actions) {
   };
 }
 
-// Gamepads by the browser's Gamepad API, standard mapping, with the same map as the node teleop.
+// Gamepads through the Gamepad API of the browser, with the standard mapping and the same functions as the node teleop.
 export class Gamepads {
   constructor(velocity, body, actions) {
     this.velocity = velocity;
@@ -185,7 +186,7 @@ export class Gamepads {
     this.actions = actions;
     this.mode = "walk";
     this.lastPressed = [];
-    this.ready = false; // the dead-man was released since the start or a stop
+    this.ready = false; // true once the dead-man switch was released after the start or a stop
     this.name = "";
     addEventListener("gamepaddisconnected", () => this.lost());
   }

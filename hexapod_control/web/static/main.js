@@ -1,4 +1,4 @@
-// Puts the parts of the page together. Everything that is drawn comes from the robot.
+// Connects the parts of the page. All values that the page shows are reported by the robot.
 
 import { Charts } from "./drawing/charts.js";
 import { BodyPose, VelocityInput } from "./velocity.js";
@@ -114,7 +114,7 @@ function setSpeed(percent) {
   $("speed").dispatchEvent(new Event("input"));
 }
 
-// A slider: its text changes while it moves, its effect follows at most ten times a second.
+// Connects a slider: its text changes while it moves; its effect follows 100 ms after the last change.
 function slider(id, text, effect) {
   let timer = null;
   $(id).addEventListener("input", () => {
@@ -217,7 +217,7 @@ function updateChips() {
   const open = connection.state === "open";
   setChip("chip-state", open ? robot.state || "no planner" : "offline", open ? (TONES[robot.state] ?? "") : "bad");
   setChip("chip-gait", (open && robot.status?.gait) || "–");
-  setChip("chip-link", open && connection.delay !== null ? `${Math.round(connection.delay)} ms` : "–");
+  setChip("chip-link", open && connection.roundTrip !== null ? `${Math.round(connection.roundTrip)} ms` : "–");
   const driving = robot.driver === robot.me && robot.me;
   const driver = robot.people.find((person) => person.id === robot.driver)?.name;
   const source = robot.status?.source;
@@ -333,7 +333,7 @@ document.addEventListener("visibilitychange", () => setPaused(document.hidden ||
 addEventListener("pagehide", releaseInputs);
 
 function frame(now) {
-  requestAnimationFrame(frame); // first, so that an error below does not stop the drawing
+  requestAnimationFrame(frame); // first, so that drawing continues after an error below
   if (!velocity.paused && connection.state === "open") gamepads.poll();
   projections.draw(now);
   charts.draw(now);

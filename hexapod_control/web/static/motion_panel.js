@@ -1,8 +1,8 @@
-// Buttons of the motions, progress of the present one, and the stability margin.
+// Buttons of the motions, progress of the present motion, and the stability margin.
 
 const FULL_BAR = 120; // [mm] margin that fills the bar
 const BAD_MARGIN = 20; // [mm] margin below which the bar is red
-const LOW_MARGIN = 40; // [mm] likewise yellow
+const LOW_MARGIN = 40; // [mm] margin below which the bar is yellow
 const MAX_GAP = 50; // [mm] between two legs; larger clearances are not measured
 
 export class MotionPanel {
@@ -17,7 +17,7 @@ export class MotionPanel {
     find("cancel").onclick = () => connection.send("ask", { what: "cancel_motion" });
   }
 
-  // Twice a second: the list of motions, and the clearance between the legs.
+  // Shows the list of motions and the clearance between the legs; called twice a second.
   status({ motions, leg_gap }) {
     if (motions.join() !== this.listed) {
       this.listed = motions.join();
@@ -35,7 +35,7 @@ export class MotionPanel {
     return button;
   }
 
-  // Thirty times a second.
+  // Shows the progress of the motion and the stability margin; called thirty times a second.
   update({ motion, margin }) {
     const text = motion ? `${title(motion.name)} · ${motion.phase}` : "";
     if (this.name.textContent !== text) this.name.textContent = text;

@@ -1,5 +1,5 @@
-// Merges the inputs of the page (views, sticks, keys, gamepad) to one velocity, sent 20 times a second while an input
-// is active; when the last one ends, one zero is sent.
+// Merges the inputs of the page (views, sticks, keys, gamepad) into one velocity. It is sent 20 times a second while an
+// input is active; when the last input ends, one zero is sent.
 
 const PERIOD = 50; // [ms]
 
@@ -13,7 +13,7 @@ export class VelocityInput {
     setInterval(() => this.send(), PERIOD);
   }
 
-  // Sets the velocity of one input; `full`: without the speed setting of the page.
+  // Sets the velocity of one input; `full` ignores the speed setting of the page.
   set(name, vx, vy, wz, full = false) {
     if (this.paused) return;
     const fresh = !this.sources.has(name);
@@ -29,7 +29,7 @@ export class VelocityInput {
 
   stop() {
     this.sources.clear();
-    this.sent = true; // a zero, even if the last one was a zero: it ends the blocking after a STOP
+    this.sent = true; // so that a zero is sent in any case: it ends the blocking after a STOP
     this.send();
   }
 
@@ -51,7 +51,7 @@ export class VelocityInput {
   }
 }
 
-// The requested body pose; sent when it changes, at most every PERIOD.
+// The requested body pose; sent when it changes, at most once per PERIOD.
 export class BodyPose {
   constructor(connection) {
     this.connection = connection;

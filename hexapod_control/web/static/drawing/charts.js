@@ -1,8 +1,8 @@
-// Strip charts of the last seconds, and the texts of the diagnostics.
+// Strip charts of the last seconds, and the list of diagnostics.
 
-const SPAN = 20000; // [ms] on the time axis
-const PERIOD = 66; // [ms] between two drawings
-const SMOOTH = 0.25; // share of a new value in the achieved velocity that is drawn
+const SPAN = 20000; // [ms] length of the time axis
+const PERIOD = 66; // [ms] between two frames
+const SMOOTH = 0.25; // low-pass filter of the achieved velocity: weight of a new value
 const LEG_NAMES = { left: "L", right: "R", front: "F", middle: "M", rear: "R" };
 
 function legend(name, color, dashed) {
@@ -129,7 +129,7 @@ function tidy(value, span) {
   return plain(value, span < 0.5 ? 2 : span < 20 ? 1 : 0);
 }
 
-// A number without a minus before a zero.
+// Formats a number without a minus sign before zero.
 function plain(value, digits = 3) {
   const text = value.toFixed(digits);
   return Number(text) === 0 ? text.replace("-", "") : text;
@@ -212,7 +212,7 @@ export class Charts {
     );
   }
 
-  // A chart that is created with its first values.
+  // Adds values to a chart, which is created with its first values.
   addOptional(title, unit, values, least, now) {
     const names = Object.keys(values ?? {});
     if (!names.length) return;

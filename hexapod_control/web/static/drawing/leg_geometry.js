@@ -1,6 +1,6 @@
 // Forward kinematics for drawing. Frames as in the robot file: x forward, y left, z up; metres and radians.
 
-// Points of a leg in base_link: hip, end of the coxa, knee, centre of the foot's ball.
+// Returns the points of a leg in base_link: hip, end of the coxa, knee, centre of the ball foot.
 export function legPoints(leg, q1, q2, q3) {
   const yaw = leg.yaw + q1;
   const c = Math.cos(yaw);
@@ -11,7 +11,7 @@ export function legPoints(leg, q1, q2, q3) {
   return [leg.hip, at(leg.coxa, leg.vertical), at(...knee), at(...foot)];
 }
 
-// base_link -> base_footprint for [height, roll, pitch]: a function of points.
+// Returns a function that transforms points from base_link to base_footprint, for [height, roll, pitch].
 export function placement([height, roll, pitch]) {
   const cr = Math.cos(roll);
   const sr = Math.sin(roll);
@@ -24,7 +24,7 @@ export function placement([height, roll, pitch]) {
   ];
 }
 
-// Corners of the convex hull of points, counter-clockwise.
+// Returns the corners of the convex hull of points, counter-clockwise.
 export function hull(points) {
   const sorted = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   const turn = (a, b, c) => (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
@@ -39,7 +39,7 @@ export function hull(points) {
   return sorted.length < 3 ? sorted : [...chain(sorted), ...chain(sorted.reverse())];
 }
 
-// The eight corners of the body's box in base_link.
+// Returns the eight corners of the body's box in base_link.
 export function boxCorners(size, center) {
   const corners = [];
   for (const i of [-0.5, 0.5])
@@ -50,12 +50,12 @@ export function boxCorners(size, center) {
 
 export const BOX_EDGES = [[0, 1], [0, 2], [0, 4], [1, 3], [1, 5], [2, 3], [2, 6], [3, 7], [4, 5], [4, 6], [5, 7], [6, 7]];
 
-// The point of the body's box that is nearest to a hip, in base_link.
+// Returns the point of the body's box that is nearest to a hip, in base_link.
 function nearestOnBox({ size, center }, hip) {
   return hip.map((value, k) => Math.max(center[k] - size[k] / 2, Math.min(center[k] + size[k] / 2, value)));
 }
 
-// Everything that the 2D views draw, from one state of the robot.
+// Returns the geometry that the 2D views draw, for one state of the robot.
 export function pose(shape, state) {
   const toFootprint = placement(state.body);
   const q = state.joints;
@@ -71,7 +71,7 @@ export function pose(shape, state) {
   };
 }
 
-// The state between two states; `share` is 0 at the first and 1 at the second.
+// Interpolates between two states; `share` is 0 at the first and 1 at the second.
 export function interpolate(a, b, share) {
   const mix = (from, to) => (from && to ? to.map((value, i) => from[i] + share * (value - from[i])) : to);
   const odom = mix(a.odom, b.odom);
@@ -79,7 +79,7 @@ export function interpolate(a, b, share) {
   return { ...b, joints: mix(a.joints, b.joints), body: mix(a.body, b.body), mass: mix(a.mass, b.mass), odom };
 }
 
-// The point about which the robot turns, in base_footprint; null when it goes straight.
+// Returns the instantaneous centre of rotation in base_footprint; null when the robot goes straight.
 export function turnCentre([vx, vy, wz]) {
   return Math.abs(wz) < 1e-3 ? null : [-vy / wz, vx / wz];
 }

@@ -1,4 +1,4 @@
-// 4x4 matrices for WebGL, column by column.
+// 4x4 matrices for WebGL, in column-major order.
 
 const FIELD_OF_VIEW = 0.7; // [rad]
 

@@ -1,4 +1,4 @@
-// Meshes of size 1: triangles as points with normals.
+// Meshes of unit size: triangles, as points with normals.
 
 const CYLINDER_SIDES = 20;
 
@@ -51,7 +51,7 @@ function plane() {
 
 export const MESHES = { box, cylinder, sphere, plane };
 
-// Lines of the ground. Short pieces, as not every driver draws a line that passes behind the camera.
+// Returns the grid of the ground as short lines, as not every graphics driver draws lines that pass behind the camera.
 export function gridLines() {
   const data = [];
   for (let i = -25; i <= 25; i++)

@@ -1,8 +1,8 @@
-// Four 2D views: front, side, top, isometric; with legs, traces of the feet, support polygon and turn centre.
+// Four 2D views (front, side, top, isometric) with legs, foot traces, support polygon and centre of rotation.
 
 import { interpolate, BOX_EDGES, hull, pose, turnCentre } from "./leg_geometry.js";
 
-const TRACE_LENGTH = 50; // positions of a foot
+const TRACE_LENGTH = 50; // positions per foot
 const GRID = 0.1; // [m]
 const MAX_GAP = 200; // [ms] between two states; longer gaps are not interpolated
 const ISOMETRIC = [Math.cos(Math.PI / 6), Math.sin(Math.PI / 6)];
@@ -17,10 +17,10 @@ export class Projections {
   constructor(root) {
     this.canvases = Object.fromEntries(Object.keys(PROJECTIONS).map((name) => [name, root.querySelector(`#view-${name}`)]));
     this.traces = [];
-    this.drag = { top: null, front: null }; // position of a drag, drawn over the view
+    this.drag = { top: null, front: null }; // position [px] of a drag, drawn over the view
     this.frames = 0;
     this.period = 33; // [ms] between two states, smoothed
-    this.drawn = 1; // interpolation that was drawn: 1 is the newest state
+    this.drawn = 1; // interpolation factor that was drawn last; 1 is the newest state
     this.restyle();
     this.observer = new ResizeObserver(() => (this.stale = true));
     for (const canvas of Object.values(this.canvases)) this.observer.observe(canvas);
@@ -40,7 +40,7 @@ export class Projections {
     this.traces = shape.legs.map(() => []);
   }
 
-  // Takes a state of the robot; the drawing moves to it from the previous one until the next one arrives.
+  // Takes a new state; until the next one arrives, the drawing is interpolated from the previous state to this one.
   update(state) {
     if (!this.robot || !state.joints) return;
     const now = performance.now();
@@ -106,7 +106,7 @@ export class Projections {
     line(c, [0, y], [width, y]);
   }
 
-  // Lines fixed in the world, which move under the robot when it walks.
+  // Draws a grid that is fixed in the world, so that it moves under the robot when it walks.
   drawGrid({ c, at }) {
     const [x, y, yaw] = this.pose.odom;
     const cos = Math.cos(yaw);

@@ -1,4 +1,4 @@
-// 3D view of the URDF by WebGL, without a library; loaded when it is first shown.
+// 3D view of the URDF in plain WebGL; the module is loaded when the view is first shown.
 
 import { gridLines, MESHES } from "./meshes.js";
 import { about, look, multiply, rigid, scaled } from "./matrices.js";
@@ -38,7 +38,7 @@ export class Scene3d {
       note.textContent = "This browser has no WebGL; the four views show the same robot.";
       return;
     }
-    note.textContent = "drag turns · wheel or two fingers zoom · arrow keys";
+    note.textContent = "drag to turn · wheel or two fingers to zoom · arrow keys";
     this.prepare();
     this.orbit();
     this.restyle();
@@ -88,7 +88,7 @@ export class Scene3d {
     this.stale = true;
   }
 
-  // Lowers the resolution where drawing takes long.
+  // Lowers the resolution if drawing is slow.
   adapt(now) {
     const took = now - this.drawn;
     this.drawn = now;

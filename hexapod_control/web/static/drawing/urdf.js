@@ -1,4 +1,4 @@
-// Reads the links and joints of a URDF, with their boxes, cylinders and spheres.
+// Parses the links and joints of a URDF with their boxes, cylinders and spheres.
 
 import { rigid, scaled } from "./matrices.js";
 
