@@ -56,7 +56,7 @@ class PageServer:
         forward: Callable[[Forward], None],
         watch: Callable[[int], None],
     ) -> None:
-        """In the server's thread, `forward` is called with every allowed command, `watch` with the number of clients."""
+        """Calls, in its own thread, `forward` with every allowed command and `watch` with the number of clients."""
         self._watched = asyncio.Event()  # set while there is a client
         self._sessions, self._policy, self._forward, self._watch = sessions, policy, forward, watch
         self._files = PageFiles(policy)
