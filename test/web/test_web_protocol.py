@@ -16,7 +16,7 @@ from hexapod_control.web.access_control import (
     MAX_REMEMBERED,
     HostPolicy,
     TokenAuthority,
-    loopback,
+    is_loopback,
 )
 from hexapod_control.web.client_sessions import (
     DEAD_MAN_S,
@@ -199,8 +199,8 @@ def test_no_header_breaks_the_gate(headers):
 
 
 def test_loopback_is_known():
-    assert all(map(loopback, ("127.0.0.1", "127.8.8.8", "::1", "localhost")))
-    assert not any(map(loopback, ("0.0.0.0", "::", "192.0.2.1", "robot", "")))
+    assert all(map(is_loopback, ("127.0.0.1", "127.8.8.8", "::1", "localhost")))
+    assert not any(map(is_loopback, ("0.0.0.0", "::", "192.0.2.1", "robot", "")))
 
 
 def test_an_invitation_admits_one_client_which_may_reconnect():
