@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from ruamel.yaml.scalarbool import ScalarBoolean
@@ -33,6 +33,10 @@ class NumberRow:
     unit: str
     hint: str
     whole: bool = False  # integers only
+
+    def below(self, name: str) -> NumberRow:
+        """The same row for a key below this one."""
+        return replace(self, key=f"{self.key}.{name}")
 
 
 @dataclass(frozen=True, slots=True)

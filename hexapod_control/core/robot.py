@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 Point = tuple[float, float]
 """x and y in a plane [m]."""
@@ -116,11 +117,19 @@ class Body:
     center_of_mass: Vector  # [m] in base_link
 
 
+class GaitRow(NamedTuple):
+    """A gait of the robot's own, beside those that follow from where the hips are."""
+
+    name: str
+    duty_factor: float  # share of the cycle a foot stands, in [0.5, 1)
+    lift_off: tuple[float, ...]  # phase in [0, 1) of each leg's lift-off, in leg order
+
+
 @dataclass(frozen=True, slots=True)
 class WalkDefaults:
     """How the robot walks unless its settings are changed."""
 
-    gait: str  # a row of gait.gait_table
+    gait: str  # its name
     height: float  # [m] base_link above the ground in the neutral stance
     swing_time: float  # [s] from lift-off to touch-down
     lift_height: float  # [m] of the swing's top above the ground
@@ -137,6 +146,7 @@ class Robot:
     foot_radius: float  # [m] of the ball at the end of the tibia; 0 is a point foot
     imu: Vector  # [m] position of the IMU in base_link, axes parallel to it
     walk: WalkDefaults
+    gaits: tuple[GaitRow, ...] = ()  # its own
     mass: float = field(init=False, repr=False, compare=False)  # [kg] of the whole robot
 
     def __post_init__(self) -> None:

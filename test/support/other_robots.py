@@ -32,7 +32,10 @@ def in_rows(left: int, right: int) -> Robot:
 
 def reordered(machine: Robot, order: Iterable[int]) -> Robot:
     """The same robot with its legs in another order, under names that tell nothing."""
-    return replace(machine, legs=tuple(replace(machine.legs[old], name=f"leg_{k}") for k, old in enumerate(order)))
+    order = tuple(order)
+    legs = tuple(replace(machine.legs[old], name=f"leg_{k}") for k, old in enumerate(order))
+    gaits = tuple(gait._replace(lift_off=tuple(gait.lift_off[old] for old in order)) for gait in machine.gaits)
+    return replace(machine, legs=legs, gaits=gaits)
 
 
 def mirrored(machine: Robot) -> Robot:

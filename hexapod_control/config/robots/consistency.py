@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hexapod_control.config.robots.checked_values import CheckedValues
-from hexapod_control.config.schema import did_you_mean
-from hexapod_control.core.gait.gait_table import derived_gaits
 from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, base_to_hip, leg_inverse
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Leg, Robot
-from hexapod_control.core.workspace.robot_gaits import SHIFTS_NEEDED, Support, best_support, gaits, least_support
 from hexapod_control.core.workspace.stance_regions import LEAST_RADIUS, clearance, nominal_stance
 
 _SAME_HIP_M = 0.001  # hips nearer than this coincide
@@ -27,7 +24,6 @@ def check(robot: Robot, whole: CheckedValues, legs: Sequence[CheckedValues]) -> 
         _check_tibia(robot, leg, values)
         _check_neutral(robot, leg, values)
     _check_stepping(robot, legs)
-    _check_gaits(robot, whole, legs)
 
 
 def _check_walk(robot: Robot, whole: CheckedValues) -> None:
@@ -92,39 +88,6 @@ def _check_stepping(robot: Robot, legs: Sequence[CheckedValues]) -> None:
         raise values.entries["foothold"].error(
             where, f"{bound} with {lift}", "lower the lift, or change height or foothold"
         )
-
-
-def _check_gaits(robot: Robot, whole: CheckedValues, legs: Sequence[CheckedValues]) -> None:
-    """The feet on the ground must support the robot, in its gait or at least in one."""
-    derived, entry = derived_gaits(robot), whole.entries["walk.gait"]
-    best = best_support(robot)
-    if not best.enough and len(robot.legs) != SHIFTS_NEEDED:
-        lifted = best.lifted[0]
-        (x, y), name = robot.legs[lifted].foothold, robot.legs[lifted].name
-        raise (
-            legs[lifted]
-            .entries["foothold"]
-            .error(
-                f"is [{x:g}, {y:g}]",
-                f"with leg {name} in the air the static margin is {_mm(best)}, must be above 0 mm",
-                "move the footholds apart, or the centre of mass between them",
-            )
-        )
-    names, gait = tuple(gaits(robot)), robot.walk.gait
-    if gait in names:
-        return
-    bound = f"must be one of {', '.join(names)}"
-    if gait not in derived:
-        raise entry.error(f'is "{gait}"', bound, did_you_mean(gait, names))
-    weak = least_support(robot, derived[gait])
-    lifted_legs = ", ".join(robot.legs[leg].name for leg in weak.lifted)
-    why = f"with {lifted_legs} in the air the static margin is {_mm(weak)}: take that gait, or move the footholds apart"
-    raise entry.error(f'is "{gait}"', bound, why)
-
-
-def _mm(support: Support) -> str:
-    """A margin for a message; feet in a line, or fewer than three, have none."""
-    return f"{support.margin * 1000.0:.0f} mm" if math.isfinite(support.margin) else "minus infinity"
 
 
 def _limit(robot: Robot, leg: Leg, values: CheckedValues) -> tuple[str, str]:

@@ -13,9 +13,11 @@ from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.checked_values import CheckedValues
 from hexapod_control.config.robots.consistency import check
+from hexapod_control.config.robots.gait_section import check_gaits, read_gaits
 from hexapod_control.config.shipped_files import known, named
 from hexapod_control.core.robot import (
     Body,
+    GaitRow,
     Joint,
     Leg,
     Robot,
@@ -58,8 +60,10 @@ def load(name_or_path: str | Path) -> RobotFile:
     common = _section(root, "leg")
     legs = [_leg_values(common, entry) for entry in _section(root, "legs").children.values()]
     names = list(root.children["legs"].children)
-    robot = _robot(whole, tuple(_leg(name, values) for name, values in zip(names, legs, strict=True)))
+    robot_legs = tuple(_leg(name, values) for name, values in zip(names, legs, strict=True))
+    robot = _robot(whole, robot_legs, read_gaits(root, robot_legs))
     check(robot, whole, legs)
+    check_gaits(robot, root, whole, legs)
     servos = plain(root.children["servos"]) if "servos" in root.children else None
     return RobotFile(path, robot, legs[0].text("servo.model"), legs[0].text("servo.source"), servos)
 
@@ -67,7 +71,8 @@ def load(name_or_path: str | Path) -> RobotFile:
 def _refuse_unknown(root: DocumentEntry) -> None:
     top = schema.known_keys(row.key for row in robot_keys.ROBOT)
     leg = schema.known_keys(row.key for row in robot_keys.COMMON)
-    schema.refuse_unknown(root, {**top, "leg": leg, "legs": None, **dict.fromkeys(robot_keys.OPTIONAL_SECTIONS)})
+    others = dict.fromkeys(("legs", "gaits", *robot_keys.OPTIONAL_SECTIONS))
+    schema.refuse_unknown(root, {**top, "leg": leg, **others})
     legs = _section(root, "legs")
     for name, entry in legs.children.items():
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
@@ -131,7 +136,7 @@ def _joint(values: CheckedValues, name: str) -> Joint:
     )
 
 
-def _robot(values: CheckedValues, legs: tuple[Leg, ...]) -> Robot:
+def _robot(values: CheckedValues, legs: tuple[Leg, ...], gaits: tuple[GaitRow, ...]) -> Robot:
     return Robot(
         name=values.text("name"),
         body=Body(
@@ -150,4 +155,5 @@ def _robot(values: CheckedValues, legs: tuple[Leg, ...]) -> Robot:
             lift_height=values.number("walk.lift_height"),
             preload=values.number("walk.preload"),
         ),
+        gaits=gaits,
     )

@@ -52,6 +52,10 @@ PLACE: tuple[KeyRow, ...] = (  # under the name of each leg
     NumberRow("yaw_deg", 1, -180.0, 180.0, "deg", _DEGREES),
     NumberRow("foothold", 2, -3.0, 3.0, "m", _METRES),
 )
+GAIT: tuple[NumberRow, ...] = (  # under the name of each gait of the optional section `gaits`
+    NumberRow("duty_factor", 1, 0.5, 0.95, "", "the share of the cycle that a foot is on the ground"),
+)
+LIFT_OFF = NumberRow("lift_off", 1, 0.0, 1.0, "", "the phase of the cycle at which the leg lifts off")  # for each leg
 ODOMETRY_SCALE: tuple[NumberRow, ...] = (  # under the optional section `odometry_scale`
     NumberRow("distance", 1, 0.5, 2.0, "", "remove the section, or calibrate again with hexapod odom-calibrate"),
     NumberRow("turn", 1, 0.5, 2.0, "", "remove the section, or calibrate again with hexapod odom-calibrate"),

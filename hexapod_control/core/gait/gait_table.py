@@ -53,6 +53,9 @@ class Gait:
 
 ALTERNATING = {6: "tripod", 8: "tetrapod"}  # by number of legs: what the gait of two alternating halves is called
 
+NAMES = ("tripod", "tetrapod", "alternating", "ripple", "wave", "fastest")
+"""Names of the gaits that follow from the geometry."""
+
 Phases = list[list[Fraction]]
 """Lift-off phase of the left and of the right legs, front to rear."""
 
@@ -68,6 +71,11 @@ def derived_gaits(robot: Robot) -> MappingProxyType[str, Gait]:
         lift_off = dict(zip(left + right, phases[0] + phases[1], strict=True))
         rows.append(Gait(name, float(1 - in_the_air), tuple(float(lift_off[leg]) for leg in range(len(lift_off)))))
     return MappingProxyType({row.name: row for row in rows})
+
+
+def own_gaits(robot: Robot) -> dict[str, Gait]:
+    """The gaits of the robot's own by name."""
+    return {row.name: Gait(*row) for row in robot.gaits}
 
 
 def _named(counts: tuple[int, int]) -> Iterator[tuple[str, Fraction, Phases]]:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from hexapod_control.core.gait.gait_table import Gait, derived_gaits
+from hexapod_control.core.gait.gait_table import Gait, derived_gaits, own_gaits
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.static_stability import center_of_mass, static_margin
@@ -35,12 +35,13 @@ class Support(NamedTuple):
 @lru_cache(maxsize=8)
 def gaits(robot: Robot) -> Mapping[str, Gait]:
     """The gaits of a robot by name. Raises ValueError if it has none."""
-    derived = derived_gaits(robot)
+    every = {**derived_gaits(robot), **own_gaits(robot)}
     if len(robot.legs) == SHIFTS_NEEDED:
-        return derived
-    usable = {name: gait for name, gait in derived.items() if least_support(robot, gait).enough}
+        return MappingProxyType(every)
+    supports = {name: least_support(robot, gait) for name, gait in every.items()}
+    usable = {name: gait for name, gait in every.items() if supports[name].enough}
     if not usable:
-        margin, lifted = best_support(robot)
+        margin, lifted = max(supports.values())
         legs = " and ".join(robot.legs[leg].name for leg in lifted)
         raise ValueError(f"no gait is stable: with {legs} in the air the static margin is {margin:.4f} m")
     fastest = fastest_gait(robot, neutral_center(robot), min(gait.duty_factor for gait in usable.values()))
@@ -51,11 +52,6 @@ def least_support(robot: Robot, gait: Gait) -> Support:
     """The least support over a cycle with the feet at their neutral footholds."""
     center = neutral_center(robot)
     return min(_support(robot, gait.legs_in_swing(lift_off), center) for lift_off in gait.lift_off)
-
-
-def best_support(robot: Robot) -> Support:
-    """The least support over a cycle of the most stable gait."""
-    return max(least_support(robot, gait) for gait in derived_gaits(robot).values())
 
 
 @lru_cache(maxsize=8)

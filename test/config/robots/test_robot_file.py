@@ -244,7 +244,7 @@ BAD = {
         "center_of_mass: [0.0, 0.0, 0.0]",
         "center_of_mass: [0.3, 0.0, 0.0]",
         "legs.right_front.foothold: is [0.2309, -0.1677]",
-        "with leg right_front in the air the static margin is -13 mm",
+        "with right_front in the air the static margin is -13 mm",
         "must be above 0 mm",
         "move the footholds apart, or the centre of mass between them",
     ),

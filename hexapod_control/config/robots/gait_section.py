@@ -1,0 +1,63 @@
+"""Gaits of a robot file: the optional section `gaits`, and whether the robot is stable in them and in `walk.gait`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hexapod_control.config.document import DocumentEntry
+from hexapod_control.config.robots.checked_values import CheckedValues
+from hexapod_control.config.robots.robot_keys import GAIT, LIFT_OFF
+from hexapod_control.config.schema import did_you_mean, known_keys, refuse_unknown, spell
+from hexapod_control.core.gait.gait_table import NAMES, derived_gaits, own_gaits
+from hexapod_control.core.robot import GaitRow, Leg, Robot
+from hexapod_control.core.workspace.robot_gaits import SHIFTS_NEEDED, Support, gaits, least_support
+
+
+def read_gaits(root: DocumentEntry, legs: tuple[Leg, ...]) -> tuple[GaitRow, ...]:
+    """The gaits of the section, none if there is no such section. Raises RobotFileError."""
+    section = root.children.get("gaits")
+    if section is None:
+        return ()
+    if not section.is_section:
+        raise section.error(f"is {spell(section.value)}", "must be a section", "one entry per gait")
+    return tuple(_gait(name, entry, legs) for name, entry in section.children.items())
+
+
+def _gait(name: str, entry: DocumentEntry, legs: tuple[Leg, ...]) -> GaitRow:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise entry.error("is not a valid name of a gait", "must be small letters, digits and _", "e.g. amble")
+    if name in NAMES:
+        raise entry.error("is a gait already", "must be another name", f"e.g. my_{name}")
+    phases = [LIFT_OFF.below(leg.name) for leg in legs]
+    rows = (*GAIT, *phases)
+    refuse_unknown(entry, known_keys(row.key for row in rows))
+    values = CheckedValues.checked(entry, rows)
+    return GaitRow(name, values.number("duty_factor"), tuple(values.number(row.key) % 1.0 for row in phases))
+
+
+def check_gaits(robot: Robot, root: DocumentEntry, whole: CheckedValues, legs: Sequence[CheckedValues]) -> None:
+    """Raises RobotFileError if the legs on the ground do not support the robot in any gait, or in one of its file."""
+    derived = [least_support(robot, gait) for gait in derived_gaits(robot).values()]
+    own = {gait.name: least_support(robot, gait) for gait in own_gaits(robot).values()}
+    if len(robot.legs) != SHIFTS_NEEDED:
+        for name, support in own.items():
+            if not support.enough:
+                raise root.children["gaits"].children[name].error(*_margin(robot, support), "spread the lift-offs")
+        if not own and not any(support.enough for support in derived):
+            best = max(derived)
+            leg = best.lifted[0]
+            x, y = robot.legs[leg].foothold
+            hint = "move the footholds apart, or the centre of mass between them"
+            raise legs[leg].entries["foothold"].error(f"is [{x:g}, {y:g}]", *_margin(robot, best), hint)
+    names, gait = tuple(gaits(robot)), robot.walk.gait
+    if gait not in names:
+        bound = f"must be one of {', '.join(names)}"
+        raise whole.entries["walk.gait"].error(f'is "{gait}"', bound, did_you_mean(gait, names))
+
+
+def _margin(robot: Robot, support: Support) -> tuple[str, str]:
+    """What is wrong with a margin, and its bound. Feet in a line, or fewer than three, have none."""
+    legs = " and ".join(robot.legs[leg].name for leg in support.lifted)
+    size = f"{support.margin * 1000.0:.0f} mm" if support.margin > float("-inf") else "none"
+    return f"with {legs} in the air the static margin is {size}", "must be above 0 mm"

@@ -1,0 +1,96 @@
+"""Gaits of a robot file: the robot walks them, and a bad one is refused with file, line, key, what, bound and hint."""
+
+import pytest
+from support.drives import DIRECTIONS, drive, fitting, standing
+from support.other_robots import reordered
+
+from hexapod_control.config.robots.robot_file import RobotFileError, load
+from hexapod_control.config.shipped_files import share
+from hexapod_control.core.names import STANDARD
+from hexapod_control.core.workspace.robot_gaits import gaits
+
+PHASES = (0.0, 0.667, 0.333, 0.5, 0.167, 0.833)  # of the gait that phantomx.yaml has in a comment
+TEXT = share("config", "robots", "phantomx.yaml").read_text()
+HEAD, COMMENT = TEXT.split("# gaits:")
+WITH_GAIT = f"{HEAD}gaits:" + COMMENT.replace("\n# ", "\n")
+BAD = {  # text of the file, what it is replaced by, the key, and the message
+    "a leg is missing": (
+        ", right_rear: 0.833",
+        "",
+        "amble.lift_off.right_rear: is missing, must be a number within 0 and 1, every key is required",
+    ),
+    "a leg is unknown": (
+        "right_rear: 0.833",
+        "right_raer: 0.833",
+        "amble.lift_off.right_raer: is unknown, known here: " + ", ".join(STANDARD) + ", did you mean right_rear?",
+    ),
+    "a phase beyond the cycle": (
+        "right_rear: 0.833",
+        "right_rear: 1.2",
+        "amble.lift_off.right_rear: is 1.2, must be a number within 0 and 1, "
+        "the phase of the cycle at which the leg lifts off",
+    ),
+    "more in the air than on the ground": (
+        "duty_factor: 0.75",
+        "duty_factor: 0.4",
+        "amble.duty_factor: is 0.4, must be a number within 0.5 and 0.95, "
+        "the share of the cycle that a foot is on the ground",
+    ),
+    "the name of another gait": ("  amble:", "  wave:", "wave: is a gait already, must be another name, e.g. my_wave"),
+    "no name": (
+        "  amble:",
+        "  Amble:",
+        "Amble: is not a valid name of a gait, must be small letters, digits and _, e.g. amble",
+    ),
+    "unstable": (
+        "right_front: 0.5",
+        "right_front: 0.0",
+        "amble: with left_front and right_front and right_middle in the air the static margin is -122 mm, "
+        "must be above 0 mm, spread the lift-offs",
+    ),
+}
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "robot.yaml"
+    path.write_text(WITH_GAIT)
+    return path
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_gait_is_refused_with_line_key_bound_and_hint(case, file):
+    old, new, sentence = BAD[case]
+    assert WITH_GAIT.count(old) == 1
+    file.write_text(WITH_GAIT.replace(old, new))
+    with pytest.raises(RobotFileError) as refused:
+        load(file)
+    place, _, rest = str(refused.value).partition(": gaits.")
+    named = new if new and case != "unstable" else "  amble:" if case == "unstable" else "    lift_off:"
+    line = next(k for k, text in enumerate(file.read_text().splitlines(), 1) if named in text)
+    assert (place, rest) == (f"{file}:{line}", sentence)
+
+
+def test_a_gait_of_the_file_is_listed_and_may_be_the_one_to_start_with(file):
+    assert list(gaits(load(file).robot)) == [*gaits(load("phantomx").robot), "amble"]
+    file.write_text(WITH_GAIT.replace("gait: tripod", "gait: amble"))
+    assert load(file).robot.walk.gait == "amble"
+    file.write_text(WITH_GAIT.replace("gait: tripod", "gait: ambel"))
+    with pytest.raises(RobotFileError, match=r"wave, amble, did you mean amble\?$"):
+        load(file)
+
+
+def test_every_leg_of_a_walk_lifts_off_at_its_phase_whatever_its_row(file):
+    machine, order = load(file).robot, (4, 0, 5, 2, 1, 3)
+    for robot, phases in ((machine, PHASES), (reordered(machine, order), [PHASES[old] for old in order])):
+        planner = standing(robot, "amble")
+        before, seen = [True] * 6, []
+        for plan in drive(planner, fitting(planner, DIRECTIONS["arc"], 0.8, "amble"), 4.0):
+            assert plan.margin > 0.0 and plan.unreached is None
+            for leg, planted in enumerate(plan.planted):
+                if before[leg] and not planted:
+                    late = (planner.view.gait_phase - phases[leg]) % 1.0
+                    assert late < 0.03  # within one tick
+                    seen.append(leg)
+            before = list(plan.planted)
+        assert set(seen) == set(range(6))
