@@ -1,6 +1,7 @@
 """Laws of the parts of terrain adaptation: the support plane, and feet that are out of reach."""
 
 import math
+from itertools import pairwise
 
 import pytest
 from support.drives import DT, robot
@@ -8,11 +9,18 @@ from support.drives import DT, robot
 from hexapod_control.core.gait.swing_trajectory import SMOOTH
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
-from hexapod_control.core.walking.foot import STANCE, Foot, Swing
-from hexapod_control.core.walking.terrain.foot_contact import FootContact
-from hexapod_control.core.walking.terrain.ground_search import SEARCH_SPEED, search_ground, starts_search
+from hexapod_control.core.walking.body.body_levelling import RATE, BodyLevelling
+from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Swing
+from hexapod_control.core.walking.terrain.foot_contact import REACH_MARGIN, FootContact
+from hexapod_control.core.walking.terrain.ground_search import (
+    RISE_BRAKING,
+    SEARCH_SPEED,
+    keep_in_reach,
+    search_ground,
+    starts_search,
+)
 from hexapod_control.core.walking.terrain.height_reach import HeightReach
-from hexapod_control.core.walking.terrain.terrain_adaptation import STEEP, TerrainAdaptation
+from hexapod_control.core.walking.terrain.terrain_adaptation import RETREAT_S, STEEP, TerrainAdaptation
 from hexapod_control.core.workspace.capabilities import Capabilities
 
 MACHINE = robot("phantomx")
@@ -127,3 +135,60 @@ def test_a_swing_over_rough_ground_becomes_a_search_once_it_is_over_its_aim_and_
     starts_search(foot, contact)
     assert foot.planted is planted
     assert contact.sinking == (speed if planted else 0.0)
+
+
+@pytest.mark.parametrize("speed", [0.1, 0.3])
+def test_a_foot_that_rises_to_the_end_of_its_reach_is_braked_before_it(speed):
+    limit, end = 0.06, 0.06 - REACH_MARGIN
+    foot, contact = Foot(0.1, 0.2, 0.0, Swing(0.2, 1.0, 0.1)), FootContact()
+    heights, speeds = [0.0], [0.0]
+    for _ in range(60):
+        foot.z, foot.velocity = foot.z + speed * DT, (0.05, 0.0, speed)
+        keep_in_reach(0, foot, contact, DT, ReachUpTo(limit))
+        heights.append(foot.z)
+        speeds.append(foot.velocity[2])
+        assert foot.velocity[:2] == (0.05, 0.0)
+        assert foot.z <= end + 1e-9
+    assert max(speeds) == pytest.approx(speed)
+    changes = [after - before for before, after in pairwise(speeds)]
+    assert min(changes) >= -RISE_BRAKING * DT - 1e-9
+    assert heights[-1] > end - 0.01
+    for before, after, v in zip(heights, heights[1:], speeds[1:], strict=False):
+        assert after - before == pytest.approx(v * DT, abs=1e-9) or after == pytest.approx(end, abs=1e-3)
+
+
+def test_a_foot_in_the_air_starts_to_rise_with_bounded_acceleration_and_sinks_as_it_likes():
+    foot, contact, speeds = Foot(0.1, 0.2, 0.0, Swing(0.2, 1.0, 0.1)), FootContact(), []
+    for wanted in (0.5, 0.5, 0.5, 0.5, -0.4):
+        foot.z, foot.velocity = foot.z + wanted * DT, (0.0, 0.0, wanted)
+        keep_in_reach(0, foot, contact, DT, ReachUpTo(1.0))
+        speeds.append(foot.velocity[2])
+    assert speeds == pytest.approx([0.2, 0.4, 0.5, 0.5, -0.4])
+
+
+@pytest.mark.parametrize("state", [Dropping(0.2, 0.05, 0.0, 0.0, 0.0, end=0.08), Swing(0.5, 1.0, 0.1)])
+def test_a_foot_above_its_reach_comes_down_into_it_and_so_does_the_end_of_a_drop(state):
+    foot = Foot(0.1, 0.2, 0.1, state)
+    keep_in_reach(0, foot, FootContact(), DT, ReachUpTo(0.03))
+    assert foot.z == pytest.approx(0.03 - REACH_MARGIN, abs=0.1 / 2**8) and foot.z <= 0.03 - REACH_MARGIN
+    if isinstance(state, Dropping):
+        assert state.end == foot.z
+
+
+def test_in_a_retreat_planted_feet_come_nearer_to_the_plane():
+    feet = [Foot(0.1, 0.2, 0.02), Foot(0.1, -0.2, -0.01), Foot(0.3, 0.2, 0.05, Swing(0.5, 1.0, 0.05))]
+    TerrainAdaptation(3, MACHINE.walk.height).retreat(feet, 0.25 * RETREAT_S)
+    assert [foot.z for foot in feet] == pytest.approx([0.015, -0.0075, 0.05])
+    TerrainAdaptation(3, MACHINE.walk.height).retreat(feet, 2.0 * RETREAT_S)
+    assert [foot.z for foot in feet] == [0.0, 0.0, 0.05]
+
+
+def test_in_a_retreat_the_tilt_goes_straight_to_zero():
+    levelling = BodyLevelling()
+    levelling.tilt = (0.06, -0.08)
+    levelling.retreat(0.5 * 0.1 / RATE)
+    assert levelling.tilt == pytest.approx((0.03, -0.04))
+    levelling.retreat(0.1 / RATE)
+    assert levelling.tilt == (0.0, 0.0) and levelling.over
+    levelling.retreat(DT)
+    assert levelling.over
