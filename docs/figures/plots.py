@@ -13,6 +13,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
+from hexapod_control.cli.robot_files import gait_diagrams
 from hexapod_control.cli.robot_files.walk import standing_start
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.body_pose import Placement
@@ -20,7 +21,6 @@ from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
 from hexapod_control.core.planner.tick_plan import TickPlan
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.walking.walk_controller import Capabilities
-from hexapod_control.core.workspace.robot_gaits import gaits
 
 IMAGES = Path(__file__).parent.parent / "images"
 DT = 0.02  # [s]
@@ -81,19 +81,9 @@ def paths(robot: Robot) -> None:
 
 
 def diagram(robot: Robot) -> None:
-    """When which foot stands (dark), over two cycles of every gait."""
-    rows = gaits(robot)
-    fig, all_axes = plt.subplots(1, len(rows), figsize=(11, 2.5), sharey=True)
-    for axes, gait in zip(all_axes, rows.values(), strict=True):
-        for leg, phase in enumerate(gait.lift_off):
-            bars = [(k + phase + 1.0 - gait.duty_factor, gait.duty_factor) for k in (-2, -1, 0, 1, 2)]
-            axes.broken_barh(bars, (leg - 0.35, 0.7), color=COLOURS[gait.name])
-        axes.set(
-            xlim=(0, 2), xlabel="cycles", xticks=(0, 0.5, 1, 1.5, 2), title=f"{gait.name}: duty {gait.duty_factor:.2f}"
-        )
-    all_axes[0].set_yticks(range(len(robot.legs)), robot.leg_names)
-    all_axes[0].invert_yaxis()
-    _save(fig, "gaits.png")
+    """When which foot stands, in every gait, with the static margin."""
+    gait_diagrams.plot(Capabilities.of(robot), IMAGES / "gaits.png")
+    print(IMAGES / "gaits.png")
 
 
 def envelope(robot: Robot) -> None:

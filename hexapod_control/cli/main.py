@@ -33,6 +33,7 @@ COMMANDS = {
     ),
     "patrol": ("drive.patrol", "walk a running robot from waypoint to waypoint and around obstacles"),
     "urdf": ("robot_files.urdf", "check a robot file and print its URDF"),
+    "gaits": ("robot_files.gaits", "list the gaits of a robot with speeds and margins, and draw them"),
     "nav2-params": ("robot_files.nav2_params", "write the limits and the footprint of a robot into Nav2 parameters"),
     "walk": ("robot_files.walk", "walk without ROS and physics and write the joint targets to a CSV file"),
     "record": (

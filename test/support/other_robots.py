@@ -16,7 +16,7 @@ BETWEEN_ROWS = 0.12  # [m] between the hips on the left and on the right
 
 def around(count: int, first: float = 0.5) -> Robot:
     """A round robot; `first` is the angle of its first leg as a share of the angle between two."""
-    angles = [math.tau * (k + first) / count for k in range(count)]
+    angles = [math.remainder(math.tau * (k + first) / count, math.tau) for k in range(count)]
     radius = BETWEEN_HIPS * count / math.tau
     return _robot([(radius * math.cos(a), radius * math.sin(a), a) for a in angles])
 

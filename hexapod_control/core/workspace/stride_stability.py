@@ -20,12 +20,17 @@ def stride_margin(gaits: Iterable[Gait], stance: StanceRegions, center: Point, s
     in between the feet stay the same, and go straight.
     """
     return min(
-        static_margin(_standing(gait, phase, stance, share, direction), center)
+        margin_at(gait, phase, stance, center, share, direction)
         for gait in gaits
         for lift_off in gait.lift_off
         for phase in (lift_off, lift_off + 1.0 - gait.duty_factor - TOUCH_DOWN_PHASE_STEP)
         for direction in DIRECTIONS[::2]
     )
+
+
+def margin_at(gait: Gait, phase: float, stance: StanceRegions, center: Point, share: float, direction: Point) -> float:
+    """Static margin [m] at a phase of steady strides in a direction, over a share of the stance regions."""
+    return static_margin(_standing(gait, phase, stance, share, direction), center)
 
 
 def _standing(gait: Gait, phase: float, stance: StanceRegions, share: float, direction: Point) -> list[Point]:

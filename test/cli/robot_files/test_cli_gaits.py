@@ -1,0 +1,34 @@
+"""`hexapod gaits`: the table and the picture are those of the robot."""
+
+import pytest
+from matplotlib.image import imread
+from support.other_robots import around, robot_file
+
+from hexapod_control.cli.main import main
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.core.workspace.capabilities import Capabilities
+
+
+@pytest.mark.parametrize("legs", [6, 7])
+def test_every_gait_has_a_line_with_its_speeds_and_a_column_in_the_picture(legs, tmp_path, capsys):
+    path, picture = tmp_path / "robot.yaml", tmp_path / "gaits.png"
+    path.write_text(robot_file(around(legs), "wave"))
+    assert main(["gaits", "--robot", str(path), "--plot", str(picture)]) == 0
+    head, *rows, last = capsys.readouterr().out.splitlines()
+    capabilities = Capabilities.of(load(path).robot)
+    assert head.startswith("gait,duty factor,") and last == str(picture)
+    assert [row.split(",")[0] for row in rows] == list(capabilities.gaits)
+    for row, gait in zip(rows, capabilities.gaits.values(), strict=True):
+        _, duty, cycle, margin, *speeds = row.split(",")
+        assert float(duty) == pytest.approx(gait.duty_factor, abs=1e-3)
+        assert float(cycle) == pytest.approx(0.45 / (1.0 - gait.duty_factor), abs=0.01)
+        assert float(margin) > 0.0
+        most = capabilities.envelope.maxima(gait, capabilities.robot.walk.height, 1.0)
+        assert [float(speed) for speed in speeds] == pytest.approx(list(most), abs=1e-3)
+    height, width, _ = imread(picture).shape
+    assert width == pytest.approx(110 * 2.9 * len(rows), abs=2) and height > 300
+
+
+def test_a_picture_in_a_folder_that_is_not_there_is_refused(tmp_path, capsys):
+    assert main(["gaits", "--plot", str(tmp_path / "none" / "gaits.png")]) == 2
+    assert "its folder does not exist" in capsys.readouterr().err
