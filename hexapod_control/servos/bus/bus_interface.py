@@ -7,6 +7,7 @@ lost port is the one error that a transaction raises (`PortGone`).
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Flag, auto
@@ -106,6 +107,7 @@ class Bus(Protocol):
     scale: RawScale
     can_read: ServoQuantity
     counters: BusCounters
+    urgent: threading.Event  # set by any thread: a request is to be served, so that late replies are not waited for
 
     def identify(self) -> Mapping[int, str]:
         """Ids and models of the servos that answer; for boards, the ids in the robot file. Raises BusError."""

@@ -102,7 +102,7 @@ class FFBus:
         self.can_read = dialect.can_read
         self.exchange = Transaction(port, wait)
         self._probe = BoardProbe(port)
-        self.counters = self.exchange.counters
+        self.counters, self.urgent = self.exchange.counters, self.exchange.urgent
         self._travel = FFTravel()
 
     def identify(self) -> Mapping[int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Collection
@@ -20,6 +21,7 @@ PROBE_S = 0.04  # that is waited for late replies when servos that used to answe
 PROBE_TIME_S = 1.0  # after the last reply, in which they may be late; later they are missing
 MIN_UNANSWERED = 3  # requests to one servo each, before their replies may all be late
 MAX_WAIT_S = 0.1  # for late replies in one call
+URGENT_CHECK_S = 0.005  # between two looks, while waiting for late replies, whether something is urgent
 MAX_GIVEN_UP = 20  # requests whose replies are still recognised
 MAX_AGE_S = 0.5  # of an answer that nobody has asked for again
 
@@ -115,6 +117,7 @@ class Transaction:
         self.port = port
         self.wait = wait or ReplyTiming()
         self.counters = BusCounters()
+        self.urgent = threading.Event()  # see Bus
         self.received_bytes = 0  # since the start, good or not
         self._late = LateReplies()
         self._open: OpenRequest | None = None  # whose late replies are waited for
@@ -133,6 +136,9 @@ class Transaction:
 
         `counters.awaited` are the servos whose answers may still come: in the result of the next call with this frame.
         """
+        if self.urgent.is_set():
+            self.counters.awaited = frozenset(ids)
+            return {}
         self.counters.awaited = frozenset()
         request, self._open = self._open, None
         if request is not None:
@@ -216,7 +222,10 @@ class Transaction:
                 return
 
     def _collect(self, request: OpenRequest) -> None:
-        """Reads replies until all have come, or none is likely to come, or for MAX_WAIT_S after the time they take."""
+        """Reads replies until all have come, or none is likely to come, or for MAX_WAIT_S after the time they take.
+
+        Late ones are not waited for while something is urgent: they stay awaited.
+        """
         more = time.monotonic() < request.due
         while request.missing and more:
             size = request.size * len(request.missing)
@@ -226,13 +235,14 @@ class Transaction:
             more = len(data) == size
         latest = max(time.monotonic(), request.due) + MAX_WAIT_S
         more = True
-        while request.missing and more:
+        while request.missing and more and not self.urgent.is_set():
             begin = time.monotonic()
             limit = request.heard + self._late.patience(request, begin)
-            data = self._read(1, min(limit, latest))
+            data = self._read(1, min(limit, latest, begin + URGENT_CHECK_S))
             arrival = request.checked + time.monotonic() - begin  # without the time in which nobody looked
             data += self._read(request.size * len(request.missing), time.monotonic()) if data else b""
-            more = self._take(request, data, arrival) or (bool(data) and begin < limit)
+            waiting = begin < limit if data else time.monotonic() < min(limit, latest)
+            more = self._take(request, data, arrival) or waiting
             self._recognise(data, request.ids)
             request.over = not more and limit <= latest
 

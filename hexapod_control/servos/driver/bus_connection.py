@@ -89,6 +89,17 @@ class BusConnection:
             self.bus.relax()  # only `arm` switches the torque on
         return True
 
+    def hurry(self) -> None:
+        """A request is to be served at once: the bus waits for no more late replies. Any thread may call."""
+        bus = self.bus
+        if bus is not None:
+            bus.urgent.set()
+
+    def take_time(self) -> None:
+        """Ends the hurry."""
+        if self.bus is not None:
+            self.bus.urgent.clear()
+
     def lose(self, reason: str) -> None:
         """Closes the bus after a failure; `reopen` tries again later."""
         self.lost_reason = reason

@@ -21,6 +21,7 @@ class BusLease:
     def __init__(self, bus: Bus, ask: Callable[[BusRequest], str]) -> None:
         """`ask` lets the bus thread serve a request, and returns its answer."""
         self.ids, self.scale, self.can_read, self.counters = bus.ids, bus.scale, bus.can_read, bus.counters
+        self.urgent = bus.urgent
         self._bus, self._ask = bus, ask
         self.over = ""  # the reason, once it is over
 

@@ -9,9 +9,12 @@ from collections.abc import Callable
 class BusRequest:
     """Served once by the bus thread; the caller waits for `done` and reads `answer`."""
 
-    def __init__(self, act: Callable[[BusRequest], None]) -> None:
-        """`act` is called by the bus thread; it, or something later, calls `finish`."""
-        self.act = act
+    def __init__(self, act: Callable[[BusRequest], None], *, urgent: bool = False) -> None:
+        """`act` is called by the bus thread; it, or something later, calls `finish`.
+
+        An `urgent` one is not held up by late replies.
+        """
+        self.act, self.urgent = act, urgent
         self.answer = ""
         self.done = threading.Event()
 

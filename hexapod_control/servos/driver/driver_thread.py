@@ -23,7 +23,7 @@ from hexapod_control.servos.driver.setpoints.setpoint_generator import Interpola
 from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
 from hexapod_control.servos.driver.snapshot_builder import SnapshotBuilder
 from hexapod_control.servos.driver.telemetry import Diagnosis, Snapshot, TorqueState
-from hexapod_control.servos.driver.torque_switch import EmergencyStop, TorqueSwitch
+from hexapod_control.servos.driver.torque_switch import ESTOP_LATCHED, EmergencyStop, TorqueSwitch
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 ANSWER_TIMEOUT_S = 5.0  # that a caller waits for the thread
@@ -44,12 +44,17 @@ class BusThread:
         period: Callable[[], float],
         clock: Callable[[], float],
         note: Callable[[str, str], None],
+        hurry: Callable[[], None],
     ) -> None:
-        """`cycle` serves `requests`; `period` is that of a cycle [s], which may change; `note` takes kind and text."""
+        """`cycle` serves `requests`; `period` is that of a cycle [s], which may change; `note` takes kind and text.
+
+        `hurry` ends the waits of a cycle.
+        """
         self.requests: deque[BusRequest] = deque()
         self.overruns = 0  # cycles that took too long
         self.after_cycle: Callable[[], None] = _ignore
         self._cycle, self._period, self._clock, self._note = cycle, period, clock, note
+        self._hurry = hurry
         self._condition = threading.Condition()
         self._ending = False
         self._thread: threading.Thread | None = None
@@ -76,6 +81,8 @@ class BusThread:
         (self.requests.appendleft if first else self.requests.append)(request)
         while self._thread is None and not request.done.is_set():
             self._cycle()
+        if request.urgent:
+            self._hurry()
         with self._condition:
             self._condition.notify()
         return request.done.wait(timeout_s)
@@ -139,7 +146,9 @@ class Driver:
         self._cycle = DriverCycle(settings, self._connection, self._torque, self._follower, self._health, clock)
         self._builder = SnapshotBuilder(self._connection, self._health)
         self._snapshot = Snapshot()
-        self._thread = BusThread(lambda: self.cycle(), lambda: self._connection.period, clock, self._cycle.note)
+        self._thread = BusThread(
+            lambda: self.cycle(), lambda: self._connection.period, clock, self._cycle.note, self._connection.hurry
+        )
 
     # --- from any thread ----------------------------------------------------------------------------
 
@@ -178,7 +187,7 @@ class Driver:
         Returns why torque-off could not be sent, or an empty text.
         """
         self._estop.press()
-        stop = BusRequest(lambda request: self._torque.stop(request, "the emergency stop is latched"))
+        stop = BusRequest(lambda request: self._torque.stop(request, ESTOP_LATCHED), urgent=True)
         return self._ask(stop, first=True)
 
     def release_estop(self) -> None:
@@ -202,7 +211,7 @@ class Driver:
 
     def disarm(self) -> str:
         """Switches the torque off. Returns why torque-off could not be sent, or an empty text."""
-        return self._ask(BusRequest(lambda request: self._torque.stop(request, "disarmed")))
+        return self._ask(BusRequest(lambda request: self._torque.stop(request, "disarmed"), urgent=True))
 
     def hold(self) -> None:
         """Holds the present joint angles until the next targets."""

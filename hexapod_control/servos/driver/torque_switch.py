@@ -128,7 +128,7 @@ class TorqueSwitch:
         arming = self._arming
         arming.step(now)
         if arming.refusal:
-            self._end_arming(TorqueState.OFF, arming.refusal)
+            self._end_arming(TorqueState.OFF, ESTOP_LATCHED if self._estop.latched else arming.refusal)
         elif arming.done and self._estop.latched:
             self.off(ESTOP_LATCHED)
         elif arming.done:

@@ -59,7 +59,7 @@ class Dynamixel2Bus:
         self.ids = checked_ids(ids, codec.LAST_ID)
         self.exchange = Transaction(port, wait)
         self._probe = BoardProbe(port)
-        self.counters = self.exchange.counters
+        self.counters, self.urgent = self.exchange.counters, self.exchange.urgent
         self.models = ModelCheck("dynamixel2", force_model)
         self._fast = read == "fast"
         self._timed = False  # the profiles are time-based

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -36,7 +37,7 @@ class LoopbackBus:
         if not speed > 0.0:
             raise ValueError(f"speed must be above 0 rad/s, is {speed}")
         self.ids = tuple(ids)
-        self.counters = BusCounters()
+        self.counters, self.urgent = BusCounters(), threading.Event()
         self._fastest = speed * self.scale.per_rad
         self._clock, self._last = clock, clock()
         self._positions = {i: float((positions or {}).get(i, self.scale.center)) for i in self.ids}

@@ -148,7 +148,7 @@ class Lx16aBus:
         self.ids = checked_ids(ids, LAST_ID)
         self.exchange = Transaction(port, wait)
         self._probe = BoardProbe(port)
-        self.counters = self.exchange.counters
+        self.counters, self.urgent = self.exchange.counters, self.exchange.urgent
 
     def identify(self) -> Mapping[int, str]:
         """The servos that answer. Raises BusError if none does."""

@@ -135,7 +135,7 @@ class MaestroBus:
         """`device` number for frames in the Pololu form, `crc` as set in the control centre."""
         self.ids = checked(ids, LAST_CHANNEL, "Maestro")
         self._wire = WireTiming(port)
-        self.counters = self._wire.counters
+        self.counters, self.urgent = self._wire.counters, self._wire.urgent
         self._staging = PulseStaging(self.ids)
         self._form = MaestroForm(device, crc)
         self.errors = MaestroError.NONE  # kept until `relax` or torque on, as reading clears them on the board

@@ -165,7 +165,7 @@ class Servo2040Bus:
         """Without a dialect, `identify` or the first request detects it."""
         self.ids = checked(ids, LAST_CHANNEL, "Servo2040")
         self._wire = WireTiming(port)
-        self.counters = self._wire.counters
+        self.counters, self.urgent = self._wire.counters, self._wire.urgent
         self._staging = PulseStaging(self.ids)
         self.dialect = dialect
         self.can_read = ServoQuantity.FAULT if dialect is Servo2040Dialect.FORK else ServoQuantity.NONE

@@ -78,7 +78,7 @@ class Ssc32Bus:
         if battery and battery not in tuple("ABCDEFGH"):
             raise ValueError(f"battery is an analog input from A to H, is {battery!r}")
         self._wire = WireTiming(port)
-        self.counters = self._wire.counters
+        self.counters, self.urgent = self._wire.counters, self._wire.urgent
         self._staging = PulseStaging(self.ids)
         self._battery, self._divider, self._warm = battery, divider, False
         self._unfinished_line = True  # the board may hold an unfinished line

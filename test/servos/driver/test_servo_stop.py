@@ -16,6 +16,8 @@ from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, OnSilence
 
+URGENT = 0.05  # [s] from the request to torque-off on the wire, whatever the bus waits for
+
 # --- the emergency stop, and missing targets ---------------------------------------------------------------
 
 
@@ -61,6 +63,24 @@ def test_an_emergency_stop_waits_for_no_servo_that_does_not_answer(armed):
     bench.driver.press_estop()
     bench.until(lambda: not bench.world.torques.any(), 0.2)
     assert time.monotonic() - begin < 0.2
+
+
+@pytest.mark.parametrize("protocol", ["feetech_st", "dynamixel1", "lx16a"])
+def test_an_emergency_stop_does_not_wait_for_late_replies(armed, protocol):
+    """From the request until torque-off is on the wire, at any phase of the wait for a late reply."""
+    bench = armed(protocol)
+    bench.pty.faults.late = 0.2
+    bench.until(lambda: bench.driver.snapshot.counters.lateness > bench.pty.faults.late, 4.0, "late replies")
+    delays = []
+    for phase in range(6):
+        bench.during(0.05 + 0.037 * phase)
+        begin = time.monotonic()
+        assert bench.driver.press_estop() == ""
+        delays.append(time.monotonic() - begin)
+        if not phase:
+            bench.until(lambda: not bench.world.torques.any(), 0.1, "torque off")
+    assert np.median(delays) < URGENT, delays
+    assert sum(delay > URGENT for delay in delays) < 2, delays  # one, if the machine is busy
 
 
 def test_an_emergency_stop_while_the_torque_comes_on_stops_that(armed):
