@@ -6,15 +6,19 @@ Hobby servos report nothing: a board answers with the pulse it sends, never with
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Mapping, Sequence
 
 from hexapod_control.servos.bus.bus_interface import BusCounters, BusError, RawScale
 from hexapod_control.servos.bus.serial_port import Port
+from hexapod_control.servos.bus.transaction import LATE_MEMORY_S
 
 SCALE = RawScale(unit="us", low=500, high=2500, center=1500, per_rad=2000.0 / math.pi)
 REPLY_TIMEOUT_S = 0.03  # for a reply of the board, including the USB turnaround
-SETTLE_TIME_S = 0.1  # [s] of silence after which a late reply counts as lost
+TRY_TIMEOUT_S = 0.25  # for a reply of a board that may be slow, at the start
+PATIENCE_S = 0.3  # after REPLY_TIMEOUT_S, in which a late reply is recognised; then it is missing
+DRAIN_TIME_S = 0.1
 FLUSH_BYTES = 4096
 
 
@@ -74,13 +78,19 @@ class PulseStaging:
 
 
 class WireTiming:
-    """A port with counters, and with deadlines that include the time of the bytes on the wire."""
+    """A port with counters, and with deadlines that include the time of the bytes on the wire.
+
+    Replies do not identify their request, so that the content of late ones is not used. They show that the board lives.
+    """
 
     def __init__(self, port: Port) -> None:
         self.port = port
         self.counters = BusCounters()
+        self.urgent = threading.Event()  # see Bus
         self._busy_until = 0.0  # steady time [s]
-        self._quiet_at = 0.0  # [s] until when a late reply may come; 0 if none is missing
+        self._missing = 0  # bytes of the last reply that have not come
+        self._due = self._checked = 0.0  # [s] steady time when they should have, and until when they had not
+        self._last_late = -math.inf  # [s]
 
     def seconds(self, count: int) -> float:
         """Time [s] of bytes on the wire."""
@@ -93,32 +103,44 @@ class WireTiming:
         self.port.write(frame)
 
     def ask(self, request: bytes, count: int, timeout_s: float = REPLY_TIMEOUT_S) -> bytes:
-        """Sends a request and waits for `count` bytes; fewer, counted as a timeout, if they do not come in time.
+        """Sends a request and waits for `count` bytes; fewer if they do not come in time.
 
-        Replies do not identify their request: ask only when `settled`, or a late reply is taken for the next one.
+        Ask only when `settled`, or a late reply is taken for the next one.
         """
         self.port.clear()
         self.send(request)
-        reply = self.port.read(count, self._busy_until + self.seconds(count) + timeout_s)
-        if len(reply) < count:
-            self.counters.timeouts += 1
-            self._quiet_at = time.monotonic() + SETTLE_TIME_S
+        self._due = self._checked = self._busy_until + self.seconds(count) + timeout_s
+        begin = time.monotonic()
+        reply = self.port.read(count, self._due)
+        self.counters.waited += max(0.0, min(time.monotonic(), self._due) - begin)
+        self._missing = count - len(reply)
+        if begin - self._last_late > LATE_MEMORY_S:
+            self.counters.lateness = 0.0
         return reply
 
-    def settled(self) -> bool:
-        """Whether no reply to an earlier request can still arrive; discards late bytes."""
-        now = time.monotonic()
-        if now >= self._quiet_at and self._quiet_at and self.port.read(FLUSH_BYTES, now):
-            self._quiet_at = now + SETTLE_TIME_S
-        if now < self._quiet_at:
-            return False
-        self._quiet_at = 0.0
-        return True
+    def more(self, count: int) -> bytes:
+        """Up to `count` bytes that may follow a reply."""
+        return self.port.read(count, time.monotonic() + REPLY_TIMEOUT_S)
 
-    def ignore_missing_reply(self) -> None:
-        """Does not count the last timeout: the request was a probe for a longer reply."""
-        self.counters.timeouts -= 1
-        self._quiet_at = 0.0
+    def settled(self) -> bool:
+        """Whether the line is free for a request: nothing is urgent, and no late reply is under way."""
+        if self.urgent.is_set():
+            return False
+        if self._missing:
+            self._look_for_late_reply(time.monotonic())
+        return not self._missing
+
+    def _look_for_late_reply(self, now: float) -> None:
+        self._missing -= len(self.port.read(self._missing, now))
+        if not self._missing:
+            lateness = self._checked - self._due + REPLY_TIMEOUT_S
+            self.counters.received += 1
+            self.counters.late += 1
+            self.counters.lateness, self._last_late = max(self.counters.lateness, lateness), now
+        elif now - self._due >= PATIENCE_S:
+            self._missing = 0
+            self.counters.timeouts += 1
+        self._checked = now
 
     def refusal(self, request: bytes, echoes: Sequence[bytes], otherwise: str) -> BusError:
         """Why a board has not answered: the line echoes if a reply is one of `echoes`; else the text `otherwise`."""
@@ -133,15 +155,13 @@ class WireTiming:
 
     def drain(self) -> None:
         """Discards bytes that are still arriving."""
-        self.port.read(FLUSH_BYTES, time.monotonic() + SETTLE_TIME_S)
+        self.port.read(FLUSH_BYTES, time.monotonic() + DRAIN_TIME_S)
 
     def listen(self, seconds: float) -> None:
         """Waits until the board sends anything without a request, for at most `seconds`."""
         self.port.read(1, time.monotonic() + seconds)
 
     def judge(self, ids: Sequence[int], good: bool) -> None:
-        """Counts a reply for these servos, or a missing one."""
-        if good:
-            self.counters.received += 1
+        """Counts a reply for each of these servos as good, or as missing."""
         for i in ids:
             self.counters.misses[i] = 0 if good else self.counters.misses.get(i, 0) + 1

@@ -14,6 +14,7 @@ from enum import IntFlag
 from hexapod_control.servos.bus.bus_interface import BusTiming, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.pulse_board import (
     SCALE,
+    TRY_TIMEOUT_S,
     PulseStaging,
     WireTiming,
     checked,
@@ -144,7 +145,7 @@ class MaestroBus:
         """Reads the error word, which clears errors caused by noise when the port was opened."""
         question = query_errors(self._form)
         for _ in range(3):
-            reply = self._wire.ask(question, 2)
+            reply = self._wire.ask(question, 2, TRY_TIMEOUT_S)
             if len(reply) == 2 and reply[0] != question[0]:  # it may be an echo
                 self.counters.received += 1
                 return dict.fromkeys(self.ids, "hobby servo on a Maestro")
@@ -193,6 +194,7 @@ class MaestroBus:
         found = [round(word / 4) for word in words(reply)]
         good = len(reply) == 2 * len(ids) and all(p == 0 or SCALE.low <= p <= SCALE.high for p in found)
         self._wire.judge(ids, good)
+        self.counters.received += good
         if not good:  # a lost byte shifts all that follow: the whole reply is discarded
             self.counters.bad += len(reply) == 2 * len(ids)
             return {}
@@ -205,6 +207,7 @@ class MaestroBus:
         self._wire.judge(ids, len(reply) == 2)
         if len(reply) < 2:
             return None
+        self.counters.received += 1
         self.errors |= MaestroError(words(reply)[0] & 0x3F)
         return ServoFault.OTHER if self.errors else ServoFault.NONE
 

@@ -14,6 +14,7 @@ from enum import Enum
 from hexapod_control.servos.bus.bus_interface import BusTiming, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.pulse_board import (
     SCALE,
+    TRY_TIMEOUT_S,
     PulseStaging,
     WireTiming,
     checked,
@@ -187,12 +188,12 @@ class Servo2040Bus:
         """Requests two values: 7 bytes come back, checked twice (one reply may be cut off), or 8 with a checksum."""
         request, size, plain = query(CURRENT, 2), 7, 0
         for _ in range(0 if self.dialect else 4):
-            answer = self._wire.ask(request, size + 1)
+            answer = self._wire.ask(request, size, TRY_TIMEOUT_S)
+            answer += self._wire.more(1) if len(answer) == size else b""
             if self._decoded(answer, Servo2040Dialect.FORK, request):
                 self.dialect, self.can_read = Servo2040Dialect.FORK, ServoQuantity.FAULT
                 break
             if len(answer) == size and self._decoded(answer, Servo2040Dialect.ORIGINAL, request):
-                self._wire.ignore_missing_reply()  # the missing byte is the checksum that this dialect does not send
                 plain += 1
             if plain == 2:
                 self.dialect = Servo2040Dialect.ORIGINAL
@@ -209,6 +210,7 @@ class Servo2040Bus:
         answer = self._wire.ask(request, size)
         found = self._decoded(answer, dialect, request)
         self.counters.bad += len(answer) == size and not found
+        self.counters.received += bool(found)
         return found
 
     @staticmethod

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hexapod_control.servos.bus.bus_interface import BusTiming, ServoFault, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.pulse_board import SCALE, PulseStaging, WireTiming, checked, clamp
+from hexapod_control.servos.bus.pulse_board import SCALE, TRY_TIMEOUT_S, PulseStaging, WireTiming, checked, clamp
 from hexapod_control.servos.bus.serial_port import Port
 
 ESC = b"\x1b"
@@ -19,7 +19,6 @@ VOLT = 5.0 / 256.0  # [V] per count of an analog input
 BOOT_TIME_S = (
     5.0  # [s] start-up time of an Arduino after its port was opened, at most; bytes in the meantime would block it
 )
-TRY_TIMEOUT = 0.25  # [s]
 
 # --- codec ------------------------------------------------------------------------------------------
 
@@ -89,7 +88,7 @@ class Ssc32Bus:
             if silence:
                 self._wire.listen(silence)
             self._unfinished_line = True
-            reply = self._wire.ask(self._frame(query_moving()), 1, TRY_TIMEOUT)
+            reply = self._wire.ask(self._frame(query_moving()), 1, TRY_TIMEOUT_S)
             if reply in (b".", b"+"):
                 self.counters.received += 1
                 return dict.fromkeys(self.ids, "hobby servo on an SSC-32")
@@ -143,6 +142,7 @@ class Ssc32Bus:
         sent = pulses(reply)
         good = len(reply) == len(ids) and all(p == 0 or SCALE.low <= p <= SCALE.high for p in sent)
         self._wire.judge(ids, good)
+        self.counters.received += good
         if not good:
             self.counters.bad += len(reply) == len(ids)
             self._unfinished_line = True

@@ -415,7 +415,7 @@ def test_relax_is_sent_three_times_and_forgets_the_goals(rig):
 
 
 def test_what_is_read_is_the_pulse_and_none_of_it_if_a_byte_is_lost(rig, monkeypatch):
-    monkeypatch.setattr(pulse_board, "SETTLE_TIME_S", 0.0)
+    monkeypatch.setattr(pulse_board, "PATIENCE_S", -1.0)
     _, port, bus = rig
     bus.identify()
     bus.write_goals(MIDDLE, 0.0)

@@ -4,13 +4,14 @@ import time
 
 import numpy as np
 import pytest
-from support.real_time.servo_bench import HIGH, LOST, SLACK, ServoBench, reported
+from support.real_time.servo_bench import HIGH, SLACK, ServoBench, reported
 
 from hexapod_control.servos.bus import pulse_board
 from hexapod_control.servos.bus.bus_interface import ServoQuantity
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.driver.bus_connection import MAX_BACK_OFF_S
-from hexapod_control.servos.driver.telemetry import TorqueState
+from hexapod_control.servos.driver.group.board_watch import MIN_SILENCE_S
+from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
@@ -18,6 +19,7 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 
 BOARDS = ("ssc32", "maestro", "servo2040")
 IDS = tuple(range(18))
+VERY_LATE = 0.2  # [s]
 LATE = 0.06  # [s]: more than a question waits, less than a late reply is waited for
 
 
@@ -91,7 +93,27 @@ def test_after_a_reply_that_did_not_come_nothing_is_asked_until_it_cannot_come_a
     pty.faults.mute = False
     begun = time.monotonic()
     assert soon(bus.answers) is True
-    assert time.monotonic() - begun < pulse_board.SETTLE_TIME_S + SLACK
+    assert time.monotonic() - begun < pulse_board.PATIENCE_S + SLACK
+
+
+def test_a_board_whose_replies_are_late_is_not_dead_and_an_emergency_stop_does_not_wait_for_them(bench):
+    bench.arm()
+    bench.pty.faults.late = VERY_LATE
+    bench.until(lambda: reported(bench, "replies are ", " ms late: computer or adapter too slow: the robot stops"), 2.0)
+    bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.STOP, 0.5, "stop")
+    bench.during(MIN_SILENCE_S + SLACK)
+    counters = bench.driver.snapshot.counters
+    assert counters.late > 3
+    assert abs(counters.lateness - VERY_LATE) < 0.1
+    assert bench.driver.armed
+    assert bench.world.torques.all()
+    begin = time.monotonic()
+    assert bench.driver.press_estop() == ""
+    assert time.monotonic() - begin < 0.1
+    bench.until(lambda: not bench.world.torques.any(), 0.1, "torque off")
+    bench.pty.faults.late = 0.0
+    bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.NOTHING, 4.0, "walks again")
+    bench.assert_no_leap()
 
 
 # --- silent boards ------------------------------------------------------------------------------------------
@@ -103,8 +125,8 @@ def test_a_board_that_hangs_behind_a_live_port_is_a_fault_and_comes_back_without
     received = []
     bench.pty.faults.mute = True
     bench.pty.listener = received.append
-    took = bench.until(lambda: not bench.driver.armed, LOST + SLACK, "fault")
-    assert took > LOST - 0.2  # not for a reply or two
+    took = bench.until(lambda: not bench.driver.armed, MIN_SILENCE_S + SLACK, "fault")
+    assert took > MIN_SILENCE_S - 0.2  # not for a reply or two
     bench.until(lambda: bench.driver.snapshot.joints is None, 0.2, "pose unknown")
     words = str(bench.link), "its board has been silent for", "check the board's power"
     bench.until(lambda: reported(bench, *words), 0.5, "report")
@@ -126,7 +148,7 @@ def test_a_board_that_hangs_behind_a_live_port_is_a_fault_and_comes_back_without
 def test_an_emergency_stop_while_a_board_is_silent_is_not_held_up_by_looking_for_it(bench):
     bench.arm()
     bench.pty.faults.mute = True
-    bench.until(lambda: not bench.driver.armed, LOST + SLACK, "fault")
+    bench.until(lambda: not bench.driver.armed, MIN_SILENCE_S + SLACK, "fault")
     begun = time.monotonic()
     bench.driver.press_estop()
     assert bench.driver.arm()  # refused, for one reason or the other

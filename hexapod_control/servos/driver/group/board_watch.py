@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 from hexapod_control.servos.bus.bus_interface import BoardSilent, Bus
+from hexapod_control.servos.driver.group.servo_clock import ServoClock
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 QUERY_PERIOD_S = 0.1
-MIN_SILENCE_S = 0.4  # time for three queries without a reply
+MIN_SILENCE_S = 1.0  # time for three queries without a reply, each of which may be late
 
 
 @runtime_checkable
@@ -24,21 +24,21 @@ class AnsweringBoard(Protocol):
 class BoardWatch:
     """Queries the board at intervals, and every cycle once it does not answer."""
 
-    def __init__(self, bus: Bus, settings: ServoSettings, clock: Callable[[], float]) -> None:
+    def __init__(self, bus: Bus, settings: ServoSettings, servo_clock: ServoClock) -> None:
         """`check` does nothing on a bus whose servos reply themselves."""
         self._board = bus if isinstance(bus, AnsweringBoard) else None
         self._port, self._timeout_s = settings.port, max(settings.lost_after, MIN_SILENCE_S)
-        self._clock, self._last_answer, self._due = clock, clock(), -math.inf
+        self._clock, self._due = servo_clock, -math.inf
 
     def check(self) -> None:
-        """Raises BoardSilent if the board has not answered for so long that a servo would be lost."""
+        """Raises BoardSilent if the board has not answered for too long; a late reply is an answer."""
         now = self._clock()
         if self._board is None or now < self._due:
             return
         if self._board.answers():
-            self._last_answer, self._due = self._clock(), now + QUERY_PERIOD_S
+            self._due = now + QUERY_PERIOD_S
             return
-        silence = self._clock() - self._last_answer
+        silence = self._clock.silence()
         if silence >= self._timeout_s:
             raise BoardSilent(
                 f"{self._port}: the port is open, but its board has been silent for {silence:.1f} s: "
