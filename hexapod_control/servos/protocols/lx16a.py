@@ -190,6 +190,11 @@ class Lx16aBus:
         if ids:
             self.exchange.send(b"".join(torque(servo, int(on)) for servo in ids), len(ids))
 
+    def received_goals(self, ids: Sequence[int]) -> dict[int, int]:
+        """Raw goals as the servos have received them; silent servos are missing from the result."""
+        answers = {servo: self._ask(servo, Lx16aCommand.MOVE_READ, 4) for servo in ids}
+        return {servo: int.from_bytes(data[:2], "little") for servo, data in answers.items() if data is not None}
+
     def torques(self, ids: Sequence[int]) -> dict[int, bool]:
         """Whether the torque of these servos is on; silent servos are missing from the result."""
         answers = {servo: self._ask(servo, Lx16aCommand.TORQUE_READ, 1) for servo in ids}

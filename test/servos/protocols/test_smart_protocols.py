@@ -120,6 +120,16 @@ def test_some_are_read_alone(name, ids):
 
 
 @smart
+def test_goals_are_reported_as_they_were_received(name):
+    bench = Bench(name)
+    goals = bench.spread()
+    bench.bus.write_goals(goals, 0.02)
+    assert bench.bus.received_goals(IDS) == goals
+    bench.world.unplug(4)
+    assert bench.bus.received_goals(IDS[3:6]) == {IDS[3]: goals[IDS[3]], IDS[5]: goals[IDS[5]]}
+
+
+@smart
 def test_goals_are_reached_in_their_time(name):
     bench = Bench(name)
     bench.bus.identify()
