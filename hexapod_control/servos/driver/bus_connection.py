@@ -44,6 +44,7 @@ class BusConnection:
         self.group: ServoGroup | None = None
         self.lost_reason = "not connected yet"
         self.reconnections = 0
+        self.relaxed = False  # torque-off was sent, and nothing since that switches torque on
         self.servo_clock = ServoClock(clock)
         self._settings, self._open_bus, self._clock = settings, open_bus, clock
         self._back_off = BackOff()
@@ -71,7 +72,7 @@ class BusConnection:
         except BaseException:
             bus.close()
             raise
-        self.bus, self.group = bus, group
+        self.bus, self.group, self.relaxed = bus, group, False
         self._back_off.reset()
 
     def reopen(self) -> bool:
@@ -85,9 +86,14 @@ class BusConnection:
             self._back_off.failed(self._clock())
             return False
         self.reconnections += 1
-        if self.bus is not None:
-            self.bus.relax()  # only `arm` switches the torque on
+        self.relax()  # only `arm` switches the torque on
         return True
+
+    def relax(self) -> None:
+        """Switches the torque of all servos off, if the bus is open. Raises PortGone."""
+        if self.bus is not None:
+            self.bus.relax()
+            self.relaxed = True
 
     def hurry(self) -> None:
         """A request is to be served at once: the bus waits for no more late replies. Any thread may call."""

@@ -16,6 +16,7 @@ from hexapod_control.servos.driver.bus_connection import BusConnection
 from hexapod_control.servos.driver.bus_request import BusRequest
 from hexapod_control.servos.driver.group.restart_watch import RestartWatch
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
+from hexapod_control.servos.driver.group.torque_watch import TorqueWatch
 from hexapod_control.servos.driver.health.servo_health import ServoHealth
 from hexapod_control.servos.driver.setpoints.command_limiter import MAX_STEP_S
 from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
@@ -51,7 +52,7 @@ class DriverCycle:
         self.events: deque[Diagnosis] = deque(maxlen=MAX_EVENTS)  # to be reported once
         self._settings, self._clock = settings, clock
         self._connection, self._torque, self._follower, self._health = connection, torque, follower, health
-        self._restarts = RestartWatch()
+        self._restarts, self._torque_watch = RestartWatch(), TorqueWatch()
         self._targets: JointTargets | None = None
         self._last = clock()  # [s] steady time of the last cycle
 
@@ -107,11 +108,21 @@ class DriverCycle:
             group.send(command, self._follower.slack, GOAL_CYCLES * max(self._connection.period, dt))
             if self._health.line.noise:
                 group.goal_check.repair()
+        elif self._connection.relaxed:
+            self._keep_off(group)
         for index in group.poll(now + READ_SHARE * self._connection.period):
             if self._torque.state is TorqueState.ON and not self._restarts.doubts(index):
                 self._follower.rejoin(index, group.readings.angle(index))  # it is back: it starts where it is
                 group.resume(index)
         self._supervise(group, group.servo_clock())
+
+    def _keep_off(self, group: ServoGroup) -> None:
+        """Switches the torque off again where something else has switched it on."""
+        index = self._torque_watch.look(group)
+        if index is not None:
+            self._torque.off("a servo has switched its torque on")
+            text = f"{group.describe([index])} has torque although it was switched off: switched off again; "
+            self.note("torque", text + "end other programs that use the bus, check its cables")
 
     def _check_restarts(self, group: ServoGroup) -> None:
         """Continues where the servos are, once all of them report that they have kept their torque."""

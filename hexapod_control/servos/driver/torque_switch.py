@@ -92,8 +92,7 @@ class TorqueSwitch:
     def off(self, reason: str) -> None:
         """Switches the torque off at once; an arming and a lease end with the reason. Raises PortGone."""
         self.forget(reason)
-        if self._connection.bus is not None:
-            self._connection.bus.relax()
+        self._connection.relax()
 
     def forget(self, reason: str) -> None:
         """The torque is off, or the bus is lost: an arming and a lease end with the reason."""
@@ -115,6 +114,7 @@ class TorqueSwitch:
             self._waiting.finish("armed by another call")
         self._waiting, self._state = request, TorqueState.ARMING
         self._arming = Arming(self._connection.group, self._assumed)
+        self._connection.relaxed &= bool(self._arming.refusal)
 
     def _refusal(self) -> str:
         if self._estop.latched:
@@ -152,7 +152,10 @@ class TorqueSwitch:
         holds = "the servos hold: let the robot sit down, then call disarm" if self.engaged else ""
         refusal = self._connection.refusal or holds or self._refusal()
         request.finish(refusal)
-        return None if refusal or self._connection.bus is None else self._leases.lend(self._connection.bus, ask)
+        if refusal or self._connection.bus is None:
+            return None
+        self._connection.relaxed = False
+        return self._leases.lend(self._connection.bus, ask)
 
     def give_back(self, lease: BusLease) -> None:
         """Ends a lease."""

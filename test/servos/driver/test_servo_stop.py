@@ -9,13 +9,14 @@ import time
 
 import numpy as np
 import pytest
-from support.real_time.servo_bench import FAULT, HIGH, SLACK, reported
+from support.real_time.servo_bench import FAULT, FEMUR, HIGH, SLACK, kinds, reported
 
 from hexapod_control.servos.bus.ff_bus import FFBus
 from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, OnSilence
 
+UNORDERED_S = 0.8  # [s] until torque that was not ordered is off: one servo is asked per cycle
 URGENT = 0.05  # [s] from the request to torque-off on the wire, whatever the bus waits for
 
 # --- the emergency stop, and missing targets ---------------------------------------------------------------
@@ -81,6 +82,29 @@ def test_an_emergency_stop_does_not_wait_for_late_replies(armed, protocol):
             bench.until(lambda: not bench.world.torques.any(), 0.1, "torque off")
     assert np.median(delays) < URGENT, delays
     assert sum(delay > URGENT for delay in delays) < 2, delays  # one, if the machine is busy
+
+
+@kinds
+def test_torque_that_nobody_ordered_is_switched_off_again_and_reported(armed, protocol):
+    bench = armed(protocol)
+    bench.driver.press_estop()
+    bench.until(lambda: not bench.world.torques.any(), 0.2, "torque off")
+    bench.during(0.1)  # torque-off is sent three times
+    bench.world.torque(4, True)  # as by the goal of another program
+    bench.until(lambda: not bench.world.torques.any(), UNORDERED_S + SLACK, "torque off again")
+    bench.until(lambda: reported(bench, f"{FEMUR} has torque although it was switched off: switched off again"), 0.5)
+    bench.during(0.2)
+    assert len(bench.texts()) < 10
+
+
+def test_a_started_driver_leaves_torque_on_that_it_has_not_switched_off(armed):
+    bench = armed()
+    bench.driver.close(False)  # killed: the servos hold
+    bench.driver = bench.new_driver()
+    bench.driver.connect()
+    bench.driver.start()
+    bench.during(UNORDERED_S)
+    assert bench.world.torques.all()
 
 
 def test_an_emergency_stop_while_the_torque_comes_on_stops_that(armed):

@@ -1,0 +1,24 @@
+"""Notices servos that have torque although all were switched off.
+
+A goal switches the torque of many servos on, whoever sends it: another program, or noise that looks like a frame.
+"""
+
+from __future__ import annotations
+
+from hexapod_control.servos.driver.group.servo_group import ServoGroup
+
+
+class TorqueWatch:
+    """Reads the torque of one servo per cycle, in turn."""
+
+    def __init__(self) -> None:
+        self._turn = 0  # index
+
+    def look(self, group: ServoGroup) -> int | None:
+        """The next servo, by index, if it reports that its torque is on."""
+        if not group.reports_torque:
+            return None
+        index, self._turn = self._turn, (self._turn + 1) % len(group.ids)
+        if group.presence.quarantined(index):
+            return None
+        return index if group.torques([index]).get(index) else None
