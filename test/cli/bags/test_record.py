@@ -124,6 +124,7 @@ def test_a_fault_is_recorded_once_with_the_messages_that_follow(bench, tmp_path,
     recording.walk()
     fault(recording)
     fault(recording)
+    bench.until(lambda: recording.node.fault_pending)
     recording.walk()
     (path,) = recording.written()
     with bag_file.open_bag(path) as bag:
@@ -157,6 +158,20 @@ def test_a_read_only_folder_is_reported_in_one_line_and_recording_continues(benc
     (path,) = recording.written(2)
     with bag_file.open_bag(path) as bag:
         assert len(list(bag.raw({"/r/joint_states"}))) == 10
+
+
+def test_at_its_end_the_recorder_waits_for_the_last_messages_and_writes_a_bag(bench, tmp_path):
+    recording = Recording(bench, tmp_path)
+    recording.walk(3)
+    recording.node.request_stop()
+    assert not recording.node.stopped()
+    recording.walk(2)
+    assert bench.until(recording.node.stopped, 1.0) > 0.5 * recorder.LAST_MESSAGES_S
+    recording.node.publish_final_state()
+    (path,) = tmp_path.iterdir()
+    assert len(recording.announced) == 1 and "(end of the recording)" in recording.announced[0]
+    with bag_file.open_bag(path) as bag:
+        assert len(list(bag.raw({"/r/joint_states"}))) == 5
 
 
 def test_an_empty_buffer_is_not_written(bench, tmp_path):

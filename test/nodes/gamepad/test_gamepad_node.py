@@ -132,6 +132,10 @@ def test_x_and_y_are_where_their_maker_means_them(vendor, numbers):
 CODES = [0x130, 0x131, 0x133, 0x134, 0x13A, 0x13C, 0x13B, 0x13D, 0x13E, 0x136, 0x137, 0x220, 0x221, 0x222, 0x223]
 
 
+def test_kinds_of_events_are_those_of_the_kernel():
+    assert (EV_SYN, EV_KEY, EV_ABS, SYN_DROPPED) == (0, 1, 3, 3)
+
+
 @pytest.mark.parametrize(("number", "code"), list(enumerate(CODES)))
 def test_every_button_of_the_kernel_has_the_number_of_sdl(number, code):
     pad = after(Device(keys=CODES), (EV_KEY, code, 1))

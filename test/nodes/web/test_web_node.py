@@ -11,10 +11,14 @@ import threading
 
 import numpy as np
 import pytest
+import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Pose, Wrench
 from geometry_msgs.msg import Twist as TwistMessage
 from hypothesis import HealthCheck, given, settings
+from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import parameter_value_to_python
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import BatteryState, JointState
 from std_msgs.msg import String
@@ -28,6 +32,7 @@ from support.real_time.web_bench import Loop, Visitor
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.nodes.web import page_commands
 from hexapod_control.nodes.web.web import WebNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import ParameterError
@@ -233,6 +238,68 @@ def test_buttons_call_services_and_refusals_come_back(web):
     visitor.send("ask", what="rearm")
     web.until(lambda: len(services.called) == 7)
     assert services.called[4:] == ["estop False", "reset_fault", "arm"]
+
+
+class Values:
+    """The parameters of a node; numbers above a half are refused."""
+
+    def __init__(self, bench, node):
+        self.set = {}
+        bench.probe.create_service(SetParameters, f"{node}/set_parameters", self._take)
+
+    def _take(self, request, response):
+        for each in request.parameters:
+            value = parameter_value_to_python(each.value)
+            good = not isinstance(value, float) or value <= 0.5
+            response.results.append(
+                SetParametersResult(successful=good, reason="" if good else f"{each.name}: too much")
+            )
+            self.set[each.name] = value
+        return response
+
+
+def test_world_and_step_height_are_set_as_parameters_and_refusals_come_back(web):
+    worlds, steps = Values(web.bench, "mujoco_sim"), Values(web.bench, "gait_planner")
+    web.until(lambda: services_ready(web.node, "mujoco_sim/set_parameters", "gait_planner/set_parameters"))
+    visitor = web.visit()
+    for kind, fields in (
+        ("world", {"world": "blocks", "friction": 0.4}),
+        ("lift", {"share": 0.5}),
+        ("world", {"payload": 1.0}),
+    ):
+        count = len(visitor.received("answer"))
+        visitor.send(kind, **fields)
+        web.until(lambda count=count: len(visitor.received("answer")) > count)
+    assert worlds.set == {"world": "blocks", "friction": 0.4, "payload": 1.0} and steps.set == {"lift_scale": 0.5}
+    answers = [(answer["what"], answer["ok"], answer["text"]) for answer in visitor.received("answer")]
+    assert answers[:2] == [("set_parameters", True, "done")] * 2
+    assert answers[2] == ("set_parameters", False, "payload: too much")
+
+
+def test_a_service_that_does_not_respond_is_reported_and_asked_once_meanwhile(web, monkeypatch):
+    monkeypatch.setattr(page_commands, "MAX_RESPONSE_TIME_S", 0.2)
+    calls = []
+    owner = rclpy.create_node("busy")  # nobody spins it
+    owner.create_service(Trigger, "mujoco_sim/reset_world", lambda request, response: calls.append(request))
+    web.until(lambda: services_ready(web.node, "mujoco_sim/reset_world"))
+    visitor = web.visit()
+    visitor.send("ask", what="reset_world")
+    visitor.send("ask", what="reset_world")
+    web.until(lambda: visitor.received("answer"))
+    assert [answer["text"] for answer in visitor.received("answer")] == ["mujoco_sim does not respond"]
+    assert visitor.received("answer")[0]["what"] == "reset_world"
+    owner.destroy_node()
+
+
+def test_a_node_that_is_asked_to_end_stops_the_robot_and_closes_the_page(web):
+    visitor = web.visit()
+    visitor.send("drive", on=True, vx=1.0)
+    web.until(lambda: web.speed > 0.0)
+    web.node.request_stop()
+    web.until(lambda: web.speed == 0.0, 0.4)
+    web.until(lambda: visitor.code is not None)
+    web.node.publish_final_state()
+    assert web.node.stopped()
 
 
 def test_a_missing_service_is_reported(web):
