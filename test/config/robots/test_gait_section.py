@@ -1,7 +1,7 @@
 """Gaits of a robot file: the robot walks them, and a bad one is refused with file, line, key, what, bound and hint."""
 
 import pytest
-from support.drives import DIRECTIONS, drive, fitting, standing
+from support.drives import DIRECTIONS, drive, fitting, standing_planner
 from support.other_robots import reordered
 
 from hexapod_control.config.robots.robot_file import RobotFileError, load
@@ -83,7 +83,7 @@ def test_a_gait_of_the_file_is_listed_and_may_be_the_one_to_start_with(file):
 def test_every_leg_of_a_walk_lifts_off_at_its_phase_whatever_its_row(file):
     machine, order = load(file).robot, (4, 0, 5, 2, 1, 3)
     for robot, phases in ((machine, PHASES), (reordered(machine, order), [PHASES[old] for old in order])):
-        planner = standing(robot, "amble")
+        planner = standing_planner(robot, "amble")
         before, seen = [True] * 6, []
         for plan in drive(planner, fitting(planner, DIRECTIONS["arc"], 0.8, "amble"), 4.0):
             assert plan.margin > 0.0 and plan.unreached is None
