@@ -54,7 +54,7 @@ class MotionState:
         return self.phase in END_PHASES
 
 
-def without_motion(state: RobotState, phase: str, percent: int) -> MotionState:
+def own_activity(state: RobotState, phase: str, percent: int) -> MotionState:
     """What the robot does by itself in a state; the phase is the gait or the state."""
     return MotionState(STATE_NAMES.get(state, NO_MOTION), phase, percent)
 
@@ -65,6 +65,6 @@ def as_word(name: str) -> str:
     return "_".join("".join(printable).split())[:MAX_NAME_LENGTH] or "motion"
 
 
-def in_steps(progress: float, step: int) -> int:
+def percent_in_steps(progress: float, step: int) -> int:
     """Percent of a progress in [0, 1], rounded down to multiples of `step`."""
     return int(100 * progress / step) * step

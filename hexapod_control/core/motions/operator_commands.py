@@ -65,7 +65,7 @@ class OperatorCommands:
         self._player.command(twist)
         return ""
 
-    def velocity_ran_out(self) -> None:
+    def velocity_timed_out(self) -> None:
         """Stops the walk after its velocity commands have timed out."""
         view = self._planner.view
         if view.on_feet and not view.lying_down and not self._player.name:
@@ -137,7 +137,7 @@ class OperatorCommands:
         """A motion is being read, and follows by `rehearse` unless another request comes before; "": none is."""
         self._rehearsal, self._awaited = None, name
 
-    def may_play(self) -> str:
+    def playing_refusal(self) -> str:
         """Why no motion may be played now, or an empty text."""
         if self._closed:
             return CLOSED

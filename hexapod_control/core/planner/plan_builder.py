@@ -18,7 +18,7 @@ from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mas
 from hexapod_control.core.walking.walk_state import WalkState
 
 
-def plan_of_tick(
+def build_plan(
     context: PlannerContext, state: RobotState, pose: WholeBodyPose, walk: WalkState | None, dt: float
 ) -> TickPlan:
     """The plan of a tick of `dt` [s] that ends in a pose. The context still holds joints and plan of the tick before.

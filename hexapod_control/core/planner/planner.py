@@ -19,7 +19,7 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.names import quoted
 from hexapod_control.core.planner import requests
 from hexapod_control.core.planner.independent_copy import independent_copy
-from hexapod_control.core.planner.plan_builder import plan_at_rest, plan_of_tick
+from hexapod_control.core.planner.plan_builder import build_plan, plan_at_rest
 from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState
 from hexapod_control.core.planner.planner_view import PlannerView
 from hexapod_control.core.planner.tick_limiter import MIN_TICK_S, TickLimiter
@@ -83,7 +83,7 @@ class Planner:
         if pose is None:
             self._state = self._state.after_rest(context)
             return plan_at_rest(context, self.state)
-        plan = plan_of_tick(context, self.state, pose, self.view.walk, dt)
+        plan = build_plan(context, self.state, pose, self.view.walk, dt)
         context.joints = tuple(pose.joints)
         self._state = self._state.after_tick(plan, dt, context)
         context.plan = plan

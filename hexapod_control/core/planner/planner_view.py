@@ -45,7 +45,7 @@ class PlannerView:
     @property
     def in_neutral_stance(self) -> bool:
         """True at rest with every foot at its neutral foothold and the body pose at its goal."""
-        return self.walk is not None and self.walk.at_home
+        return self.walk is not None and self.walk.in_neutral_stance
 
     @property
     def lying_down(self) -> bool:

@@ -214,7 +214,7 @@ class OnFeet:
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
         """Advances body, feet and gait clock; sensors are used unless the robot is about to sit down."""
         sensors = context.sensors
-        self.walk.sense(*((sensors.touching, sensors.lean) if self.then is None else (None, None)))
+        self.walk.sense(*((sensors.touching, sensors.body_tilt) if self.then is None else (None, None)))
         self.walk, pose = context.limiter.advance(self.walk, context.joints, dt, context.change_pace(1.0, dt))
         return pose
 
@@ -229,7 +229,7 @@ class OnFeet:
             if now.halted or now.pose_goal != NEUTRAL:
                 walk.drive(ZERO)
                 walk.settle(NEUTRAL)
-            if now.at_home:
+            if now.in_neutral_stance:
                 return Transition(RobotState.SINKING, context.sequences.lying_down(walk), None)
         request_handling.recover_margin(walk, plan, dt, context.settings.margin)
         return self

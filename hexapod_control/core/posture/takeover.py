@@ -25,7 +25,7 @@ from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.kinematics.support_detection import detect_support
 from hexapod_control.core.kinematics.whole_body import joints_in_pose
 from hexapod_control.core.robot import Leg, Point, Robot
-from hexapod_control.core.statics.resting_pose import resting
+from hexapod_control.core.statics.resting_pose import resting_pose
 from hexapod_control.core.workspace.stance_regions import StanceRegionTable
 
 POSE_DIGITS = 9  # rounds away a residual offset [m, rad] that would keep the body from counting as neutral
@@ -48,13 +48,13 @@ def take_over(robot: Robot, stances: StanceRegionTable, joints: Sequence[LegJoin
     """
     if not all(_knee_up(leg, row) for leg, row in zip(robot.legs, joints, strict=True)):
         return None
-    rest = resting(robot, joints)
+    rest = resting_pose(robot, joints)
     if rest is None or rest.on_belly or not stances.lowest <= rest.height <= stances.highest:
         return None
     found = detect_support(robot, joints, BodyPose(roll=rest.roll, pitch=rest.pitch))
     if not any(found.planted):
         return None
-    body = _laid_over(stances.at(rest.height).footholds, found.contacts)
+    body = _fit_to_footholds(stances.at(rest.height).footholds, found.contacts)
     contacts = [body.apply(*contact) for contact in found.contacts]
     pose = found.pose._replace(x=body.x, y=body.y, yaw=body.yaw)
     pose = BodyPose(*(round(value, POSE_DIGITS) + 0.0 for value in pose))
@@ -62,7 +62,7 @@ def take_over(robot: Robot, stances: StanceRegionTable, joints: Sequence[LegJoin
     return None if row is None else StandingRobot(contacts, pose, row)
 
 
-def _laid_over(footholds: Sequence[Point], contacts: Sequence[Point]) -> Pose:
+def _fit_to_footholds(footholds: Sequence[Point], contacts: Sequence[Point]) -> Pose:
     """The pose of the frame of `contacts` [m] in that of the footholds [m] in which they are nearest in square."""
     count = len(contacts)
     (hx, hy), (cx, cy) = (

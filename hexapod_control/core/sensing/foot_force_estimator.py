@@ -52,9 +52,9 @@ class ServoTorqueModel:
         for joint in joints:
             damping = joint.stall_torque / joint.no_load_speed
             guess.append((damping, MOTOR_TIME_CONSTANT_S * damping, FRICTION_SHARE * joint.stall_torque))
-        self.found: Array = np.array(guess)  # (2, 3) [N m s/rad, N m s^2/rad, N m]
-        self._guess = np.einsum("ij,jk->ijk", (GUESS_UNCERTAINTY * self.found) ** -2, np.eye(3))  # information
-        self._guessed = np.einsum("ijk,ik->ij", self._guess, self.found)
+        self.coefficients: Array = np.array(guess)  # (2, 3) [N m s/rad, N m s^2/rad, N m]
+        self._guess = np.einsum("ij,jk->ijk", (GUESS_UNCERTAINTY * self.coefficients) ** -2, np.eye(3))  # information
+        self._guessed = np.einsum("ijk,ik->ij", self._guess, self.coefficients)
         self._noise = np.array([TORQUE_NOISE_SHARE * joint.stall_torque for joint in joints])
         self._known, self._learned = np.zeros((2, 3, 3)), np.zeros((2, 3))
 
@@ -64,11 +64,11 @@ class ServoTorqueModel:
         self._known = FORGETTING_FACTOR * self._known + np.einsum("kij,kil->ijl", scaled, scaled)
         self._learned = FORGETTING_FACTOR * self._learned + np.einsum("kij,ki->ij", scaled, torques / self._noise)
         right = (self._guessed + self._learned)[:, :, None]
-        self.found = np.linalg.solve(self._guess + self._known, right)[:, :, 0]
+        self.coefficients = np.linalg.solve(self._guess + self._known, right)[:, :, 0]
 
     def torques(self, motion: Array) -> Array:
         """Torques (n, 2) [N m] that `motion` (n, 2, 3) needs."""
-        needed: Array = np.einsum("nij,ij->ni", motion, self.found)
+        needed: Array = np.einsum("nij,ij->ni", motion, self.coefficients)
         return needed
 
 
@@ -90,7 +90,7 @@ class FootForceEstimator:
         self._lengths = np.array([(leg.femur.length, leg.tibia.length) for leg in legs])
         self._moments = np.array([leg.moments[-2:] for leg in legs])  # [kg m]
         self._even = robot.mass * GRAVITY / count
-        self.needs = ServoTorqueModel((legs[0].femur_joint, legs[0].tibia_joint))
+        self.torque_model = ServoTorqueModel((legs[0].femur_joint, legs[0].tibia_joint))
         nothing = np.zeros((count, 2))
         self._last = TorqueSample(np.full((count, 2), -np.inf), nothing, nothing, nothing)
         self._flying = np.zeros(count, dtype=bool)
@@ -108,7 +108,7 @@ class FootForceEstimator:
         return self._wrong / self._count if self._count else 0.0
 
     @property
-    def clear(self) -> bool:
+    def valid(self) -> bool:
         """True if the forces are valid."""
         return not self.learning and self.error <= MAX_ERROR_SHARE
 
@@ -129,7 +129,7 @@ class FootForceEstimator:
         rising = (up * now.speeds).sum(axis=1)
         sure = self._learn(last, now, follows, np.abs(rising))
         # A change is that of the middle between two samples: the next half of it leads to the second one.
-        needed = self.needs.torques(_motion(now.speeds, 1.5 * now.changes - 0.5 * last.changes))
+        needed = self.torque_model.torques(_motion(now.speeds, 1.5 * now.changes - 0.5 * last.changes))
         levers = _levers(out, up)
         forces = (levers * (needed - now.torques)).sum(axis=1)
         doubts = INERTIAL_UNCERTAINTY_SHARE * np.abs(levers * needed).sum(axis=1)
@@ -138,7 +138,7 @@ class FootForceEstimator:
         self._check(np.abs(forces)[sure] > touches[sure])
         least = np.where(self._forces > 0.0, RELEASE_SHARE * self._even, touches)
         self._forces = np.where(follows, np.where(forces > least, forces, 0.0), self._forces)
-        return self._forces if self.clear else None
+        return self._forces if self.valid else None
 
     def _geometry(self, joints: Array) -> tuple[Array, Array, Array]:
         """Displacement [m/rad] of feet outwards and up by femurs and tibias, and torques [N m] by the legs' weight."""
@@ -158,7 +158,7 @@ class FootForceEstimator:
             sure[:] = False
         if sure.any():
             motion = _motion(0.5 * (now.speeds + last.speeds), now.changes)
-            self.needs.learn(motion[sure], 0.5 * (now.torques + last.torques)[sure])
+            self.torque_model.learn(motion[sure], 0.5 * (now.torques + last.torques)[sure])
         return sure
 
     def _check(self, wrong: NDArray[np.bool_]) -> None:

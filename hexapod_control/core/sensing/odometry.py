@@ -201,7 +201,7 @@ class Odometry:
             self._last = replace(self._last, loads=(0.0,) * len(self._last.loads), rows=())
         self.twist = ZERO
 
-    def doubt(self, rejected: int) -> None:
+    def inflate_covariance(self, rejected: int) -> None:
         """Grows the covariance for samples of the joints that were rejected as foreign or wrong."""
         position, yaw = (rejected * variance for variance in VARIANCE_PER_REJECTED)
         self.covariance = self.covariance + np.diag([position, position, yaw])

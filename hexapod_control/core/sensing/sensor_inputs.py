@@ -44,7 +44,7 @@ class SensorSource:
             self._same += dt
 
     @property
-    def trouble(self) -> str:
+    def fault(self) -> str:
         """Why the source is rejected: `silent` or `frozen`; empty if it is."""
         if self._age > MAX_SILENCE_S:
             return "silent"
@@ -95,11 +95,11 @@ class SensorInputs:
     @property
     def touching(self) -> tuple[bool, ...] | None:
         """Which feet touch; None: not known, or not used."""
-        return self.contacts.feet if self.adaptation.touch_down and not self.contacts.trouble else None
+        return self.contacts.feet if self.adaptation.touch_down and not self.contacts.fault else None
 
     @property
-    def lean(self) -> tuple[float, float] | None:
+    def body_tilt(self) -> tuple[float, float] | None:
         """Roll and pitch [rad] of the body; None: not known, or not used."""
-        if not self.adaptation.levelling or self.tilt.trouble or self.tilt.sample is None:
+        if not self.adaptation.levelling or self.tilt.fault or self.tilt.sample is None:
             return None
         return self.tilt.sample[0], self.tilt.sample[1]

@@ -36,7 +36,7 @@ def compliance(leg: Leg, joints: LegJoints) -> Array:
 
 
 @lru_cache(maxsize=8)
-def leg_softness(robot: Robot) -> float:
+def mean_compliance(robot: Robot) -> float:
     """Compliance [m/N] of one leg of the standing robot along the ground, mean of legs and directions."""
     rows = joints_at_offset(robot, [leg.foothold for leg in robot.legs], 0.0)
     assert rows is not None  # the neutral stance is in reach, or there would be no walk
@@ -49,7 +49,7 @@ def slip_compensation(robot: Robot, gait: Gait, swing_time: float, slope: tuple[
     """What to add to the twist on a plane of this roll and pitch [rad] to get as far as on flat ground."""
     legs = len(robot.legs)
     standing = legs * gait.duty_factor
-    lost = robot.mass * GRAVITY * leg_softness(robot) * legs / standing**2  # [m] per cycle and sine of the slope
+    lost = robot.mass * GRAVITY * mean_compliance(robot) * legs / standing**2  # [m] per cycle and sine of the slope
     speed = lost / (gait.cycle * swing_time)
     roll, pitch = slope
     return Twist(-speed * math.sin(pitch), speed * math.sin(roll), 0.0)

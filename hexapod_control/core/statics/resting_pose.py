@@ -42,7 +42,7 @@ class RestingPose:
     margin: float  # [m] of the centre of mass from the edge of what touches the ground
 
 
-def resting(robot: Robot, joints: Sequence[LegJoints]) -> RestingPose | None:
+def resting_pose(robot: Robot, joints: Sequence[LegJoints]) -> RestingPose | None:
     """How the robot rests with joints (n, 3) [rad]; None if it cannot lie or stand with its top upwards.
 
     Ground and joints are assumed rigid, and knees higher than feet and belly.

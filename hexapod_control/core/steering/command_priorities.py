@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-ANNOUNCED = 1.0  # [s] for which an announcement on `driving` counts
-ANNOUNCE = 0.25  # [s] between two announcements
+ANNOUNCEMENT_TIMEOUT_S = 1.0  # [s] for which an announcement on `driving` counts
+ANNOUNCEMENT_PERIOD_S = 0.25  # [s] between two announcements
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ class Pursuit:
             return order
         if self._gives_up(pose, distance, dt):
             return replace(order, phase=PursuitPhase.STUCK)
-        direction, free, phase = self._way(pose, goal, moved(obstacles, pose.inverse()))
+        direction, free, phase = self._direction(pose, goal, moved(obstacles, pose.inverse()))
         return replace(order, twist=self._twist(pose, direction, min(free, distance), limits), phase=phase)
 
     def _is_reached(self, pose: Pose) -> bool:
@@ -130,13 +130,13 @@ class Pursuit:
             self._idle += dt
         return self._idle > self.settings.progress_timeout
 
-    def _way(self, pose: Pose, goal: Waypoint, obstacles: Array) -> tuple[float, float, PursuitPhase]:
+    def _direction(self, pose: Pose, goal: Waypoint, obstacles: Array) -> tuple[float, float, PursuitPhase]:
         """Direction [rad] in base_footprint, how far it is free [m], and the phase."""
         settings, disc = self.settings, self.settings.radius + self.settings.clearance
         self._start = self._start or pose[:2]
         back = pose.inverse()
         target = back.apply(goal.x, goal.y)
-        for x, y in (back.apply(*self._carrot(pose, goal)), target):
+        for x, y in (back.apply(*self._lookahead_point(pose, goal)), target):
             direction, far = math.atan2(y, x), math.hypot(x, y)
             free = free_distance(obstacles, direction, disc)
             if free >= min(CLEAR_DISTANCE, math.hypot(*target)) and far > 0.0:
@@ -150,7 +150,7 @@ class Pursuit:
         self._last = direction + pose.yaw
         return direction, free, PursuitPhase.DETOUR
 
-    def _carrot(self, pose: Pose, goal: Waypoint) -> tuple[float, float]:
+    def _lookahead_point(self, pose: Pose, goal: Waypoint) -> tuple[float, float]:
         """The point [m] of the line that is a lookahead beyond the one nearest to the robot."""
         assert self._start is not None
         x, y = self._start

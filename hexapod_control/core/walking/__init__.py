@@ -1,1 +1,1 @@
-"""Feet and body while walking: stance, swing, gait changes, terrain, body pose and guided legs."""
+"""Walking: stance, swing, gait changes, terrain adaptation, body pose and guided legs."""

@@ -1,4 +1,4 @@
-"""One foot, and what it is doing: it stands, swings, drops to the ground, or is guided along a path.
+"""A foot and its state: it stands, swings, drops to the ground, or is guided along a path.
 
 Contact points (x, y) [m] are in base_footprint, heights z [m] above its plane, + up. Velocities are over the ground.
 """
@@ -28,31 +28,31 @@ STANCE = Stance()
 
 @dataclass(slots=True)
 class Swing:
-    """The foot is in the air by the gait, from lift-off to touch-down."""
+    """The foot swings, from lift-off to touch-down."""
 
     progress: float  # in [0, 1)
-    stance: float  # [swing times] the foot will stand after touch-down, as planned at lift-off
+    stance: float  # [swing times] planned duration of the stance after touch-down
     lift: float  # [m] height of the swing
-    base: float = 0.0  # [m] height at lift-off, fades over the swing
+    base: float = 0.0  # [m] height at lift-off, which fades to zero during the swing
     timing: SwingTiming = SMOOTH
     aim: Point = (0.0, 0.0)  # [m] where the swing ends, fixed in the world
-    pace: float = 1.0  # share of its speed over the ground that the swing has
-    lag: float = 0.0  # progress by which its travel over the ground is behind because of that
+    pace: float = 1.0  # share of the nominal horizontal speed
+    lag: float = 0.0  # progress by which the horizontal travel is behind because of that
 
     planted: ClassVar[bool] = False
 
 
 @dataclass(slots=True)
 class Dropping:
-    """The foot goes straight down after a halt in mid-swing, or stops where it has touched the ground."""
+    """The foot goes straight down after a halt in mid-swing, or stops where it touched the ground."""
 
     duration: float  # [s]
-    height: float  # [m] at the start, above that at the end
+    height: float  # [m] at the start, relative to the end
     vz: float  # [m/s] vertical speed at the start, + up
     vx: float  # [m/s] speed over the ground at the start, in the present base_footprint
     vy: float
     end: float = 0.0  # [m] height at the end
-    touched: bool = False  # it comes back to where it has touched, instead of sliding on
+    touched: bool = False  # the foot returns to its point of contact instead of sliding on
     elapsed: float = 0.0  # [s]
 
     planted: ClassVar[bool] = False
@@ -62,11 +62,11 @@ class Dropping:
 class Guided:
     """The foot follows a path of contact points (x, y) [m] and heights z [m]."""
 
-    path: tuple[Vector, ...]  # [m] still to come, the last point is the goal
+    path: tuple[Vector, ...]  # [m] remaining points; the last one is the goal
     velocity: Vector = ZERO_VELOCITY  # [m/s]
-    waiting: bool = True  # on the ground until the other feet support the robot
-    held: bool = False  # the foot rests, or comes to rest, before a point that is out of reach now
-    arrived: bool = False  # the foot is held at the end of its path
+    waiting: bool = True  # still on the ground, until the other feet support the robot
+    held: bool = False  # at rest, or coming to rest, before a point that is out of reach now
+    arrived: bool = False  # at rest at the end of its path
 
     @property
     def planted(self) -> bool:
@@ -80,12 +80,12 @@ class Guided:
 
 
 FootState = Stance | Swing | Dropping | Guided
-"""What a foot is doing."""
+"""The state of a foot."""
 
 
 @dataclass(slots=True)
 class Foot:
-    """Where one foot is, and what it is doing."""
+    """Position and state of one foot."""
 
     x: float  # [m] contact point in base_footprint
     y: float
@@ -100,22 +100,22 @@ class Foot:
 
     @property
     def at(self) -> Vector:
-        """Where the foot is: contact point (x, y) and height z [m]."""
+        """Position of the foot: contact point (x, y) and height z [m]."""
         return self.x, self.y, self.z
 
     @property
     def resting_points(self) -> tuple[Vector, ...]:
-        """Where the foot is [m], and where it can come to rest if it is guided."""
+        """Position of the foot [m] and, if it is guided, where it can come to rest."""
         if isinstance(self.state, Guided):
             return self.at, stopping_point(self.at, self.state.velocity)
         return (self.at,)
 
 
 def displaced(at: Vector, velocity: Vector, time: float) -> Vector:
-    """Where a point [m] is after a time [s] at a velocity [m/s]."""
+    """Returns the position [m] of a point after `time` [s] at a velocity [m/s]."""
     return at[0] + time * velocity[0], at[1] + time * velocity[1], at[2] + time * velocity[2]
 
 
 def stopping_point(at: Vector, velocity: Vector) -> Vector:
-    """Where a guided foot at a point [m] with a velocity [m/s] can come to rest: straight on."""
+    """Returns the position [m] at which a guided foot at `at` [m] with a velocity [m/s] can come to rest."""
     return displaced(at, velocity, math.hypot(*velocity) / (2.0 * GUIDED_ACCELERATION))

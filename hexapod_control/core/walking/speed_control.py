@@ -1,8 +1,8 @@
-"""From a commanded twist to the executed one: limited, ramped, and slowed where the feet need it.
+"""Turns the commanded twist into the executed one: limited, ramped, and slowed down if the feet need it.
 
-This is the only place in the core where a command is limited: `SpeedLimiter` scales it as a whole to what settings,
-legs and servos allow (so the path keeps its curvature) and returns the swing time that this needs; the executed
-twist and swing time then follow with bounded accelerations. Twists are in base_footprint.
+This is the only place in the core where a command is limited: `SpeedLimiter` scales it uniformly to what settings, legs
+and servos allow, which keeps the curvature of the path, and returns the required swing time. Executed twist and swing
+time then follow with bounded rates. Twists are in base_footprint.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from hexapod_control.core.workspace.twist_limits import (
 )
 
 SWING_TIME_RATE = 0.5  # [s/s] by which the swing time may change
-ROUGH_ACCELERATION = 3.0  # times the acceleration from rest with which a walk over rough ground gets its speed back
-ROUGH_STRIDE_SHARE = 0.85  # of steady strides that strides on rough ground use: they vary
+ROUGH_ACCELERATION = 3.0  # factor on the acceleration on rough ground, where feet slow the walk down repeatedly
+ROUGH_STRIDE_SHARE = 0.85  # length of strides on rough ground, relative to steady strides: they vary
 
 
 class SpeedControl:
@@ -36,7 +36,7 @@ class SpeedControl:
     __slots__ = ("_limiter", "_limits", "_speed_share", "_swing_time_scale", "command", "halted", "swing_time", "twist")
 
     def __init__(self, capabilities: Capabilities) -> None:
-        """At rest, with nothing commanded."""
+        """Starts at rest, without a command."""
         self._limiter = SpeedLimiter(capabilities)
         self._limits = TwistLimits()
         self._swing_time_scale = 1.0
@@ -47,7 +47,7 @@ class SpeedControl:
         self.swing_time = capabilities.robot.walk.swing_time  # [s]
 
     def change_settings(self, settings: WalkSettings) -> None:
-        """Takes on limits, tempo and speed share."""
+        """Applies limits, tempo and speed share."""
         self._limits, self._swing_time_scale = settings.limits, settings.tempo
         self._speed_share = settings.speed_share
 
@@ -56,17 +56,17 @@ class SpeedControl:
         self.command, self.halted = without_traces(command, MIN_TWIST), False
 
     def halt(self) -> None:
-        """Comes to rest, and stays there until the next command."""
+        """Brings the twist to zero until the next command."""
         self.command, self.halted = ZERO, True
 
     def limit(self, conditions: SpeedConditions, coming: Sequence[Gait], share: float) -> SpeedLimit:
-        """The twist and swing time that are possible for this share of the command, in a gait and those to come."""
+        """Returns possible twist and swing time for a share of the command, in the present gait and `coming` ones."""
         command = self.command.scaled(share)
         limits = self._derated_limits(conditions)
         return self._limiter.limit(command, conditions, coming, limits, self._swing_time_scale)
 
     def maxima(self, conditions: SpeedConditions) -> Twist:
-        """Greatest speed along each axis alone."""
+        """Returns the maximum speed along each axis alone."""
         return self._limiter.maxima(conditions, self._derated_limits(conditions))
 
     def _derated_limits(self, conditions: SpeedConditions) -> TwistLimits:
@@ -75,35 +75,35 @@ class SpeedControl:
         return derate_limits(self._limits, self._limiter.maxima(conditions, TwistLimits()), self._speed_share)
 
     def braking_time(self, conditions: SpeedConditions) -> float:
-        """Time [s] in which the executed twist fades to zero."""
+        """Returns the time [s] in which the executed twist can ramp down to zero."""
         down = self._limiter.accelerations(conditions, self.swing_time, self._limits, 1.0)[1]
         return max(abs(v) / a if a > 0.0 else 0.0 for v, a in zip(self.twist, down, strict=True))
 
     def ramp(self, dt: float, goal: Twist, conditions: SpeedConditions, roughness: float) -> None:
-        """Brings the executed twist nearer to a goal for `dt` [s]; on rough ground feet slow a walk now and then."""
+        """Ramps the executed twist towards a goal for `dt` [s], faster on rough ground (roughness 0 to 1)."""
         if self.twist != goal:
             scale = 1.0 + roughness * (ROUGH_ACCELERATION - 1.0)
             limits = self._limiter.accelerations(conditions, self.swing_time, self._limits, scale)
             self.twist = ramp_towards(self.twist, goal, *limits, dt)
 
     def change_swing_time(self, dt: float, goal: float) -> None:
-        """Brings the swing time nearer to a goal [s] for `dt` [s]."""
+        """Ramps the swing time towards a goal [s] for `dt` [s]."""
         self.swing_time += min(max(goal - self.swing_time, -SWING_TIME_RATE * dt), SWING_TIME_RATE * dt)
 
     def slow_down(self, share: float) -> None:
-        """Scales the executed twist to a share (0 to 1) at once."""
+        """Scales the executed twist by a share (0 to 1) at once."""
         if share < 1.0:
             self.twist = self.twist.scaled(share)
 
     def stop(self) -> None:
-        """Stops at once, where the robot has to hold its joints."""
+        """Stops at once, when the robot has to hold its joints."""
         self.twist = ZERO
 
 
 def stretched_swing_time(
     swing_time: float, stretch: float, twist: Twist, gait: Gait, stance: StanceRegions, region_share: float
 ) -> float:
-    """The swing time [s] stretched, as far as the strides at a twist fit well into a share of the stance regions."""
+    """Returns the swing time [s] multiplied by `stretch`, or by less if the strides would leave the stance regions."""
     share = 2.0 * ROUGH_STRIDE_SHARE * STRIDE_SHARE * region_share / gait.stance
     longest = stretch * swing_time
     for (x, y), radius in zip(stance.footholds, stance.radii, strict=True):

@@ -1,7 +1,7 @@
-"""When feet step: the gait clock starts when there is somewhere to go, and stops when all feet are home again.
+"""Starts and stops stepping: the gait clock runs while the robot moves or a foot is off its neutral foothold.
 
-A robot that stands steps for a twist, or because a foot is away from its neutral foothold; not while a foot is guided,
-after a halt, or in a body pose that leaves no room for strides. Contact points in base_footprint [m].
+A standing robot does not step while a foot is guided, after a halt, or in a body pose that leaves no room for strides.
+Contact points are in base_footprint [m].
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from hexapod_control.core.walking.gait_change.gait_selector import first_phase
 from hexapod_control.core.walking.speed_control import SpeedControl
 from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceRegionTable
 
-HOME_TOLERANCE = 0.005  # [m] from its neutral foothold at which a foot of a standing robot is worth a step
-STOP_TOLERANCE = 2 * HOME_TOLERANCE / 5  # [m] from its neutral foothold within which every foot is when the clock stops
+NEUTRAL_TOLERANCE = 0.005  # [m] from the neutral foothold, beyond which a foot of a standing robot steps
+STOP_TOLERANCE = 2 * NEUTRAL_TOLERANCE / 5  # [m] from the neutral footholds, within which the clock stops
 
 
 def is_stepping(
     goal: Twist, motion: FootMotion, body: BodyControl, speed: SpeedControl, stances: StanceRegionTable
 ) -> bool:
-    """True while feet step, or are about to; `goal` is the twist to be executed."""
+    """Returns True while feet step or are about to; `goal` is the twist to be executed."""
     moving = not (goal.is_zero and speed.twist.is_zero)
     if moving or motion.running:
         return True
     if not (body.walkable and _may_step(motion, speed)):
         return False
-    return motion.distance_from_home(stances.at(body.height)) > HOME_TOLERANCE
+    return motion.distance_from_neutral(stances.at(body.height)) > NEUTRAL_TOLERANCE
 
 
 def start_or_stop(
@@ -45,15 +45,15 @@ def start_or_stop(
 ) -> None:
     """Starts or stops the gait clock; `goal` is the twist to be executed, `joints` (n, 3) [rad] are the present ones.
 
-    It starts at the phase in which the feet on the ground support the robot in the first swing.
+    It starts at a phase at which the planted feet support the robot in the first swing.
     """
     still = goal.is_zero and speed.twist.is_zero
     if motion.running:
-        if still and motion.all_planted and motion.distance_from_home(stance) <= STOP_TOLERANCE:
+        if still and motion.all_planted and motion.distance_from_neutral(stance) <= STOP_TOLERANCE:
             motion.running = False
     elif (
         _may_step(motion, speed)
-        and (not still or motion.distance_from_home(stance) > HOME_TOLERANCE)
+        and (not still or motion.distance_from_neutral(stance) > NEUTRAL_TOLERANCE)
         and body.can_start_walking(motion.feet)
     ):
         contacts = [(foot.x, foot.y) for foot in motion.feet]
@@ -62,5 +62,5 @@ def start_or_stop(
 
 
 def _may_step(motion: FootMotion, speed: SpeedControl) -> bool:
-    """True while all feet stand, and none is guided or to stay where it is."""
+    """True while all feet stand, none is guided, and the walk is not halted."""
     return motion.all_standing and not speed.halted

@@ -1,4 +1,4 @@
-"""Standing and walking: command -> limits -> ramp -> region guard -> feet, under a body pose.
+"""Standing and walking: command -> limits -> ramp -> region guard -> feet, below the body pose.
 
 One tick, in the order of `advance`:
 1. `SpeedControl` limits the command to what gait, height, legs and servos allow;
@@ -40,11 +40,11 @@ from hexapod_control.core.workspace.speed_envelope import SpeedLimit
 from hexapod_control.core.workspace.speed_limiter import SpeedConditions
 from hexapod_control.core.workspace.stance_regions import StanceRegions
 
-WAITING_SHARE = 0.3  # of the speed while a lift-off waits
+WAITING_SHARE = 0.3  # share of the speed while a lift-off waits
 
 
 class WalkController:
-    """The motion of a robot on its feet, from standing up to lying down; `advance` moves it by one tick."""
+    """Controls a robot on its feet, from the end of standing up to sitting down; `advance` computes one tick."""
 
     __slots__ = ("_body", "_capabilities", "_gaits", "_motion", "_recovery", "_speed", "state")
 
@@ -59,7 +59,7 @@ class WalkController:
         self.state = WalkState(capabilities.stances, self._motion, self._body, self._speed, self._recovery)
         self.change_settings(WalkSettings(gait))
 
-    # --- what the robot is asked to do ---------------------------------------------------------------
+    # --- requests ------------------------------------------------------------------------------------
 
     def drive(self, command: Twist) -> None:
         """Follows a twist from now on; zero brings the feet back to neutral."""
@@ -75,41 +75,44 @@ class WalkController:
         self._motion.halt(self._speed.swing_time)
 
     def stay(self, lifted: Mapping[int, float] = MappingProxyType({})) -> None:
-        """Leaves all feet where they are until the next command; `lifted` are heights [m] of legs off the ground."""
+        """Leaves all feet where they are until the next command; `lifted` are the heights [m] of feet in the air."""
         self._speed.halted = True
         guided_legs.hold_lifted_feet(self._motion.feet, lifted)
 
     def change_settings(self, settings: WalkSettings) -> None:
-        """Takes on all settings but the gait; another step height from each foot's next swing on."""
+        """Applies all settings except the gait; a new lift height applies from the next swing of each foot."""
         walk = self._capabilities.robot.walk
         self._speed.change_settings(settings)
         self._recovery.set_least_margin(settings.margin)
         self._motion.lift_height = settings.lift * walk.lift_height + walk.preload
 
     def change_gait(self, gait: Gait) -> None:
-        """Changes to another gait, without a stop, as soon as the speed suits both."""
+        """Changes to another gait without a stop, as soon as the speed suits both."""
         self._gaits.request(gait, self._motion)
 
     def request_pose(self, pose: BodyPose, duration: float = 0.0) -> None:
-        """Goes to a body pose, clamped to what the legs reach, in `duration` [s] or as fast as the limits allow."""
+        """Moves to a body pose, clamped to the reach of the legs, in `duration` [s] or as fast as the limits allow."""
         self._body.request(pose, duration)
 
     def track_pose(self, pose: BodyPose) -> None:
-        """Follows a pose that changes all the time and is known to be in reach."""
+        """Follows a pose that changes every tick and is known to be in reach."""
         self._body.track(pose)
 
     def pose_reachable(self, pose: BodyPose) -> bool:
-        """True if a robot that stands can take this pose as it is."""
+        """Returns True if a standing robot can take this pose without clamping."""
         return self._body.can_stand(pose)
 
     def would_tip(self, pose: BodyPose, joints: Sequence[LegJoints]) -> bool:
-        """True if a foot is guided and the others would not support the robot in a pose; `joints` [rad] are now."""
+        """Returns True if a foot is guided and the others would not support the robot in a pose.
+
+        `joints` (n, 3) [rad] are the present joint angles.
+        """
         return guided_legs.would_tip(self._capabilities.robot, self._motion.feet, self._body.pose, pose, joints)
 
     def guide_foot(self, leg: int, goal: FootGoal, joints: Sequence[LegJoints]) -> str:
-        """Guides one foot to a goal while the others support the robot; `joints` [rad] are the present ones.
+        """Guides one foot to a goal while the others support the robot; `joints` (n, 3) [rad] are the present angles.
 
-        Returns why it is refused, or nothing if it is accepted.
+        Returns why it is refused; empty if it is accepted.
         """
         motion = self._motion
         if motion.running or not self._speed.twist.is_zero or motion.in_swing:
@@ -128,38 +131,38 @@ class WalkController:
         else:
             self._body.request(pose)
 
-    # --- what it senses ------------------------------------------------------------------------------
+    # --- sensors -------------------------------------------------------------------------------------
 
     def sense(self, contacts: Sequence[bool] | None, tilt: Tilt | None) -> None:
-        """Takes which feet touch the ground, and roll and pitch [rad] of the body; None: unknown, or not to be used."""
+        """Takes which feet touch, and roll and pitch [rad] of the body; None if unknown or not to be used."""
         self._motion.sense(contacts, self._capabilities.robot.walk.height)
         self._body.sense(tilt)
 
     def recover_margin(self, dt: float, margin: float, inward: Point) -> None:
-        """Takes the measures that the static margin [m] of the last tick calls for.
+        """Takes measures against a static margin [m] of the last tick that is too small.
 
         `inward` is the unit vector into the support polygon across its nearest edge.
         """
         recovery = self._recovery
         if recovery.update(dt, margin, inward):
-            self._body.lean(recovery.requested_lean)
+            self._body.shift(recovery.requested_shift)
         safer = recovery.safer_gait(dt, margin, self.state.gait, self._capabilities.gaits.values())
         if safer is not None and self._gaits.wanted is None:
             self.change_gait(safer)
 
-    # --- how fast it may go --------------------------------------------------------------------------
+    # --- speed limits --------------------------------------------------------------------------------
 
     def limit(self) -> SpeedLimit:
-        """What is possible of the command now: the limiter's twist and swing time."""
+        """Returns the possible twist and swing time for the present command."""
         coming = self._gaits.coming(self._motion)
         return self._speed.limit(self._conditions, coming, self._recovery.measures.speed_share)
 
     def maxima(self) -> Twist:
-        """Greatest speed along each axis alone, now."""
+        """Returns the present maximum speed along each axis alone."""
         return self._speed.maxima(self._conditions)
 
     def braking_time(self) -> float:
-        """Time [s] in which the executed twist fades to zero."""
+        """Returns the time [s] in which the executed twist can ramp down to zero."""
         return self._speed.braking_time(self._conditions)
 
     @property
@@ -169,7 +172,7 @@ class WalkController:
     # --- one tick ------------------------------------------------------------------------------------
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
-        """Moves body, feet and clock on by `dt` [s]; `previous` are the joints [rad] of the tick before."""
+        """Advances body, feet and clock by `dt` [s]; `previous` (n, 3) [rad] are the joint angles of the last tick."""
         motion, body, speed, robot = self._motion, self._body, self._speed, self._capabilities.robot
         stances, limit = self._capabilities.stances, self.limit()
         body.step(dt, is_stepping(limit.twist, motion, body, speed, stances), motion.feet)
@@ -192,7 +195,7 @@ class WalkController:
         return self._whole_body_pose(previous)
 
     def retreat(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
-        """Gives the body pose up while feet and clock stand still: the recovery when a foot is out of reach."""
+        """Moves the body towards neutral while feet and clock stand still, to recover when a foot is out of reach."""
         self._speed.stop()
         self._body.retreat(dt)
         if self._motion.terrain is not None:
@@ -200,7 +203,7 @@ class WalkController:
         return self._whole_body_pose(previous)
 
     def _change_speed(self, dt: float, limit: SpeedLimit, stance: StanceRegions, region_share: float) -> None:
-        """Brings twist and swing time nearer to the limit; no planted foot leaves its region before it lifts off."""
+        """Ramps twist and swing time towards the limit, slowed by the region guard and by waiting lift-offs."""
         motion, speed = self._motion, self._speed
         goal = limit.twist if motion.running or speed.halted else ZERO
         swing_time, roughness = limit.swing_time, 0.0

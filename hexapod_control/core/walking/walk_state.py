@@ -1,4 +1,4 @@
-"""What can be known about a walk from outside: feet, body and gait clock. Frames and units as in the parts."""
+"""Read-only view of a walk: feet, body and gait clock. Frames and units are those of the parts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hexapod_control.core.walking.body.margin_recovery import MarginRecovery, Re
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.foot import Foot, Guided
 from hexapod_control.core.walking.speed_control import SpeedControl
-from hexapod_control.core.walking.stepping import HOME_TOLERANCE
+from hexapod_control.core.walking.stepping import NEUTRAL_TOLERANCE
 from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdaptation
 from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceRegionTable
 
 
 class WalkState:
-    """Read-only view of a walk: always up to date, and to look at only."""
+    """Read-only view of a walk, always up to date."""
 
     __slots__ = ("_body", "_motion", "_recovery", "_speed", "_stances")
 
@@ -42,7 +42,7 @@ class WalkState:
 
     @property
     def gait(self) -> Gait:
-        """The gait in force."""
+        """The active gait."""
         return self._motion.clock.gait
 
     @property
@@ -52,7 +52,7 @@ class WalkState:
 
     @property
     def clock_running(self) -> bool:
-        """True while the gait clock runs: legs lift off by it."""
+        """True while the gait clock runs, so that legs lift off."""
         return self._motion.running
 
     @property
@@ -62,12 +62,12 @@ class WalkState:
 
     @property
     def command(self) -> Twist:
-        """The twist that was commanded last."""
+        """The last commanded twist."""
         return self._speed.command
 
     @property
     def twist(self) -> Twist:
-        """The twist executed now."""
+        """The executed twist."""
         return self._speed.twist
 
     @property
@@ -77,32 +77,32 @@ class WalkState:
 
     @property
     def body_pose(self) -> BodyPose:
-        """The pose of the body, without the tilt that keeps it level."""
+        """The pose of the body without the tilt that keeps it level."""
         return self._body.pose
 
     @property
     def pose_goal(self) -> BodyPose:
-        """The pose the body goes to while the robot stands."""
+        """The goal of the body pose while the robot stands."""
         return self._body.goal
 
     @property
     def walking_pose_goal(self) -> BodyPose:
-        """The pose the body goes to while the robot walks."""
+        """The goal of the body pose while the robot walks."""
         return self._body.walking_goal
 
     @property
     def tilt(self) -> Tilt:
-        """Roll and pitch [rad] on top of the pose that keep the body level."""
+        """Roll and pitch [rad] added to the pose to keep the body level."""
         return self._body.levelling.tilt if self._body.levelling else LEVEL
 
     @property
     def levelling(self) -> bool:
-        """True while the body is kept level, or comes back from that."""
+        """True while the body is kept level, or its tilt fades."""
         return self._body.levelling is not None
 
     @property
     def terrain(self) -> TerrainAdaptation | None:
-        """How the feet follow the ground; None while it is taken as flat."""
+        """The adaptation to uneven ground; None on flat ground."""
         return self._motion.terrain
 
     @property
@@ -112,16 +112,16 @@ class WalkState:
 
     @property
     def measures(self) -> RecoveryMeasures:
-        """What is done because of a small static margin."""
+        """The measures against a small static margin."""
         return self._recovery.measures
 
     @property
     def guiding(self) -> bool:
-        """True while a foot is guided, or about to be."""
+        """True while a foot is guided or about to be."""
         return self._motion.guiding
 
     def guided_foot_arrived(self, leg: int) -> bool:
-        """True if the foot is held at the end of its path, or is not guided at all."""
+        """Returns True if the foot is at the end of its path, or not guided at all."""
         state = self._motion.feet[leg].state
         return not isinstance(state, Guided) or state.arrived
 
@@ -133,13 +133,13 @@ class WalkState:
 
     @property
     def still(self) -> bool:
-        """True while neither the body moves nor a foot; one may be held in the air."""
+        """True while neither the body nor a foot moves; a guided foot may be held in the air."""
         motion = self._motion
         held = all(not isinstance(foot.state, Guided) or foot.state.arrived for foot in motion.feet)
         return not motion.running and held and not motion.in_swing and self._speed.twist.is_zero and self._body.still
 
     @property
-    def at_home(self) -> bool:
-        """True at rest with every foot about its neutral foothold and the pose at its goal."""
-        near = self._motion.distance_from_home(self.stance) <= HOME_TOLERANCE
+    def in_neutral_stance(self) -> bool:
+        """True at rest with every foot near its neutral foothold and the body in its goal pose."""
+        near = self._motion.distance_from_neutral(self.stance) <= NEUTRAL_TOLERANCE
         return self.at_rest and near and self._body.settled and not self._motion.terrain

@@ -8,7 +8,7 @@ import time
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from hexapod_control.core.steering.command_priorities import ANNOUNCE
+from hexapod_control.core.steering.command_priorities import ANNOUNCEMENT_PERIOD_S
 from hexapod_control.ros.qos import EVENTS
 
 
@@ -22,8 +22,8 @@ class DriveAnnouncement:
         self._announced = -math.inf  # [s] steady time
 
     def announce(self) -> None:
-        """Publishes the name, at most every ANNOUNCE seconds."""
+        """Publishes the name, at most every ANNOUNCEMENT_PERIOD_S seconds."""
         now = time.monotonic()
-        if now - self._announced >= ANNOUNCE:
+        if now - self._announced >= ANNOUNCEMENT_PERIOD_S:
             self._announced = now
             self._publisher.publish(self._message)

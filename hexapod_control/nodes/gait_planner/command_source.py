@@ -6,7 +6,7 @@ import time
 
 from std_msgs.msg import String
 
-from hexapod_control.core.steering.command_priorities import ANNOUNCED, SOURCES, foremost
+from hexapod_control.core.steering.command_priorities import ANNOUNCEMENT_TIMEOUT_S, SOURCES, foremost
 from hexapod_control.nodes.gait_planner.velocity_input import VelocityInput
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
@@ -41,7 +41,7 @@ class CommandSourceDisplay:
     def name(self) -> str:
         """The source with the highest priority; else the nodes that publish cmd_vel, if theirs announces nothing."""
         now = time.monotonic()
-        self.announced = {name: when for name, when in self.announced.items() if now - when <= ANNOUNCED}
+        self.announced = {name: when for name, when in self.announced.items() if now - when <= ANNOUNCEMENT_TIMEOUT_S}
         if self.announced:
             return foremost(self.announced)
         return NO_SOURCE if self._velocity.input.twist.is_zero else ", ".join(self._velocity.sources) or NO_SOURCE

@@ -15,7 +15,7 @@ from std_msgs.msg import Float64, String
 from visualization_msgs.msg import MarkerArray
 
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.motions.motion_state import in_steps, without_motion
+from hexapod_control.core.motions.motion_state import own_activity, percent_in_steps
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.nodes.gait_planner.foot_markers import foot_markers
@@ -133,9 +133,9 @@ class PlannerOutput:
         self._state.show(state.value, messages.text)
         self._gait.show(view.active_gait, messages.text)
         walks = state is RobotState.WALKING
-        percent = in_steps(view.gait_phase if walks else view.progress, PERCENT_STEP)
+        percent = percent_in_steps(view.gait_phase if walks else view.progress, PERCENT_STEP)
         phase = view.active_gait if walks else state.value
-        self._motion.show(motion or without_motion(state, phase, percent).text, messages.text)
+        self._motion.show(motion or own_activity(state, phase, percent).text, messages.text)
 
     def last_targets(self, stamp: Time) -> None:
         """A zero velocity and the last targets at rest, delivered before the process ends."""

@@ -57,7 +57,7 @@ class SensorInput:
     @property
     def _troubles(self) -> dict[str, str]:
         """Why a source that is used is rejected, by topic."""
-        sources = {"foot_states": self._sensors.contacts.trouble, "imu/data": self._sensors.tilt.trouble}
+        sources = {"foot_states": self._sensors.contacts.fault, "imu/data": self._sensors.tilt.fault}
         return {topic: trouble for topic, trouble in sources.items() if trouble and topic in self._subscriptions}
 
     def watch(self) -> None:

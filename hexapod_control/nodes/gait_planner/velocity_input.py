@@ -110,7 +110,7 @@ class VelocityInput:
             cause = self._node.clock_monitor.cause("is its sender running?", now)
             text = f"{topic}: nothing usable for {seconds:g} s while walking: stopping; {cause}"
             self._node.report(f"{topic} timeout", ReportLevel.WARNING, text)
-            self._commands.velocity_ran_out()
+            self._commands.velocity_timed_out()
 
     # --- publishers ------------------------------------------------------------------------------------------
 

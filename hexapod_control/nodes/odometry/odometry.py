@@ -118,7 +118,7 @@ class OdometryNode(GuardedNode):
         self._report_imu()
         if sample.jumped:
             self._odometry.interrupt()
-        self._odometry.doubt(self._measured.rejected - self._rejected)
+        self._odometry.inflate_covariance(self._measured.rejected - self._rejected)
         self._rejected = self._measured.rejected
         self._odometry.update(sample.joints, self._support.at(now), dt if 0.0 < dt < MAX_SAMPLE_GAP_S else 0.0, turn)
         self._heading.add_fitted_turn(self._odometry.fitted_turn)

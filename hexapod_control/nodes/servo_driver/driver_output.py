@@ -74,7 +74,7 @@ class DriverOutput:
         if self._estimator.learning:
             return "learning: known after some steps"
         wrong = f"{100.0 * self._estimator.error:.0f} % of samples in swing look like contact"
-        return f"known: {wrong}" if self._estimator.clear else f"unknown: {wrong}"
+        return f"known: {wrong}" if self._estimator.valid else f"unknown: {wrong}"
 
     def battery(self, snapshot: Snapshot, stamp: Time) -> None:
         """Publishes the supply, if it is known."""

@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hexapod_control.core.motions.motion_request import MAX_REQUEST_LENGTH, MAX_TEXT_LENGTH, MotionRequest
-from hexapod_control.core.motions.motion_state import MAX_NAME_LENGTH, MotionState, as_word, in_steps, without_motion
+from hexapod_control.core.motions.motion_state import (
+    MAX_NAME_LENGTH,
+    MotionState,
+    as_word,
+    own_activity,
+    percent_in_steps,
+)
 from hexapod_control.core.motions.motion_steps import MotionError
 from hexapod_control.core.planner.tick_plan import RobotState
 
@@ -25,7 +31,7 @@ def test_missing_parts_are_empty_or_zero(text):
 
 @pytest.mark.parametrize("state", RobotState)
 def test_what_the_robot_does_by_itself_is_no_motion(state):
-    found = without_motion(state, "tripod", 40)
+    found = own_activity(state, "tripod", 40)
     assert not found.has_motion
     assert found.text.endswith(" tripod 40")
 
@@ -44,7 +50,7 @@ def test_any_name_becomes_one_printable_word(name):
 
 @pytest.mark.parametrize(("progress", "percent"), [(0.0, 0), (0.199, 18), (0.2, 20), (1.0, 100)])
 def test_percent_counts_in_whole_steps(progress, percent):
-    assert in_steps(progress, 2) == percent
+    assert percent_in_steps(progress, 2) == percent
 
 
 FILES = st.text(st.characters(blacklist_categories=("C", "Z")), min_size=1, max_size=300)

@@ -79,14 +79,14 @@ def lying():
 def test_while_the_pose_is_unknown_or_after_closing_every_request_but_a_stop_is_refused(request_):
     unknown = Robot(Planner(robot(NAME)))
     assert "no joint_states" in REQUESTS[request_](unknown.commands)
-    assert "no joint_states" in unknown.commands.may_play()
+    assert "no joint_states" in unknown.commands.playing_refusal()
     assert "no joint_states" in unknown.commands.velocity(FORWARD)
     closed = Robot()
     closed.commands.close()
-    assert REQUESTS[request_](closed.commands) == closed.commands.may_play() == CLOSED
+    assert REQUESTS[request_](closed.commands) == closed.commands.playing_refusal() == CLOSED
     assert closed.commands.velocity(FORWARD) == ""
     assert closed.run(1.0).planner.state is RobotState.STANDING
-    assert Robot().commands.may_play() == ""
+    assert Robot().commands.playing_refusal() == ""
 
 
 @pytest.mark.parametrize("request_", [*REQUESTS, *STOPS])
@@ -150,15 +150,15 @@ def test_a_zero_leaves_motion_and_rehearsal_alone_and_no_twist_stops_a_robot_fro
 
 def test_silence_of_the_velocity_stops_a_walk_but_neither_a_motion_nor_sitting_down():
     walks = Robot().walk()
-    walks.commands.velocity_ran_out()
+    walks.commands.velocity_timed_out()
     assert walks.run(2.0).planner.state is RobotState.STANDING
     assert not walks.planner.view.in_neutral_stance  # the feet stay where they came down
     playing = Robot().play()
-    playing.commands.velocity_ran_out()
+    playing.commands.velocity_timed_out()
     assert playing.player.name == "waiting"
     sits = Robot()
     sits.commands.sit()
-    sits.commands.velocity_ran_out()
+    sits.commands.velocity_timed_out()
     assert sits.run(6.0).planner.state is RobotState.SITTING
 
 

@@ -103,7 +103,7 @@ def test_the_age_of_sensor_samples_is_not_shared_with_a_copy():
     copied = planner.copy()
     for _ in range(20):
         copied.step(DT)
-    assert copied.sensors.contacts.trouble == "silent" and planner.sensors.contacts.trouble == ""
+    assert copied.sensors.contacts.fault == "silent" and planner.sensors.contacts.fault == ""
 
 
 def test_what_cannot_be_copied_is_refused_by_name():

@@ -73,7 +73,7 @@ def arrived(planner):
     return planner.view.guided_foot_arrived(LEG)
 
 
-def at_home(planner):
+def in_neutral_stance(planner):
     return planner.view.in_neutral_stance
 
 
@@ -94,10 +94,10 @@ TIMES = {  # [s] with the robot, what it is asked for, when that is done
     "all joints far": (1.86, lambda: asked(lying(), "move_joints", np.tile((0.0, 1.0, -0.4), (6, 1))), SITS, None),
     "lift a leg": (0.58, lambda: lifted(0.05), arrived, None),
     "lift a leg far": (0.84, lambda: lifted(0.09), arrived, None),
-    "set a leg down": (0.54, lambda: asked(held(lifted(0.05), arrived), "release_feet"), at_home, None),
-    "stop": (0.98, lambda: walking(FORWARD), at_home, ZERO),
-    "stop sideways": (2.08, lambda: walking(SIDEWAYS, "ripple"), at_home, ZERO),
-    "stop turning": (3.24, lambda: walking(TURNING, "wave"), at_home, ZERO),
+    "set a leg down": (0.54, lambda: asked(held(lifted(0.05), arrived), "release_feet"), in_neutral_stance, None),
+    "stop": (0.98, lambda: walking(FORWARD), in_neutral_stance, ZERO),
+    "stop sideways": (2.08, lambda: walking(SIDEWAYS, "ripple"), in_neutral_stance, ZERO),
+    "stop turning": (3.24, lambda: walking(TURNING, "wave"), in_neutral_stance, ZERO),
     "halt": (0.4, lambda: asked(walking(FORWARD), "halt"), RESTS, None),
     "speed up": (0.2, lambda: standing_planner(NAME), as_fast_as(FORWARD), FORWARD),
     "turn round": (0.4, lambda: walking(FORWARD), as_fast_as(FORWARD.scaled(-1.0)), FORWARD.scaled(-1.0)),

@@ -99,11 +99,11 @@ def test_whatever_the_servos_need_the_forces_on_the_feet_are_found(name, factors
     damping, inertia = guess(name)
     legs = Legs(name, factors[0] * damping, factors[1] * inertia)
     found = [(forces, carried) for forces, carried in legs.run(20.0) if forces is not None][-200:]
-    assert legs.loads.clear and len(found) == 200
+    assert legs.loads.valid and len(found) == 200
     even = robot(name).mass * GRAVITY / 6
     wrong = [abs(forces - carried).max() for forces, carried in found]
     assert np.quantile(wrong, 0.9) < 0.2 * even  # the rest: a foot is taken as touching a moment later
-    assert legs.loads.needs.found[:, 0] == pytest.approx(factors[0] * damping, abs=0.05 * damping)
+    assert legs.loads.torque_model.coefficients[:, 0] == pytest.approx(factors[0] * damping, abs=0.05 * damping)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -172,7 +172,7 @@ def walking(servo, seconds, guessed=1.0):
     for _ in range(round(seconds / DT)):
         run.planner.command(Twist(0.06, 0.0, 0.0))
         run.tick()
-        forces = run.foot_forces(simulation.reading()) if run.loads.clear else None
+        forces = run.foot_forces(simulation.reading()) if run.loads.valid else None
         if forces is not None:
             pairs.append((forces > 0.0, simulation.foot_forces > 0.0))
     return run, np.array(pairs)

@@ -14,7 +14,7 @@ from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.support_detection import SAME_GROUND, belly_height
 from hexapod_control.core.kinematics.whole_body import joints_at_offset, whole_body_pose
-from hexapod_control.core.statics.resting_pose import resting
+from hexapod_control.core.statics.resting_pose import resting_pose
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass, static_margin
 from hexapod_control.sim import start_poses
 from hexapod_control.sim.simulation import Simulation
@@ -57,7 +57,7 @@ def test_a_stance_in_any_body_pose_rests_in_that_pose(name):
     machine, rng = robot(name), random.Random(1)
     for _ in range(100):
         pose = random_pose(rng)
-        found = resting(machine, stance_in(machine, pose))
+        found = resting_pose(machine, stance_in(machine, pose))
         placement = Placement(pose, machine.walk.height)
         assert (found.roll, found.pitch) == pytest.approx((pose.roll, pose.pitch), abs=1e-6)
         assert found.up == pytest.approx(placement.rotation[2], abs=1e-6)
@@ -70,7 +70,7 @@ def test_turning_the_body_over_its_feet_changes_nothing_but_the_feet_below_it(na
     machine, rng = robot(name), random.Random(2)
     for _ in range(50):
         pose = random_pose(rng)
-        one, other = (resting(machine, stance_in(machine, pose._replace(yaw=yaw))) for yaw in (pose.yaw, 0.0))
+        one, other = (resting_pose(machine, stance_in(machine, pose._replace(yaw=yaw))) for yaw in (pose.yaw, 0.0))
         assert one.up == pytest.approx(other.up, abs=1e-6)
         assert one.height == pytest.approx(other.height, abs=1e-6)
         assert (one.feet, one.on_belly) == (other.feet, other.on_belly)
@@ -81,7 +81,7 @@ def test_a_robot_with_its_feet_clear_of_the_ground_lies_on_its_belly(name):
     machine = robot(name)
     contacts = [leg.foothold for leg in machine.legs]
     row = joints_at_offset(machine, contacts, belly_height(machine) - 2.0 * SAME_GROUND - machine.walk.height)
-    found = resting(machine, row)
+    found = resting_pose(machine, row)
     assert found.on_belly and not any(found.feet)
     assert found.up == pytest.approx((0.0, 0.0, 1.0))
     assert found.height == pytest.approx(belly_height(machine))
@@ -94,7 +94,7 @@ def test_in_any_pose_it_rests_on_three_points_around_the_centre_of_mass_with_not
     kinds = set()
     for _ in range(500):
         joints = random_row(machine, rng)
-        found = resting(machine, joints)
+        found = resting_pose(machine, joints)
         up, (points, radii) = np.array(found.up), lowest_points(machine, joints)
         assert up @ up == pytest.approx(1.0) and up[2] > 0.0
         above = points @ up + found.height - radii
@@ -119,8 +119,8 @@ def test_left_and_right_exchanged_turn_the_roll_round(name):
     other = [names.index({"left": "right", "right": "left"}[n.split("_")[0]] + n[n.index("_") :]) for n in names]
     for _ in range(200):
         joints = random_row(machine, rng)
-        one = resting(machine, joints)
-        two = resting(machine, [(-joints[row][0], *joints[row][1:]) for row in other])
+        one = resting_pose(machine, joints)
+        two = resting_pose(machine, [(-joints[row][0], *joints[row][1:]) for row in other])
         assert (two.roll, two.pitch, two.height) == pytest.approx((-one.roll, one.pitch, one.height), abs=1e-6)
         assert two.feet == tuple(one.feet[row] for row in other)
 
@@ -131,7 +131,7 @@ def test_a_foot_hardly_above_the_ground_counts_as_on_it_and_a_lifted_one_does_no
     machine = robot(name)
     for leg in range(len(machine.legs)):
         lifts = [lift if row == leg else 0.0 for row in range(len(machine.legs))]
-        found = resting(machine, stance_in(machine, BodyPose(roll=0.05), lifts))
+        found = resting_pose(machine, stance_in(machine, BodyPose(roll=0.05), lifts))
         assert found.roll == pytest.approx(0.05, abs=1e-6)
         assert found.feet == tuple(down or row != leg for row in range(len(machine.legs)))
 
@@ -140,15 +140,15 @@ def test_a_robot_whose_weight_is_beside_everything_that_could_carry_it_rests_on_
     machine = robot("phantomx")
     body = dataclasses.replace(machine.body, center_of_mass=(2.0, 0.0, 0.0))
     row = stance_in(machine, BodyPose())
-    assert resting(machine, row) is not None
-    assert resting(dataclasses.replace(machine, body=body), row) is None
+    assert resting_pose(machine, row) is not None
+    assert resting_pose(dataclasses.replace(machine, body=body), row) is None
 
 
 def test_the_triangle_of_three_feet_is_what_a_tripod_stands_on():
     machine = robot("phantomx")
     lifts = [0.0, 0.02, 0.0, 0.02, 0.0, 0.02]
     row = stance_in(machine, BodyPose(), lifts)
-    found = resting(machine, row)
+    found = resting_pose(machine, row)
     assert found.feet == (True, False) * 3
     corners = [tuple(point[:2]) for point, lift in zip(forward(machine, row).tolist(), lifts, strict=True) if not lift]
     assert found.margin == pytest.approx(static_margin(corners, center_of_mass(machine, row)[:2]))
@@ -180,7 +180,7 @@ def test_put_down_in_physics_it_comes_to_rest_in_the_computed_pose(name):
         simulation.step(np.array(joints), 3.0)
         reading = simulation.reading()
         assert np.abs(reading.joint_velocity).max() < 0.05  # it has come to rest
-        found = resting(machine, reading.joints.tolist())
+        found = resting_pose(machine, reading.joints.tolist())
         up = simulation.data.xmat[world.base].reshape(3, 3)[2]
         tilt = math.degrees(math.acos(min(1.0, up @ found.up)))
         belly = any(world.base in model.geom_bodyid[pair] for pair in simulation.data.contact.geom)

@@ -9,7 +9,7 @@ from support.drives import DT, drive, robot, standing_planner, walk_state
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.statics.static_stability import direction_inwards, static_margin
-from hexapod_control.core.walking.body.margin_recovery import LEAN_STEP, MAX_LEAN, SLOWEST_SHARE
+from hexapod_control.core.walking.body.margin_recovery import MAX_SHIFT, SHIFT_STEP, SLOWEST_SHARE
 
 
 def front_heavy(shift: float) -> Planner:
@@ -55,8 +55,8 @@ def test_slower_comes_first_and_is_enough_where_little_margin_is_missing():
     fast = plans[-1].twist.vx
     kept, plans = walked(planner, plain + 0.02)
     measures = walk_state(planner).measures
-    assert measures.speed_share < 1.0 and math.hypot(*measures.lean) < 0.5 * MAX_LEAN
-    assert plans[-1].twist.vx < fast and kept >= plain + 0.02 - LEAN_STEP
+    assert measures.speed_share < 1.0 and math.hypot(*measures.shift) < 0.5 * MAX_SHIFT
+    assert plans[-1].twist.vx < fast and kept >= plain + 0.02 - SHIFT_STEP
     assert planner.view.active_gait == "tripod"
 
 
@@ -64,11 +64,11 @@ def test_then_the_body_leans_away_from_the_edge():
     planner = front_heavy(0.10)
     plain, _ = walked(planner, 0.0, 10.0)
     kept, plans = walked(planner, plain + 0.04)
-    lean = walk_state(planner).measures.lean
+    shift = walk_state(planner).measures.shift
     assert walk_state(planner).measures.speed_share == pytest.approx(SLOWEST_SHARE, abs=0.1)
-    assert lean[0] < -0.003 and plans[-1].pose.x == pytest.approx(lean[0], abs=0.003)
-    # The body follows the lean in steps, and the lean follows the margin of the tick before.
-    assert kept >= plain + 0.04 - 2 * LEAN_STEP and planner.view.active_gait == "tripod"
+    assert shift[0] < -0.003 and plans[-1].pose.x == pytest.approx(shift[0], abs=0.003)
+    # The body follows the shift in steps, and the shift follows the margin of the tick before.
+    assert kept >= plain + 0.04 - 2 * SHIFT_STEP and planner.view.active_gait == "tripod"
 
 
 def test_at_last_a_gait_with_more_support_is_taken():
@@ -88,6 +88,6 @@ def test_measures_are_taken_back_when_the_margin_is_large_enough_again():
     assert walk_state(planner).measures.speed_share < 1.0
     walked(planner, 0.001)
     measures = walk_state(planner).measures
-    assert measures.speed_share == 1.0 and measures.lean == (0.0, 0.0)
+    assert measures.speed_share == 1.0 and measures.shift == (0.0, 0.0)
     list(drive(planner, Twist(0.01, 0.0, 0.0), 3.0))
     assert walk_state(planner).body_pose.x == pytest.approx(0.0, abs=1e-6)

@@ -281,7 +281,7 @@ def test_feet_are_back_on_the_plane_half_a_second_after_the_contacts_are_lost(lo
         LOSSES[loss](planner.sensors.contacts, sample, k)
         planner.command(FORWARD)
         planner.step(DT)
-    assert planner.sensors.contacts.trouble == ("frozen" if loss == "frozen" else "silent")
+    assert planner.sensors.contacts.fault == ("frozen" if loss == "frozen" else "silent")
     assert terrain(planner) is None
     assert all(foot.z == 0.0 for foot in feet(planner) if foot.planted)
 
@@ -374,13 +374,13 @@ def test_a_source_that_stands_still_with_the_robot_is_believed():
     for _ in range(100):
         source.take((1.0, 2.0))
         source.step(DT, moving=False)
-    assert source.trouble == ""
+    assert source.fault == ""
     for _ in range(20):
         source.take((1.0, 2.0))
         source.step(DT, moving=True)
-    assert source.trouble == "frozen"
+    assert source.fault == "frozen"
     source.take((1.0, 2.1))
-    assert source.trouble == ""
+    assert source.fault == ""
 
 
 def test_a_sense_is_used_only_while_it_is_switched_on():
@@ -388,11 +388,11 @@ def test_a_sense_is_used_only_while_it_is_switched_on():
     for _ in range(2):
         sensors.contacts.take([LOADED] * 6)
         sensors.tilt.take((0.1, 0.1, 0.0))
-    assert (sensors.touching, sensors.lean) == (None, None)
+    assert (sensors.touching, sensors.body_tilt) == (None, None)
     sensors.adaptation = FEET
-    assert (sensors.touching, sensors.lean) == ((True,) * 6, None)
+    assert (sensors.touching, sensors.body_tilt) == ((True,) * 6, None)
     sensors.adaptation = LEVEL
-    assert (sensors.touching, sensors.lean) == (None, (0.1, 0.1))
+    assert (sensors.touching, sensors.body_tilt) == (None, (0.1, 0.1))
 
 
 def test_touching_has_hysteresis_between_its_two_thresholds():

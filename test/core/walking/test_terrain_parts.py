@@ -17,7 +17,7 @@ from hexapod_control.core.walking.terrain.ground_search import (
     SEARCH_SPEED,
     keep_in_reach,
     search_ground,
-    starts_search,
+    start_search,
 )
 from hexapod_control.core.walking.terrain.height_reach import HeightReach
 from hexapod_control.core.walking.terrain.terrain_adaptation import RETREAT_S, STEEP, TerrainAdaptation
@@ -132,7 +132,7 @@ def test_a_foot_that_has_carried_searches_later_than_one_that_has_just_landed_an
 )
 def test_a_swing_over_rough_ground_becomes_a_search_once_it_is_over_its_aim_and_slow(swing, speed, planted):
     foot, contact = Foot(0.1, 0.2, 0.01, swing, (0.0, 0.0, -speed)), FootContact()
-    starts_search(foot, contact)
+    start_search(foot, contact)
     assert foot.planted is planted
     assert contact.sinking == (speed if planted else 0.0)
 
@@ -189,6 +189,6 @@ def test_in_a_retreat_the_tilt_goes_straight_to_zero():
     levelling.retreat(0.5 * 0.1 / RATE)
     assert levelling.tilt == pytest.approx((0.03, -0.04))
     levelling.retreat(0.1 / RATE)
-    assert levelling.tilt == (0.0, 0.0) and levelling.over
+    assert levelling.tilt == (0.0, 0.0) and levelling.faded
     levelling.retreat(DT)
-    assert levelling.over
+    assert levelling.faded

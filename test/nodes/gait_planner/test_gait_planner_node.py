@@ -276,8 +276,8 @@ def test_sensors_are_subscribed_while_enabled_and_a_lost_one_is_reported(bench):
     imu = bench.publisher(Imu, "imu/data", SENSOR)
     inertial = messages.Inertial((0.03, -0.05, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81))
     imu.publish(messages.inertial_message(inertial, messages.time(1)))
-    bench.until(lambda: node.planner.sensors.lean is not None)
-    assert node.planner.sensors.lean == pytest.approx((0.03, -0.05), abs=1e-9)
+    bench.until(lambda: node.planner.sensors.body_tilt is not None)
+    assert node.planner.sensors.body_tilt == pytest.approx((0.03, -0.05), abs=1e-9)
     bench.until(
         lambda: any("imu/data is silent: the body is not kept level; " in text for text in node.recent_reports())
     )

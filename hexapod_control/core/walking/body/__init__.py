@@ -1,1 +1,1 @@
-"""The body over the feet: pose, levelling, and what is done when the static margin gets too small."""
+"""The body over the feet: pose, levelling, and recovery of the static margin."""

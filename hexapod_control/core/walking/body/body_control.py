@@ -1,6 +1,6 @@
-"""The body over the feet: the pose asked for, a lean or a temporary pose on top of it, and the tilt that levels it.
+"""Controls the body over the feet: the requested pose, a shift or a temporary pose, and a tilt that keeps it level.
 
-base_link is placed over base_footprint by the pose of `BodyPoseControl`, with the tilt of `BodyLevelling` on top.
+The pose of base_link over base_footprint is that of `BodyPoseControl` plus the tilt of `BodyLevelling`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 
 
 class BodyControl:
-    """Pose and tilt of the body; `step` moves both by one tick."""
+    """Pose and tilt of the body; `step` advances both by one tick."""
 
-    __slots__ = ("_feasibility", "_height", "_lean", "_pose", "_requested", "levelling", "temporary")
+    __slots__ = ("_feasibility", "_height", "_pose", "_requested", "_shift", "levelling", "temporary")
 
     def __init__(self, capabilities: Capabilities, pose: BodyPose) -> None:
         """Starts at rest in a pose."""
@@ -27,8 +27,8 @@ class BodyControl:
         self._feasibility = PoseFeasibility(capabilities)
         self._pose = BodyPoseControl(self._feasibility, pose)
         self._requested = pose  # by the operator
-        self._lean: Point = (0.0, 0.0)  # [m] on top of it
-        self.temporary = False  # does the body take another pose than the one requested
+        self._shift: Point = (0.0, 0.0)  # [m] added to it
+        self.temporary = False  # whether the body takes another pose than the requested one
         self.levelling: BodyLevelling | None = None  # None: the body is parallel to the ground
 
     @property
@@ -38,12 +38,12 @@ class BodyControl:
 
     @property
     def goal(self) -> BodyPose:
-        """The pose the body goes to while the robot stands."""
+        """The goal of the pose while the robot stands."""
         return self._pose.standing_goal
 
     @property
     def walking_goal(self) -> BodyPose:
-        """The pose the body goes to while the robot walks."""
+        """The goal of the pose while the robot walks."""
         return self._pose.walking_goal
 
     @property
@@ -58,28 +58,28 @@ class BodyControl:
 
     @property
     def walkable(self) -> bool:
-        """True if the present pose is one to walk in."""
+        """True if the robot can walk in the present pose."""
         return self._pose.walkable
 
     @property
     def settled(self) -> bool:
-        """True if the body is where it was asked to be, and not tilted to keep it level."""
+        """True if the body is in the requested pose and not tilted by levelling."""
         return self._pose.pose == self._pose.standing_goal and not (self.temporary or self.levelling)
 
     @property
     def region_share(self) -> float:
-        """Share of the stance regions that the body's pose and tilt leave for walking."""
+        """Share (0 to 1) of the stance regions that can be used with the pose and tilt of the body."""
         share = self._pose.region_share
         return min(share, self.levelling.region_share) if self.levelling else share
 
     @property
     def placement(self) -> Placement:
-        """Where the body is over the ground."""
+        """Placement of the body over the ground."""
         return self._placement_of(self._pose.pose)
 
     @property
     def resting_placement(self) -> Placement:
-        """Where the body can come to rest over the ground."""
+        """Placement in which the body can come to rest."""
         return self._placement_of(self._pose.rest)
 
     def _placement_of(self, pose: BodyPose) -> Placement:
@@ -87,68 +87,68 @@ class BodyControl:
 
     @property
     def slope(self) -> Tilt:
-        """Roll and pitch [rad] of the ground under the body; level while nothing is measured."""
+        """Roll and pitch [rad] of the ground under the body; level without an IMU."""
         return LEVEL if self.levelling is None else self.levelling.slope(self._pose.pose)
 
     def can_stand(self, pose: BodyPose) -> bool:
-        """True if a robot that stands can take this pose as it is."""
+        """Returns True if a standing robot can take this pose without clamping."""
         return self._feasibility.can_stand(pose)
 
-    def can_lean_to(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
-        """True if the body can take this pose as it is, over the feet where they are now."""
-        return self._pose.can_lean_to(pose, feet)
+    def can_shift_to(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
+        """Returns True if the body can take this pose without clamping over the present feet."""
+        return self._pose.can_shift_to(pose, feet)
 
     def can_start_walking(self, feet: Sequence[Foot]) -> bool:
-        """True if the pose is one to walk in, and the feet can step home in it as far as they can in any."""
+        """Returns True if the robot can walk in the present pose and the feet can step to their neutral footholds."""
         return self._pose.can_start_walking(feet)
 
     def request(self, pose: BodyPose, duration: float = 0.0) -> None:
-        """Goes to a body pose, in `duration` [s] or as fast as the limits allow."""
+        """Moves to a body pose in `duration` [s], or as fast as the limits allow."""
         self._requested = pose
-        self._pose.request(_shifted(pose, self._lean), duration)
+        self._pose.request(_shifted(pose, self._shift), duration)
 
     def request_later(self, pose: BodyPose) -> None:
-        """Goes to a body pose once the temporary one ends; until then the body stays as it is."""
+        """Moves to a body pose once the temporary one ends."""
         self._requested, self.temporary = pose, True
 
     def take_temporarily(self, pose: BodyPose) -> None:
-        """Goes to another pose than the requested one, until `end_temporary`."""
+        """Moves to a pose until `end_temporary`; the requested pose is kept."""
         self.temporary = True
         self._pose.request(pose)
 
     def end_temporary(self) -> None:
-        """Goes back to the requested pose, if the body was asked for another one meanwhile."""
+        """Moves back to the requested pose after a temporary one."""
         if self.temporary:
             self.temporary = False
-            self._pose.request(_shifted(self._requested, self._lean))
+            self._pose.request(_shifted(self._requested, self._shift))
 
-    def lean(self, offset: Point) -> None:
-        """Shifts the requested pose by an offset (x, y) [m] from now on."""
-        self._lean = offset
-        self._pose.request(_shifted(self._requested, self._lean))
+    def shift(self, offset: Point) -> None:
+        """Adds an offset (x, y) [m] to the requested pose from now on."""
+        self._shift = offset
+        self._pose.request(_shifted(self._requested, self._shift))
 
     def track(self, pose: BodyPose) -> None:
-        """Follows a pose that changes all the time and is known to be in reach."""
+        """Follows a pose that changes every tick and is known to be in reach."""
         self._pose.track(pose)
 
     def sense(self, tilt: Tilt | None) -> None:
-        """Takes roll and pitch [rad] of the body in the world; None: unknown, or levelling is off."""
+        """Takes the measured roll and pitch [rad] of the body; None if unknown or levelling is off."""
         if tilt is not None and self.levelling is None:
             self.levelling = BodyLevelling()
         if self.levelling is not None:
             self.levelling.measured = tilt
-            if self.levelling.over:
+            if self.levelling.faded:
                 self.levelling = None
 
     def step(self, dt: float, stepping: bool, feet: Sequence[Foot]) -> None:
-        """Moves the body on by `dt` [s] over its feet: to where it walks if it is `stepping`, else where it stands."""
+        """Advances the body by `dt` [s] towards its goal, which depends on whether the robot is `stepping`."""
         pose = self._pose
         pose.step(dt, pose.stepping_goal(feet) if stepping else pose.standing_goal, feet)
         if self.levelling is not None:
             self.levelling.step(dt, pose.pose, self._feasibility, feet)
 
     def retreat(self, dt: float) -> None:
-        """Gives the pose up for `dt` [s]: straight towards the neutral pose without a tilt."""
+        """Moves straight towards the neutral pose without tilt for `dt` [s]."""
         self._pose.retreat(dt)
         if self.levelling is not None:
             self.levelling.retreat(dt)

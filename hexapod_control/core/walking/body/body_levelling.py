@@ -1,7 +1,7 @@
-"""Keeping the body level: a tilt on top of the body's pose that grows until the IMU measures the attitude asked for.
+"""Body levelling: integral control of a tilt added to the body pose, until the IMU measures the requested attitude.
 
-The tilt is the integral of the error, with bounded rate and acceleration, at most MAX_TILT, and only as far as the legs
-reach: before it grows, the stance regions shrink as they do for a pose. Without an IMU it goes to zero.
+The tilt is the integral of the error, with bounded rate and acceleration. It is limited to MAX_TILT and to the reach of
+the legs; before it grows, the stance regions shrink as they do for a pose. Without an IMU it fades to zero.
 Roll and pitch [rad] as in `BodyPose`: + pitch is nose down.
 """
 
@@ -19,8 +19,8 @@ GAIN = 2.0  # [1/s] rate per error
 RATE = 0.35  # [rad/s]
 ACCELERATION = 2.0  # [rad/s^2]
 FADE_RATE, FADE_ACCELERATION = 1.2, 10.0  # [rad/s, rad/s^2] of the return to zero: 10 deg in 0.3 s
-TILT_GRID = math.radians(1.0)  # [rad] of the tilts for which the region share is looked up
-REGION_SHARE_RATE = 0.5  # [1/s] at which the region share may change: strides get shorter first
+TILT_GRID = math.radians(1.0)  # [rad] resolution of the tilt for which the region share is looked up
+REGION_SHARE_RATE = 0.5  # [1/s] at which the region share may change; strides get shorter first
 LEAST_REGION_SHARE = 0.6
 
 Tilt = tuple[float, float]
@@ -30,32 +30,32 @@ LEVEL: Tilt = (0.0, 0.0)
 
 
 class BodyLevelling:
-    """The tilt and how it moves; it exists from the first measured attitude until the tilt has faded away."""
+    """The tilt and its rates; the object exists from the first measured attitude until the tilt has faded to zero."""
 
     def __init__(self) -> None:
-        """No tilt, nothing is measured."""
+        """Starts without tilt."""
         self.measured: Tilt | None = None  # [rad] of the body in the world; None: not known
         self.tilt = LEVEL
         self._rates = LEVEL  # [rad/s]
-        self.region_share = 1.0  # share of the stance regions the tilt leaves
+        self.region_share = 1.0  # share of the stance regions that can be used with the tilt
 
     @property
-    def over(self) -> bool:
-        """True if nothing is measured and nothing left of the tilt."""
+    def faded(self) -> bool:
+        """True if no attitude is measured and the tilt is zero."""
         return self.measured is None and self.tilt == LEVEL
 
     def slope(self, pose: BodyPose) -> Tilt:
-        """Roll and pitch [rad] of the ground under a body in this pose; level while nothing is measured."""
+        """Returns roll and pitch [rad] of the ground under a body in this pose; level if no attitude is measured."""
         if self.measured is None:
             return LEVEL
         return self.measured[0] - pose.roll - self.tilt[0], self.measured[1] - pose.pitch - self.tilt[1]
 
     def applied_to(self, pose: BodyPose) -> BodyPose:
-        """A pose with the tilt on top."""
+        """Returns a pose with the tilt added."""
         return _tilted(pose, self.tilt)
 
     def step(self, dt: float, pose: BodyPose, feasibility: PoseFeasibility, feet: Sequence[Foot]) -> None:
-        """Moves the tilt on by `dt` [s] on top of a pose, as far as all feet stay in reach."""
+        """Advances the tilt by `dt` [s], as far as all feet stay in reach with it and a pose."""
         if self.measured is None:
             self._fade(dt)
             return
@@ -87,7 +87,7 @@ class BodyLevelling:
             self.tilt, self._rates, self.region_share = LEVEL, LEVEL, 1.0
 
     def retreat(self, dt: float) -> None:
-        """Goes straight towards no tilt."""
+        """Reduces the tilt towards zero for `dt` [s]."""
         size = math.hypot(*self.tilt)
         share = max(0.0, 1.0 - RATE * dt / size) if size else 0.0
         self.tilt, self._rates = (share * self.tilt[0], share * self.tilt[1]), LEVEL
@@ -102,17 +102,17 @@ def _clamped(value: float, most: float) -> float:
 
 
 def _rates_towards(now: Tilt, wanted: Sequence[float], most: float) -> Tilt:
-    """Rates that come as near to those wanted as a change of `most` allows."""
+    """Returns the rates after a change of at most `most` towards the wanted ones."""
     return now[0] + _clamped(wanted[0] - now[0], most), now[1] + _clamped(wanted[1] - now[1], most)
 
 
 def _at_rest(tilt: Tilt, rates: Tilt, dt: float) -> Tilt:
-    """The tilt at which it can come to rest after a tick at these rates."""
+    """Returns the tilt at which it can come to rest after a tick with these rates."""
     roll, pitch = (t + r * (dt + abs(r) / (2.0 * ACCELERATION)) for t, r in zip(tilt, rates, strict=True))
     return roll, pitch
 
 
 def _on_grid(tilt: Tilt) -> Tilt:
-    """The nearest tilt of the grid: an almost level body needs no smaller regions."""
+    """Rounds a tilt to the grid, so that an almost level body needs no smaller regions."""
     roll, pitch = (round(t / TILT_GRID) * TILT_GRID for t in tilt)
     return roll, pitch

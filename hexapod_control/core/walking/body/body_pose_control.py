@@ -1,9 +1,9 @@
-"""The body's pose while standing and walking: clamped to what the legs reach, moved without a jerk.
+"""Controls the body pose of a standing or walking robot: clamped to the reach of the legs, with bounded acceleration.
 
-Two goals are kept: the pose asked for, as far as the feet reach their footholds in it (to stand in), and as far as they
-can stride in it (to walk in). Each coordinate moves with bounded speed and acceleration, and only if the pose in which
-the body can come to rest, and the path there, keep every foot in reach. Before a pose that needs it the stance regions
-shrink first, so that the feet are inside them when it is taken.
+There are two goals: the requested pose clamped so that the feet reach their footholds (to stand), and clamped so that
+they can stride (to walk). Each coordinate moves with bounded speed and acceleration, and only if every foot stays in
+reach in the pose in which the body can come to rest, and on the path there. If a pose leaves only a share of the stance
+regions, the regions shrink first, so that the feet are inside them when the pose is reached.
 """
 
 from __future__ import annotations
@@ -18,14 +18,12 @@ from hexapod_control.core.walking.foot import Foot
 SPEED = (0.10, 0.10, 0.08, 0.8, 0.8, 0.8)  # [m/s, rad/s] per coordinate of a pose
 ACCELERATION = (0.5, 0.5, 0.4, 4.0, 4.0, 4.0)  # [m/s^2, rad/s^2]
 STANDSTILL = (0.0,) * 6  # [m/s, rad/s]
-REGION_SHARE_RATE = 1.0  # [1/s] at which the stance regions shrink before a pose that needs it
-POSE_TOLERANCE = (
-    1e-4  # [m, rad] beyond where a pose comes to rest that must be in reach: feet are placed to micrometres
-)
+REGION_SHARE_RATE = 1.0  # [1/s] at which the stance regions shrink before the body moves
+POSE_TOLERANCE = 1e-4  # [m, rad] beyond the pose at rest that must be in reach too: feet are placed to micrometres
 
 
 class BodyPoseControl:
-    """Goals and present pose of the body; `step` moves it by one tick."""
+    """Goals and present pose of the body; `step` advances the pose by one tick."""
 
     __slots__ = (
         "_accelerations",
@@ -49,8 +47,8 @@ class BodyPoseControl:
         self._accelerations: tuple[float, ...] = ACCELERATION
         self.standing_goal = self.walking_goal = pose
         self._goal_share = 1.0
-        self.region_share = 1.0  # share of the stance regions left for walking
-        self.walkable = True  # is the present pose one to walk in
+        self.region_share = 1.0  # share of the stance regions that can be used in the pose
+        self.walkable = True  # whether the robot can walk in the present pose
 
     @property
     def still(self) -> bool:
@@ -59,7 +57,7 @@ class BodyPoseControl:
 
     @property
     def rest(self) -> BodyPose:
-        """Where the pose can come to rest."""
+        """The pose in which the body can come to rest."""
         return BodyPose(
             *(
                 now + v * abs(v) / (2.0 * acceleration)
@@ -68,7 +66,7 @@ class BodyPoseControl:
         )
 
     def request(self, pose: BodyPose, duration: float = 0.0) -> None:
-        """Sets the goal, pulled back towards neutral as far as the legs need it; to be reached in `duration` [s]."""
+        """Sets the goals to a pose, clamped to the reach of the legs; `duration` [s], or 0 for full speed."""
         feasibility = self._feasibility
         pose = feasibility.clamp_height(pose)
         self.standing_goal = feasibility.clamp_to_stand(pose)
@@ -77,12 +75,12 @@ class BodyPoseControl:
         self._set_pace(duration)
 
     def track(self, pose: BodyPose) -> None:
-        """Follows a pose that changes all the time and is known to be in reach."""
+        """Follows a pose that changes every tick and is known to be in reach."""
         self.standing_goal = self.walking_goal = pose
         self._top, self._accelerations = SPEED, ACCELERATION
 
     def _set_pace(self, duration: float) -> None:
-        """Speeds and accelerations at which each coordinate takes `duration` [s], a quarter each to start and stop."""
+        """Sets speeds and accelerations for `duration` [s], a quarter of it each to start and to stop."""
         self._top, self._accelerations = SPEED, ACCELERATION
         if duration > 0.0:
             distances = [max(abs(b - a), 1e-6) for a, b in zip(self.pose, self.standing_goal, strict=True)]
@@ -95,11 +93,11 @@ class BodyPoseControl:
             )
 
     def step(self, dt: float, goal: BodyPose, feet: Sequence[Foot]) -> None:
-        """Moves the pose by one tick towards a goal; it comes to rest before any foot gets out of reach."""
+        """Advances the pose by `dt` [s] towards a goal; it comes to rest before any foot gets out of reach."""
         narrowing = self.region_share > self._goal_share and not self._feasibility.within_regions(
             self.pose, feet, self._goal_share
         )
-        if narrowing:  # the feet first, without a jerk
+        if narrowing:  # the feet step inside the smaller regions first
             self.region_share = max(self._goal_share, self.region_share - REGION_SHARE_RATE * dt)
             goal = self.pose
         elif self.region_share > self._goal_share:
@@ -121,32 +119,32 @@ class BodyPoseControl:
             self._brake(dt, feet)
 
     def stepping_goal(self, feet: Sequence[Foot]) -> BodyPose:
-        """Where to walk: at the walking goal; as long as feet could not step home there, where they can."""
-        if self._can_step_home(self.walking_goal, feet):
+        """Returns the goal while walking: the walking goal, or a pose in which all feet can step to neutral."""
+        if self._can_step_to_neutral(self.walking_goal, feet):
             return self.walking_goal
-        if self.walkable and self._can_step_home(self.rest, feet):
+        if self.walkable and self._can_step_to_neutral(self.rest, feet):
             return self.rest
         return level_at_height(self.walking_goal)
 
     def can_start_walking(self, feet: Sequence[Foot]) -> bool:
-        """True if the pose is one to walk in, and the feet can step home in it as far as they can in any."""
+        """Returns True if the robot can walk in the present pose and the feet can step to their neutral footholds."""
         rest = self.rest
-        return self.walkable and (rest == level_at_height(rest) or self._can_step_home(rest, feet))
+        return self.walkable and (rest == level_at_height(rest) or self._can_step_to_neutral(rest, feet))
 
-    def _can_step_home(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
-        return self._feasibility.can_step_home(pose, feet, self.region_share)
+    def _can_step_to_neutral(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
+        return self._feasibility.can_step_to_neutral(pose, feet, self.region_share)
 
     def _keeps_feet(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
         return self._feasibility.keeps_feet_in_regions(pose, self.pose, feet, self.region_share)
 
-    def can_lean_to(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
-        """True if the body can take this pose as it is, over the feet where they are now."""
+    def can_shift_to(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
+        """Returns True if the body can take this pose without clamping over the present feet."""
         return self._feasibility.can_stand(pose) and self._keeps_feet(pose, feet)
 
     def _move(self, dt: float, wanted: Sequence[float], goal: BodyPose, feet: Sequence[Foot]) -> bool:
-        """Goes on by a tick, speeds nearing those wanted; False and nothing done if the path to rest leaves the reach.
+        """Advances by a tick with speeds near those wanted. Returns False, unchanged, if a foot would get out of reach.
 
-        Coordinates come to rest one by one: the path there is curved, so a point on it is checked too.
+        Coordinates come to rest one after the other, so the path to rest is curved and a point on it is checked too.
         """
         moved, halfway, rest, speeds = [], [], [], []
         for now, end, speed, aim, acceleration in zip(
@@ -168,7 +166,7 @@ class BodyPoseControl:
         return True
 
     def _brake(self, dt: float, feet: Sequence[Foot]) -> None:
-        """Halves the speed tick by tick while a foot blocks the motion; stops if even that is out of reach."""
+        """Halves the speed in every tick while a foot would get out of reach; stops if even that is too fast."""
         speeds = tuple(0.5 * speed for speed in self._speed)
         pose = BodyPose(*(now + speed * dt for now, speed in zip(self.pose, speeds, strict=True)))
         if self._keeps_feet(pose, feet):
@@ -177,7 +175,7 @@ class BodyPoseControl:
             self._speed = STANDSTILL
 
     def retreat(self, dt: float) -> None:
-        """Gives the goal up and goes straight towards the neutral pose, where every foot in its region is in reach."""
+        """Moves straight towards the neutral pose, in which every foot in its region is in reach; it becomes the goal."""
         self.standing_goal = self.walking_goal = NEUTRAL
         self.region_share, self._goal_share, self._speed = REGION_SHARES[-1], 1.0, STANDSTILL
         longest = max(abs(now) / (top * dt) for now, top in zip(self.pose, SPEED, strict=True))

@@ -1,9 +1,9 @@
-"""Which poses the body can take: over feet at home, over feet that stride, and over the feet where they are now.
+"""Feasible body poses: to stand in the neutral stance, to stride, and over the present feet.
 
-A pose to stand in needs all neutral footholds in reach. A pose to walk in needs a share of every stance region in
-reach, on the ground and at the top of a swing, and a static margin on full strides over that share, if the level body
-has it there too. Poses that are too far are pulled back along a straight line in all six coordinates.
-A region share is the share (0 to 1) of the stance regions that a pose leaves for walking.
+To stand in a pose, all neutral footholds must be in reach. To walk in it, a share of every stance region must be in
+reach, on the ground and at lift height, and full strides over that share must keep a static margin, if they do with a
+level body. Other poses are clamped along a straight line in all six coordinates towards the level pose.
+The region share is the share (0 to 1) of the stance regions that can be used in a pose.
 """
 
 from __future__ import annotations
@@ -22,15 +22,19 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE, StanceRegions, StanceRegionTable, reaches
 from hexapod_control.core.workspace.stride_stability import LEAST_STRIDE_MARGIN, stride_margin
 
-REGION_SHARES = (1.0, 0.8, 0.6, 0.45, 0.3)  # that a pose may leave for walking, the last at least
-TILT_REGION_SHARES = (1.0, 0.9, 0.8, 0.7, 0.6)  # likewise a tilt that keeps the body level
-HOMEWARD = (0.0, 0.35, 0.7)  # shares of the path at which a foot outside of its region must be in reach to step home
-RESOLUTION = 1 / 64  # to which a pose out of reach is clamped
+REGION_SHARES = (1.0, 0.8, 0.6, 0.45, 0.3)  # possible region shares of a pose; the last is the least to walk with
+TILT_REGION_SHARES = (1.0, 0.9, 0.8, 0.7, 0.6)  # possible region shares of a tilt that keeps the body level
+STEP_SHARES = (
+    0.0,
+    0.35,
+    0.7,
+)  # shares of the path at which a foot outside of its region must be in reach to step neutral
+RESOLUTION = 1 / 64  # of the clamping, as a share of the line
 
 
 @dataclass(frozen=True)
 class PoseFeasibility:
-    """Looks up what one robot can do; it has no state of its own."""
+    """Checks and clamps poses for one robot; stateless."""
 
     capabilities: Capabilities
 
@@ -43,43 +47,43 @@ class PoseFeasibility:
         return self.capabilities.stances
 
     def stance_at(self, pose: BodyPose) -> StanceRegions:
-        """Neutral footholds and stance regions at the height of a pose."""
+        """Returns neutral footholds and stance regions at the height of a pose."""
         return self._stances.at(self._robot.walk.height + pose.z)
 
     def clamp_height(self, pose: BodyPose) -> BodyPose:
-        """A pose at a height where the robot can walk."""
+        """Clamps the height of a pose to heights at which the robot can walk."""
         height = self._robot.walk.height
         return pose._replace(z=min(max(pose.z, self._stances.lowest - height), self._stances.highest - height))
 
     def clamp_to_stand(self, pose: BodyPose) -> BodyPose:
-        """A pose at a height in the table, pulled back to one to stand in."""
+        """Clamps a pose, at a height in the table, to one to stand in."""
         return _clamped(pose, self._reaches_footholds)
 
     def clamp_to_walk(self, pose: BodyPose) -> BodyPose:
-        """A pose at a height in the table, pulled back to one to walk in."""
+        """Clamps a pose, at a height in the table, to one to walk in."""
         return _clamped(pose, lambda there: self._can_stride(there, REGION_SHARES[-1]))
 
     def can_stand(self, pose: BodyPose) -> bool:
-        """True if a robot that stands can take this pose as it is."""
+        """Returns True if a standing robot can take this pose without clamping."""
         low, high = self._stances.lowest, self._stances.highest
         return low <= self._robot.walk.height + pose.z <= high and self.clamp_to_stand(pose) == pose
 
     def region_share(self, pose: BodyPose) -> float:
-        """Region share of a pose to walk in."""
+        """Returns the region share of a pose to walk in."""
         return next((share for share in REGION_SHARES if self._can_stride(pose, share)), REGION_SHARES[-1])
 
     def tilted_region_share(self, pose: BodyPose) -> float:
-        """Region share of a pose tilted to keep the body level; 0 if that is too little."""
+        """Returns the region share of a pose tilted to keep the body level; 0 if it is too small to walk."""
         return _tilted_region_share(self._stances, pose, self._robot.walk.lift_height)
 
     def _reaches_footholds(self, pose: BodyPose) -> bool:
         return self._stances.fits(pose, 0.0, 0.0)
 
     def _can_stride(self, pose: BodyPose, share: float) -> bool:
-        """True if the feet can stride over a share of their regions in a pose, and support the robot on it."""
+        """True if the feet can stride over a share of their regions in a pose, and support the robot meanwhile."""
         return self._stances.fits(pose, share, self._robot.walk.lift_height) and (
             self._stride_margin(pose, share) >= LEAST_STRIDE_MARGIN
-            or self._stride_margin(level_at_height(pose), share) < LEAST_STRIDE_MARGIN  # no better with a level body
+            or self._stride_margin(level_at_height(pose), share) < LEAST_STRIDE_MARGIN  # nor does a level body keep it
         )
 
     def _stride_margin(self, pose: BodyPose, share: float) -> float:
@@ -91,44 +95,44 @@ class PoseFeasibility:
         return stride_margin(tuple(self.capabilities.gaits.values()), stance, center, share)
 
     def within_regions(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
-        """True if all feet stand inside this share of their regions."""
+        """Returns True if all feet stand inside this share of their regions."""
         stance = self.stance_at(pose)
         return all(
-            foot.state.planted and math.hypot(foot.x - home[0], foot.y - home[1]) <= region_share * radius
-            for foot, home, radius in zip(feet, stance.footholds, stance.radii, strict=True)
+            foot.state.planted and math.hypot(foot.x - neutral[0], foot.y - neutral[1]) <= region_share * radius
+            for foot, neutral, radius in zip(feet, stance.footholds, stance.radii, strict=True)
         )
 
     def keeps_feet_in_regions(self, pose: BodyPose, now: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
-        """True if all feet stay in reach in a pose, and as far inside their regions as they are `now`."""
-        if not all(foot.state.planted for foot in feet):  # a robot that stands can step home from anywhere
+        """Returns True if all feet stay in reach in a pose and get no farther out of their regions than `now`."""
+        if not all(foot.state.planted for foot in feet):  # a standing robot can step to neutral from anywhere
             outside = self._outside_region(pose, feet, region_share)
             if outside > 0.0 and outside > self._outside_region(now, feet, region_share) + 1e-9:
                 return False
         return self.all_feet_reachable(pose, feet)
 
     def _outside_region(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> float:
-        """Greatest distance [m] of a foot beyond the share of its region that is left in a pose."""
+        """Greatest distance [m] of a foot beyond the share of its region that can be used in a pose."""
         stance = self.stance_at(pose)
         distances = [
-            math.hypot(foot.x - home[0], foot.y - home[1]) - _usable(foot) * region_share * radius
-            for foot, home, radius in zip(feet, stance.footholds, stance.radii, strict=True)
+            math.hypot(foot.x - neutral[0], foot.y - neutral[1]) - _usable(foot) * region_share * radius
+            for foot, neutral, radius in zip(feet, stance.footholds, stance.radii, strict=True)
             if not isinstance(foot.state, Guided)
         ]
         return max(distances, default=0.0)
 
-    def can_step_home(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
-        """True if the feet can step home from where they stand in a pose, as those can that are in their regions."""
+    def can_step_to_neutral(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
+        """Returns True if all feet are in their regions, or in reach on the path from there to neutral, in a pose."""
         robot = self._robot
         placement, lift = Placement(pose, robot.walk.height), robot.walk.lift_height
         stance = self.stance_at(pose)
         return all(
-            math.dist((foot.x, foot.y), home) <= _usable(foot) * region_share * radius
-            or all(reaches(leg, robot, point, lift, placement) for point in _points_homeward(foot, home))
-            for leg, foot, home, radius in zip(robot.legs, feet, stance.footholds, stance.radii, strict=True)
+            math.dist((foot.x, foot.y), neutral) <= _usable(foot) * region_share * radius
+            or all(reaches(leg, robot, point, lift, placement) for point in _points_to_neutral(foot, neutral))
+            for leg, foot, neutral, radius in zip(robot.legs, feet, stance.footholds, stance.radii, strict=True)
         )
 
     def all_feet_reachable(self, pose: BodyPose, feet: Sequence[Foot]) -> bool:
-        """True if all feet are in reach in a pose, where they are and where they can come to rest."""
+        """Returns True if all feet are in reach in a pose, where they are and where they can come to rest."""
         robot = self._robot
         placement = Placement(pose, robot.walk.height)
         return all(
@@ -139,18 +143,18 @@ class PoseFeasibility:
 
 
 def level_at_height(pose: BodyPose) -> BodyPose:
-    """The level pose over the neutral stance at the same height."""
+    """Returns the level pose at the same height, centred over the neutral stance."""
     return NEUTRAL._replace(z=pose.z)
 
 
 def _usable(foot: Foot) -> float:
-    """How much of its stance region a foot may use, as a share of the radius."""
+    """Share of the radius of its stance region that a foot may use."""
     return 1.0 if foot.state.planted else FLIGHT_REACH_SHARE
 
 
-def _points_homeward(foot: Foot, home: Point) -> list[Point]:
-    """Points (x, y) [m] from where a foot stands to short of its neutral foothold, which is in reach anyhow."""
-    return [(foot.x + share * (home[0] - foot.x), foot.y + share * (home[1] - foot.y)) for share in HOMEWARD]
+def _points_to_neutral(foot: Foot, neutral: Point) -> list[Point]:
+    """Points (x, y) [m] on the way of a foot to its neutral foothold, which itself is always in reach."""
+    return [(foot.x + share * (neutral[0] - foot.x), foot.y + share * (neutral[1] - foot.y)) for share in STEP_SHARES]
 
 
 def _clamped(pose: BodyPose, fits: Callable[[BodyPose], bool]) -> BodyPose:

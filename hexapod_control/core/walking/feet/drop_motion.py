@@ -1,7 +1,7 @@
-"""A foot that moves to the ground outside of a swing: after a halt in mid-swing, or after it has touched early.
+"""Drops: a foot moves to the ground outside of a swing, after a halt in mid-swing or an early touch-down.
 
-Over the ground its speed fades as (1 - t)^2 with the share t of the drop's duration, the height follows a cubic that
-ends at rest. Points and heights as in `walking.foot`.
+Its horizontal speed fades as (1 - t)^2 with the share t of the duration; its height follows a cubic that ends at rest.
+Points and heights are as in `walking.foot`.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.robot import Point, Vector
 from hexapod_control.core.walking.foot import STANCE, Dropping, Foot
 
-CONTACT_DELAY_S = 0.02  # from the touch of a foot to the tick that knows of it
-DROP_TIMES_S = tuple(0.1 + 0.025 * k for k in range(13))  # that a foot may take to the ground after a halt
-DROP_ACCELERATION = 6.0  # [m/s^2] of the foot meanwhile, if a drop can be had that slow
+CONTACT_DELAY_S = 0.02  # from a contact to the tick that uses it
+DROP_TIMES_S = tuple(0.1 + 0.025 * k for k in range(13))  # possible durations of a drop after a halt
+DROP_ACCELERATION = 6.0  # [m/s^2] of the foot that the chosen duration should not exceed
 
 
 def drop_after_halt(foot: Foot) -> Dropping:
-    """The drop of a foot in mid-swing from where it is, as fast as it is, to the plane."""
+    """Returns the drop of a foot in mid-swing to the plane, beginning with its present position and velocity."""
     vx, vy, vz = foot.velocity
     return Dropping(_drop_time(foot.z, foot.velocity), foot.z, vz, vx, vy)
 
 
 def _drop_time(height: float, velocity: Vector) -> float:
-    """Duration [s] of the drop from a height [m] with a velocity [m/s]: the shortest without a jerk, never dipping."""
+    """Returns the shortest duration [s] of a drop from a height [m] within DROP_ACCELERATION, never below ground."""
 
     def acceleration(duration: float) -> float:
         start = 6.0 * height / duration**2 + 4.0 * vz / duration
@@ -39,14 +39,14 @@ def _drop_time(height: float, velocity: Vector) -> float:
 
 
 def _back_to_contact(t: float, duration: float) -> float:
-    """Displacement [s, times the speed at the start] after a share t of a stop that ends where the foot touched."""
+    """Displacement, over the initial speed [s], after a share t of a stop that ends at the point of contact."""
     return duration * t * (1.0 - t) ** 2 - CONTACT_DELAY_S * t * t * (3.0 - 2.0 * t)
 
 
 def advance_drop(foot: Foot, drop: Dropping, ground_fixed: Point, dt: float, back: Pose) -> None:
-    """Moves a dropping foot on by `dt` [s].
+    """Advances a dropping foot by `dt` [s].
 
-    `ground_fixed` is its position at the last tick, moved by `back` into the new base_footprint.
+    `ground_fixed` is its position at the last tick, transformed by `back` to the new base_footprint.
     """
     start = 1.0 - drop.elapsed / drop.duration
     drop.elapsed = min(drop.elapsed + dt, drop.duration)

@@ -1,10 +1,10 @@
-"""Planted feet stay inside their stance regions: how long each can stay, and how far the body has to slow down for it.
+"""Region guard: slows the body down so that planted feet stay inside their stance regions.
 
-Points are contact points (x, y) [m] in base_footprint. Seen from the body a planted foot moves on a circle about the
-centre of the turn (a line when walking straight), so the time until it leaves its region, a disc about the neutral
-foothold, is that of the intersection of two circles. A foot that is due to lift off before that needs no guard. For
-the others the body is slowed as a whole, so that its path stays the same: either until the foot lasts to its lift-off,
-or so that it can still brake before the edge. Formulas: docs/architecture/walking-mathematics.md, "Region guard".
+Points are contact points (x, y) [m] in base_footprint. In the body frame a planted foot moves on a circle about the
+centre of rotation (on a line when walking straight), so the time until it leaves its region, a disc about the neutral
+foothold, follows from the intersection of two circles. A foot that lifts off before that needs no guard. For the others
+the twist is scaled, which keeps the path of the body: either so that the foot stays inside until its lift-off, or so
+that the body can still brake before. Formulas: docs/architecture/walking-mathematics.md, "Region guard".
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from hexapod_control.core.robot import Point
 from hexapod_control.core.walking.foot import Dropping, Foot
 from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE, StanceRegions
 
-MAX_STANCE_RADIUS_SHARE = 0.985  # that a planted foot may use; the rest covers the curvature of one tick's motion
-LIFT_OFF_TOLERANCE_SHARE = 0.01  # of the radius: how far a foot may go beyond that before its lift-off
-BRAKING_DECELERATION = 1.5  # [m/s^2] of the planted foot over the body
-SLOWEST_FOOT = 1e-12  # [m/s] a foot slower than this over the body stays where it is
+MAX_STANCE_RADIUS_SHARE = 0.985  # of the region that a planted foot may use; the rest covers the motion of one tick
+LIFT_OFF_TOLERANCE_SHARE = 0.01  # of the radius, by which a foot may exceed that before its lift-off
+BRAKING_DECELERATION = 1.5  # [m/s^2] of a planted foot relative to the body
+SLOWEST_FOOT = 1e-12  # [m/s] relative to the body; a slower foot counts as not moving
 
 
 def clamp_to_disc(x: float, y: float, centre: Point, radius: float) -> Point:
-    """The point (x, y) [m], pulled into the disc about the centre."""
+    """Clamps a point (x, y) [m] to the disc with this centre and radius [m]."""
     dx, dy = x - centre[0], y - centre[1]
     distance = math.hypot(dx, dy)
     if distance <= radius:
@@ -35,7 +35,7 @@ def clamp_to_disc(x: float, y: float, centre: Point, radius: float) -> Point:
 
 
 def time_inside(x: float, y: float, twist: Twist, centre: Point, radius: float) -> float:
-    """Time [s] a planted foot at (x, y) stays within `radius` [m] of the centre while the body follows the twist."""
+    """Returns the time [s] for which a planted foot at (x, y) stays within `radius` [m] of `centre` at this twist."""
     fx, fy = twist.wz * y - twist.vx, -twist.wz * x - twist.vy
     speed = math.hypot(fx, fy)
     if speed < SLOWEST_FOOT:
@@ -45,8 +45,8 @@ def time_inside(x: float, y: float, twist: Twist, centre: Point, radius: float) 
         along, square = (ex * fx + ey * fy) / speed, ex * ex + ey * ey - radius * radius
         root = along * along - square
         return max(0.0, (math.sqrt(root) - along) / speed) if root > 0.0 else 0.0
-    # Seen from the body the foot goes round the turn's centre: it is inside as long as its angle from the
-    # direction of the region's centre is below that of the circles' intersection.
+    # In the body frame the foot moves on a circle about the centre of rotation. It is inside the region as long as its
+    # angle from the direction of the region's centre is smaller than that of the intersection of both circles.
     turn_x, turn_y = -twist.vy / twist.wz, twist.vx / twist.wz
     px, py = x - turn_x, y - turn_y
     cx, cy = centre[0] - turn_x, centre[1] - turn_y
@@ -69,10 +69,10 @@ def allowed_share(
     stance: StanceRegions,
     region_share: float,
 ) -> float:
-    """Share (0 to 1) of the twist at which no planted foot leaves its region before it can lift off.
+    """Returns the share (0 to 1) of the twist at which no planted foot leaves its region before it lifts off.
 
-    Nor does a dropping foot leave what it may use in flight. `clock` is None while the gait stands still; `dt` and
-    `swing_time` in [s]; `region_share` is the share of the stance regions that the body leaves.
+    Dropping feet stay inside the part that feet in the air may use. `clock` is None while the gait clock stands; `dt`
+    and `swing_time` are in [s]; `region_share` is the share of the stance regions that can be used.
     """
     factor = 1.0
     for leg, foot in enumerate(feet):
@@ -88,7 +88,7 @@ def allowed_share(
         speed = math.hypot(twist.vx - twist.wz * foot.y, twist.vy + twist.wz * foot.x)
         if (stays - inside) * speed <= LIFT_OFF_TOLERANCE_SHARE * radius:
             continue
-        # Either slow enough to last until its lift-off, or still able to brake before the edge.
+        # Slow enough to stay inside until its lift-off, or still able to brake before the edge.
         brake = 1.0 if clock is None else 1.0 - BRAKING_DECELERATION * dt / speed
         able_to_stop = math.sqrt(2.0 * BRAKING_DECELERATION * inside / speed)
         factor = min(factor, max(inside / stays, min(brake, able_to_stop, inside / dt)))

@@ -1,8 +1,8 @@
-"""A foot in the air by the gait: it aims at the start of its next stance and covers a growing share of what is left.
+"""Swing motion: the foot aims at the start of its next stance and covers a growing share of the remaining distance.
 
-The stance it aims at is centred on the neutral foothold under the present twist: the aim is the foothold carried along
-the twist by half the planned stance time, inside the stance region. It is renewed every tick until AIM_FROZEN of the
-swing and is fixed in the world from there on. Travel and lift are the profile of `gait.swing_trajectory`.
+That stance is centred on the neutral foothold at the present twist: the aim is the neutral foothold moved along the
+twist by half the planned stance time, inside the stance region. It is updated every tick until AIM_FROZEN of the swing
+and then fixed in the world. Travel and lift follow the profiles of `gait.swing_trajectory`.
 Points are contact points (x, y) [m] in base_footprint.
 """
 
@@ -16,8 +16,8 @@ from hexapod_control.core.robot import Point
 from hexapod_control.core.walking.feet.region_guard import clamp_to_disc
 from hexapod_control.core.walking.foot import STANCE, Foot, Swing
 
-LANDING = 0.97  # share of the stance region's radius in which a foot is set down
-LANDED = 1.0 - 1e-9  # progress at which a swing is over: rounding must not keep a foot in the air for a tick
+LANDING = 0.97  # share of the stance region's radius in which a foot touches down
+LANDED = 1.0 - 1e-9  # progress at which a swing ends; rounding must not prolong it by a tick
 
 
 class BodyTick(NamedTuple):
@@ -26,27 +26,27 @@ class BodyTick(NamedTuple):
     dt: float  # [s]
     twist: Twist
     swing_time: float  # [s]
-    back: Pose  # of the old base_footprint in the new one: what is fixed in the world is moved by it
+    back: Pose  # of the old base_footprint in the new one: it transforms points that are fixed in the world
 
 
 def advance_swing(
-    foot: Foot, swing: Swing, ground_fixed: Point, progress: float, tick: BodyTick, home: Point, radius: float
+    foot: Foot, swing: Swing, ground_fixed: Point, progress: float, tick: BodyTick, neutral: Point, radius: float
 ) -> None:
-    """Moves a swinging foot on to a progress.
+    """Advances a swinging foot to a progress in [0, 1]; at the end, the swing becomes a stance.
 
-    `ground_fixed` is its position at the last tick, in the new base_footprint.
+    `ground_fixed` is its position at the last tick, in the new base_footprint; `neutral` [m] is its neutral foothold,
+    `radius` [m] that of its stance region.
 
-    `home` is the neutral foothold [m], `radius` that of the stance region [m]. A swing that is over becomes a stance.
     """
     dt, twist, swing_time, back = tick
     before, timing = swing.progress, swing.timing
     left = (1.0 - progress) * swing_time
     lag, swing.lag = swing.lag, swing.lag + (1.0 - swing.pace) * (progress - before)
     if progress - lag < AIM_FROZEN * timing.there or before == 0.0:
-        x, y = carried(twist, 0.5 * swing.stance * swing_time, home[0], home[1])
+        x, y = carried(twist, 0.5 * swing.stance * swing_time, neutral[0], neutral[1])
     else:
         x, y = carried(twist, -left, *back.apply(*swing.aim))
-    x, y = clamp_to_disc(x, y, home, LANDING * radius)
+    x, y = clamp_to_disc(x, y, neutral, LANDING * radius)
     swing.aim = x, y = carried(twist, left, x, y)
     done = timing.travelled(before - lag)
     gain = (timing.travelled(progress - swing.lag) - done) / (1.0 - done) if done < 1.0 else 1.0

@@ -1,1 +1,1 @@
-"""Changing the gait while walking: when, at which phase, and via which other gait."""
+"""Gait changes while walking: the moment, the phase, and a possible intermediate gait."""

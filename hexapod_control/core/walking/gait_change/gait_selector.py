@@ -1,9 +1,9 @@
-"""When a walk changes to the requested gait, and whether directly or via a third gait.
+"""Decides when a walk changes to the requested gait, and whether directly or via an intermediate gait.
 
 A change is planned (`gait_transition`) as soon as the speed suits the new gait; until then the speed limiter slows the
-walk down. If no direct plan fits, a change to a third gait is tried, and the requested gait follows from there. If that
-does not fit either, planning is repeated every tick. After PLAN_TIMEOUT_S the best plan is taken as it is: the region
-guard then costs some speed.
+walk down. If no direct plan is feasible, a change to an intermediate gait is tried. If that is not feasible either,
+planning is repeated. After PLAN_TIMEOUT_S the best plan is used although it violates a limit: the region guard then
+slows the body for a moment.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from hexapod_control.core.walking.gait_change.transition_legs import transition_
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import StanceRegions
 
-PLAN_TIMEOUT_S = 1.2  # then the best plan is taken, even if it does not fit
-NEAR_VIOLATION = 0.06  # [swing times] below this a plan is likely to fit soon: planning is repeated ...
-INTERMEDIATE_GAIT_TIMEOUT_S = 0.5  # ... for this long, before a change through a third gait is tried
+PLAN_TIMEOUT_S = 1.2  # after which the best plan is used, even if it violates a limit
+NEAR_VIOLATION = 0.06  # [swing times] below which a plan is likely to be feasible soon: planning is repeated ...
+INTERMEDIATE_GAIT_TIMEOUT_S = 0.5  # ... for this long, before an intermediate gait is tried
 RETRY_S = 0.06  # between two plans
-AMPLE_MARGIN = 0.02  # [m] static margin at which it does not matter which feet lift off first
+AMPLE_MARGIN = 0.02  # [m] static margin with which any feet may lift off first
 
 
 class WalkConditions(NamedTuple):
@@ -36,13 +36,13 @@ class WalkConditions(NamedTuple):
     swing_time: float  # [s]
     stance: StanceRegions
     height: float  # [m] of base_link above the ground
-    region_share: float  # of the stance regions that the body leaves for walking
+    region_share: float  # share of the stance regions that can be used
 
 
 def first_phase(gait: Gait, contacts: Sequence[Point], center: Point) -> float:
-    """Phase at which a robot with all feet down starts: 0, unless other feet support it better in the first swing.
+    """Returns the phase at which a standing robot starts: 0, or the one with the best margin in the first swing.
 
-    Contact points and centre of mass in base_footprint [m]. Feet may be anywhere after a halt, the body in any pose.
+    Contact points and centre of mass are in base_footprint [m]; after a halt, feet may be anywhere.
     """
 
     def margin(phase: float) -> float:
@@ -53,36 +53,36 @@ def first_phase(gait: Gait, contacts: Sequence[Point], center: Point) -> float:
 
 
 class GaitSelector:
-    """The gait asked for, and how far the change to it has come."""
+    """The requested gait and the progress of the change to it."""
 
     __slots__ = ("_capabilities", "_on_detour", "_requested", "_until_retry", "_waited", "wanted")
 
     def __init__(self, capabilities: Capabilities, gait: Gait) -> None:
         self._capabilities = capabilities
         self._requested = gait
-        self.wanted: Gait | None = None  # a gait to change to, once the speed suits it
-        self._on_detour = False  # whether the current change leads to another gait than the requested one
-        self._waited = 0.0  # [s] for a plan that fits
+        self.wanted: Gait | None = None  # gait to change to as soon as the speed suits it
+        self._on_detour = False  # whether the current change leads to an intermediate gait
+        self._waited = 0.0  # [s] for a feasible plan
         self._until_retry = 0.0  # [s]
 
     def request(self, gait: Gait, motion: FootMotion) -> None:
-        """Changes to a gait as soon as possible."""
+        """Requests a change to a gait as soon as possible."""
         self._requested, self._on_detour, self._waited, self._until_retry = gait, False, 0.0, 0.0
         clock = motion.clock
         self.wanted = None if gait is clock.gait and clock.change is None else gait
 
     def halt(self, motion: FootMotion) -> None:
-        """The walk stops, and with it a gait change; it is applied when the walk restarts."""
+        """Stops a gait change with the walk; the requested gait is used when the walk restarts."""
         self._on_detour = False
         self.wanted = None if self._requested is motion.clock.gait else self._requested
 
     def coming(self, motion: FootMotion) -> list[Gait]:
-        """The gaits whose speed limits hold already, besides that of the gait in force."""
+        """Returns the gaits whose speed limits apply already, besides those of the active gait."""
         change = motion.clock.change
         return [gait for gait in (self.wanted, change.gait if change else None) if gait is not None]
 
     def step(self, dt: float, motion: FootMotion, now: WalkConditions) -> None:
-        """Plans the change once it can be, and hands it to the gait clock."""
+        """Plans the change as soon as possible and passes it to the gait clock."""
         gait, clock = self.wanted, motion.clock
         if gait is None or (clock.change is not None and self._on_detour):
             return
@@ -105,7 +105,7 @@ class GaitSelector:
         clock.change = change
 
     def _take_detour(self, gait: Gait, motion: FootMotion, now: WalkConditions, violation: float) -> bool:
-        """Changes to an intermediate gait if the plan to the requested one violates its limits; True if one fits."""
+        """Starts a change to an intermediate gait. Returns False if there is no feasible one, or it is too early."""
         nearly = violation <= NEAR_VIOLATION and self._waited < INTERMEDIATE_GAIT_TIMEOUT_S
         if self._on_detour or nearly:
             return False
@@ -118,19 +118,19 @@ class GaitSelector:
         return True
 
     def _others(self, gait: Gait, motion: FootMotion, now: WalkConditions) -> Iterator[Gait]:
-        """Gaits that suit the speed, besides the one in force and the one wanted."""
+        """Yields the gaits that suit the speed, except the active one and the wanted one."""
         for other in self._capabilities.gaits.values():
             if other not in (gait, motion.clock.gait) and self._suits(other, now):
                 yield other
 
     def _plan(self, gait: Gait, motion: FootMotion, now: WalkConditions) -> tuple[GaitChange, float]:
-        """The best change to a gait now, and its violation [swing times]."""
+        """Returns the best change to a gait now, and its violation [swing times]."""
         legs = transition_legs(
             motion, gait, self._capabilities.robot, now.stance, now.twist, now.swing_time, now.region_share
         )
         return plan_gait_change(motion.clock, legs, gait, self._capabilities.margins)
 
     def _suits(self, gait: Gait, now: WalkConditions) -> bool:
-        """True if the executed twist is within what a gait can do."""
+        """True if the executed twist is within the limits of a gait."""
         limit = self._capabilities.envelope.limit(gait, now.height, now.region_share, now.twist)
         return limit.twist == now.twist

@@ -1,12 +1,12 @@
-"""Finding the moment and the phase at which one gait can change into another without a stop.
+"""Finds the moment and the phase at which one gait can change into another without a stop.
 
 Every pair (leave the old gait in t, enter the new one at phase b) gives each leg one stance of unusual length, from its
 last touch-down in the old gait to its first lift-off in the new one. A pair is good if
 1. each of these stances fits into the leg's stance region at the speed of the body,
 2. the swings before and after it are not too fast for the servos, and
 3. the static margin stays large enough whichever legs are in the air meanwhile.
-All pairs of a grid are tried at once with arrays (leg, leave, phase). Of all good pairs the earliest is taken; if there
-is none, the one with the smallest violation (the region guard then slows the body for a moment).
+All pairs of a grid are evaluated at once with arrays (leg, leave, phase). The earliest good pair is used; if there is
+none, the one with the smallest violation (the region guard then slows the body for a moment).
 Formulas: docs/architecture/walking-mathematics.md, "Gait transition".
 All times are in swing times, as in the gait clock.
 """
@@ -25,11 +25,11 @@ from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.walking.gait_change.transition_legs import SWING_ENDS, TransitionLeg
 
-MOMENTS_PER_CYCLE = 48  # tried for leaving the old gait
-PHASES = 48  # phases tried of the new gait
-CYCLES = 2.0  # of the old gait that a change may wait
+MOMENTS_PER_CYCLE = 48  # grid of moments for leaving the old gait
+PHASES = 48  # grid of phases for entering the new gait
+CYCLES = 2.0  # of the old gait for which a change may wait
 MAX_VIOLATION = 0.03  # [swing times] of a good plan: its cost in speed is negligible
-MARGIN_SHARE = 0.5  # of the smaller steady margin of the two gaits that a change may fall to
+MARGIN_SHARE = 0.5  # of the smaller steady margin of both gaits that a change must keep
 
 
 class LegTransition(NamedTuple):
@@ -37,18 +37,19 @@ class LegTransition(NamedTuple):
 
     landing: Array  # (L,) touch-down that begins it
     lift_off: Array  # (L, B) that ends it
-    violation: Array  # (L, B) by how much it is too long, or its swings too fast
+    violation: Array  # (L, B) excess of its duration or of the speed of its swings
 
 
 def plan_gait_change(
     clock: GaitClock, legs: Sequence[TransitionLeg], gait: Gait, margins: Sequence[float]
 ) -> tuple[GaitChange, float]:
-    """(change from the clock's gait to `gait`, its violation [swing times], <= MAX_VIOLATION if good).
+    """Returns the best change from the clock's gait to `gait`, and its violation [swing times].
 
-    `legs` are in the order of the clock, `margins` [m] as from `margins_by_legs_in_swing`.
+    It is good if the violation is at most MAX_VIOLATION. `legs` are in the order of the clock, `margins` [m] are those
+    of `margins_by_legs_in_swing`.
     """
     old = clock.gait
-    # Half a step off the grid on which gaits have their lift-offs: whether one is before or after is then clear.
+    # Half a step off the grid of the lift-offs, so that rounding cannot confuse before and after.
     leave = (np.arange(CYCLES * MOMENTS_PER_CYCLE) + 0.5) * (old.cycle / MOMENTS_PER_CYCLE)  # (L,)
     phases = np.arange(PHASES) / PHASES  # (B,)
     transitions = [
@@ -70,27 +71,27 @@ def plan_gait_change(
 def _leg_transition(
     leg: TransitionLeg, until: float, old: Gait, new: Gait, leave: Array, entry: Array
 ) -> LegTransition:
-    """One leg's stance over the change.
+    """Returns one leg's stance over the change.
 
     `until` is the time to its next lift-off in the old gait; `leave` (L,) are the moments of leaving, `entry` (B,) the
     times from entering the new gait to the leg's first lift-off in it.
     """
-    # A leg due while in flight waits for its next turn, as in the gait clock.
+    # A leg that is due while in flight skips that lift-off, as in the gait clock.
     if leg.flight > 0.0 and until < leg.flight + SHORTEST_STANCE:
         until += old.cycle
     last = _last_lift_off(until, old.cycle, leave)
-    can_aim = last > -math.inf  # its last touch-down in the old gait is after now, and can be aimed for the change
+    can_aim = last > -math.inf  # its last touch-down in the old gait is in the future and can be aimed for the change
     landing = np.where(can_aim, last + 1.0, leg.flight)
     due = leave[:, None] + entry[None, :]
     due = np.where(due < landing[:, None], due + new.cycle, due)
     # The stance of a planted leg (flight 0) is measured from now, that of one in flight from its touch-down.
     most = np.where(can_aim, leg.max_stance, leg.remaining_stance)
     stays = due - landing[:, None]
-    # Where the foot lands and lifts: about neutral if it can aim, else by what is left of its stance.
+    # Touch-down and lift-off are symmetric about neutral if the foot can aim, else they follow from its position.
     half = 0.5 * stays * leg.stride
     left = (np.minimum(most, 1e6)[:, None] - stays) * leg.stride
     lifts = np.where(can_aim[:, None], half, leg.radius - left)
-    # Its first lift-off from now may be from an unusual place, the later ones are those of the old gait.
+    # Its first lift-off from now may be at an unusual point, the later ones are as in the old gait.
     first_behind = leg.radius - (min(leg.remaining_stance, 1e6) - (until - leg.flight)) * leg.stride
     behind = np.where(last <= until, first_behind, 0.5 * old.stance * leg.stride)
     before = _swing_overload(leg, np.broadcast_to(behind[:, None], due.shape), half)
@@ -101,13 +102,13 @@ def _leg_transition(
 
 
 def _last_lift_off(until: float, cycle: float, leave: Array) -> Array:
-    """Time of a leg's last lift-off in the old gait before `leave` (L,); -inf where there is none."""
+    """Returns the time of a leg's last lift-off in the old gait before `leave` (L,); -inf if there is none."""
     turns = np.floor((leave - until) / cycle)
     return np.where(turns >= 0.0, until + turns * cycle, -math.inf)
 
 
 def _swing_overload(leg: TransitionLeg, behind: Array, ahead: Array) -> Array:
-    """By how much swings between these ends [m] are too fast, in swing times of a longer one."""
+    """Returns by how much swings between these ends [m] are too fast, as additional time [swing times]."""
     last = len(SWING_ENDS) - 1
     (i, di), (j, dj) = (_table_place(end / leg.radius * last, last) for end in (behind, ahead))
     low, high = (leg.loads[i, k] * (1.0 - di) + leg.loads[i + 1, k] * di for k in (j, j + 1))
@@ -116,23 +117,23 @@ def _swing_overload(leg: TransitionLeg, behind: Array, ahead: Array) -> Array:
 
 
 def _table_place(place: Array, last: int) -> tuple[NDArray[np.intp], Array]:
-    """Indices below places in a table that ends with index `last`, and the share (0 to 1) of the step to the next."""
+    """Returns the lower indices for interpolation in a table with last index `last`, and the weights of the next."""
     place = np.clip(place, 0.0, last)
     index = np.minimum(place.astype(int), last - 1)
     return index, place - index
 
 
 def _steady_margin(gait: Gait, margins: Sequence[float]) -> float:
-    """Least static margin [m] of a gait with all feet at their footholds."""
+    """Smallest static margin [m] of a gait with all feet at their neutral footholds."""
     return min(margins[sum(1 << leg for leg in gait.legs_in_swing(phase))] for phase in gait.lift_off)
 
 
 def _stable(
     transitions: Sequence[LegTransition], gait: Gait, margins: Sequence[float], threshold: float
 ) -> NDArray[np.bool_]:
-    """Where (L, B) the static margin [m] stays above a threshold during the change.
+    """Returns (L, B) whether the static margin [m] stays above a threshold during the change.
 
-    Sets of legs in the air grow only at lift-offs: it is enough to look at each leg's first one in the new gait.
+    The set of legs in swing grows only at lift-offs, so each leg's first lift-off in the new gait is checked.
     """
     table = np.array(margins)
     shape = transitions[0].lift_off.shape

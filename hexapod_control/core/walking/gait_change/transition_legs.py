@@ -1,4 +1,4 @@
-"""Per-leg constraints for a gait change: position, remaining stance time, joint-speed load.
+"""Constraints of each leg for a gait change: remaining stance time, longest stance, joint speeds of its swings.
 
 Times are in swing times, as in the gait clock; contact points in base_footprint [m].
 """
@@ -22,20 +22,20 @@ from hexapod_control.core.walking.foot import Swing
 from hexapod_control.core.workspace.speed_envelope import swing_loads
 from hexapod_control.core.workspace.stance_regions import StanceRegions
 
-SWING_ENDS = np.linspace(0.0, 1.0, 9)  # shares of a stance region's radius at which swings begin and end
-FASTER = 1.1  # a swing in a change may be this much faster than one of steady walking
+SWING_ENDS = np.linspace(0.0, 1.0, 9)  # grid of the ends of swings, as shares of the radius of a stance region
+FASTER = 1.1  # allowed speed of swings during a change, relative to steady walking
 
 
 @dataclass(frozen=True, slots=True)
 class TransitionLeg:
-    """One leg at the moment a change is planned; times in swing times."""
+    """Constraints of one leg at the moment of planning; times in swing times."""
 
-    flight: float  # to its touch-down, 0 if planted
-    remaining_stance: float  # from now on, or from its touch-down if in flight, to the edge of its region
-    max_stance: float  # of a stance whose touch-down is aimed for it
-    stride: float  # [m] the ground passes under the foot in one swing time
-    loads: Array  # (K, K) speed over its limit of a swing from SWING_ENDS behind neutral to SWING_ENDS ahead
-    radius: float  # [m] of the region, to which SWING_ENDS are shares
+    flight: float  # time to its touch-down, 0 if planted
+    remaining_stance: float  # time until it reaches the edge of its region, from now or from its touch-down
+    max_stance: float  # longest stance if its touch-down can be chosen
+    stride: float  # [m] that the ground moves under the foot in one swing time
+    loads: Array  # (K, K) speed relative to its limit of swings from SWING_ENDS behind neutral to SWING_ENDS ahead
+    radius: float  # [m] of the region
 
 
 def transition_legs(
@@ -47,21 +47,21 @@ def transition_legs(
     swing_time: float,
     region_share: float,
 ) -> list[TransitionLeg]:
-    """Constraints of each leg for a change to `gait` at this twist, swing time [s] and share of the regions."""
+    """Returns the constraints of all legs for a change to `gait` at this twist, swing time [s] and region share."""
     longest = max(gait.cycle, motion.clock.gait.cycle)
     strides = [swing_time * math.hypot(twist.vx - twist.wz * y, twist.vy + twist.wz * x) for x, y in stance.footholds]
     steady = (PEAK_SHARE_SPEED * longest - 1.0) * max(strides)
     legs = []
     for leg, (foot, stride) in enumerate(zip(motion.feet, strides, strict=True)):
-        home, radius = stance.footholds[leg], region_share * stance.radii[leg]
+        neutral, radius = stance.footholds[leg], region_share * stance.radii[leg]
         x, y = foot.x, foot.y
         if isinstance(foot.state, Swing):
-            landing = exp(twist, 0.5 * foot.state.stance * swing_time).apply(*home)
-            x, y = clamp_to_disc(*landing, home, LANDING * radius)
-        inside = time_inside(x, y, twist, home, MAX_STANCE_RADIUS_SHARE * radius) / swing_time
+            landing = exp(twist, 0.5 * foot.state.stance * swing_time).apply(*neutral)
+            x, y = clamp_to_disc(*landing, neutral, LANDING * radius)
+        inside = time_inside(x, y, twist, neutral, MAX_STANCE_RADIUS_SHARE * radius) / swing_time
         ends = SWING_ENDS * radius
         joints = swing_loads(robot, stance, leg, twist, swing_time, ends)
-        # Speed over the body at mid-swing, against the fastest foot of steady walking in either gait.
+        # Speed relative to the body at mid-swing, compared with the fastest foot of steady walking in either gait.
         speed = PEAK_SHARE_SPEED * (ends[:, None] + ends[None, :] + stride) - stride
         feet = speed / (FASTER * steady) if steady > 0.0 else np.zeros_like(joints)
         legs.append(

@@ -1,4 +1,4 @@
-"""A foot that follows a path, point by point, while the others support the robot.
+"""Motion of a guided foot: it follows a path, point by point, while the other feet support the robot.
 
 Points are contact points (x, y) [m] in base_footprint with the height z [m] above its plane. The foot goes straight
 from point to point; speed and acceleration are bounded, and it never swings out where the path turns.
@@ -16,14 +16,14 @@ SPEED = 0.15  # [m/s]
 BRAKING_SHARE = 0.8  # of the acceleration, with which the foot comes to rest at a point
 TURNING_DISTANCE = 0.006  # [m] from an intermediate point at which the foot turns to the next
 ARRIVAL_DISTANCE = 2e-4  # [m]
-CLEARANCE_HEIGHT = 0.02  # [m] a foot is lifted before it goes sideways, and keeps until it is above its goal
-PATH_STEP = 0.01  # [m] between the points of a path that are checked
+CLEARANCE_HEIGHT = 0.02  # [m] above the ground while a foot moves sideways
+PATH_STEP = 0.01  # [m] between the checked points of a path
 
 
 def advance_along_path(guided: Guided, dt: float, at: Vector, reachable: Callable[[Vector], bool]) -> Vector:
-    """Where the foot is `dt` [s] later: towards the next point, never faster or more jerked than the limits.
+    """Returns the position of the foot `dt` [s] later, towards the next point, with bounded speed and acceleration.
 
-    `reachable` is True for a point [m] in reach now; where the foot could not come to rest within it, it waits.
+    `reachable` returns True for a point [m] in reach; the foot waits where it could not come to rest in reach.
     """
     while True:
         x, y, z = guided.path[0]
@@ -50,9 +50,9 @@ def advance_along_path(guided: Guided, dt: float, at: Vector, reachable: Callabl
 
 
 def _velocity_towards(ahead: Vector, velocity: Vector, wanted: float, most: float) -> Vector:
-    """The velocity, changed by at most `most` [m/s], for a speed wanted [m/s] in the direction of `ahead` [m].
+    """Returns the velocity after a change of at most `most` [m/s] towards `wanted` [m/s] in the direction of `ahead`.
 
-    What leads off the path fades as fast as it does before a point, so that the foot does not swing out in a turn.
+    The component across the path fades as fast as in braking, so that the foot does not swing out at a corner.
     """
     distance = max(math.hypot(*ahead), 1e-9)
     along = math.fsum(a * v for a, v in zip(ahead, velocity, strict=True)) / distance
@@ -66,7 +66,7 @@ def _velocity_towards(ahead: Vector, velocity: Vector, wanted: float, most: floa
 
 
 def path_between(start: Vector, goal: Vector) -> tuple[Vector, ...]:
-    """Points [m] from one place to another: up, across, down, as far as the places are on the ground."""
+    """Returns the points [m] of a path: up, across and down, if start and goal are near the ground."""
     points: list[Vector] = []
     height = max(start[2], goal[2], CLEARANCE_HEIGHT)
     if start[2] < CLEARANCE_HEIGHT:
@@ -77,7 +77,7 @@ def path_between(start: Vector, goal: Vector) -> tuple[Vector, ...]:
 
 
 def points_along(start: Vector, points: Sequence[Vector], step: float = PATH_STEP) -> list[Vector]:
-    """Points every `step` [m] on a path, its ends included."""
+    """Returns points every `step` [m] on a path, including its ends."""
     found = [start]
     for end in points:
         begin = found[-1]

@@ -1,10 +1,9 @@
-"""Moving single legs while the others support the robot: what is refused, when a leg lifts off, and the return.
+"""Guides single feet while the others support the robot: checks the goal, shifts the body, lifts off, returns.
 
-1. Before a foot leaves the ground the body leans away from its leg, as little as brings the centre of mass well over
-   the other feet.
-2. The path (up, across, down) is refused where a point of it is out of reach, or the leg would come too near to a
+1. Before a foot lifts off, the body shifts away from its leg, just far enough that the other feet support it safely.
+2. A path (up, across, down) is refused if a point of it is out of reach, or if the leg would come too near to a
    neighbour.
-3. The foot waits on the ground until the static margin of the others is there, then follows its path.
+3. The foot waits on the ground until the static margin of the others is sufficient, then follows its path.
 4. A return leads to the neutral foothold; a foot that has landed stands again.
 Contact points (x, y) [m] in base_footprint, heights above its plane.
 """
@@ -27,10 +26,10 @@ from hexapod_control.core.walking.guided.guided_foot import advance_along_path, 
 from hexapod_control.core.workspace.stance_regions import StanceRegions, reaches
 
 LEAST_MARGIN = 0.02  # [m] of the feet that support the robot
-LIFT_OFF_MARGIN = 0.8 * LEAST_MARGIN  # [m] from which a waiting foot lifts off
-LEAST_CLEARANCE = 0.006  # [m] kept from neighbouring legs along the path, where they are not nearer already
-MASS_FOLLOWS = 0.8  # share of the body's shift that the centre of mass follows: legs on the ground stay
-LEANS = tuple(0.005 * k for k in range(13))  # [m] the body may lean away from the leg
+LIFT_OFF_MARGIN = 0.8 * LEAST_MARGIN  # [m] with which a waiting foot lifts off
+LEAST_CLEARANCE = 0.006  # [m] between neighbouring legs along the path, unless they are nearer already
+MASS_FOLLOWS = 0.8  # share of the body's shift by which the centre of mass moves, as the feet stay
+SHIFTS = tuple(0.005 * k for k in range(13))  # [m] possible shifts of the body
 
 
 class BallCentre(NamedTuple):
@@ -54,7 +53,7 @@ FootGoal = BallCentre | GroundPoint
 
 
 def supporting_contacts(feet: Sequence[Foot], leg: int) -> list[Point]:
-    """Contact points [m] of the feet that support the robot while a leg is in the air."""
+    """Returns the contact points [m] of the feet that support the robot while a leg is in the air."""
     return [
         (foot.x, foot.y)
         for k, foot in enumerate(feet)
@@ -62,14 +61,14 @@ def supporting_contacts(feet: Sequence[Foot], leg: int) -> list[Point]:
     ]
 
 
-def lean_away(others: Sequence[Point], mass: Point) -> tuple[float, float] | None:
-    """Shortest shift (x, y) [m] of the body that brings its centre of mass well over the feet; None: none does."""
+def shift_away(others: Sequence[Point], mass: Point) -> tuple[float, float] | None:
+    """Returns the shortest shift (x, y) [m] of the body with LEAST_MARGIN over these feet; None if there is none."""
     if len(others) < 3:
         return None
     x = math.fsum(p[0] for p in others) / len(others) - mass[0]
     y = math.fsum(p[1] for p in others) / len(others) - mass[1]
     far = math.hypot(x, y)
-    for size in LEANS:
+    for size in SHIFTS:
         dx, dy = (size * x / far, size * y / far) if far > 0.0 else (0.0, 0.0)
         if static_margin(others, (mass[0] + MASS_FOLLOWS * dx, mass[1] + MASS_FOLLOWS * dy)) >= LEAST_MARGIN:
             return dx, dy
@@ -77,7 +76,7 @@ def lean_away(others: Sequence[Point], mass: Point) -> tuple[float, float] | Non
 
 
 def would_tip(robot: Robot, feet: Sequence[Foot], now: BodyPose, goal: BodyPose, joints: Sequence[LegJoints]) -> bool:
-    """True if a foot is guided and the others would not support the robot with the body in a goal pose.
+    """Returns True if a foot is guided and the others would not support the robot in the body pose `goal`.
 
     `now` is the present pose, `joints` (n, 3) [rad] the present joint angles.
     """
@@ -88,7 +87,7 @@ def would_tip(robot: Robot, feet: Sequence[Foot], now: BodyPose, goal: BodyPose,
 
 
 def contact_point(robot: Robot, leg: int, goal: FootGoal, pose: BodyPose) -> Vector:
-    """Contact point (x, y) and height above the ground [m, base_footprint] of a goal with the body in a pose."""
+    """Returns contact point (x, y) and height above the ground [m, base_footprint] of a goal for a body pose."""
     if isinstance(goal, GroundPoint):
         return goal
     placement = Placement(pose, robot.walk.height)
@@ -101,19 +100,19 @@ def contact_point(robot: Robot, leg: int, goal: FootGoal, pose: BodyPose) -> Vec
 def guide_leg(
     robot: Robot, feet: Sequence[Foot], body: BodyControl, leg: int, goal: FootGoal, joints: Sequence[LegJoints]
 ) -> str:
-    """Leans the body away from a leg and guides its foot to a goal; `joints` (n, 3) [rad] are the present ones.
+    """Shifts the body away from a leg and guides its foot to a goal; `joints` (n, 3) [rad] are the present angles.
 
-    Returns why it is refused, or nothing if it is accepted.
+    Returns why it is refused; empty if it is accepted.
     """
     name = robot.legs[leg].name
-    shift = lean_away(supporting_contacts(feet, leg), center_of_mass_in_footprint(robot, joints, body.pose))
+    shift = shift_away(supporting_contacts(feet, leg), center_of_mass_in_footprint(robot, joints, body.pose))
     if shift is None:
         return f"{name}: the other feet on the ground would not support the robot"
     pose = body.goal
     if shift != (0.0, 0.0):
         pose = pose._replace(x=body.pose.x + shift[0], y=body.pose.y + shift[1])
-        if not body.can_lean_to(pose, feet):
-            return f"{name}: the body cannot lean away from this leg as far as it would have to"
+        if not body.can_shift_to(pose, feet):
+            return f"{name}: the body cannot shift far enough for the other feet to support the robot"
     refusal = start_guiding(robot, feet, pose, leg, goal, joints)
     if not refusal and shift != (0.0, 0.0):
         body.take_temporarily(pose)
@@ -123,9 +122,9 @@ def guide_leg(
 def start_guiding(
     robot: Robot, feet: Sequence[Foot], pose: BodyPose, leg: int, goal: FootGoal, joints: Sequence[LegJoints]
 ) -> str:
-    """Guides a foot to a goal. Returns why it is refused, or nothing.
+    """Guides a foot to a goal. Returns why it is refused; empty if it is accepted.
 
-    `pose` is the one the body will have meanwhile, `joints` (n, 3) [rad] are the present joint angles.
+    `pose` is that of the body meanwhile, `joints` (n, 3) [rad] are the present joint angles.
     """
     if not _near(robot.legs[leg], goal):
         return f"{robot.legs[leg].name}: ({goal.x:.3g}, {goal.y:.3g}, {goal.z:.3g}) m is far out of reach; send metres"
@@ -142,7 +141,7 @@ def start_guiding(
 
 
 def _near(leg: Leg, goal: FootGoal) -> bool:
-    """True for a goal so near that its path is short; what the leg reaches is less."""
+    """True for a goal within twice the length of the leg, which limits the number of points to check."""
     most = 2.0 * (leg.coxa.length + leg.femur.length + leg.tibia.length)
     return math.dist(goal[:2], leg.hip[:2]) <= most and abs(goal.z) <= most
 
@@ -155,7 +154,7 @@ def _path_refusal(
     points: Sequence[Vector],
     joints: Sequence[LegJoints],
 ) -> str:
-    """Why a foot cannot pass all these points [m], or nothing."""
+    """Returns why a foot cannot pass all these points [m]; empty if it can."""
     radius, name = robot.foot_radius, robot.legs[leg].name
     angles = [
         ball_centre_and_joints(each, (at.x, at.y), at.z, placement, radius, previous)[1][0]
@@ -175,14 +174,14 @@ def _path_refusal(
 
 
 def hold_lifted_feet(feet: Sequence[Foot], lifted: Mapping[int, float]) -> None:
-    """Keeps the feet of legs that are so high [m] above the ground where they are, as if guided there."""
+    """Holds the feet of legs at these heights [m] above the ground, as if they had been guided there."""
     for leg, height in lifted.items():
         foot = feet[leg]
         foot.z, foot.state = height, Guided(((foot.x, foot.y, height),), waiting=False)
 
 
 def return_to_footholds(feet: Sequence[Foot], stance: StanceRegions) -> None:
-    """Guides every guided foot to its neutral foothold; one that still waits just stays."""
+    """Guides every guided foot to its neutral foothold; a foot that still waits just stands."""
     for foot, (x, y) in zip(feet, stance.footholds, strict=True):
         guided = foot.state
         if not isinstance(guided, Guided):
@@ -195,7 +194,7 @@ def return_to_footholds(feet: Sequence[Foot], stance: StanceRegions) -> None:
 
 
 def advance_guided_feet(robot: Robot, feet: Sequence[Foot], placements: Sequence[Placement], dt: float) -> None:
-    """Moves the guided feet on by a tick [s]; one that has landed stands.
+    """Advances the guided feet by `dt` [s]; a foot that has landed stands.
 
     A foot waits where it could not come to rest in reach in all `placements` of the body: the present one, and the
     one in which the body can come to rest.
@@ -215,7 +214,7 @@ def advance_guided_feet(robot: Robot, feet: Sequence[Foot], placements: Sequence
 
 
 def lift_off(robot: Robot, feet: Sequence[Foot], pose: BodyPose, joints: Sequence[LegJoints]) -> None:
-    """Lets a waiting foot lift off once the others support the robot; `joints` (n, 3) [rad]."""
+    """Makes a waiting foot lift off once the others support the robot; `joints` (n, 3) [rad]."""
     for leg, foot in enumerate(feet):
         if isinstance(foot.state, Guided) and foot.state.waiting:
             others = supporting_contacts(feet, leg)
@@ -228,11 +227,11 @@ def lift_off(robot: Robot, feet: Sequence[Foot], pose: BodyPose, joints: Sequenc
 
 
 def prepare_feet(robot: Robot, feet: Sequence[Foot], body: BodyControl, joints: Sequence[LegJoints]) -> None:
-    """Lets guided feet lift off, and gives the body the pose they need; without any, the one requested."""
+    """Makes guided feet lift off, and chooses the body pose that they need; without any, the requested pose."""
     if Guided not in [type(foot.state) for foot in feet]:
         body.end_temporary()
         return
     lift_off(robot, feet, body.pose, joints)
     if body.still and any(isinstance(foot.state, Guided) and foot.state.held for foot in feet):
-        # Level, until the feet are down: a foot does not get on in this pose.
+        # A foot cannot continue in this pose: the body stays level until the feet are down.
         body.take_temporarily(NEUTRAL._replace(x=body.pose.x, y=body.pose.y))

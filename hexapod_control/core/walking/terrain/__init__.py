@@ -1,1 +1,1 @@
-"""Rough ground: early and late touch-down, edges, waiting lift-offs, and the support plane under the feet."""
+"""Adaptation to rough ground: early and late touch-down, edges, delayed lift-offs, and the support plane."""

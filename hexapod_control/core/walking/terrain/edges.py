@@ -1,8 +1,8 @@
-"""Swings that meet an obstacle: ground that is higher than expected, or an edge in the path.
+"""Swings that meet an obstacle: ground that is higher than expected, or an edge in the path of the foot.
 
-A contact in the second half of a swing is the ground: the foot stops there and stands. A contact before that, after the
-foot has left the ground, is an edge: the foot rises along it, without travelling, until the contact ends (at most by
-CLIMB_HEIGHT). It covers the rest of its travel faster, so that it is at its aim at touch-down.
+A contact in the second half of a swing is the ground: the foot stops there and stands. An earlier contact, after the
+foot has left the ground, is an edge: the foot rises along it without travelling until the contact ends, by at most
+CLIMB_HEIGHT. It covers the rest of its travel faster, so that it reaches its aim at touch-down.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.walking.terrain.foot_contact import EARLIEST_TOUCH_DOWN, TERRAIN_TOLERANCE, FootContact
 
 CLIMB_SPEED = 0.2  # [m/s] at which a foot rises along an edge
-CLIMB_HEIGHT = 0.03  # [m] that it rises above its lift height at most
+CLIMB_HEIGHT = 0.03  # [m] by which it may rise above its lift height
 CLIMB_START, CLIMB_STOP = 6.0, 3.0  # [m/s^2]
-STOP = 10.0  # [m/s^2] at which a foot that has touched is stopped
+STOP = 10.0  # [m/s^2] deceleration of a foot that has touched
 SHORTEST_STOP_S = 0.02
 
 
 def early_touch_down(foot: Foot, touches: bool, depth: float) -> bool:
-    """True if a foot in the air has met ground higher than expected, at most `depth` [m] above the plane."""
+    """Returns True if a foot in the air has met ground higher than expected, at most `depth` [m] above the plane."""
     if not touches or foot.z > depth:
         return False
     if isinstance(foot.state, Dropping):
@@ -30,18 +30,18 @@ def early_touch_down(foot: Foot, touches: bool, depth: float) -> bool:
 
 
 def stop_at_contact(foot: Foot) -> None:
-    """Stops a foot in the air where it has touched."""
+    """Stops a foot in the air at its point of contact."""
     vx, vy, vz = foot.velocity
     foot.state = Dropping(stop_time(foot.velocity), 0.0, vz, vx, vy, foot.z, touched=True)
 
 
 def stop_time(velocity: Vector) -> float:
-    """Time [s] in which a foot that has touched at this velocity [m/s] is stopped."""
+    """Returns the time [s] in which a foot that has touched at this velocity [m/s] is stopped."""
     return max(SHORTEST_STOP_S, 4.0 * math.hypot(*velocity) / STOP)
 
 
 def raise_over_edge(foot: Foot, contact: FootContact, touches: bool, lift_height: float, dt: float) -> None:
-    """Raises a swing of a lift height [m] while its foot touches an edge during the lift."""
+    """Raises a swing, whose nominal lift height [m] is given, while its foot touches an edge on the way up."""
     swing = foot.state
     if not isinstance(swing, Swing):
         contact.left_ground, contact.climbing = False, 0.0
@@ -51,10 +51,10 @@ def raise_over_edge(foot: Foot, contact: FootContact, touches: bool, lift_height
     speed = contact.climbing
     speed = min(speed + CLIMB_START * dt, CLIMB_SPEED) if met else max(speed - CLIMB_STOP * dt, 0.0)
     contact.climbing = speed
-    swing.lift += max(0.0, speed - max(0.0, foot.velocity[2])) * dt  # while it rises by itself, waiting will do
+    swing.lift += max(0.0, speed - max(0.0, foot.velocity[2])) * dt  # not needed while it rises by itself
     swing.pace = 1.0 - speed / CLIMB_SPEED
 
 
 def _rises(foot: Foot, swing: Swing) -> bool:
-    """True if a swinging foot has not begun to descend."""
+    """True if a swinging foot has not yet begun to descend."""
     return swing.progress < EARLIEST_TOUCH_DOWN or foot.velocity[2] > 0.0

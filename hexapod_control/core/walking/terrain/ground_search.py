@@ -1,8 +1,8 @@
-"""Feet follow the ground down, and up as far as the legs reach.
+"""Ground search: feet without contact sink until they touch, within the reach of the legs.
 
-A foot that has no contact where the ground was expected is planted for the gait clock but sinks on, at a bounded speed,
-until it touches, is due to lift off again, or is at the end of its reach or of the depth it may go to. A foot in the
-air that rises to the end of its reach is slowed before it gets there.
+A foot without contact where the ground was expected is planted for the gait clock but continues to sink, at a bounded
+speed, until it touches, is due to lift off, or reaches the end of its reach or of the allowed depth. A foot in the air
+that rises to the end of its reach is slowed down before.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from hexapod_control.core.walking.terrain.height_reach import HeightReach
 
 SEARCH_SPEED = 0.15  # [m/s] at which a late foot sinks
 SEARCH_START = 6.0  # [m/s^2] of the foot when the search begins
-TOUCH_DOWN_DELAY_S = 0.03  # without contact, then a foot that has just landed on flat ground searches ...
-LOST_CONTACT_DELAY_S = 0.1  # ... and one that has carried weight
-SEARCH_REACH_MARGIN = 0.008  # [m] inside the reach: joint speeds diverge near full extension
-RISE_BRAKING = 3.0  # [m/s^2] at which feet in the air are slowed while rising to the end of their reach
-BISECTIONS = 8  # of the height of a foot in the air that is out of reach
+TOUCH_DOWN_DELAY_S = 0.03  # without contact, after which a foot that has just landed on flat ground searches ...
+LOST_CONTACT_DELAY_S = 0.1  # ... and one that has already had contact
+SEARCH_REACH_MARGIN = 0.008  # [m] from the end of the reach: joint speeds diverge near full extension
+RISE_BRAKING = 3.0  # [m/s^2] deceleration of feet in the air that rise to the end of their reach
+BISECTIONS = 8  # steps to find the greatest height in reach
 
 
-def starts_search(foot: Foot, contact: FootContact) -> None:
-    """Plants a swinging foot that is over its aim and slow enough: it rather sinks on as a late one."""
+def start_search(foot: Foot, contact: FootContact) -> None:
+    """Plants a swinging foot that is above its aim and slow enough; from then on it searches the ground."""
     swing, speed = foot.state, -foot.velocity[2]
     if not isinstance(swing, Swing) or swing.timing.there == 1.0:
         return
@@ -46,10 +46,10 @@ def search_ground(
     roughness: float,
     depth: float,
 ) -> None:
-    """Sinks a planted foot that does not touch, for `dt` [s].
+    """Lowers a planted foot without contact for `dt` [s].
 
-    `leaving` is true for a foot due to lift off soon; `roughness` (0 to 1) shortens the delay; `depth` [m] is how far
-    below the plane the foot may go.
+    `leaving` is true for a foot that is due to lift off soon; `roughness` (0 to 1) shortens the delay; `depth` [m] is
+    the limit below the plane.
     """
     planted, speed = foot.state.planted, contact.sinking
     contact.without_contact = contact.without_contact + dt if planted and not touches else 0.0
@@ -72,7 +72,7 @@ def search_ground(
 
 
 def keep_in_reach(leg: int, foot: Foot, contact: FootContact, dt: float, reach: HeightReach) -> None:
-    """Slows a foot in the air that rises to the end of its reach, in a tick of `dt` [s]."""
+    """Slows a foot in the air down before it rises to the end of its reach, in a tick of `dt` [s]."""
     vx, vy, speed = foot.velocity
     before = contact.rising
     if speed > 0.0:
@@ -89,7 +89,7 @@ def keep_in_reach(leg: int, foot: Foot, contact: FootContact, dt: float, reach: 
 
 
 def _greatest_height(leg: int, foot: Foot, reach: HeightReach) -> float:
-    """Greatest height [m] in reach of a foot in the air."""
+    """Returns the greatest height [m] in reach of a foot in the air."""
     low, high = 0.0, foot.z
     for _ in range(BISECTIONS):
         middle = (low + high) / 2.0

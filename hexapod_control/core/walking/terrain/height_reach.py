@@ -1,4 +1,4 @@
-"""Which heights over the plane of base_footprint a foot can be at, in the present pose of the body."""
+"""Heights above the plane of base_footprint that the feet can reach in the present body pose."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class HeightReach(NamedTuple):
     joints: Sequence[LegJoints]  # [rad] of the tick before
 
     def includes(self, leg: int, foot: Foot, height: float) -> bool:
-        """True if a foot can be at a height [m] where it is, and a planted one also at the other end of its stance."""
+        """Returns True if a foot can be at this height [m]; a planted foot also at the other end of its stance."""
         robot, (x, y) = self.robot, self.stance.footholds[leg]
         here, there = (foot.x, foot.y), (2.0 * x - foot.x, 2.0 * y - foot.y)
         lift = height - robot.walk.preload

@@ -1,4 +1,4 @@
-"""Lift-offs wait until enough other feet carry the robot."""
+"""Delays lift-offs until enough other feet support the robot."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from dataclasses import dataclass
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.walking.terrain.foot_contact import EARLIEST_TOUCH_DOWN
 
-CARRYING_FEET = 3  # that must touch when others lift off
+CARRYING_FEET = 3  # feet that must touch when others lift off
 
 
 @dataclass(slots=True)
 class LiftOffDelay:
-    """Whether a lift-off waits, and for how long it has."""
+    """Whether a lift-off waits, and for how long."""
 
     waiting: bool = False
     waited: float = 0.0  # [s]
 
     def clear(self) -> None:
-        """Nothing waits any more."""
+        """Ends the delay."""
         self.waiting, self.waited = False, 0.0
 
     def update(
         self, feet: Sequence[Foot], contacts: Sequence[bool] | None, lifted: Collection[int], dt: float, most: float
     ) -> bool:
-        """True if these lift-offs must wait: fewer than three others touch. They wait for `most` [s] at most.
+        """Returns True if these lift-offs must wait, because fewer than three other feet touch; at most `most` [s].
 
-        For a foot that has touched and is just being stopped they wait in any case, if fewer than three others stand.
+        While a foot drops, they always wait if fewer than three other feet stand.
         """
         self.waiting = False
         if not lifted:

@@ -1,8 +1,8 @@
-"""The plane of base_footprint follows the feet that stand: their mean height quickly, their tilt slowly.
+"""Moves the plane of base_footprint with the standing feet: their mean height quickly, their tilt slowly.
 
-The plane is the least-squares plane through the standing feet; it is approached as by a first-order lag with bounded
-rates and accelerations. The feet do not move for that: moving the plane by a slope and a height changes the height of
-every foot above it by the opposite amount. Height and slope are those over base_footprint: z = a x + b y + c [m].
+The goal is the least-squares plane through the standing feet, approached as by a first-order lag with bounded rates and
+accelerations. The feet do not move in the world: when the plane moves by a slope and a height, the height of every foot
+above it changes by the opposite amount. Height and slope are relative to base_footprint: z = a x + b y + c [m].
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from dataclasses import dataclass
 from hexapod_control.core.kinematics.plane_fit import fit_plane
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 
-HEIGHT_TIME_CONSTANT_S = 0.3  # with which the plane follows the mean height of the feet ...
+HEIGHT_TIME_CONSTANT_S = 0.3  # of the plane following the mean height of the feet ...
 TILT_TIME_CONSTANT_S = 2.0  # ... and their tilt
-HEIGHT_RATE, TILT_RATE = 0.1, 0.15  # [m/s, rad/s] at which the plane moves at most
+HEIGHT_RATE, TILT_RATE = 0.1, 0.15  # [m/s, rad/s] limits
 HEIGHT_ACCELERATION, TILT_ACCELERATION = 0.5, 2.0  # [m/s^2, rad/s^2]
 
 
 @dataclass(slots=True)
 class SupportPlane:
-    """How fast the plane moves."""
+    """The rates of the plane."""
 
-    rates: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [1/s, 1/s, m/s] of the heights over x, over y, and of all
+    rates: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [1/s, 1/s, m/s] of the slopes a and b and of the height c
 
     def follow(self, standing: Sequence[Foot], feet: Sequence[Foot], dt: float) -> None:
-        """Moves the plane towards the feet that stand for `dt` [s], which shows in the heights of all feet."""
+        """Moves the plane towards the standing feet for `dt` [s]; updates the heights of all feet above it."""
         slope_x, slope_y, height = fit_plane([foot.at for foot in standing]) or (0.0, 0.0, 0.0)
         x, y, z = self.rates
         self.rates = along, across, up = (
@@ -46,10 +46,10 @@ class SupportPlane:
 
 
 def change_towards(now: float, wanted: float, most: float) -> float:
-    """What comes nearest to the value wanted with a change of at most `most`."""
+    """Returns the value after a change of at most `most` towards the wanted one."""
     return now + min(max(wanted - now, -most), most)
 
 
 def _rate(error: float, most: float) -> float:
-    """The rate that takes an error [1/s, m/s] back, at most `most`."""
+    """Returns the rate that reduces an error, at most `most`."""
     return change_towards(0.0, -error, most)

@@ -1,14 +1,14 @@
-"""Uneven ground under the feet: where a swing ends by contact, and how the body follows the heights of the feet.
+"""Adaptation to uneven ground: contacts end swings, feet search the ground, and the body follows the feet.
 
-The plane of base_footprint stands for the ground. On uneven ground a planted foot has a height of its own above it,
-that at which it touched:
-- a swing that touches early ends there, one that runs against an edge goes over it (`edges`);
-- a foot that does not touch sinks on, planted for the gait clock, down to a bound (`ground_search`);
-- lift-offs wait until three other feet carry (`lift_off_delay`);
-- the plane follows the planted feet (`support_plane`), so the body keeps its height above the ground and ends up
-  parallel to its general slope;
-- after touch-downs off the plane, swings go up before they travel and are over their aim before they are down.
-Without contacts all heights fade to zero, and the walk is the one over flat ground. See docs/rough-ground.md.
+The plane of base_footprint approximates the ground. On uneven ground a planted foot keeps the height above the plane at
+which it touched:
+- a swing that touches early ends there; one that meets an edge rises over it (`edges`);
+- a foot that does not touch sinks, planted for the gait clock, down to a limit (`ground_search`);
+- lift-offs wait until three other feet support the robot (`lift_off_delay`);
+- the plane follows the planted feet (`support_plane`), so that the body keeps its height above the ground and becomes
+  parallel to its mean slope;
+- after touch-downs off the plane, swings rise before they travel and reach their aim before they descend.
+Without contacts all heights fade to zero, and the robot walks as on flat ground. See docs/rough-ground.md.
 """
 
 from __future__ import annotations
@@ -19,41 +19,41 @@ from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
 from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.walking.terrain.edges import early_touch_down, raise_over_edge, stop_at_contact
 from hexapod_control.core.walking.terrain.foot_contact import TERRAIN_TOLERANCE, FootContact
-from hexapod_control.core.walking.terrain.ground_search import keep_in_reach, search_ground, starts_search
+from hexapod_control.core.walking.terrain.ground_search import keep_in_reach, search_ground, start_search
 from hexapod_control.core.walking.terrain.height_reach import HeightReach
 from hexapod_control.core.walking.terrain.lift_off_delay import CARRYING_FEET, LiftOffDelay
 from hexapod_control.core.walking.terrain.support_plane import SupportPlane
 
-FADE_S = 0.3  # in which the heights go to zero without contacts
-SWING_STRETCH = 4.0 / 3.0  # times the nominal time a swing takes on rough ground, to have time for the search
-# Of a swing on rough ground: up before it travels, because of edges, and at its aim before it is down: where
-# the ground is met, the foot should not travel any more.
+FADE_S = 0.3  # in which the heights fade to zero without contacts
+SWING_STRETCH = 4.0 / 3.0  # factor on the swing time on rough ground, which leaves time for the search
+# Timing of a swing on rough ground: it rises before it travels, because of edges, and reaches its aim before it
+# descends, so that the foot does not travel any more when it meets the ground.
 STEEP = SwingTiming(off=0.1, there=0.75, up=0.45, down=0.95)
-ROUGH_HEIGHT = 0.01  # [m] touch-downs so far from the plane are rough ground
-SMOOTHING = 0.1  # by which one touch-down on the plane makes the ground less rough
-LIFT_FROM_ABOVE, LIFT_FROM_BELOW = 0.5, 0.25  # share of the lift-off height: less, or more, lift
-DEPTH = 0.4  # share of the walk's height that feet follow the ground below and above the plane
-RETREAT_S = 1.0  # in which feet come back to the plane where they are out of reach
-LEAVING = 0.2  # [swing times] before its lift-off: an unloaded foot does not search the ground any more
+ROUGH_HEIGHT = 0.01  # [m] distance of a touch-down from the plane that means full roughness
+SMOOTHING = 0.1  # by which one touch-down on the plane reduces the roughness
+LIFT_FROM_ABOVE, LIFT_FROM_BELOW = 0.5, 0.25  # share of the height at lift-off by which the lift changes
+DEPTH = 0.4  # share of the walk height by which feet may follow the ground below and above the plane
+RETREAT_S = 1.0  # in which feet return to the plane if they are out of reach
+LEAVING = 0.2  # [swing times] before its lift-off, when a foot no longer searches the ground
 
 
 def ease_out(t: float) -> float:
-    """Share of a displacement that is left at t in [0, 1], from 1 to 0, at rest at both ends."""
+    """Returns the remaining share of a displacement at t in [0, 1]: a cubic from 1 to 0, at rest at both ends."""
     return 1.0 - t * t * (3.0 - 2.0 * t)
 
 
 class TerrainAdaptation:
-    """How the feet follow the ground; it exists from the first known contacts until the heights have faded away."""
+    """Makes the feet follow the ground; the object exists from the first contacts until all heights have faded."""
 
     def __init__(self, count: int, height: float) -> None:
-        """For so many feet of a robot that walks at a height [m]; nothing is sensed yet."""
-        self.depth = DEPTH * height  # [m] from the plane that a foot stands at most
-        self.contacts: Sequence[bool] | None = None  # as sensed now; None: not known
-        self.roughness = 0.0  # 0: flat; 1: so rough that feet should come down early
+        """`count` is the number of feet, `height` [m] the walk height."""
+        self.depth = DEPTH * height  # [m] greatest distance of a planted foot from the plane
+        self.contacts: Sequence[bool] | None = None  # as sensed now; None: unknown
+        self.roughness = 0.0  # of the ground, from 0 (flat) to 1
         self.feet = [FootContact() for _ in range(count)]
         self._lift_off_delay = LiftOffDelay()
         self._plane = SupportPlane()
-        self._faded = 1.0  # share of the fade that is over
+        self._faded = 1.0  # progress (0 to 1) of the fade
 
     @property
     def waiting(self) -> bool:
@@ -62,48 +62,47 @@ class TerrainAdaptation:
 
     @property
     def even(self) -> bool:
-        """True while the ground is taken as flat and nothing is sensed: the feet walk as if this did not exist."""
+        """True if no contacts are sensed and all heights have faded, so that the robot walks as on flat ground."""
         return self.contacts is None and self._faded >= 1.0
 
     @property
     def timing(self) -> SwingTiming:
-        """Of a swing that begins now, if nothing stops it."""
+        """Timing of a swing that begins now."""
         return SMOOTH.towards(STEEP, self.roughness)
 
     @property
     def stretch(self) -> float:
-        """Times the nominal swing time a swing should take, to have time for a search at its end."""
+        """Factor on the nominal swing time, which leaves time for a search at the end of the swing."""
         return 1.0 + self.roughness * (SWING_STRETCH - 1.0)
 
     @staticmethod
     def lift(height: float, base: float) -> float:
-        """Lift [m] of a swing from a height `base` [m]: less from above the plane, more from below it."""
+        """Returns the lift [m] of a swing from a height `base` [m]: less from above the plane, more from below."""
         return height - (LIFT_FROM_ABOVE if base > 0.0 else LIFT_FROM_BELOW) * base
 
     def touches(self, leg: int) -> bool:
-        """True if a foot is known to touch."""
+        """Returns True if a foot is known to touch."""
         return self.contacts is not None and self.contacts[leg]
 
     def delays_lift_off(self, feet: Sequence[Foot], lifted: Collection[int], dt: float, most: float) -> bool:
-        """True if these lift-offs must wait for other feet to touch, `most` [s] at most; see `LiftOffDelay`."""
+        """Returns True if these lift-offs must wait for other feet to touch, at most `most` [s]; see `LiftOffDelay`."""
         return self._lift_off_delay.update(feet, self.contacts, lifted, dt, most)
 
     def meet_obstacles(self, leg: int, foot: Foot, lift_height: float, dt: float) -> None:
-        """Before a foot moves: raises a swing of a lift height [m] over an edge, and ends one that meets the ground."""
+        """Before a foot moves: raises a swing over an edge, or ends one that meets the ground. `lift_height` in [m]."""
         touches = self.touches(leg)
         raise_over_edge(foot, self.feet[leg], touches, lift_height, dt)
         if early_touch_down(foot, touches, self.depth):
             stop_at_contact(foot)
 
     def begin_search(self, leg: int, foot: Foot) -> None:
-        """After a swinging foot has moved: it is planted and sinks on if it is over its aim and slow enough."""
-        starts_search(foot, self.feet[leg])
+        """After a swinging foot has moved: plants it if it is above its aim and slow enough to search the ground."""
+        start_search(foot, self.feet[leg])
 
     def step(self, feet: Sequence[Foot], until: Sequence[float], dt: float, reach: HeightReach) -> None:
-        """Moves the heights of all feet on by `dt` [s].
+        """Advances the heights of all feet by `dt` [s].
 
-        `until` [swing times] is the time until each foot lifts off (inf: the clock stands), `reach` what heights the
-        feet can be at.
+        `until` [swing times] is the time until each foot lifts off (inf: the clock stands); `reach` limits the heights.
         """
         contacts = self.contacts
         if contacts is None:
@@ -134,7 +133,7 @@ class TerrainAdaptation:
                 keep_in_reach(leg, foot, contact, dt, reach)
 
     def _note_touch_down(self, foot: Foot, contact: FootContact, touches: bool) -> None:
-        """Adapts the roughness to a foot that has touched for the first time since it is planted."""
+        """Adapts the roughness when a foot touches for the first time since it was planted."""
         planted = foot.state.planted
         if planted and touches and not contact.touched:
             off_plane = (abs(foot.z) - TERRAIN_TOLERANCE) / (ROUGH_HEIGHT - TERRAIN_TOLERANCE)
@@ -142,7 +141,7 @@ class TerrainAdaptation:
         contact.touched = planted and (touches or contact.touched)
 
     def _fade(self, feet: Sequence[Foot], dt: float) -> None:
-        """Brings all heights towards the plane, where nothing is known of contacts."""
+        """Fades all heights to zero while contacts are unknown."""
         before = ease_out(self._faded)
         self._faded = min(1.0, self._faded + dt / FADE_S)
         share = ease_out(self._faded) / before if before > 0.0 else 0.0
@@ -161,7 +160,7 @@ class TerrainAdaptation:
                 foot.z *= share
 
     def retreat(self, feet: Sequence[Foot], dt: float) -> None:
-        """Brings planted feet nearer to the plane for `dt` [s]: the recovery from a posture that is out of reach."""
+        """Moves planted feet towards the plane for `dt` [s], to recover from a posture that is out of reach."""
         for foot in feet:
             if foot.state.planted:
                 foot.z *= max(0.0, 1.0 - dt / RETREAT_S)

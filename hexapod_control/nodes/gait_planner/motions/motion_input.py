@@ -16,7 +16,7 @@ from hexapod_control.config.motions.motion_library import MotionFileError, known
 from hexapod_control.config.schema import did_you_mean
 from hexapod_control.core.motions.motion_player import MotionEnd, MotionOutcome, MotionPlayer, RehearsedMotion
 from hexapod_control.core.motions.motion_request import MotionRequest
-from hexapod_control.core.motions.motion_state import REHEARSE, MotionState, as_word, in_steps
+from hexapod_control.core.motions.motion_state import REHEARSE, MotionState, as_word, percent_in_steps
 from hexapod_control.core.motions.motion_steps import Choreography, MotionError
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.names import quoted
@@ -106,7 +106,7 @@ class MotionInput:
 
     def play(self, name: str) -> str:
         """Rehearses a motion, then plays it. Returns why it is refused, or "" if the rehearsal begins."""
-        refusal = self._commands.may_play()
+        refusal = self._commands.playing_refusal()
         if refusal:
             return self._refuse(name, refusal)
         motion = self._motions.get(name)
@@ -118,7 +118,7 @@ class MotionInput:
         return ""
 
     def _read(self, request: MotionRequest) -> None:
-        refusal = self._commands.may_play()
+        refusal = self._commands.playing_refusal()
         if refusal:
             self._refuse(request.title, refusal)
             return
@@ -180,4 +180,4 @@ class MotionInput:
 
 
 def _percent(progress: float) -> int:
-    return in_steps(progress, PERCENT_STEP)
+    return percent_in_steps(progress, PERCENT_STEP)
