@@ -175,7 +175,7 @@ class BodyPoseControl:
             self._speed = STANDSTILL
 
     def retreat(self, dt: float) -> None:
-        """Moves straight towards the neutral pose, in which every foot in its region is in reach; it becomes the goal."""
+        """Moves straight towards the neutral pose, in which every foot in its region is in reach."""
         self.standing_goal = self.walking_goal = NEUTRAL
         self.region_share, self._goal_share, self._speed = REGION_SHARES[-1], 1.0, STANDSTILL
         longest = max(abs(now) / (top * dt) for now, top in zip(self.pose, SPEED, strict=True))

@@ -45,7 +45,7 @@ class RecoveryMeasures:
         return self.speed_share <= SLOWEST_SHARE and math.hypot(*self.shift) >= MAX_SHIFT - 1e-9
 
     def after(self, dt: float, margin: float, inward: Point) -> RecoveryMeasures:
-        """Returns the measures `dt` [s] later for a margin [m]; `inward` is a unit vector away from the nearest edge."""
+        """Returns the measures `dt` [s] later for a margin [m]; `inward` is a unit vector into the polygon."""
         if margin >= self.least:
             return self._relaxed(dt, margin)
         if self.speed_share > SLOWEST_SHARE:

@@ -24,11 +24,7 @@ from hexapod_control.core.workspace.stride_stability import LEAST_STRIDE_MARGIN,
 
 REGION_SHARES = (1.0, 0.8, 0.6, 0.45, 0.3)  # possible region shares of a pose; the last is the least to walk with
 TILT_REGION_SHARES = (1.0, 0.9, 0.8, 0.7, 0.6)  # possible region shares of a tilt that keeps the body level
-STEP_SHARES = (
-    0.0,
-    0.35,
-    0.7,
-)  # shares of the path at which a foot outside of its region must be in reach to step neutral
+STEP_SHARES = (0.0, 0.35, 0.7)  # of the path to the neutral foothold, checked for reach before a foot steps there
 RESOLUTION = 1 / 64  # of the clamping, as a share of the line
 
 

@@ -36,7 +36,6 @@ def advance_swing(
 
     `ground_fixed` is its position at the last tick, in the new base_footprint; `neutral` [m] is its neutral foothold,
     `radius` [m] that of its stance region.
-
     """
     dt, twist, swing_time, back = tick
     before, timing = swing.progress, swing.timing
