@@ -50,7 +50,12 @@ class PlannerSettings(RobotSettings):
         1.0, "", 0.8, 2.0, "time of a swing, and so of a cycle, as a share of walk.swing_time", **LIVE
     )
     stability_margin_min: float = number(
-        0.01, "m", 0.0, 0.2, "static margin below which a walk slows down, shifts the body or changes its gait; 0: never", **LIVE
+        0.01,
+        "m",
+        0.0,
+        0.2,
+        "static margin below which a walk slows, shifts the body or changes its gait; 0: never",
+        **LIVE,
     )
     adaptive_touch_down: bool = choice(
         False, "feet move down until foot_states reports contact, and keep the height at which they touched", **LIVE
