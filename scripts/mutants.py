@@ -60,6 +60,7 @@ class Mutant:
     path: Path
     line: int  # counted from 1
     statement: int  # first line of its statement
+    called: bool  # inside a function; other statements are executed at import
     old: str
     new: str
     start: int  # offset [bytes] of the old text in the file
@@ -84,7 +85,7 @@ def mutants(path: Path) -> Iterator[Mutant]:
         starts.append(starts[-1] + len(line))
     tree = ast.parse(source)
     conditions = {id(node.test) for node in ast.walk(tree) if isinstance(node, ast.If | ast.While | ast.IfExp)}
-    for node, statement in _nodes(tree, 1):
+    for node, statement, called in _nodes(tree, 1, called=False):
         start = starts[node.lineno - 1] + node.col_offset
         end = starts[node.end_lineno - 1] + node.end_col_offset
         old = source[start:end].decode()
@@ -93,24 +94,25 @@ def mutants(path: Path) -> Iterator[Mutant]:
             new.append(f"not ({ast.unparse(node)})")
         for text in dict.fromkeys(new):
             changed = f"({text})" if isinstance(node, ast.expr) else text
-            yield Mutant(path, node.lineno, statement, old, changed, start, end)
+            yield Mutant(path, node.lineno, statement, called, old, changed, start, end)
 
 
-def _nodes(node: ast.AST, statement: int) -> Iterator[tuple[ast.expr | ast.stmt, int]]:
-    """Yields the expressions and statements that may be changed, with the first line of their statement."""
+def _nodes(node: ast.AST, statement: int, *, called: bool) -> Iterator[tuple[ast.expr | ast.stmt, int, bool]]:
+    """Yields what may be changed, with the first line of its statement and whether it is inside a function."""
     if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)):
         return
     if isinstance(node, ast.keyword) and node.arg == "strict":  # of zip: only notices programming errors
         return
     statement = node.lineno if isinstance(node, ast.stmt) else statement
     if isinstance(node, ast.expr | ast.stmt):
-        yield node, statement
+        yield node, statement, called
     skipped = UNTOUCHED.get(type(node), ())
     for field, value in ast.iter_fields(node):
         if field not in skipped:
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
-                    yield from _nodes(child, statement)
+                    inside = called or (field == "body" and isinstance(node, ast.FunctionDef | ast.Lambda))
+                    yield from _nodes(child, statement, called=inside)
 
 
 def _changes(node: ast.expr | ast.stmt) -> Iterator[ast.AST]:

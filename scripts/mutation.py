@@ -51,10 +51,10 @@ class Record:
         """Returns the tests for a mutant, quickest first."""
         path = str(mutant.path)
         lines = self.lines.get(path, {})
-        found = lines.get(mutant.line) or lines.get(mutant.statement)
-        if not found:
-            executed = mutant.line in lines or mutant.statement in lines
-            found = self._importers(mutant.path) if executed else set()
+        if mutant.called:
+            found = lines.get(mutant.line) or lines.get(mutant.statement, set())
+        else:
+            found = self._importers(mutant.path)
         chosen, total = [], 0.0
         for name in sorted(found & self.seconds.keys(), key=lambda name: (self.seconds[name], name)):
             total += self.seconds[name]

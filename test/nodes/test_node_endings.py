@@ -51,6 +51,7 @@ class Ending:
         self.state = bench.publisher(String, "gait_state", LATCHED)
         self.holds = bench.listen(Bool, "armed", LATCHED)
         bench.until(lambda: self.node.driver.armed and self.holds and self.holds[-1].data)
+        assert not self.node.last_report("start")
 
     def serve(self):
         self.bench.probe.create_service(Trigger, "sit", self._sit)

@@ -54,6 +54,14 @@ def test_nodes_of_one_graph_and_nodes_started_by_hand_belong_together():
     assert ours._replace(graph="third").excludes(OTHER)
 
 
+@pytest.mark.parametrize(("earlier", "by_age"), [(1.9, False), (2.1, True)])
+def test_between_machines_the_longer_age_counts_unless_both_started_nearly_at_once(earlier, by_age):
+    ours = OTHER._replace(graph="a", machine="a")
+    theirs = OTHER._replace(graph="z", machine="z", age=HOUR + earlier)
+    assert theirs.older_than(ours) is by_age
+    assert ours.older_than(theirs) is not by_age  # else the order of their names decides
+
+
 @pytest.fixture
 def announce(bench):
     """Publishes the announcement of another node several times."""

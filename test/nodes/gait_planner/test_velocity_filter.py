@@ -40,6 +40,7 @@ def test_finite_extremes_are_accepted_at_a_size_that_can_be_squared(value):
         (99.4, False, "0.6 s old"),
         (99.6, True, ""),
         (100.15, True, ""),
+        (100.25, False, "s in the future"),
         (100.3, False, "0.3 s in the future"),
         (3700.0, False, "3.6e+03 s in the future"),
         (0.0, True, "the stamp is zero"),

@@ -59,6 +59,8 @@ def test_a_collision_is_published_on_its_topic(bench, phantomx):
     node.world.simulation.data.qpos[0] = WORLD.room_size / 2 - 0.1
     bench.until(lambda: counts[-1].data > 0)
     assert node.status()["collisions"] == counts[-1].data
+    numbers = [message.data for message in counts]
+    assert numbers == sorted(set(numbers))  # only changes are published
 
 
 def test_a_lidar_without_subscribers_casts_no_rays(bench, phantomx, monkeypatch):

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -358,6 +359,17 @@ def test_the_page_sees_joints_feet_battery_and_the_sentences_of_diagnostics(web,
     assert status["loops"]["servo_driver"] == 49.9
     assert status["temperatures"] == {"left_front_coxa_joint": 41.5}
     assert {"name": "servo_driver", "level": 1, "text": "a servo is warm"} in status["diagnostics"]
+
+
+def test_a_page_gets_the_model_of_the_robot_and_an_invitation_for_others_when_it_asks(web):
+    visitor = web.visit()
+    for what in ("urdf", "invite"):
+        visitor.send("wish", what=what)
+    web.until(lambda: visitor.received("urdf") and visitor.received("invitation"))
+    assert visitor.received("urdf")[0]["text"].count("<joint ") >= 18
+    invitation = visitor.received("invitation")[0]
+    assert unquote(invitation["url"]) == f"http://127.0.0.1:{web.node.server.port}/#{TOKEN}"
+    assert not invitation["once"] and len(invitation["rows"]) > 20
 
 
 def test_a_robot_that_is_silent_is_shown_as_silent(web):

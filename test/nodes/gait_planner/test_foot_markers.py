@@ -1,0 +1,63 @@
+"""Markers of a plan: feet by what they do, the polygon of those that stand, and the neutral footholds."""
+
+import numpy as np
+import pytest
+from support.drives import DT, drive, standing_planner
+from visualization_msgs.msg import Marker
+
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.nodes.gait_planner.foot_markers import foot_markers
+from hexapod_control.ros import messages
+
+STAMP = messages.time(7_500_000_000)
+
+
+def shown(planner, plan):
+    stances = planner.capabilities.stances
+    return foot_markers(planner.robot, stances, plan, "one/base_link", STAMP).markers
+
+
+def points(marker):
+    return np.array([messages.xyz(point) for point in marker.points])
+
+
+def color(value):
+    return value.r, value.g, value.b, value.a
+
+
+def test_a_walk_is_shown_with_its_feet_in_two_colours_over_the_polygon_of_those_that_stand():
+    planner = standing_planner("phantomx", "tripod")
+    plan = next(plan for plan in drive(planner, Twist(0.08, 0.0, 0.0), 2.0) if sum(plan.planted) == 3)
+    feet, polygon, homes = shown(planner, plan)
+    assert points(feet) == pytest.approx(np.array(plan.feet))
+    colors = [color(each) for each in feet.colors]
+    for down in (True, False):
+        assert len({each for each, planted in zip(colors, plan.planted, strict=True) if planted == down}) == 1
+    assert len({*colors, color(polygon.color), color(homes.color)}) == 4
+    assert all(0.5 < each[3] <= 1.0 for each in (*colors, color(feet.color), color(polygon.color), color(homes.color)))
+    corners = points(polygon)
+    assert len(corners) == 4 and (corners[0] == corners[-1]).all()
+    assert corners[:, 2] == pytest.approx(-planner.robot.walk.height, abs=1e-6)
+    expected = {tuple(np.round(xy, 6)) for xy, down in zip(plan.contacts.tolist(), plan.planted, strict=True) if down}
+    assert {tuple(np.round(corner[:2], 6)) for corner in corners} == expected
+    assert points(homes)[:, :2] == pytest.approx(np.array([leg.foothold for leg in planner.robot.legs]), abs=0.02)
+    assert (feet.scale.x, homes.scale.x) == (2.0 * planner.robot.foot_radius, planner.robot.foot_radius)
+    for marker, name, kind in zip(
+        (feet, polygon, homes),
+        ("feet", "support", "footholds"),
+        (Marker.SPHERE_LIST, Marker.LINE_STRIP, Marker.SPHERE_LIST),
+        strict=True,
+    ):
+        assert (marker.ns, marker.type, marker.action) == (name, kind, Marker.ADD)
+        assert (marker.header.frame_id, marker.header.stamp) == ("one/base_link", STAMP)
+        assert marker.scale.x == marker.scale.y == marker.scale.z > 0.0
+        assert marker.pose.orientation.w == 1.0
+        assert 0 < marker.lifetime.nanosec <= 500_000_000 and marker.lifetime.sec == 0
+
+
+def test_while_the_joints_move_no_feet_are_shown():
+    planner = Planner(standing_planner("phantomx").robot)
+    planner.set_measured_joints(planner.view.lying_joints + 0.2)
+    planner.stand()
+    assert shown(planner, planner.step(DT)) == []
