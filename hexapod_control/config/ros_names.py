@@ -1,12 +1,14 @@
 """Names, files and numbers that ROS takes from a command line or the environment, checked before rclpy starts.
 
-rclpy reports them with a traceback or several lines, waits for a pipe for ever, and fails late on a wrong domain.
+rclpy reports them with a traceback or several lines, waits for a pipe for ever, and fails late on a wrong domain. When it
+is imported with an unknown middleware, it ends the process.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +20,8 @@ MAX_NAMESPACE_LENGTH = 150  # characters; with a topic and the prefixes of DDS a
 MAX_NAME_LENGTH = 200  # characters of a topic or a node
 MAX_DOMAIN = 232  # the ports of greater ones do not exist
 DOMAIN = "ROS_DOMAIN_ID"
+MIDDLEWARE = "RMW_IMPLEMENTATION"
+INSTALLED_MIDDLEWARE = "share/ament_index/resource_index/rmw_typesupport"  # below a prefix
 TOKEN = r"[A-Za-z_][A-Za-z0-9_]*"
 RULE = "letters, digits and _, no digit first"
 
@@ -49,9 +53,31 @@ def check_domain(environment: Mapping[str, str] = os.environ) -> None:
         raise RosNameError(f"{DOMAIN} is {quoted(text)}, must be a whole number from 0 to {MAX_DOMAIN}; unset it for 0")
 
 
+def check_middleware(environment: Mapping[str, str] = os.environ) -> None:
+    """Raises RosNameError if the environment names a middleware that is not installed."""
+    chosen = environment.get(MIDDLEWARE, "")
+    prefixes = [*environment.get("AMENT_PREFIX_PATH", "").split(os.pathsep), sys.prefix]
+    folders = [Path(prefix, INSTALLED_MIDDLEWARE) for prefix in prefixes if prefix]
+    installed = {file.name for folder in folders if folder.is_dir() for file in folder.iterdir()}
+    installed.discard("rmw_implementation")  # chooses one of the others
+    if chosen and installed and chosen not in installed:
+        known = " or ".join(sorted(installed))
+        raise RosNameError(f"{MIDDLEWARE} is {quoted(chosen)}, which is not installed: unset it, or set it to {known}")
+
+
+def require_middleware() -> None:
+    """Ends the process with one sentence if the middleware is not installed, before rclpy is imported: exit code 2."""
+    try:
+        check_middleware()
+    except RosNameError as error:
+        print(error, file=sys.stderr, flush=True)
+        raise SystemExit(2) from None
+
+
 def check_arguments(words: Sequence[str]) -> None:
-    """Checks the domain, and the names and files in the ROS arguments of a command line. Raises RosNameError."""
+    """Checks the environment, and the names and files in the ROS arguments of a command line. Raises RosNameError."""
     check_domain()
+    check_middleware()
     for option, value in pairwise(words):
         if option in ("-r", "--remap"):
             _check_remap(value)

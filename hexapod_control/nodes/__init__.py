@@ -1,1 +1,5 @@
 """One folder per ROS node: it converts messages to numbers, calls core, and publishes the result."""
+
+from hexapod_control.config.ros_names import require_middleware
+
+require_middleware()  # the modules of this folder import rclpy

@@ -18,17 +18,20 @@ from support.real_time.programs import HEXAPOD
 from hexapod_control.bringup import nav2_graph, node_graph
 from hexapod_control.cli.main import main
 from hexapod_control.config.ros_names import (
+    INSTALLED_MIDDLEWARE,
     MAX_DOMAIN,
     MAX_NAMESPACE_LENGTH,
     RosNameError,
     check_arguments,
     check_domain,
+    check_middleware,
     namespace,
     topic,
 )
 
 WORDS = st.one_of(st.text(st.characters(exclude_characters="\0"), max_size=12), st.text("ab1_/ ~é", max_size=12))
 BAD_NAMESPACES = ("9abc", "a b", "a//b", "x" * (MAX_NAMESPACE_LENGTH + 1), "é", "a\nb", "a/9")
+LONGEST_S = 10.0  # 3 s on a machine that does nothing else
 NODE = [sys.executable, "-m", "hexapod_control.nodes.gait_planner.gait_planner"]
 
 
@@ -56,6 +59,32 @@ def test_a_topic_that_is_accepted_is_accepted_by_rclpy_too(text):
 def test_a_domain_is_a_number_that_has_ports(text):
     valid = text == "" or (text.isascii() and text.isdigit() and len(text) <= 3 and int(text) <= MAX_DOMAIN)
     assert accepted(lambda value: check_domain({"ROS_DOMAIN_ID": value}), text) == valid
+
+
+@pytest.mark.parametrize(("chosen", "usable"), [("rmw_b_cpp", True), ("", True), ("rmw_c_cpp", False), ("rmw", False)])
+def test_a_middleware_is_one_that_is_installed(tmp_path, chosen, usable):
+    index = tmp_path / INSTALLED_MIDDLEWARE
+    index.mkdir(parents=True)
+    for name in ("rmw_b_cpp", "rmw_implementation"):
+        (index / name).touch()
+    environment = {"RMW_IMPLEMENTATION": chosen, "AMENT_PREFIX_PATH": f"/nowhere:{tmp_path}"}
+    assert accepted(lambda given: check_middleware(given), environment) == usable
+
+
+def test_without_an_index_of_middlewares_any_is_left_to_rclpy(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    check_middleware({"RMW_IMPLEMENTATION": "rmw_c_cpp", "AMENT_PREFIX_PATH": ""})
+
+
+def test_every_launch_file_refuses_an_unknown_middleware(monkeypatch):
+    monkeypatch.setenv("RMW_IMPLEMENTATION", "rmw_nope_cpp")
+    for graph in node_graph.GRAPHS:
+        with pytest.raises(
+            node_graph.GraphError, match=r"^RMW_IMPLEMENTATION is 'rmw_nope_cpp', which is not installed"
+        ):
+            node_graph.specs(graph, {})
+    with pytest.raises(node_graph.GraphError, match=r"^RMW_IMPLEMENTATION is "):
+        nav2_graph.plan({"slam": "true"})
 
 
 @pytest.mark.parametrize(
@@ -108,6 +137,24 @@ def test_a_parameter_file_that_cannot_be_read_is_refused_before_anything_starts(
 
 
 @pytest.mark.process
+@pytest.mark.parametrize("program", [NODE, [*HEXAPOD, "play", "wave"], [*HEXAPOD, "keyboard"], [*HEXAPOD, "sim"]])
+def test_an_unknown_middleware_is_one_sentence_and_exit_code_2(program):
+    ended, took = ended_with(program, RMW_IMPLEMENTATION="rmw_nope_cpp")
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1), ended.stderr
+    assert "RMW_IMPLEMENTATION is 'rmw_nope_cpp', which is not installed: unset it, or set it to rmw_" in ended.stderr
+    assert took < LONGEST_S
+
+
+def ended_with(program, **environment):
+    """A program that has ended by itself, and how long it took [s]."""
+    start = time.monotonic()
+    ended = subprocess.run(
+        program, env={**os.environ, **environment}, capture_output=True, text=True, timeout=20.0, check=False
+    )
+    return ended, time.monotonic() - start
+
+
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("program", "domain", "message"),
     [
@@ -123,10 +170,7 @@ def test_a_parameter_file_that_cannot_be_read_is_refused_before_anything_starts(
 def test_programs_end_with_exit_code_2_and_one_sentence(tmp_path, program, domain, message):
     pipe = tmp_path / "pipe.yaml"
     os.mkfifo(pipe)
-    words, start = [word.replace("PIPE", str(pipe)) for word in program], time.monotonic()
-    ended = subprocess.run(
-        words, env={**os.environ, "ROS_DOMAIN_ID": domain}, capture_output=True, text=True, timeout=20.0, check=False
-    )
+    ended, took = ended_with([word.replace("PIPE", str(pipe)) for word in program], ROS_DOMAIN_ID=domain)
     assert (ended.returncode, ended.stderr.count("\n")) == (2, 1), ended.stderr
     assert message in ended.stderr
-    assert time.monotonic() - start < 10.0  # 3 s on a machine that does nothing else
+    assert took < LONGEST_S

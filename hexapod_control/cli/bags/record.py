@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Records until Ctrl-C, which writes the last bag. Returns 0, or 1 if that could not be written."""
     ros_names.namespace(args.namespace)
+    ros_names.check_middleware()
     end_with_parent(os.getppid())
     import rclpy  # noqa: F401 - a missing library is reported here, before anything starts
     import rosbags  # noqa: F401
