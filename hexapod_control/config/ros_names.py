@@ -1,7 +1,7 @@
 """Names, files and numbers that ROS takes from a command line or the environment, checked before rclpy starts.
 
-rclpy reports them with a traceback or several lines, waits for a pipe for ever, and fails late on a wrong domain. When it
-is imported with an unknown middleware, it ends the process.
+rclpy reports them with a traceback or several lines, waits for a pipe for ever, and fails late on a wrong domain.
+When it is imported with an unknown middleware, it ends the process.
 """
 
 from __future__ import annotations
