@@ -1,4 +1,4 @@
-"""Names of legs, joints and feet: the one place where a name is built from another.
+"""Names of legs, joints and feet; only this module derives names from other names.
 
 A robot has any number of legs; `STANDARD` is the order of a six-legged one. Rows of every array in the
 package follow the order of the legs in the robot file, joints in the order of `JOINTS`.
@@ -14,25 +14,25 @@ JOINTS = ("coxa", "femur", "tibia")
 
 
 def joint_name(leg: str, joint: str) -> str:
-    """Name of a joint in the URDF and in JointState, e.g. `left_front_coxa_joint`."""
+    """Returns the name of a joint in URDF and JointState, e.g. `left_front_coxa_joint`."""
     return f"{leg}_{joint}_joint"
 
 
 def foot_name(leg: str) -> str:
-    """Name of a foot's frame and of its row in foot_targets, e.g. `left_front_foot`."""
+    """Returns the name of a foot in URDF and foot_targets, e.g. `left_front_foot`."""
     return f"{leg}_foot"
 
 
 def joint_names(legs: Iterable[str]) -> tuple[str, ...]:
-    """All joint names, leg by leg, coxa to tibia."""
+    """Returns all joint names, leg by leg, coxa to tibia."""
     return tuple(joint_name(leg, joint) for leg in legs for joint in JOINTS)
 
 
 def shortened(text: str, most: int = MAX_QUOTED) -> str:
-    """A text from outside for a message: at most `most` characters."""
+    """Shortens an untrusted text for a message to at most `most` characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def quoted(text: str) -> str:
-    """A text from outside in quotes for a message: one printable line, shortened."""
+    """Quotes an untrusted text for a message: one printable line, shortened."""
     return repr(shortened(text))

@@ -1,4 +1,4 @@
-r"""The robot as the mathematics sees it: frozen, validated data, SI units and radians.
+r"""The geometry of a robot as frozen, validated data, in SI units and radians.
 
 Frames: base_link is the body's frame (x forward, y left, z up). A leg's hip frame has its origin on the
 coxa axis, z up and x in the leg's mounting direction, `hip_yaw` from base_link's x. With every joint at
@@ -66,7 +66,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """One leg: where it is mounted, its segments, joints and neutral foothold."""
+    """One leg: its mounting, segments, joints and neutral foothold."""
 
     name: str
     hip: Vector  # [m] origin of the hip frame in base_link
@@ -84,7 +84,8 @@ class Leg:
     moments: tuple[float, ...] = field(init=False, repr=False, compare=False)
     """Mass of the leg [kg] and its static moments about the hip [kg m].
 
-    Of what does not turn with femur and tibia: along, across and above the leg; of the straight femur, of the tibia.
+    In order: mass; moments along, across and above the leg that do not depend on femur and tibia; moment of the
+    straight femur; moment of the tibia.
     """
 
     def __post_init__(self) -> None:
@@ -127,18 +128,18 @@ class GaitRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WalkDefaults:
-    """How the robot walks unless its settings are changed."""
+    """Default settings of the walk."""
 
     gait: str  # its name
     height: float  # [m] base_link above the ground in the neutral stance
     swing_time: float  # [s] from lift-off to touch-down
     lift_height: float  # [m] of the swing's top above the ground
-    preload: float  # [m] planted feet are commanded below the ground, to press where legs or ground yield
+    preload: float  # [m] by which planted feet are commanded below the ground, to compensate for compliance
 
 
 @dataclass(frozen=True, slots=True)
 class Robot:
-    """One robot, as its file describes it."""
+    """One robot, as described by its file."""
 
     name: str
     body: Body

@@ -13,13 +13,13 @@ SWAY_CHECKS = 16  # points of an ellipse that must be in reach before the body b
 
 
 def execute_pose(context: StepContext, step: PoseStep) -> StepExecution:
-    """Takes a body pose."""
+    """Moves to a body pose."""
     goal = BodyPose(step.x, step.y, step.z, step.roll, step.pitch, step.yaw)
     yield from _posed(context, goal, step.duration)
 
 
 def execute_height(context: StepContext, step: HeightStep) -> StepExecution:
-    """Takes a height; the rest of the pose stays."""
+    """Moves to a height; the other coordinates of the pose stay."""
     goal = context.planner.view.body_pose_goal._replace(z=step.z)
     yield from _posed(context, goal, step.duration)
 
@@ -57,7 +57,7 @@ def _reached(context: StepContext, goal: BodyPose) -> bool:
 
 
 def _swayed(context: StepContext, cosine: BodyPose, sine: BodyPose, period: float, rounds: float) -> StepExecution:
-    """Moves along an ellipse about the present pose, which grows in the first half revolution and fades in the last."""
+    """Moves on an ellipse about the present pose, which grows in the first half revolution and shrinks in the last."""
     planner = context.planner
     view = planner.view
     if not view.on_feet:

@@ -81,7 +81,7 @@ def execute_feet(context: StepContext, step: FeetStep) -> StepExecution:
     """Moves all feet by offsets from the neutral stance."""
     planner = context.planner
     robot = planner.robot
-    # The stance of the robot's own height, whatever the present one: feet that stand would slide from one to the other.
+    # The stance at the nominal height, not at the present one: planted feet would slide from one to the other.
     neutral = joints_at_offset(robot, planner.capabilities.stances.at(robot.walk.height).footholds, 0.0)
     assert neutral is not None  # the robot's own stance
     goal = forward(robot, read_only(neutral)) + _by_leg(context, step.offsets, np.zeros((len(robot.legs), 3)))
@@ -105,7 +105,7 @@ def execute_joints(context: StepContext, step: JointsStep) -> StepExecution:
 
 
 def _by_leg(context: StepContext, named: Mapping[str, Vector], others: Array) -> Array:
-    """Values (n, 3) by leg: of the legs named, else those of `all`, else the others' (n, 3)."""
+    """Returns values (n, 3): those of the named legs, else that of `all`, else `others` (n, 3)."""
     every = named.get("all")
     values = [
         named.get(leg, other if every is None else every)
@@ -115,7 +115,7 @@ def _by_leg(context: StepContext, named: Mapping[str, Vector], others: Array) ->
 
 
 def _moved(context: StepContext, begin: Callable[[], str]) -> StepExecution:
-    """A whole-body move, after coming to rest with all feet on the ground."""
+    """Comes to rest with all feet on the ground, then executes a whole-body move."""
     yield from coming_to_rest(context)
     refusal = begin()
     if refusal:

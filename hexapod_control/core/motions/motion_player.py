@@ -1,4 +1,4 @@
-"""The motion player: plays one motion on a planner and holds one that waits.
+"""The motion player: plays one motion on a planner, with a queue of one.
 
 Source of the rules: "We revive the hexapod, part 2" (docs/sources.md): a motion that is running finishes its cycle
 before the next one starts; a newer motion replaces the waiting one; stopping discards the waiting one. A motion
@@ -21,7 +21,7 @@ from hexapod_control.core.planner.tick_plan import TickPlan
 
 
 class PlayerState(Enum):
-    """What the player is doing."""
+    """State of the player."""
 
     NONE = "none"
     RUNNING = "running"
@@ -64,22 +64,22 @@ class MotionPlayer:
         """Starts without a motion."""
         self.planner = planner
         self.state = PlayerState.NONE
-        self.refusal = ""  # why the last motion ended before its end
+        self.refusal = ""  # why the last motion ended early
         self._context = StepContext(planner)
         self._now: RehearsedMotion | None = None
         self._next: RehearsedMotion | None = None
         self._execution: StepExecution | None = None  # of the current step
         self._left: list[MotionStep] = []  # steps of this pass still to come
-        self._passes = 0  # begun
+        self._passes = 0  # passes begun
         self._placing = False  # taking the start posture
         self._elapsed = 0.0  # [s] of this pass
         self._total = 0.0  # [s] since the motion began
-        self._restored = planner.view.settings  # when the motion ends
+        self._restored = planner.view.settings  # settings to restore when the motion ends
         self._outcomes: list[MotionOutcome] = []
 
     @property
     def name(self) -> str:
-        """Name of the motion that is played; empty for none."""
+        """Name of the motion that plays; empty for none."""
         return self._now.motion.name if self._now is not None else ""
 
     @property
@@ -90,7 +90,7 @@ class MotionPlayer:
 
     @property
     def place(self) -> str:
-        """Beginning of a message about the current step."""
+        """File, line and kind of the current step, as the beginning of a message."""
         return step_place(self._context.step)
 
     @property
@@ -106,12 +106,12 @@ class MotionPlayer:
         return min(1.0, self._elapsed / self._now.duration)
 
     def take_outcomes(self) -> list[MotionOutcome]:
-        """How motions have ended since the last call."""
+        """Returns the ends of motions since the last call."""
         outcomes, self._outcomes = self._outcomes, []
         return outcomes
 
     def execute(self, motion: RehearsedMotion) -> None:
-        """Plays a motion: at once, or after the one that is running has finished its cycle."""
+        """Plays a motion at once, or after the running one has finished its cycle."""
         if self._now is None:
             self._start(motion)
         else:
@@ -136,7 +136,7 @@ class MotionPlayer:
         self.planner.halt()
 
     def command(self, twist: Twist) -> None:
-        """A twist from an operator: zero does not affect a motion, any other twist ends it and is followed."""
+        """Follows the twist of an operator; any twist except zero ends a motion, zero does not affect it."""
         if self._now is not None:
             if twist.is_zero:
                 return
@@ -144,14 +144,14 @@ class MotionPlayer:
         self.planner.command(twist)
 
     def change_settings(self, **changes: Any) -> None:
-        """Changes walk settings for the time outside of motions: now, or when the running motion ends."""
+        """Changes walk settings now or, while a motion runs, at its end."""
         if self._now is None:
             self.planner.change_settings(**changes)
         else:
             self._restored = replace(self._restored, **changes)
 
     def step(self, dt: float) -> TickPlan:
-        """One tick of `dt` [s] of the motion and of the planner."""
+        """Advances motion and planner by `dt` [s]. Returns the plan of the tick."""
         context = self._context
         context.begin_tick(dt)
         if self._now is not None:

@@ -29,10 +29,10 @@ MAX_SETTLING_S = 20.0  # to take the start posture of a motion
 
 
 class MotionRehearsal:
-    """One pass of a motion, tried out tick by tick: made, advanced until there is a result, then dropped."""
+    """Rehearses one pass of a motion tick by tick; call `advance` until there is a result."""
 
     def __init__(self, robot: Robot, motion: Choreography) -> None:
-        """Nothing is computed before `advance`."""
+        """Computes nothing yet."""
         self._motion = motion
         self._ticks = _rehearsal_ticks(robot, motion)
         self.result: RehearsedMotion | None = None
@@ -43,7 +43,7 @@ class MotionRehearsal:
         return self._motion.name
 
     def advance(self, ticks: int) -> RehearsedMotion | None:
-        """Advances by a number of ticks; the result once there is one. Raises MotionError at the first violation."""
+        """Advances by a number of ticks. Returns the result, None before the end. Raises MotionError at a violation."""
         for _ in range(ticks):
             if self.result is None:
                 duration = next(self._ticks)
@@ -52,14 +52,14 @@ class MotionRehearsal:
         return self.result
 
     def finish(self) -> RehearsedMotion:
-        """The result. Raises MotionError at the first violation, with file, line and time."""
+        """Finishes the rehearsal and returns its result. Raises MotionError with file, line and time of a violation."""
         while self.result is None:
             self.advance(1000)
         return self.result
 
 
 def _rehearsal_ticks(robot: Robot, motion: Choreography) -> Iterator[float | None]:
-    """Yields None per tick, at last the duration [s] of a pass."""
+    """Yields None after each tick, and finally the duration [s] of the pass."""
     planner = _placed(robot, motion.start)
     for _ in range(round(MAX_SETTLING_S / TICK_S)):
         if planner.state in (RobotState.STANDING, RobotState.SITTING):
@@ -73,9 +73,9 @@ def _rehearsal_ticks(robot: Robot, motion: Choreography) -> Iterator[float | Non
         before = time
         plan = player.step(TICK_S)
         time += TICK_S
-        trouble = player.refusal or _trouble(robot, player, plan)
-        if trouble:
-            raise MotionError(f"{trouble} ({before:.2f} s after the start)")
+        violation = player.refusal or _violation(robot, player, plan)
+        if violation:
+            raise MotionError(f"{violation} ({before:.2f} s after the start)")
         if time > MAX_DURATION_S:
             raise MotionError(
                 f"{player.place}a pass of {motion.name} takes longer than {MAX_DURATION_S:g} s, or never ends"
@@ -85,7 +85,7 @@ def _rehearsal_ticks(robot: Robot, motion: Choreography) -> Iterator[float | Non
 
 
 def _placed(robot: Robot, start: str) -> Planner:
-    """A planner whose robot stands at its neutral footholds, or sits."""
+    """Returns a planner whose robot stands in its neutral stance, or sits."""
     planner = Planner(robot)
     if start == "sitting":
         planner.set_measured_joints(planner.view.lying_joints)
@@ -96,8 +96,8 @@ def _placed(robot: Robot, start: str) -> Planner:
     return planner
 
 
-def _trouble(robot: Robot, player: MotionPlayer, plan: TickPlan) -> str:
-    """The fault in a tick, or an empty text."""
+def _violation(robot: Robot, player: MotionPlayer, plan: TickPlan) -> str:
+    """Returns the violation in a tick; empty if there is none."""
     place, planner = player.place, player.planner
     if plan.unreached is not None:
         leg, reason, excess = plan.unreached
@@ -106,11 +106,11 @@ def _trouble(robot: Robot, player: MotionPlayer, plan: TickPlan) -> str:
         return f"{place}{_names(robot, plan.blocked.legs)} would touch"
     if plan.margin <= 0.0:
         return f"{place}the robot would tip: its centre of mass is {-1000.0 * plan.margin:.0f} mm outside the feet"
-    return _whole_body_trouble(robot, planner, place, plan) if planner.view.whole_body_move_active else ""
+    return _whole_body_violation(robot, planner, place, plan) if planner.view.whole_body_move_active else ""
 
 
-def _whole_body_trouble(robot: Robot, planner: Planner, place: str, plan: TickPlan) -> str:
-    """The fault in a tick of a whole-body move, or "": it must keep its duration and end where walking is possible."""
+def _whole_body_violation(robot: Robot, planner: Planner, place: str, plan: TickPlan) -> str:
+    """Returns the violation of a whole-body move in a tick: it must keep its duration and end at a walkable height."""
     if planner.view.slowed:
         near = planner.view.leg_clearance
         if near is not None and near.distance < MIN_CLEARANCE_M and near.legs is not None:

@@ -1,7 +1,7 @@
-"""The text of the topic `motion`: the name of a motion, or the content of a motion file as JSON.
+"""The format of the topic `motion`: the name of a motion, or the content of a motion file as JSON.
 
-JSON: `{"file": "my_motion.yaml", "text": "name: my_motion ..."}`. The file is only named in messages: whoever wants a
-motion from a file reads it, as `hexapod play` does, so that a text from the network never becomes a path.
+JSON: `{"file": "my_motion.yaml", "text": "name: my_motion ..."}`. The file name is only used in messages. The sender
+reads the file, as `hexapod play` does, so that nodes never open a path that they receive.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FORMAT = 'send a name, or a motion file as {"file": NAME, "text": CONTENT}'
 
 @dataclass(frozen=True, slots=True)
 class MotionRequest:
-    """A motion by name, or as the text of a file."""
+    """A requested motion, by name or as the content of a file."""
 
     name: str = ""
     file: str = ""  # for messages
@@ -28,7 +28,7 @@ class MotionRequest:
 
     @classmethod
     def parse(cls, data: str) -> MotionRequest:
-        """The request that a text describes. Raises MotionError."""
+        """Parses a text of the topic. Raises MotionError."""
         if len(data) > MAX_REQUEST_LENGTH:
             raise MotionError(f"the request has {len(data)} characters, at most {MAX_REQUEST_LENGTH} are accepted")
         if not data.startswith("{"):
@@ -53,6 +53,6 @@ class MotionRequest:
 
     @property
     def title(self) -> str:
-        """A name for messages: that of the motion, or of its file without folder and ending."""
+        """Name for messages: that of the motion, or that of the file without folder and suffix."""
         last = self.file.rpartition("/")[2]
         return self.name or last.rpartition(".")[0] or last

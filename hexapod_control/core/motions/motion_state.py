@@ -1,7 +1,7 @@
-"""The text of the topic `motion_state`: `name phase percent`, followed by a reason after `refused`.
+"""The format of the topic `motion_state`: `name phase percent`, followed by a reason after `refused`.
 
 While a motion plays, the phase is the kind of its step. Before that it is `rehearse`; shortly after the end it is
-`done`, `cancelled` or `refused`. Without a motion the text describes what the robot does by itself: `walk tripod 40`.
+`done`, `cancelled` or `refused`. Without a motion the text describes the robot's own activity: `walk tripod 40`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class MotionState:
 
     @classmethod
     def parse(cls, text: str) -> MotionState:
-        """The state that a text describes; missing parts are empty or 0."""
+        """Parses a text of the topic; missing parts are empty or 0."""
         name, phase, percent, reason = [*text.split(" ", 3), "", "", "", ""][:4]
         return cls(name, phase, int(percent) if percent.isdigit() else 0, reason)
 
@@ -55,16 +55,16 @@ class MotionState:
 
 
 def own_activity(state: RobotState, phase: str, percent: int) -> MotionState:
-    """What the robot does by itself in a state; the phase is the gait or the state."""
+    """Returns the robot's own activity in a state; the phase is the gait or the state."""
     return MotionState(STATE_NAMES.get(state, NO_MOTION), phase, percent)
 
 
 def as_word(name: str) -> str:
-    """A name as one word of the text: printable, without blanks, not too long."""
+    """Converts a name to one word of the text: printable, without blanks, at most MAX_NAME_LENGTH characters."""
     printable = filter(str.isprintable, name[: 4 * MAX_NAME_LENGTH])
     return "_".join("".join(printable).split())[:MAX_NAME_LENGTH] or "motion"
 
 
 def percent_in_steps(progress: float, step: int) -> int:
-    """Percent of a progress in [0, 1], rounded down to multiples of `step`."""
+    """Converts a progress in [0, 1] to percent, rounded down to multiples of `step`."""
     return int(100 * progress / step) * step

@@ -22,30 +22,30 @@ class MotionError(ValueError):
 
 
 def quantity(default: Any, unit: str, lower: float, upper: float, description: str, **more: Any) -> Any:
-    """A field for a number in [lower, upper]; `length=True` marks what is scaled with the size of the robot."""
+    """Returns a field for a number in [lower, upper]; `length=True` if it scales with the size of the robot."""
     metadata = {"unit": unit, "lower": lower, "upper": upper, "description": description, **more}
     return field(default=default, metadata=metadata)
 
 
 def text(default: Any, description: str, **more: Any) -> Any:
-    """A field for a text."""
+    """Returns a field for a text."""
     return field(default=default, metadata={"unit": "", "description": description, **more})
 
 
 def degrees(default: Any, lower_deg: float, upper_deg: float, description: str, unit: str = "rad") -> Any:
-    """A field in radians that a file has in degrees."""
+    """Returns a field in radians that files give in degrees."""
     bounds = math.radians(lower_deg), math.radians(upper_deg)
     return quantity(default, unit, *bounds, description, degrees=True)
 
 
 def time(default: float, description: str) -> Any:
-    """A field for a duration."""
+    """Returns a field for a duration [s]."""
     return quantity(default, "s", 0.0, MAX_DURATION_S, description)
 
 
 @dataclass(frozen=True, slots=True)
 class MotionStep:
-    """Base of all kinds of steps: checked fields that can be scaled to another robot."""
+    """Base class of all steps: checked fields, scalable to robots of other sizes."""
 
     place: str = field(default="", kw_only=True, compare=False, repr=False)  # file:line, for messages
 

@@ -1,6 +1,6 @@
-"""All requests of an operator, and when each is accepted.
+"""Accepts or refuses the requests of an operator.
 
-The rules, each of them only here:
+All rules for that are here:
 
 - Every request ends a motion that is played or rehearsed: the robot comes to rest, then the request is executed.
   Two exceptions: a zero velocity, as sources repeat it, does not affect a motion, and another motion waits for the
@@ -30,7 +30,7 @@ class OperatorCommands:
     """Handles requests for one player and its planner. Each returns why it is refused, or an empty text."""
 
     def __init__(self, player: MotionPlayer) -> None:
-        """Requests are accepted until `close`."""
+        """Accepts requests until `close`."""
         self._player = player
         self._planner: Planner = player.planner
         self._rehearsal: MotionRehearsal | None = None
@@ -39,13 +39,13 @@ class OperatorCommands:
         self._closed = False
 
     def close(self) -> None:
-        """Accepts only stops from now on; ends a motion."""
+        """Ends a motion and accepts only stops from now on."""
         self._closed = True
         self.end_motion()
 
     @property
     def robot(self) -> Robot:
-        """The robot that is commanded."""
+        """The commanded robot."""
         return self._planner.robot
 
     # --- velocity ----------------------------------------------------------------------------------
@@ -107,12 +107,12 @@ class OperatorCommands:
         self._planner.halt()
 
     def fail(self) -> None:
-        """As `stop` after a tick that failed."""
+        """Stops after a failed tick: gait_state is fault until a tick succeeds."""
         self.end_motion()
         self._planner.fail()
 
     def forget_pose(self) -> None:
-        """The torque is off: the pose is unknown."""
+        """Makes the pose unknown, because the torque is off."""
         self.end_motion()
         self._planner.forget_pose()
 
@@ -134,26 +134,26 @@ class OperatorCommands:
         return bool(self._awaited)
 
     def await_motion(self, name: str) -> None:
-        """A motion is being read, and follows by `rehearse` unless another request comes before; "": none is."""
+        """Announces a motion whose file is being read; `rehearse` follows unless another request comes first."""
         self._rehearsal, self._awaited = None, name
 
     def playing_refusal(self) -> str:
-        """Why no motion may be played now, or an empty text."""
+        """Returns why no motion can be played now; empty if one can."""
         if self._closed:
             return CLOSED
         return self._planner.view.why_unknown
 
     def play(self, motion: RehearsedMotion) -> None:
-        """Plays a motion that was rehearsed before."""
+        """Plays a motion that has been rehearsed already."""
         self._rehearsal, self._awaited = None, ""
         self._player.execute(motion)
 
     def rehearse(self, motion: Choreography) -> None:
-        """Rehearses a motion by calls of `advance_rehearsal`, then plays it."""
+        """Starts the rehearsal of a motion; `advance_rehearsal` continues it and then plays the motion."""
         self._rehearsal, self._awaited = MotionRehearsal(self._planner.robot, motion), ""
 
     def advance_rehearsal(self) -> RehearsedMotion | None:
-        """One tick of the rehearsal; the motion once it has passed, and is played."""
+        """Advances the rehearsal by one tick. Returns the motion once it has passed and plays."""
         if self._rehearsal is None:
             return None
         try:
@@ -167,12 +167,12 @@ class OperatorCommands:
         return rehearsed
 
     def finish_cycle(self) -> None:
-        """Lets a motion end with its cycle; one that is rehearsed is dropped."""
+        """Ends the motion after its cycle; a motion in rehearsal is dropped."""
         self._rehearsal, self._awaited = None, ""
         self._player.stop()
 
     def take_outcomes(self) -> list[MotionOutcome]:
-        """How motions and rehearsals have ended since the last call."""
+        """Returns the ends of motions and rehearsals since the last call."""
         outcomes, self._outcomes = [*self._outcomes, *self._player.take_outcomes()], []
         return outcomes
 
@@ -190,5 +190,5 @@ class OperatorCommands:
 
 
 def _guide(planner: Planner, ball_centres: Mapping[str, Vector]) -> str:
-    """Moves feet to points [m, base_link]. Returns the first refusal, or an empty text."""
+    """Guides feet to points [m, base_link]. Returns the first refusal; empty if there is none."""
     return next(filter(None, (planner.guide_foot(leg, centre) for leg, centre in ball_centres.items())), "")

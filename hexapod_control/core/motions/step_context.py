@@ -18,7 +18,7 @@ class StepContext:
     """The planner that steps drive, the plan of the last tick, and the current step."""
 
     def __init__(self, planner: Planner) -> None:
-        """Before the first tick."""
+        """Starts without a plan."""
         self.planner = planner
         self.plan: TickPlan | None = None  # of the last tick
         self.dt = 0.0  # [s] of this tick
@@ -26,11 +26,11 @@ class StepContext:
         self._begun = 0  # steps in this tick
 
     def begin_tick(self, dt: float) -> None:
-        """A tick of `dt` [s] begins."""
+        """Begins a tick of `dt` [s]."""
         self.dt, self._begun = dt, 0
 
     def may_begin(self) -> bool:
-        """True if one more step may begin in this tick, and counts it."""
+        """Counts a step that is about to begin. Returns False if no more may begin in this tick."""
         self._begun += 1
         return self._begun <= MAX_STEPS_PER_TICK
 
@@ -48,7 +48,7 @@ def coming_to_rest(context: StepContext) -> StepExecution:
 
 
 def step_place(step: motion_steps.MotionStep | None) -> str:
-    """Beginning of a message about a step: file:line and kind; empty for none."""
+    """Returns the beginning of a message about a step: file:line and kind; empty for None."""
     if step is None:
         return ""
     return f"{step.place + ': ' if step.place else ''}{motion_steps.NAMES[type(step)]}: "

@@ -26,7 +26,7 @@ from hexapod_control.core.motions.walking_steps import execute_arc, execute_gait
 
 
 def execute_step(context: StepContext, step: motion_steps.MotionStep) -> StepExecution:
-    """Begins a step; a reason that it yields begins with the step's place in its file."""
+    """Executes a step; every reason that it yields begins with file and line of the step."""
     while not context.may_begin():
         yield ""
     running = _EXECUTIONS[type(step)](context, step)

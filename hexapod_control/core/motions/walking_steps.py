@@ -8,7 +8,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.motions.motion_steps import ArcStep, GaitStep, RotateStep, WalkStep
 from hexapod_control.core.motions.step_context import StepContext, StepExecution
 
-MARCH = Twist(1e-6, 0.0, 0.0)  # steps on the spot: practically no motion, but not a zero command
+MARCH = Twist(1e-6, 0.0, 0.0)  # steps on the spot: a negligible motion, but not a zero command
 
 
 def execute_walk(context: StepContext, step: WalkStep) -> StepExecution:
@@ -32,7 +32,7 @@ def execute_turn(context: StepContext, step: RotateStep) -> StepExecution:
 
 
 def execute_gait(context: StepContext, step: GaitStep) -> StepExecution:
-    """Changes to another gait, and waits until it is in force."""
+    """Changes to another gait and waits until it is active."""
     refusal = context.planner.change_gait(step.name)
     if refusal:
         yield refusal

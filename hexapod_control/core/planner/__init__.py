@@ -1,1 +1,1 @@
-"""The planner: requests in, one plan per tick out, by explicit states of the robot."""
+"""The planner: a state machine that takes requests and returns one plan per tick."""

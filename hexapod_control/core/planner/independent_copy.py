@@ -31,7 +31,7 @@ _shared: set[type] = {type(None), bool, int, float, complex, str, bytes, frozens
 
 
 def independent_copy(original: Copied) -> Copied:
-    """A copy that shares no mutable state with the original.
+    """Returns a copy that shares no mutable state with the original.
 
     Raises TypeError for an object that cannot be copied, such as a generator or an open file.
     """
@@ -39,7 +39,7 @@ def independent_copy(original: Copied) -> Copied:
 
 
 class _Copiers(dict[type, Copier]):
-    """The copier of each class, made when the class is first met."""
+    """The copier of each class, created when an object of the class is first copied."""
 
     def __missing__(self, kind: type) -> Copier:
         self[kind] = copier = _copier(kind)
@@ -52,7 +52,7 @@ _copiers = _Copiers()
 
 
 def _copier(kind: type) -> Copier:
-    """How objects of a class are copied."""
+    """Returns the function that copies objects of a class."""
     if _is_shared(kind):
         return _share
     if issubclass(kind, tuple):
@@ -71,7 +71,7 @@ def _copier(kind: type) -> Copier:
 
 
 def _is_shared(kind: type) -> bool:
-    """Whether objects of a class cannot change, so that original and copy share them."""
+    """True if objects of a class are immutable, so that original and copy share them."""
     return kind in _shared or issubclass(kind, Enum | np.generic) or _is_frozen(kind) or _is_immutable_record(kind)
 
 
@@ -80,13 +80,13 @@ def _is_frozen(kind: type) -> bool:
 
 
 def _is_immutable_record(kind: type) -> bool:
-    """Whether a class is a named tuple of immutable fields."""
+    """True if a class is a named tuple of immutable fields."""
     fields = getattr(kind, "_fields", ())
     return bool(fields) and all(map(_is_immutable, map(get_type_hints(kind).get, fields)))
 
 
 def _is_immutable(annotation: Any) -> bool:
-    """Whether no value of an annotation can change: that of a shared class, or a tuple or union of these."""
+    """True if all values of an annotation are immutable: a shared class, or a tuple or union of these."""
     if get_origin(annotation) in (tuple, Union, UnionType):
         return all(map(_is_immutable, get_args(annotation)))
     return annotation is Ellipsis or (isinstance(annotation, type) and _is_shared(annotation))
@@ -97,7 +97,7 @@ def _share(value: Any, memo: Memo) -> Any:
 
 
 def _once(copy: Copier) -> Copier:
-    """The same copier, except that an object that occurs twice occurs twice in the copy, too."""
+    """Wraps a copier so that an object that is referenced twice is copied only once."""
 
     def copy_once(value: Any, memo: Memo) -> Any:
         if id(value) not in memo:
@@ -125,11 +125,11 @@ def _copy_tuple(value: tuple[Any, ...], memo: Memo) -> tuple[Any, ...]:
 
 
 def _object_copier(kind: type) -> Copier:
-    """Copies an object attribute by attribute, whether it keeps them in slots or in a dictionary.
+    """Returns a function that copies an object attribute by attribute, from slots and dictionary.
 
-    Written out for the slots of the class, as dataclasses write their methods: a tick of a walk copies the walk, and a
-    loop over the names of the slots costs more than all the rest. The classes of a walk have slots
-    because they are quicker to copy, and copies quicker to read, than objects with a dictionary.
+    The function is generated for the slots of the class, as dataclasses generate their methods: every tick copies the
+    walk, and a loop over the names of the slots would take most of the time. The classes of a walk have slots because
+    they are faster to copy and to read than objects with a dictionary.
     """
     slots = [name for base in kind.__mro__ for name in getattr(base, "__slots__", ()) if name != "__weakref__"]
     lines = [

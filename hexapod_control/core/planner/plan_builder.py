@@ -1,4 +1,4 @@
-"""From the pose of a tick to its plan: velocities, foot loads, and the static margin."""
+"""Builds the plan of a tick from the pose of the robot: velocities, foot loads and static margin."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from hexapod_control.core.walking.walk_state import WalkState
 def build_plan(
     context: PlannerContext, state: RobotState, pose: WholeBodyPose, walk: WalkState | None, dt: float
 ) -> TickPlan:
-    """The plan of a tick of `dt` [s] that ends in a pose. The context still holds joints and plan of the tick before.
+    """Returns the plan of a tick of `dt` [s] that ends in `pose`; joints and plan of the context are those of the last.
 
-    Velocities are differences to the tick before, so that they lead exactly to this tick's targets. `walk` is that of
-    a robot on its feet.
+    Velocities are differences to the last tick, so that they lead exactly to the targets of this one. `walk` is None
+    unless the robot is on its feet.
     """
     robot, limiter, last = context.robot, context.limiter, context.plan
     before = last.joint_angles if last is not None and last.joint_angles is not None else read_only(context.joints)
@@ -57,7 +57,7 @@ def build_plan(
 
 
 def plan_at_rest(context: PlannerContext, state: RobotState) -> TickPlan:
-    """The last plan again, at rest; without targets before the first command."""
+    """Returns the last plan with zero velocities; without targets before the first command."""
     zero, last = _at_rest(context), context.plan
     if last is not None:
         return replace(last, state=state, feet_velocity=zero, joint_velocity=zero, twist=ZERO, unreached=None)

@@ -1,4 +1,4 @@
-"""The planner: requests in, one plan of targets per tick out. The only object that a gait planner node needs.
+"""The planner: takes requests and returns one plan of targets per tick. It is all that a planner node needs.
 
 A request is accepted or refused at once and is then executed tick by tick from the present pose. Which request
 leads to which state is defined in states.py; a tick advances the present state by the measured time step.
@@ -32,17 +32,17 @@ from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.twist_limits import TwistLimits
 
-MAX_TICK_S = 0.1  # [s] a longer tick is taken as this long: no catching up after a pause
+MAX_TICK_S = 0.1  # [s] a longer tick counts as this long, so that the robot does not catch up after a pause
 
 
 class Planner:
-    """Plans for one robot. Requests may come at any time between two ticks; `step` is called at the control rate.
+    """Plans for one robot. Call `step` at the control rate; requests are possible at any time between two ticks.
 
     It starts in state `unknown`; set_measured_joints sets the pose, and forget_pose returns to `unknown`.
     """
 
     def __init__(self, robot: Robot, gait: str = "", limits: TwistLimits | None = None) -> None:
-        """Computes the robot's tables. Raises ValueError for a robot that cannot walk as described."""
+        """Computes the tables of the robot. Raises ValueError if the robot cannot walk as its file describes."""
         self.robot = robot
         self.capabilities = capabilities = Capabilities.of(robot)
         self.sensors = SensorInputs(robot)
@@ -50,16 +50,16 @@ class Planner:
         sequences = PostureSequences.of(capabilities)
         self._context = PlannerContext(robot, capabilities, sequences, TickLimiter(robot), self.sensors, settings)
         self._state: PlannerState = Unknown()
-        self._plays_motion = False  # a motion gives the commands
-        self._failed = False  # the last tick failed
+        self._plays_motion = False  # whether a motion gives the commands
+        self._failed = False  # whether the last tick failed
 
     def copy(self) -> Planner:
-        """A planner in the same state that shares no mutable part with this one."""
+        """Returns an independent planner in the same state."""
         return independent_copy(self)
 
     @property
     def state(self) -> RobotState:
-        """What the robot is doing, as published on `gait_state`."""
+        """State of the robot, as published on `gait_state`."""
         if self._failed:
             return RobotState.FAULT
         state = self._state.robot_state
@@ -92,12 +92,12 @@ class Planner:
     # --- pose known or unknown ----------------------------------------------------------------
 
     def set_measured_joints(self, joints: Array) -> None:
-        """Takes measured joint angles (n, 3) [rad]. They end `unknown`; later ones are used while the robot lies."""
+        """Takes measured joint angles (n, 3) [rad], which end `unknown`; they are also used while the robot lies."""
         if np.isfinite(joints).all():
             self._handle(requests.MeasuredJoints(_legs(joints)))
 
     def forget_pose(self) -> None:
-        """Back to `unknown`: the torque is off. Once it is on again, the robot stays as it is until a request."""
+        """Returns to `unknown` because the torque is off; when it is on again, the robot holds until a request."""
         self._state = Unknown.without_torque()
         self._context.place(())
         self._context.pace = 1.0
@@ -113,11 +113,11 @@ class Planner:
         return self._handle(requests.SitRequest())
 
     def halt(self) -> None:
-        """Stops smoothly: feet in the air are set down, a posture move waits."""
+        """Stops smoothly: feet in the air are set down, a posture transition pauses."""
         self._handle(requests.HaltRequest())
 
     def fail(self) -> None:
-        """A tick failed: everything halts, and the state is FAULT until a tick succeeds."""
+        """Halts after a failed tick; the state is FAULT until a tick succeeds."""
         self._failed = True
         self.halt()
 
@@ -164,7 +164,7 @@ class Planner:
         """Moves all joints straight to angles (n, 3) [rad] in `duration` [s]; 0: at a moderate speed."""
         return self._handle(requests.JointMoveRequest(_legs(joints), duration))
 
-    # --- how it walks ------------------------------------------------------------------------------
+    # --- gait and settings -------------------------------------------------------------------------
 
     def change_gait(self, name: str) -> str:
         """Changes to another gait."""
@@ -180,11 +180,11 @@ class Planner:
         self._handle(requests.SettingsRequest(self._context.settings))
 
     def begin_motion(self) -> None:
-        """A motion gives the commands from now on: a robot on its feet is `moving`, not `standing` or `walking`."""
+        """Marks that a motion gives the commands: a robot on its feet is then `moving`, not `standing` or `walking`."""
         self._plays_motion = True
 
     def end_motion(self) -> None:
-        """No motion gives commands any more."""
+        """Marks that no motion gives commands any more."""
         self._plays_motion = False
 
     def _handle(self, request: requests.Request) -> str:
@@ -197,5 +197,5 @@ def _unknown_leg(leg: str, robot: Robot) -> str:
 
 
 def _legs(rows: Array) -> tuple[LegJoints, ...]:
-    """An array (n, 3) as one tuple of floats per leg."""
+    """Converts an array (n, 3) to one tuple of floats per leg."""
     return tuple((a, b, c) for a, b, c in np.asarray(rows, dtype=float).tolist())

@@ -18,7 +18,7 @@ from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
 
-PAUSE_TIME_S = 0.25  # [s] in which a posture move comes to rest when it is stopped
+PAUSE_TIME_S = 0.25  # [s] in which a stopped posture move comes to rest
 NO_POSE = "the pose is not known yet: no joint_states have arrived; start or arm the driver"
 TORQUE_OFF = "the torque is off: call arm, after an emergency stop first estop with false and reset_fault, then stand"
 
@@ -36,7 +36,7 @@ class PlannerContext:
     joints: tuple[LegJoints, ...] = ()  # [rad] of the last tick, or as measured; empty while they are unknown
     plan: TickPlan | None = None  # of the last tick
 
-    pace: float = 1.0  # of the motion (0 to 1): posture moves stop and continue smoothly
+    pace: float = 1.0  # speed factor (0 to 1) of posture moves, with which they stop and continue smoothly
 
     def place(self, joints: tuple[LegJoints, ...]) -> None:
         """Restarts from measured joint angles (n, 3) [rad]; empty: from unknown ones."""
@@ -44,7 +44,7 @@ class PlannerContext:
         self.limiter.reset()
 
     def change_pace(self, goal: float, dt: float) -> float:
-        """Moves the pace towards a goal (0 to 1), from full pace to rest in PAUSE_TIME_S."""
+        """Ramps the pace towards a goal (0 to 1), from full pace to rest in PAUSE_TIME_S. Returns the pace."""
         self.pace += min(max(goal - self.pace, -dt / PAUSE_TIME_S), dt / PAUSE_TIME_S)
         return self.pace
 
@@ -60,7 +60,7 @@ class PoseOrigin(Enum):
     """Where the body pose of a standing robot comes from."""
 
     REQUESTED = "requested"
-    FOUND = "found"  # by a take-over or a stopped move: the first velocity brings the body to neutral
+    FOUND = "found"  # after a take-over or a stopped move; the first velocity moves the body to neutral
 
 
 class PlannerState(Protocol):
@@ -72,11 +72,11 @@ class PlannerState(Protocol):
 
     @property
     def robot_state(self) -> RobotState:
-        """What the robot is doing in this state."""
+        """The published state of the robot."""
 
     @property
     def walk(self) -> WalkController | None:
-        """The walk of a robot on its feet."""
+        """The walk controller of a robot on its feet, else None."""
 
     @property
     def progress(self) -> float:
@@ -87,20 +87,20 @@ class PlannerState(Protocol):
         """True from an accepted request to sit down until the robot sits; commands are ignored meanwhile."""
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
-        """Handles a request: the result, and the next state."""
+        """Handles a request. Returns the next state, and why the request is refused."""
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """Advances by `dt` [s] as far as pace and limiter allow; None: nothing moves."""
+        """Advances by `dt` [s] as far as pace and limiter allow. Returns the pose, None if nothing moves."""
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-        """The state after a tick of `dt` [s] in which something moved."""
+        """Returns the state after a tick of `dt` [s] in which something moved."""
 
     def after_rest(self, context: PlannerContext) -> PlannerState:
-        """The state after a tick in which nothing moved."""
+        """Returns the state after a tick in which nothing moved."""
 
 
 class AtRest:
-    """Common part of the states without a motion."""
+    """Base class of the states in which nothing moves."""
 
     __slots__ = ()
     walk = None
@@ -108,13 +108,13 @@ class AtRest:
     lies_down = False
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """None: nothing moves."""
+        """Returns None, as nothing moves."""
         return None
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> Self:
-        """The same state."""
+        """Stays in this state."""
         return self
 
     def after_rest(self, context: PlannerContext) -> Self:
-        """The same state."""
+        """Stays in this state."""
         return self

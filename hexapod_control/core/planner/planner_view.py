@@ -19,7 +19,7 @@ class PlannerView:
     """The state of a planner between two ticks. Get a new one (`planner.view`) after a request or a tick."""
 
     def __init__(self, context: PlannerContext, state: PlannerState) -> None:
-        """A view of the planner's present state."""
+        """Shows the present state of the planner."""
         self._context = context
         self._state = state
         self._walk = state.walk
@@ -91,12 +91,12 @@ class PlannerView:
 
     @property
     def settings(self) -> WalkSettings:
-        """The requested settings; the settings in force follow smoothly."""
+        """The requested settings, which the walk follows smoothly."""
         return self._context.settings
 
     @property
     def active_gait(self) -> str:
-        """Name of the gait in force."""
+        """Name of the active gait."""
         return self.walk.gait.name if self.walk is not None else self._context.settings.gait.name
 
     @property
@@ -115,33 +115,33 @@ class PlannerView:
         return self.walk.pose_goal if self.walk is not None else NEUTRAL
 
     def pose_reachable(self, pose: BodyPose) -> bool:
-        """True if a standing robot can take a body pose without clamping."""
+        """Returns True if a standing robot can take a body pose without clamping."""
         return self._walk is not None and self._walk.pose_reachable(pose)
 
     def neutral_footholds(self) -> tuple[Point, ...]:
-        """Contact points (n, 2) [m, base_footprint] of the neutral stance at the present height."""
+        """Returns the contact points (n, 2) [m, base_footprint] of the neutral stance at the present height."""
         return self.walk.stance.footholds if self.walk is not None else self._context.sequences.neutral_footholds
 
     def guided_foot_arrived(self, leg: str) -> bool:
-        """True if a leg's foot is held where it was guided to, or is not guided at all."""
+        """Returns True if the foot of a leg has reached the goal of its guidance, or is not guided at all."""
         return self.walk is None or self.walk.guided_foot_arrived(self._context.robot.leg_names.index(leg))
 
     # --- speed -------------------------------------------------------------------------------------
 
     def maxima(self) -> Twist:
-        """Present greatest speed along each axis alone; zero while the robot accepts no velocity commands."""
+        """Returns the present maximum speed along each axis alone; zero while no velocity commands are accepted."""
         return self._walk.maxima() if self._walk is not None and not self._state.lies_down else ZERO
 
     def speed_limit(self) -> Twist:
-        """The part of the commanded twist that is possible now; zero unless the robot stands or walks."""
+        """Returns the possible part of the commanded twist; zero unless the robot stands or walks."""
         return self._walk.limit().twist if self._walk is not None else ZERO
 
     def braking_time(self) -> float:
-        """Time [s] in which the robot comes to rest from its present speed."""
+        """Returns the time [s] in which the robot can come to rest from its present speed."""
         return self._walk.braking_time() if self._walk is not None else 0.0
 
     def arc_twist(self, distance: float, curvature: float) -> Twist:
-        """The twist for a travel of the outermost foot per stance [m] and a curvature, at the gait and tempo set."""
+        """Returns the twist for a travel [m] of the outermost foot per stance and a curvature, in the present gait."""
         settings, robot = self._context.settings, self._context.robot
         stance_time = settings.gait.stance * robot.walk.swing_time * settings.tempo
         return twist_of_arc(distance, curvature, self._context.sequences.neutral_footholds, stance_time)

@@ -1,4 +1,4 @@
-"""Refusing and executing requests, as far as several of the planner's states do it alike."""
+"""Handling of requests that is common to several states of the planner."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from hexapod_control.core.walking.walk_controller import WalkController
 
 
 def refusal(request: Request, state: RobotState) -> str:
-    """Why a state does not act on a request; empty if there is nothing to do."""
+    """Returns why a state refuses a request; empty if the request is ignored without a reason."""
     match request:
         case BodyPoseRequest() | GuidedFootRequest() | GuidedFootOverGroundRequest():
             return not_on_feet(state)
         case FeetMoveRequest() | JointMoveRequest():
             return not_at_rest(state)
         case StandRequest() | SitRequest() | HaltRequest() | MeasuredJoints():
-            return ""  # the robot is there already, or its planned joints count
+            return ""  # the robot is already in that state, or its planned joints are used
         case VelocityRequest() | PoseTrackingRequest() | FeetReleaseRequest() | NeutralStanceRequest():
             return ""  # sent continuously, and without effect before the robot stands
         case GaitRequest() | SettingsRequest():
@@ -50,17 +50,17 @@ def refusal(request: Request, state: RobotState) -> str:
 
 
 def not_on_feet(state: RobotState) -> str:
-    """The refusal of a request that needs a robot on its feet."""
+    """Returns the refusal of a request that needs a robot on its feet."""
     return f"ignored while {state.value}: stand up first"
 
 
 def not_at_rest(state: RobotState) -> str:
-    """The refusal of a request that needs a robot at rest."""
+    """Returns the refusal of a request that needs a robot at rest."""
     return f"ignored while {state.value}: wait until the robot rests"
 
 
 def pass_on(request: Request, walk: WalkController) -> None:
-    """Passes on requests that a walk executes in any state."""
+    """Passes requests on to the walk that it accepts at any time."""
     match request:
         case PoseTrackingRequest(pose):
             walk.track_pose(pose)
@@ -77,7 +77,7 @@ def pass_on(request: Request, walk: WalkController) -> None:
 def whole_body_move(
     request: FeetMoveRequest | JointMoveRequest, context: PlannerContext, attitude: BodyPose
 ) -> FeetMove | JointMove:
-    """The move from the present joint angles; `attitude` is that of the body, its height apart."""
+    """Returns the requested move from the present joint angles; `attitude` is the body pose without its height."""
     robot, joints = context.robot, context.joints
     match request:
         case FeetMoveRequest(centres, duration):
@@ -88,7 +88,7 @@ def whole_body_move(
 
 
 def recover_margin(walk: WalkController, plan: TickPlan, dt: float, least: float) -> None:
-    """Applies a walk's recovery measures if the static margin of a tick of `dt` [s] is below `least` [m]; 0: never."""
+    """Applies recovery measures if the static margin of a tick of `dt` [s] is below `least` [m]; 0 disables them."""
     if least <= 0.0 or walk.state.guiding or math.isnan(plan.margin):
         return
     edge = (0.0, 0.0)

@@ -4,7 +4,7 @@
        |                    |                                        |
        +--found standing--> Transition          Lying, OnFeet --move--> WholeBodyMove --> OnFeet or Lying
 
-A request that has to wait is kept in `then`: a robot rests before it sinks. `Unknown` is in unknown_state.py.
+A request that has to wait is stored in `then`: a robot comes to rest before it sinks. `Unknown` is in unknown_state.py.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Lying(AtRest):
     robot_state = RobotState.SITTING
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
-        """Stands up or moves as a whole; measured joints replace the planned ones."""
+        """Stands up or starts a whole-body move; measured joints replace the planned ones."""
         match request:
             case StandRequest():
                 moves, walk = context.sequences.getting_up(context.joints, context.settings.gait)
@@ -62,12 +62,12 @@ class Lying(AtRest):
 
 @dataclass(slots=True)
 class Transition:
-    """The robot stands up, lies down, or sets its feet down while it is taken over."""
+    """The robot stands up, lies down, or sets its feet down during a take-over."""
 
     robot_state: RobotState  # rising or sinking
     moves: list[PostureMove]  # the present one first
-    goal: WalkController | None  # of the robot that stands in the end; None: it lies
-    then: StandRequest | SitRequest | None = None  # what follows as soon as the robot stands
+    goal: WalkController | None  # walk controller of the robot that stands at the end; None if it lies
+    then: StandRequest | SitRequest | None = None  # request to handle as soon as the robot stands
     pace_goal: float = 1.0  # 0 while halted
     origin: PoseOrigin = PoseOrigin.REQUESTED
     walk: None = None
@@ -83,7 +83,7 @@ class Transition:
         return self.robot_state is RobotState.SINKING or isinstance(self.then, SitRequest)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
-        """Stops, continues, or reverses while the body moves over planted feet."""
+        """Pauses, continues, or reverses while the body moves over planted feet."""
         match request:
             case StandRequest():
                 return StateReply(self._towards_standing(request, context))
@@ -122,7 +122,7 @@ class Transition:
         return pose
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-        """The next move, or the state after the last one."""
+        """Continues with the next move; after the last one, enters the final state."""
         if not self.moves[0].done:
             return self
         del self.moves[0]
@@ -157,14 +157,14 @@ class OnFeet:
 
     @classmethod
     def beginning(cls, walk: WalkController, context: PlannerContext, origin: PoseOrigin) -> OnFeet:
-        """The state of a robot that has just come to its feet; its walk takes on the present settings."""
+        """Returns the state of a robot that has just come to its feet, with the present settings."""
         walk.change_settings(context.settings)
         if walk.state.gait is not context.settings.gait:
             walk.change_gait(context.settings.gait)
         return cls(walk, origin=origin)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
-        """Walks, poses and guides feet; refuses commands while the robot is about to sit down."""
+        """Executes walking, poses and guided feet; refuses them while the robot is about to sit down."""
         walk = self.walk
         match request:
             case StandRequest():
@@ -219,7 +219,7 @@ class OnFeet:
         return pose
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-        """Sits down at rest if that was requested; else applies the measures against a small margin."""
+        """Sits down at rest if that was requested, else takes measures against a small margin."""
         walk, now = self.walk, self.walk.state
         if now.guiding:
             self.robot_state = RobotState.MOVING
@@ -235,7 +235,7 @@ class OnFeet:
         return self
 
     def after_rest(self, context: PlannerContext) -> PlannerState:
-        """Stays."""
+        """Stays in this state."""
         return self
 
 
@@ -264,7 +264,7 @@ class WholeBodyMove:
         return isinstance(self.then, SitRequest)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
-        """Comes to rest before anything else."""
+        """Stops the move; stand and sit are handled once it has come to rest."""
         match request:
             case StandRequest() | SitRequest():
                 self.then, self.pace_goal = request, 0.0
@@ -284,17 +284,17 @@ class WholeBodyMove:
         return pose
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-        """What follows a move that has reached its goal."""
+        """Returns the state that follows a finished move."""
         if not self.move.done:
             return self
         return self._following(context, self.origin).after_tick(plan, dt, context)
 
     def after_rest(self, context: PlannerContext) -> PlannerState:
-        """The state after a stopped move, which is abandoned."""
+        """Returns the state that follows a stopped move, which is abandoned."""
         return self._following(context, PoseOrigin.FOUND)
 
     def _following(self, context: PlannerContext, origin: PoseOrigin) -> PlannerState:
-        """On the feet where the joints have brought them, or lying; then what was asked for meanwhile."""
+        """Returns OnFeet with the present footholds, or Lying; handles a request that came meanwhile."""
         walk = context.sequences.standing_on(context.joints, self.move.pose, context.settings.gait)
         state: PlannerState = Lying() if walk is None else OnFeet.beginning(walk, context, origin)
         return state if self.then is None else state.handle(self.then, context).state

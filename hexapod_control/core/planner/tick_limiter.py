@@ -48,10 +48,10 @@ class _Attempt(NamedTuple, Generic[AnyMotion]):
 
 
 class TickLimiter:
-    """Slows the ticks of one robot. Keeps joint speeds and share of the last tick, as the next one starts from them."""
+    """Limits the ticks of one robot, starting from the joint speeds and the share of the last tick."""
 
     def __init__(self, robot: Robot) -> None:
-        """At rest: the first tick may begin at full share, but only speed up from zero."""
+        """Starts at rest: the first tick may have the full share, but joints accelerate from zero."""
         self._robot = robot
         self._max_speeds = [[SPEED_SHARE * joint.no_load_speed for joint in leg.joints] for leg in robot.legs]  # rad/s
         self._neighbours = LegNeighbours.of(robot)
@@ -69,7 +69,7 @@ class TickLimiter:
     def advance(
         self, motion: AnyMotion, joints: Sequence[LegJoints], dt: float, pace: float
     ) -> tuple[AnyMotion, WholeBodyPose]:
-        """The motion `dt` [s] later, at most at a pace (0 to 1), and the pose the robot has then.
+        """Returns the motion `dt` [s] later, at most at a pace (0 to 1), and the pose of the robot then.
 
         `joints` are the angles [rad] of the tick before. The given motion is not modified.
         """
@@ -88,7 +88,7 @@ class TickLimiter:
     def _search(
         self, motion: AnyMotion, joints: Sequence[LegJoints], dt: float, share: float
     ) -> tuple[_Attempt[AnyMotion] | None, UnreachableFoot | None, LegClearance | None]:
-        """The best attempt at a share or less; the foot and the pair of legs that prevented larger ones."""
+        """Returns the best attempt with at most this share, and the foot and the legs that prevented a larger one."""
         gap = self.gap if self.gap is not None else self._neighbours.gap(joints)
         closing = _max_closing(gap, dt)
         unreached: UnreachableFoot | None = None
@@ -122,7 +122,7 @@ class TickLimiter:
     def _retreat(
         self, motion: AnyMotion, joints: Sequence[LegJoints], dt: float, unreached: UnreachableFoot | None
     ) -> _Attempt[AnyMotion] | None:
-        """If no share of the tick is valid: feet and clock stand still, the body pose returns to neutral.
+        """Used if no share of the tick is valid: feet and clock stand still, the body returns to its neutral pose.
 
         Joints are clamped to what they reach meanwhile, and the foot targets are where those joints put the feet.
         """
@@ -144,7 +144,7 @@ class TickLimiter:
     def _hold(
         self, motion: AnyMotion, joints: Sequence[LegJoints], unreached: UnreachableFoot | None
     ) -> _Attempt[AnyMotion]:
-        """Nothing moves."""
+        """Returns an attempt in which nothing moves."""
         last = self._last if self._last is not None else independent_copy(motion).advance(MIN_TICK_S, joints)
         pose = last._replace(joints=list(joints), unreached=unreached)
         return _Attempt(motion, pose, [(0.0, 0.0, 0.0)] * len(joints), 0.0, None, math.inf)

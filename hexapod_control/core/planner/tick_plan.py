@@ -14,7 +14,7 @@ from hexapod_control.core.robot import Point
 
 
 class RobotState(Enum):
-    """What the robot is doing; the value is published on `gait_state`."""
+    """State of the robot; the value is published on `gait_state`."""
 
     UNKNOWN = "unknown"
     SITTING = "sitting"

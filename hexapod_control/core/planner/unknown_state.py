@@ -36,13 +36,13 @@ SETTLED_RAD = 0.05  # [rad] by which the joints of planted feet deflect under lo
 class Unknown(AtRest):
     """The joint angles are not known: before the first measurement, and while the torque is off."""
 
-    reason: str = NO_POSE  # for which requests are refused
-    pace_goal: float = 1.0  # of the move that sets feet down once the pose is known; 0: it waits for `stand` or `sit`
+    reason: str = NO_POSE  # why requests are refused
+    pace_goal: float = 1.0  # of the move that sets feet down once the pose is known; 0: wait for `stand` or `sit`
     robot_state = RobotState.UNKNOWN
 
     @classmethod
     def without_torque(cls) -> Unknown:
-        """The state while the torque is off: the robot must not move when it comes back, as people may be near it."""
+        """Returns the state while the torque is off; when it is on again, nothing moves, as people may be near."""
         return cls(TORQUE_OFF, pace_goal=0.0)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
@@ -62,7 +62,7 @@ class Unknown(AtRest):
                 return StateReply(self, refusal(request, self.robot_state))
 
     def _found_standing(self, lowering: JointMove, walk: WalkController, context: PlannerContext) -> Transition:
-        """Sets the feet in the air down, unless that has to wait; with all feet down there is nothing to wait for."""
+        """Returns the transition that sets the feet in the air down, paused if it has to wait for a request."""
         pace_goal = 1.0 if lowering.distance <= SETTLED_RAD else self.pace_goal
         context.pace = pace_goal
         return Transition(RobotState.RISING, [lowering], walk, pace_goal=pace_goal, origin=PoseOrigin.FOUND)

@@ -1,1 +1,1 @@
-"""Sitting down, standing up, folding for transport, and taking over a standing robot."""
+"""Postures: sitting down, standing up, folding for transport, and taking over a standing robot."""

@@ -1,4 +1,4 @@
-"""Joint-space paths without collisions of neighbouring legs.
+"""Finds joint-space paths without collisions of neighbouring legs.
 
 Standing up starts in any pose, where straight lines in joint space may make legs collide. Candidate paths
 are tried in order, from short to long: straight; every other leg first, then the rest; all femurs up, coxas over,
@@ -28,7 +28,7 @@ JointPath = tuple[JointAngles, ...]  # waypoints, straight in joint space from o
 
 
 def find_path(robot: Robot, start: Sequence[LegJoints], goal: Sequence[LegJoints]) -> JointPath:
-    """Waypoints from joint angles (n, 3) [rad] to others, without the start; the last is the goal."""
+    """Returns waypoints from `start` to `goal` (n, 3) [rad], without the start."""
     neighbours = LegNeighbours.of(robot)
     begin, end = tuple(start), tuple(goal)
     enough = min(PATH_GAP_M, neighbours.gap(begin).distance, neighbours.gap(end).distance) - GAP_TOLERANCE_M
@@ -44,14 +44,14 @@ def find_path(robot: Robot, start: Sequence[LegJoints], goal: Sequence[LegJoints
 
 
 def _least_gap(neighbours: LegNeighbours, a: JointAngles, b: JointAngles) -> float:
-    """Least gap [m] between neighbouring legs on the straight line between two waypoints."""
+    """Smallest gap [m] between neighbouring legs on the straight line between two waypoints."""
     return min(neighbours.gap(_between(a, b, k / SAMPLES)).distance for k in range(1, SAMPLES + 1))
 
 
 def _one_by_one(
     robot: Robot, neighbours: LegNeighbours, start: JointAngles, goal: JointAngles, enough: float
 ) -> JointPath:
-    """One leg after the other, each as soon as its path is free, or up out of the others' paths; empty if stuck."""
+    """Returns a path that moves one leg after the other, as soon as its path is free; empty if there is none."""
     path: list[JointAngles] = []
     now, raised = start, [min(RAISED_FEMUR_RAD, leg.femur_joint.upper) for leg in robot.legs]
     while now != goal:
@@ -74,7 +74,7 @@ def _with_leg(joints: JointAngles, leg: int, angles: LegJoints) -> JointAngles:
 
 
 def _candidates(robot: Robot, start: JointAngles, goal: JointAngles) -> list[JointPath]:
-    """Paths from short to long."""
+    """Candidate paths, from short to long."""
     every_other = {span.row for place, span in enumerate(LegNeighbours.of(robot).spans) if place % 2 == 0}
     halves = (every_other, set(range(len(start))) - every_other)
     raised = [min(RAISED_FEMUR_RAD, leg.femur_joint.upper) for leg in robot.legs]
@@ -91,7 +91,7 @@ def _candidates(robot: Robot, start: JointAngles, goal: JointAngles) -> list[Joi
 
 
 def _mixed(first: JointAngles, others: JointAngles, legs: set[int]) -> JointAngles:
-    """The joint angles `first` for some legs, `others` for the rest."""
+    """Returns the joint angles `first` for these legs, `others` for the rest."""
     return tuple(first[leg] if leg in legs else others[leg] for leg in range(len(first)))
 
 

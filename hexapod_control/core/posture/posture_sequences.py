@@ -1,9 +1,9 @@
-"""From one posture to the next: standing up, sitting down, and taking over a standing robot.
+"""Sequences of moves between postures: standing up, sitting down, and taking over a standing robot.
 
-A sequence is a list of moves, executed one after the other, and the walk of the robot that stands at its end.
-Standing up starts wherever the joints were measured: in joint space, on paths on which the legs keep clear of each
-other (joint_paths.py), to the sitting posture; then the body rises over planted feet (stand_up.py). A robot that
-already stands keeps its footholds (takeover.py).
+A sequence is a list of moves, executed one after the other, and the walk controller of a robot that stands at its end.
+Standing up starts at any measured joint angles: a joint-space path without collisions (joint_paths.py) leads to the
+sitting posture, then the body rises over planted feet (stand_up.py). A robot that already stands keeps its footholds
+(takeover.py).
 See docs/architecture/walking-mathematics.md, "Standing up and lying down".
 """
 
@@ -28,12 +28,12 @@ from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.capabilities import Capabilities
 
 PostureMove = JointMove | BodyLift
-MIN_PLANTED_FEET = 3  # that carry a robot
+MIN_PLANTED_FEET = 3  # that support a robot
 
 
 @dataclass(frozen=True, slots=True)
 class PostureSequences:
-    """The sequences between the postures of one robot; only tables, computed once."""
+    """Creates the sequences of one robot; it holds only tables that are computed once."""
 
     capabilities: Capabilities
     neutral_footholds: tuple[Point, ...]  # [m] contact points of the neutral stance at the walk height
@@ -51,19 +51,19 @@ class PostureSequences:
         return cls(capabilities, footholds, offset, joints)
 
     def getting_up(self, joints: Sequence[LegJoints], gait: Gait) -> tuple[list[PostureMove], WalkController]:
-        """From any joint angles [rad] to standing."""
+        """Returns the sequence from any joint angles [rad] to standing."""
         path = (tuple(joints), *find_path(self.capabilities.robot, joints, self.lying_joints))
         moves = [JointMove.between(self.capabilities.robot, a, b, NEUTRAL) for a, b in pairwise(path)]
         rise, walk = self.rising(self.neutral_footholds, self.lying_offset, gait)
         return [*moves, *rise], walk
 
     def rising(self, contacts: Sequence[Point], offset: float, gait: Gait) -> tuple[list[PostureMove], WalkController]:
-        """From a body `offset` [m] from the walk height over feet at contacts [m, base_footprint] to standing."""
+        """Returns the sequence from a body `offset` [m] from the walk height over contacts [m] to standing."""
         lift = BodyLift.between(self.capabilities.robot, contacts, offset, 0.0)
         return [lift], WalkController(self.capabilities, contacts, NEUTRAL, gait)
 
     def sinking(self, contacts: Sequence[Point], offset: float) -> list[PostureMove]:
-        """From a body `offset` [m] from the walk height over feet at contacts [m, base_footprint] to lying."""
+        """Returns the sequence from a body `offset` [m] from the walk height over contacts [m] to lying."""
         return [
             BodyLift.between(
                 self.capabilities.robot, contacts, offset, stand_up.lying_offset(self.capabilities.robot, contacts)
@@ -71,13 +71,13 @@ class PostureSequences:
         ]
 
     def lying_down(self, walk: WalkController) -> list[PostureMove]:
-        """From standing to lying over the present footholds."""
+        """Returns the sequence from standing to lying over the present footholds."""
         return self.sinking([(foot.x, foot.y) for foot in walk.state.feet], 0.0)
 
     def taking_over(self, joints: Sequence[LegJoints], gait: Gait) -> tuple[JointMove, WalkController] | None:
-        """From joint angles [rad] measured under a robot that stands to the walk of that robot; None if it does not.
+        """Returns the sequence that takes over a robot standing at these joint angles [rad]; None if it does not.
 
-        Feet in the air are set straight down; all feet stay there until the first command.
+        Feet in the air are set straight down; all feet keep their positions until the first command.
         """
         found = take_over(self.capabilities.robot, self.capabilities.stances, joints)
         if found is None:
@@ -87,9 +87,9 @@ class PostureSequences:
         return JointMove.between(self.capabilities.robot, joints, found.joints, found.pose), walk
 
     def standing_on(self, joints: Sequence[LegJoints], pose: BodyPose, gait: Gait) -> WalkController | None:
-        """The walk of a robot that ends a move on its feet with these joint angles [rad]; None if it lies.
+        """Returns the walk controller of a robot on its feet with these joint angles [rad]; None if it lies.
 
-        `pose` is that of the body, its height apart. Feet keep their positions, on the ground or in the air.
+        `pose` is that of the body without its height. Feet keep their positions, on the ground or in the air.
         """
         found = detect_support(self.capabilities.robot, joints, pose)
         height = self.capabilities.robot.walk.height + found.pose.z

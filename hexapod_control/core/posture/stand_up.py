@@ -1,4 +1,4 @@
-"""Standing up and sitting down: a joint-space motion to the knee-up branch, then the body rises over planted feet.
+"""Standing up and sitting down: a joint-space motion to the knee-up solution, then the body rises over planted feet.
 
 Standing up starts from the measured joints. Their kinematic branch is unknown, so the
 first part is in joint space, to the feet just above the ground at their neutral footholds with the body on its
@@ -20,9 +20,9 @@ from hexapod_control.core.kinematics.whole_body import WholeBodyPose, joints_at_
 from hexapod_control.core.posture.straight_moves import MIN_DURATION_S
 from hexapod_control.core.robot import Point, Robot
 
-CLEAR = 0.015  # [m] of the feet above the ground during the joint-space motion
-RISE_SPEED = 0.08  # [m/s] of the body, at the peak
-STEP = 0.002  # [m] between the heights tried during the descent
+CLEAR = 0.015  # [m] height of the feet above the ground during the joint-space motion
+RISE_SPEED = 0.08  # [m/s] peak speed of the body
+STEP = 0.002  # [m] between the heights that are tried for lying
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class BodyLift:
 
     @classmethod
     def between(cls, robot: Robot, contacts: Sequence[Point], start: float, goal: float) -> BodyLift:
-        """The rise (or the descent) from one offset [m] to another at a moderate speed."""
+        """Returns the motion from one offset [m] to another at a moderate speed."""
         duration = max(MIN_DURATION_S, PEAK_SHARE_SPEED * abs(goal - start) / RISE_SPEED)
         return cls(robot, tuple(contacts), start, goal, duration)
 
@@ -54,22 +54,22 @@ class BodyLift:
 
     @property
     def progress(self) -> float:
-        """Share of the time that has passed."""
+        """Share (0 to 1) of the time that has passed."""
         return min(1.0, self.elapsed / self.duration)
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
-        """The pose one tick later."""
+        """Advances by `dt` [s] and returns the pose."""
         self.elapsed += dt
         placement = Placement(BodyPose(z=self.offset), self.robot.walk.height)
         count = len(self.contacts)
         return whole_body_pose(self.robot, placement, list(self.contacts), [0.0] * count, [True] * count, previous)
 
     def retreat(self, dt: float, previous: Sequence[LegJoints]) -> None:
-        """None: the body holds."""
+        """Returns None: the body holds instead."""
 
 
 def lying_offset(robot: Robot, contacts: Sequence[Point]) -> float:
-    """Offset [m] from the walk height at which the body lies and the feet at `contacts` are clear of the ground.
+    """Returns the offset [m] from the walk height at which the body lies and feet at `contacts` clear the ground.
 
     If the legs cannot fold that far, it is the lowest offset in reach.
     """

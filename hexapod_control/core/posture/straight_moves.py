@@ -1,6 +1,6 @@
-"""Motions of the whole robot: all joints, or all feet, go straight to a goal and arrive together.
+"""Whole-body moves: all joints, or all feet, move on straight lines to a goal and arrive together.
 
-They follow a quintic, at rest at both ends. Which feet carry the robot meanwhile follows from the joint angles.
+They follow a quintic, at rest at both ends. The feet that support the robot meanwhile follow from the joint angles.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from hexapod_control.core.kinematics.whole_body import UnreachableFoot, WholeBod
 from hexapod_control.core.robot import Robot, Vector
 
 MIN_DURATION_S = 0.6  # unless a shorter one is requested
-SPEED_SHARE = 0.35  # of the no-load speed, at the peak of a joint-space motion
-FOOT_SPEED_M_S = 0.12  # of the fastest foot, at the peak
+SPEED_SHARE = 0.35  # peak joint speed as a share of the no-load speed
+FOOT_SPEED_M_S = 0.12  # peak speed of the fastest foot
 
 
 Triple = tuple[float, float, float]
@@ -25,15 +25,15 @@ Triple = tuple[float, float, float]
 
 @dataclass(slots=True)
 class StraightMove:
-    """What moves of joints and of feet have in common: start, goal and time.
+    """Base class of straight moves: start, goal and time.
 
-    Made at rest; `advance` of the two kinds of moves is called each tick until it is done.
+    A move begins at rest; its `advance` is called in every tick until it is done.
     """
 
     robot: Robot
     start: tuple[Triple, ...]  # [rad] joint angles or [m] ball centres, one triple per leg
     goal: tuple[Triple, ...]
-    pose: BodyPose  # whose attitude the body keeps
+    pose: BodyPose  # with the attitude that the body keeps
     duration: float  # [s]
     elapsed: float = 0.0  # [s]
 
@@ -44,14 +44,14 @@ class StraightMove:
 
     @property
     def progress(self) -> float:
-        """Share of the time that has passed."""
+        """Share (0 to 1) of the time that has passed."""
         return min(1.0, self.elapsed / self.duration)
 
     def retreat(self, dt: float, previous: Sequence[LegJoints]) -> None:
-        """There is none: the joints hold."""
+        """Returns None: the joints hold instead."""
 
     def _interpolated(self, dt: float) -> list[Triple]:
-        """The triples of all legs one tick later, on the straight lines from start to goal."""
+        """Advances by `dt` [s]. Returns the values of all legs on the straight lines from start to goal."""
         self.elapsed += dt
         s = share(self.elapsed / self.duration)
         return [
@@ -61,7 +61,7 @@ class StraightMove:
 
 
 class JointMove(StraightMove):
-    """All joints go straight to a goal and arrive together."""
+    """All joints move linearly to a goal and arrive together."""
 
     __slots__ = ()
 
@@ -69,7 +69,7 @@ class JointMove(StraightMove):
     def between(
         cls, robot: Robot, start: Sequence[LegJoints], goal: Sequence[LegJoints], pose: BodyPose, duration: float = 0.0
     ) -> JointMove:
-        """The move from start to goal (n, 3) [rad] in `duration` [s], or at a moderate speed."""
+        """Returns the move from start to goal (n, 3) [rad] in `duration` [s]; 0: at a moderate speed."""
         moderate = max(
             PEAK_SHARE_SPEED * abs(b - a) / (SPEED_SHARE * joint.no_load_speed)
             for leg, before, after in zip(robot.legs, start, goal, strict=True)
@@ -79,18 +79,18 @@ class JointMove(StraightMove):
 
     @property
     def distance(self) -> float:
-        """Greatest way of a joint [rad]."""
+        """Greatest angle by which a joint moves [rad]."""
         return max(abs(b - a) for p, q in zip(self.start, self.goal, strict=True) for a, b in zip(p, q, strict=True))
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
-        """Joints one tick later; the frame has no Cartesian feet."""
+        """Advances by `dt` [s] and returns the pose, without Cartesian foot targets."""
         joints = self._interpolated(dt)
         found = detect_support(self.robot, joints, self.pose)
         return WholeBodyPose(joints, None, found.contacts, found.planted, found.placement, None)
 
 
 class FeetMove(StraightMove):
-    """All feet go straight to a goal in base_link and arrive together."""
+    """All feet move on straight lines to a goal in base_link and arrive together."""
 
     __slots__ = ()
 
@@ -98,7 +98,7 @@ class FeetMove(StraightMove):
     def between(
         cls, robot: Robot, start: Sequence[Vector], goal: Sequence[Vector], pose: BodyPose, duration: float = 0.0
     ) -> FeetMove:
-        """The move from start to goal (n, 3) [m] in `duration` [s], or at a moderate speed."""
+        """Returns the move from start to goal (n, 3) [m] in `duration` [s]; 0: at a moderate speed."""
         distance = max(
             sum((b - a) ** 2 for a, b in zip(p, q, strict=True)) ** 0.5 for p, q in zip(start, goal, strict=True)
         )
@@ -106,7 +106,7 @@ class FeetMove(StraightMove):
         return cls(robot, tuple(start), tuple(goal), pose, duration or max(MIN_DURATION_S, moderate))
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
-        """Feet and joints one tick later."""
+        """Advances by `dt` [s] and returns the pose."""
         centres = self._interpolated(dt)
         joints: list[LegJoints] = []
         unreached: UnreachableFoot | None = None

@@ -1,10 +1,10 @@
 """Take-over of a standing robot: its contacts, attitude and height from measured joints.
 
 A planner that starts (again) under a standing or walking robot must not drop it. Five steps:
-1. Every leg must be on the knee-up branch of its inverse kinematics, on which the planner moves it.
-2. The robot is let down on flat ground by statics (resting_pose.py): the feet it comes to rest on give roll, pitch and
-   height of the body. It is not taken over if the belly touches, or almost (measured joints are no more exact), or at a
-   height at which it cannot walk.
+1. Every leg must be at the knee-up solution of its inverse kinematics, which the planner uses.
+2. Statics gives the resting pose on flat ground (resting_pose.py): roll, pitch and height of the body. The robot is not
+   taken over if its belly touches or almost touches (measured joints are not more accurate), or if it cannot walk at
+   that height.
 3. Forward kinematics in that attitude gives the contact points of all feet. A foot above the ground is in the air; its
    contact is the point below it, where it will be set down.
 4. x, y and yaw of the body cannot be measured. They are the rigid displacement that brings the contacts nearest to the
@@ -33,7 +33,7 @@ KNEE_UP_TOLERANCE_RAD = 1e-6  # [rad] by which a pose on the knee-up branch may 
 
 
 class StandingRobot(NamedTuple):
-    """A robot that was found standing."""
+    """The contacts, body pose and joint angles of a robot that was found standing."""
 
     contacts: list[Point]  # [m, base_footprint] of its feet, or below those in the air
     pose: BodyPose
@@ -41,10 +41,10 @@ class StandingRobot(NamedTuple):
 
 
 def take_over(robot: Robot, stances: StanceRegionTable, joints: Sequence[LegJoints]) -> StandingRobot | None:
-    """What a robot that stands with joints (n, 3) [rad] is taken over with; None if it does not stand.
+    """Returns contacts and pose of a robot that stands with joints (n, 3) [rad]; None if it does not stand.
 
-    It stands if it is on the knee-up branch, rests on its feet alone, at a height where it can walk, and every foot
-    reaches the ground below it.
+    It stands if all knees are up, it rests on its feet alone at a height where it can walk, and every foot reaches the
+    ground below it.
     """
     if not all(_knee_up(leg, row) for leg, row in zip(robot.legs, joints, strict=True)):
         return None
@@ -63,7 +63,7 @@ def take_over(robot: Robot, stances: StanceRegionTable, joints: Sequence[LegJoin
 
 
 def _fit_to_footholds(footholds: Sequence[Point], contacts: Sequence[Point]) -> Pose:
-    """The pose of the frame of `contacts` [m] in that of the footholds [m] in which they are nearest in square."""
+    """Returns the rigid displacement of `contacts` [m] that is the least-squares fit to the footholds [m]."""
     count = len(contacts)
     (hx, hy), (cx, cy) = (
         (math.fsum(axis) / count for axis in zip(*points, strict=True)) for points in (footholds, contacts)

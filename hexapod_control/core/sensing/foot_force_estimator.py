@@ -1,4 +1,4 @@
-"""Vertical foot forces from servo torques.
+"""Estimates vertical foot forces from servo torques.
 
 A servo torque moves the leg as well as it supports the robot. Subtracted from the reported torque are: what the speed
 needs (the torque-speed line of a DC motor, or nothing for a servo that reports its current), what accelerates the
@@ -26,14 +26,14 @@ ESTIMATED_CONTACT_SHARE = 0.5  # of an even share of the weight: a foot that car
 RELEASE_SHARE = 0.4  # ... until it carries less than this; the touch threshold is raised by ...
 INERTIAL_UNCERTAINTY_SHARE = 0.1  # ... this share of the force equivalent to the torque of the leg's own motion
 LEAST_TIBIA_SINE = 0.1  # of the tibia's angle: in a straight leg femur and tibia torques are linearly dependent
-FLIGHT_SPEED = 0.12  # [m/s] up or down under the body: a foot so fast does not stand ...
-STANDING_SPEED = 0.05  # [m/s] ... while others, that are slower than this, do
-LEAST_STANDING_FEET = 3  # of them at least
-MAX_SAMPLE_INTERVAL_S = 0.05  # between two samples: longer ones give no acceleration
-MOTOR_TIME_CONSTANT_S = 0.02  # mechanical, of small motors: 10 to 30 ms
-FRICTION_SHARE = 0.02  # dry, of the stall torque
-FRICTION_SPEED = 0.1  # [rad/s] at which friction is nearly all there
-GUESS_UNCERTAINTY = 1.0  # times the first guess by which it may be wrong
+FLIGHT_SPEED = 0.12  # [m/s] vertical, relative to the body: a faster foot is in the air ...
+STANDING_SPEED = 0.05  # [m/s] ... if others are slower than this ...
+LEAST_STANDING_FEET = 3  # ... at least so many
+MAX_SAMPLE_INTERVAL_S = 0.05  # between two samples; longer intervals give no acceleration
+MOTOR_TIME_CONSTANT_S = 0.02  # mechanical time constant of small motors: 10 to 30 ms
+FRICTION_SHARE = 0.02  # dry friction as a share of the stall torque
+FRICTION_SPEED = 0.1  # [rad/s] at which dry friction has almost its full value
+GUESS_UNCERTAINTY = 1.0  # relative standard deviation of the initial guess
 LEARNED_SAMPLES = 60.0  # samples of feet that go up in the air: about one step of each
 MAX_ERROR_SHARE = 0.25  # share of them that may seem to touch: one in eight runs against an edge, on blocks of 20 mm
 TORQUE_NOISE_SHARE = 0.06  # of the stall torque: standard deviation of reported torques
@@ -41,13 +41,13 @@ FORGETTING_FACTOR = 0.9995  # of what was learned, per sample with a foot in the
 
 
 class ServoTorqueModel:
-    """Torques that servos of femurs and tibias need to move: per speed, acceleration and direction.
+    """Torques that femur and tibia servos need for their own motion: per speed, acceleration and direction.
 
-    Linear least squares with the guess as one more measurement; columns are femur and tibia, the same in all legs.
+    Linear least squares with the initial guess as prior; columns are femur and tibia, the same for all legs.
     """
 
     def __init__(self, joints: tuple[Joint, Joint]) -> None:
-        """As guessed from stall torque and no-load speed."""
+        """Starts with a guess from stall torque and no-load speed."""
         guess = []
         for joint in joints:
             damping = joint.stall_torque / joint.no_load_speed
@@ -59,7 +59,7 @@ class ServoTorqueModel:
         self._known, self._learned = np.zeros((2, 3, 3)), np.zeros((2, 3))
 
     def learn(self, motion: Array, torques: Array) -> None:
-        """Takes torques (k, 2) [N m] of feet in the air, which the `motion` (k, 2, 3) alone explains."""
+        """Takes torques (k, 2) [N m] of legs with the foot in the air, caused only by their `motion` (k, 2, 3)."""
         scaled = motion / self._noise[:, None]
         self._known = FORGETTING_FACTOR * self._known + np.einsum("kij,kil->ijl", scaled, scaled)
         self._learned = FORGETTING_FACTOR * self._learned + np.einsum("kij,ki->ij", scaled, torques / self._noise)
@@ -67,13 +67,13 @@ class ServoTorqueModel:
         self.coefficients = np.linalg.solve(self._guess + self._known, right)[:, :, 0]
 
     def torques(self, motion: Array) -> Array:
-        """Torques (n, 2) [N m] that `motion` (n, 2, 3) needs."""
+        """Returns the torques (n, 2) [N m] that `motion` (n, 2, 3) needs."""
         needed: Array = np.einsum("nij,ij->ni", motion, self.coefficients)
         return needed
 
 
 class TorqueSample(NamedTuple):
-    """Reported by the servos of femurs and tibias; all (n, 2)."""
+    """One sample of the femur and tibia servos; all arrays (n, 2)."""
 
     times: Array  # [s]
     speeds: Array  # [rad/s]
@@ -82,10 +82,10 @@ class TorqueSample(NamedTuple):
 
 
 class FootForceEstimator:
-    """The loads of one robot's feet, sample by sample. Rows are legs, columns femur and tibia."""
+    """Estimates the foot forces of one robot, sample by sample. Rows are legs, columns femur and tibia."""
 
     def __init__(self, robot: Robot) -> None:
-        """Nothing is known yet: no foot carries load."""
+        """Starts without loads and with a guessed torque model."""
         legs, count = robot.legs, len(robot.legs)
         self._lengths = np.array([(leg.femur.length, leg.tibia.length) for leg in legs])
         self._moments = np.array([leg.moments[-2:] for leg in legs])  # [kg m]
@@ -99,12 +99,12 @@ class FootForceEstimator:
 
     @property
     def learning(self) -> bool:
-        """True until enough was seen of feet in the air: for the first steps."""
+        """True until enough samples of feet in the air have been taken, for the first steps."""
         return self._count < LEARNED_SAMPLES
 
     @property
     def error(self) -> float:
-        """Share of the samples of feet that go up in the air in which they seem to touch, or to pull as much."""
+        """Share of the samples of rising feet in which a contact force is found although they are in the air."""
         return self._wrong / self._count if self._count else 0.0
 
     @property
@@ -113,7 +113,7 @@ class FootForceEstimator:
         return not self.learning and self.error <= MAX_ERROR_SHARE
 
     def update(self, joints: Array, speeds: Array, torques: Array, times: Array) -> Array | None:
-        """Vertical forces (n,) [N] on the feet, 0 in the air; None while learning, or if the forces are not credible.
+        """Returns vertical forces (n,) [N] on the feet, 0 in the air; None while learning or if they are not valid.
 
         Joints (n, 3) [rad], their speeds [rad/s], the reported torques [N m] and their times [s].
         A leg without a new sample keeps its load. The body is assumed level.
@@ -128,20 +128,20 @@ class FootForceEstimator:
         self._last = now = TorqueSample(*(np.where(new[:, None], *pair) for pair in zip(sample, last, strict=True)))
         rising = (up * now.speeds).sum(axis=1)
         sure = self._learn(last, now, follows, np.abs(rising))
-        # A change is that of the middle between two samples: the next half of it leads to the second one.
+        # A change is the acceleration midway between two samples; this extrapolates it to the second one.
         needed = self.torque_model.torques(_motion(now.speeds, 1.5 * now.changes - 0.5 * last.changes))
         levers = _levers(out, up)
         forces = (levers * (needed - now.torques)).sum(axis=1)
         doubts = INERTIAL_UNCERTAINTY_SHARE * np.abs(levers * needed).sum(axis=1)
         touches = ESTIMATED_CONTACT_SHARE * self._even + doubts
-        sure &= rising > 0.0  # while the foot descends, the ground is near
+        sure &= rising > 0.0  # a descending foot may be about to touch
         self._check(np.abs(forces)[sure] > touches[sure])
         least = np.where(self._forces > 0.0, RELEASE_SHARE * self._even, touches)
         self._forces = np.where(follows, np.where(forces > least, forces, 0.0), self._forces)
         return self._forces if self.valid else None
 
     def _geometry(self, joints: Array) -> tuple[Array, Array, Array]:
-        """Displacement [m/rad] of feet outwards and up by femurs and tibias, and torques [N m] by the legs' weight."""
+        """Jacobian [m/rad] of feet outwards and upwards by femurs and tibias, and torques [N m] of the legs' weight."""
         angles = np.cumsum(joints[:, 1:], axis=1)
         along, high = self._lengths * np.cos(angles), self._lengths * np.sin(angles)
         weights = GRAVITY * self._moments * np.cos(angles)
@@ -151,7 +151,7 @@ class FootForceEstimator:
     def _learn(
         self, last: TorqueSample, now: TorqueSample, follows: NDArray[np.bool_], rising: Array
     ) -> NDArray[np.bool_]:
-        """Learns from feet that were in the air at both samples, and returns which; `rising` [m/s], up or down."""
+        """Learns from feet in the air at both samples. Returns which; `rising` [m/s] is their vertical speed."""
         was, self._flying = self._flying, rising > FLIGHT_SPEED
         sure = self._flying & was & follows
         if np.count_nonzero(rising < STANDING_SPEED) < LEAST_STANDING_FEET:
@@ -162,18 +162,18 @@ class FootForceEstimator:
         return sure
 
     def _check(self, wrong: NDArray[np.bool_]) -> None:
-        """Counts which of the feet in the air would seem to touch."""
+        """Counts the feet in the air for which a contact force was found."""
         for one in wrong.tolist():
             self._count, self._wrong = FORGETTING_FACTOR * self._count + 1.0, FORGETTING_FACTOR * self._wrong + one
 
 
 def _motion(speeds: Array, accelerations: Array) -> Array:
-    """What torque is needed for (n, 2, 3), from speeds [rad/s] and accelerations [rad/s^2] (n, 2)."""
+    """Returns the regressors (n, 2, 3) of the torque model for speeds [rad/s] and accelerations [rad/s^2] (n, 2)."""
     return np.stack((speeds, accelerations, np.tanh(speeds / FRICTION_SPEED)), axis=2)
 
 
 def _levers(out: Array, up: Array) -> Array:
-    """Vertical force on a foot per torque (n, 2) [1/m], by the inverse Jacobian from `_geometry`."""
+    """Returns the vertical force on a foot per torque (n, 2) [1/m], by inverting the Jacobian of `_geometry`."""
     bent = out[:, 0] * up[:, 1] - out[:, 1] * up[:, 0]
     least = LEAST_TIBIA_SINE * np.hypot(out[:, 0] - out[:, 1], up[:, 0] - up[:, 1]) * np.hypot(out[:, 1], up[:, 1])
     bent = np.where(np.abs(bent) < least, np.copysign(least, bent), bent)

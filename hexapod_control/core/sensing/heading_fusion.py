@@ -1,9 +1,9 @@
-"""Heading change between two joint samples, from an IMU where it is valid and from the feet otherwise.
+"""Heading change between two joint samples: from an IMU if it is valid, else from the feet.
 
-The IMU's heading is used as long as new samples arrive. For joints without a new IMU sample the feet fill in; the next
-IMU sample then counts only for what the feet have not reported yet, so nothing is counted twice. An IMU that repeats
-exactly the same heading while the feet turn by more than MAX_FROZEN_TURN is frozen: it is ignored from then on, and
-the turn that it missed is added once.
+The heading of the IMU is used while new samples arrive. For joint samples without a new IMU sample, the turn of the
+feet is used; it is subtracted from the next change of the IMU, so that nothing counts twice. An IMU that repeats
+exactly the same heading while the feet turn by more than MAX_FROZEN_TURN is frozen: it is ignored, and the missed turn
+is added once.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from hexapod_control.core.kinematics.se2 import wrap
 
-MAX_AGE_S = 0.2  # beyond which the IMU's heading is not used
-MAX_LEAD_S = 0.01  # by which a heading may be newer than the joints it is used for
-MAX_FROZEN_TURN = 0.1  # [rad] the feet may turn while the IMU repeats the same heading
+MAX_AGE_S = 0.2  # of a heading of the IMU that is used
+MAX_LEAD_S = 0.01  # by which a heading may be newer than the joint sample
+MAX_FROZEN_TURN = 0.1  # [rad] turn of the feet while the IMU repeats the same heading
 
 
 class HeadingSample(NamedTuple):
@@ -25,12 +25,12 @@ class HeadingSample(NamedTuple):
 
 
 class HeadingFusion:
-    """Per joint sample: `change`, then `add_fitted_turn` with the turn that the feet gave for it."""
+    """Fuses IMU and feet. For each joint sample call `change`, then `add_fitted_turn` with the turn of the feet."""
 
     def __init__(self) -> None:
         self.newest: HeadingSample | None = None
         self.frozen = False  # whether the last call of `change` ignored the IMU because it is frozen
-        self.lost = False  # whether it had no heading that is new enough
+        self.lost = False  # whether there was no recent heading
         self._used: HeadingSample | None = None  # the last one that was used
         self._used_now = False  # whether the last call of `change` used a new one, or lost the IMU
         self._by_feet = 0.0  # [rad] turn of the feet since then
@@ -38,18 +38,18 @@ class HeadingFusion:
         self._unchanged = 0.0  # [rad] turn of the feet since the IMU's heading last changed
 
     def take(self, time: float, yaw: float) -> None:
-        """Takes a heading [rad] of the IMU at a time [s]."""
+        """Takes a heading [rad] of the IMU with its time [s]."""
         self.newest = HeadingSample(time, yaw)
 
     def change(self, now: float) -> float | None:
-        """Heading change [rad] since the last joint sample by the IMU; None if the feet have to give it."""
+        """Returns the heading change [rad] since the last joint sample by the IMU; None if the feet must be used."""
         before = self._used
         change = self._change(now)
         self._used_now = self._used is not before
         return change
 
     def add_fitted_turn(self, turn: float) -> None:
-        """Takes the turn [rad] that the feet made in the joint sample of the last call of `change`."""
+        """Takes the turn [rad] of the feet in the joint sample of the last call of `change`."""
         self._fitted_turn = turn
         if not self._used_now:
             self._by_feet += turn

@@ -1,9 +1,9 @@
-"""Whether measured joint angles can be those of the robot.
+"""Checks whether measured joint angles are plausible for the robot.
 
-A sample is accepted if every angle is finite, within its limits plus a margin, and no farther from the last accepted
-one than the joint turns in the time between them. A foreign sample between the robot's own is therefore rejected, and
-the robot's next one is still accepted. After a real jump (a gap, a reset of the simulation) samples are accepted again
-once they have agreed among themselves for a while in which no other sample was accepted.
+A sample is accepted if every angle is finite, within its limits plus a margin, and not farther from the last accepted
+one than the joint can turn in the time between them. So a foreign sample is rejected, and the robot's next sample is
+still accepted. After a real jump (a gap, a reset of the simulation) samples are accepted again once they have agreed
+with each other for a while in which no other sample was accepted.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class JointPlausibility:
     """Checks the samples of one robot in the order of their arrival."""
 
     def __init__(self, robot: Robot) -> None:
-        """The first sample need only be within the limits."""
+        """Starts without a sample; the first one must only be within the limits."""
         table = np.array([[(j.lower, j.upper, j.no_load_speed) for j in leg.joints] for leg in robot.legs])
         self._lower, self._upper, speed = np.moveaxis(table, -1, 0)
         self._speed = SPEED_FACTOR * speed
@@ -54,7 +54,7 @@ class JointPlausibility:
         self._agreeing, self._since = 0, 0.0  # ... their number, and arrival [s] of the first
 
     def check(self, joints: Array, stamp: float, arrival: float) -> JointVerdict:
-        """The verdict on angles (n, 3) [rad]; times are [s] of one clock, `stamp` of any publisher's."""
+        """Returns the verdict on angles (n, 3) [rad]; `stamp` [s] is of the publisher's clock, `arrival` [s] steady."""
         reason = self._outside(joints)
         if reason:
             return JointVerdict(reason)
@@ -74,7 +74,7 @@ class JointPlausibility:
         return f"{self._names[row]} is {angle:.4g} rad, far outside its limits {lower:.3g} to {upper:.3g} rad"
 
     def _too_fast(self, last: JointSample, now: JointSample) -> str:
-        """Why a sample cannot follow another one; empty if it can.
+        """Returns why a sample cannot follow another one; empty if it can.
 
         Stamps give the time between samples that arrive in a burst, but a wrong stamp must not excuse a jump.
         """
@@ -88,7 +88,7 @@ class JointPlausibility:
         return f"{self._names[row]} jumps by {change.flat[row]:.2f} rad in {1000 * elapsed:.0f} ms"
 
     def _settled(self, now: JointSample) -> bool:
-        """Whether samples after a jump have agreed for long enough."""
+        """True if the samples after a jump have agreed for long enough."""
         if self._newest is None or self._too_fast(self._newest, now):
             self._agreeing, self._since = 0, now.arrival
         self._newest = now

@@ -1,14 +1,14 @@
-"""Where the robot is, from its joints: a rigid fit of the standing feet between two samples.
+"""Leg odometry: a rigid fit of the standing feet between two joint samples.
 
 base_footprint lies on the support plane below base_link, level, with its heading. Per sample:
 1. The plane through the standing feet gives roll, pitch and height of the body.
-2. Seen in the level frame, feet that stand in two samples have moved against the body by the inverse of its motion, and
-   their balls have rolled. The least-squares rotation and translation of those points, weighted with the loads (Kabsch
-   in the plane), is the step. A foot that moves against all others slips and is left out.
+2. In the level frame, feet that stand in two samples have moved by the inverse of the body's motion, and their balls
+   have rolled. The least-squares rotation and translation of those points, weighted with the loads (planar Kabsch), is
+   the step. A foot that moves relative to all others slips and is left out.
 3. A heading change measured by an IMU replaces the fitted one.
 4. The covariance of the pose grows with the distance travelled and with the squared residual of the fit, to first order
-   along the path: P <- F P F^T + Q with F the Jacobian of the composition of pose and step. Noise of the heading turns
-   into noise of the position as the robot goes on.
+   along the path: P <- F P F^T + Q with F the Jacobian of the composition of pose and step. So an error of the heading
+   becomes an error of the position as the robot moves on.
 Formulas: docs/architecture/walking-mathematics.md, "Odometry and its covariance".
 """
 
@@ -48,7 +48,7 @@ Pair = tuple[float, Point, Point]
 
 @dataclass(frozen=True, slots=True)
 class FootSupport:
-    """The body over its support plane and the feet on it, from one sample of the joints."""
+    """Attitude of the body over its support plane, and the feet, for one joint sample."""
 
     attitude: BodyPose  # base_link over base_footprint; z is its height [m], x = y = yaw = 0
     contacts: tuple[Point, ...]  # [m] of all feet in base_footprint
@@ -68,9 +68,9 @@ class OdometryStep:
 
 
 def observe(robot: Robot, joints: Array, loads: Sequence[float], last: FootSupport | None) -> FootSupport:
-    """The support plane and all contact points for joints (n, 3) [rad] and loads (n,) [N].
+    """Returns attitude and contact points for joints (n, 3) [rad] and loads (n,) [N].
 
-    With fewer than three standing feet the last attitude stays.
+    With fewer than three standing feet the last attitude is kept.
     """
     rows: list[LegJoints] = [(a, b, c) for a, b, c in np.asarray(joints, dtype=float).tolist()]
     centres = [hip_to_base(leg, leg_forward(leg, row)[1]) for leg, row in zip(robot.legs, rows, strict=True)]
@@ -105,16 +105,16 @@ def _rolled(robot: Robot, last: FootSupport, now: FootSupport, placement: Placem
 
 
 def fit(before: FootSupport, after: FootSupport, turn: float | None = None) -> OdometryStep | None:
-    """Motion of base_footprint from the feet that stand in both samples; None for fewer than two.
+    """Returns the motion of base_footprint from the feet that stand in both samples; None for fewer than two.
 
-    `turn` [rad] is the change of heading if something better than the feet has measured it.
+    `turn` [rad] is the change of heading, if an IMU has measured it.
     """
     pairs = [(min(was, still), p, q) for was, still, p, q in _feet(before, after) if was > 0.0 and still > 0.0]
     return _robust(pairs, turn) if len(pairs) >= 2 else None
 
 
 def fit_change(before: FootSupport, after: FootSupport, turn: float | None = None) -> OdometryStep | None:
-    """As `fit`, where a tripod has changed feet between the samples.
+    """As `fit`, if the standing feet have changed between the samples.
 
     Feet lift off and touch down at rest on the ground, so all take part that stand in one of the two: for a moment
     only. None if less than two stand in either.
@@ -126,7 +126,7 @@ def fit_change(before: FootSupport, after: FootSupport, turn: float | None = Non
 
 
 def _feet(before: FootSupport, after: FootSupport) -> Iterator[tuple[float, float, Point, Point]]:
-    """Loads [N] and places [m] of every foot in both samples, in the first moved on by the rolling."""
+    """Returns loads [N] and positions [m] of every foot in both samples; rolling is added to the first position."""
     starts, ends = before.contacts, after.contacts
     if after.rolled:
         starts = tuple((x + dx, y + dy) for (x, y), (dx, dy) in zip(before.centres, after.rolled, strict=True))
@@ -135,7 +135,7 @@ def _feet(before: FootSupport, after: FootSupport) -> Iterator[tuple[float, floa
 
 
 def _robust(pairs: list[Pair], turn: float | None) -> OdometryStep:
-    """The fit without the feet that slip: those without which the residual of the others is far smaller."""
+    """Fits without slipping feet, i.e. those without which the residual is far smaller."""
     step, worst = _fitted(pairs, turn)
     while worst > LEAST_SLIP and len(pairs) > 2:
         fewer = [pairs[:k] + pairs[k + 1 :] for k in range(len(pairs))]
@@ -147,14 +147,14 @@ def _robust(pairs: list[Pair], turn: float | None) -> OdometryStep:
 
 
 def _fitted(pairs: Sequence[Pair], turn: float | None) -> tuple[OdometryStep, float]:
-    """The rigid fit of all pairs, and the greatest residual [m]."""
+    """Returns the rigid fit of all pairs and the greatest residual [m]."""
     motion = _rigid(pairs, turn)
     rest = [math.dist(motion.apply(*q), p) for _, p, q in pairs]
     return OdometryStep(motion, math.sqrt(sum(r * r for r in rest) / len(rest)), len(pairs)), max(rest)
 
 
 def _rigid(pairs: Sequence[Pair], turn: float | None) -> Pose:
-    """The motion that takes the second points onto the first [m], by weighted least squares."""
+    """Returns the motion that maps the second points to the first [m], by weighted least squares."""
     total = sum(w for w, _, _ in pairs)
     px, py = (sum(w * p[k] for w, p, _ in pairs) / total for k in (0, 1))
     qx, qy = (sum(w * q[k] for w, _, q in pairs) / total for k in (0, 1))
@@ -174,7 +174,7 @@ class Odometry:
     """Dead reckoning of base_footprint in the odom frame."""
 
     def __init__(self, robot: Robot, scale: tuple[float, float] = (1.0, 1.0)) -> None:
-        """Starts at the origin. `scale` multiplies (distances, heading changes by the feet), from a calibration."""
+        """Starts at the origin. `scale`: calibration factors for distances and for heading changes from the feet."""
         self._robot = robot
         self._scale = scale
         self._foothold_radius = sum(math.hypot(*leg.foothold) for leg in robot.legs) / len(robot.legs)
@@ -182,7 +182,7 @@ class Odometry:
         self.reset()
 
     def reset(self) -> None:
-        """Puts the origin of odom where the robot is now."""
+        """Moves the origin of odom to the present pose."""
         self.pose = Pose(0.0, 0.0, 0.0)
         self.twist = ZERO
         self._bridged = 0.0  # [s] since two feet stood from one sample to the next
@@ -196,13 +196,13 @@ class Odometry:
         self.pose, self.covariance = pose, covariance
 
     def interrupt(self) -> None:
-        """The next joints are no continuation of the last ones: no motion is computed between them."""
+        """Ends the sequence of samples: no motion is computed between the last and the next one."""
         if self._last is not None:
             self._last = replace(self._last, loads=(0.0,) * len(self._last.loads), rows=())
         self.twist = ZERO
 
     def inflate_covariance(self, rejected: int) -> None:
-        """Grows the covariance for samples of the joints that were rejected as foreign or wrong."""
+        """Increases the covariance for joint samples that were rejected as implausible."""
         position, yaw = (rejected * variance for variance in VARIANCE_PER_REJECTED)
         self.covariance = self.covariance + np.diag([position, position, yaw])
 
@@ -214,7 +214,7 @@ class Odometry:
     def update(self, joints: Array, loads: Sequence[float], dt: float, turn: float | None = None) -> FootSupport:
         """Takes joints (n, 3) [rad] measured `dt` [s] after the last ones, and the loads (n,) [N] of the feet.
 
-        `turn` [rad] is the change of heading an IMU saw since then.
+        `turn` [rad] is the change of heading that an IMU measured since then.
         """
         now = observe(self._robot, joints, loads, self._last)
         last, self._last = self._last, now
@@ -261,7 +261,7 @@ class Odometry:
             self.twist_covariance = np.diag([variance, variance, heading]) / dt**2
 
     def _propagate(self, motion: Pose, variance: float, heading: float) -> None:
-        """First-order growth of the pose's covariance by one step with its own noise."""
+        """Propagates the covariance of the pose to first order by one step with its noise."""
         c, s = math.cos(self.pose.yaw), math.sin(self.pose.yaw)
         dx, dy = c * motion.x - s * motion.y, s * motion.x + c * motion.y
         moved = np.array([[1.0, 0.0, -dy], [0.0, 1.0, dx], [0.0, 0.0, 1.0]])

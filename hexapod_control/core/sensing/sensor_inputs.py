@@ -1,4 +1,4 @@
-"""Sensor inputs of the planner: which feet touch and how the body is tilted, and whether that is valid.
+"""Sensor inputs of the planner, foot contacts and body tilt, and their validity.
 
 A source is rejected while it is silent, sends NaN, or repeats exactly the same sample while the robot moves. The
 core has no clock: samples age by the time steps of the planner.
@@ -20,16 +20,16 @@ RELEASE_SHARE = 0.06  # ... until it carries less than this
 
 
 class SensorSource:
-    """Samples of one kind and their age."""
+    """The newest sample of one sensor and its age."""
 
     def __init__(self) -> None:
-        """No sample has arrived yet."""
+        """Starts without a sample."""
         self.sample: tuple[float, ...] | None = None
         self._age = math.inf  # [s]
         self._same = 0.0  # [s] of the same sample while joints moved
 
     def take(self, sample: Sequence[float]) -> None:
-        """A new sample; one that is not finite does not count."""
+        """Takes a new sample; one that is not finite is ignored."""
         values = tuple(sample)
         if not all(map(math.isfinite, values)):
             return
@@ -38,14 +38,14 @@ class SensorSource:
         self.sample, self._age = values, 0.0
 
     def step(self, dt: float, moving: bool) -> None:
-        """Lets `dt` [s] pass, in which joints moved or did not."""
+        """Advances the age by `dt` [s]; `moving` tells whether joints moved."""
         self._age += dt
         if moving:
             self._same += dt
 
     @property
     def fault(self) -> str:
-        """Why the source is rejected: `silent` or `frozen`; empty if it is."""
+        """Why the source is not valid: `silent` or `frozen`; empty if it is valid."""
         if self._age > MAX_SILENCE_S:
             return "silent"
         return "frozen" if self._same > MAX_FROZEN_TIME_S else ""
@@ -55,14 +55,14 @@ class Contacts(SensorSource):
     """Which feet touch the ground, from their measured loads, with hysteresis."""
 
     def __init__(self, robot: Robot) -> None:
-        """For one robot: its weight sets the thresholds."""
+        """The thresholds follow from the weight of the robot."""
         super().__init__()
         even = robot.mass * GRAVITY / len(robot.legs)
         self._touches, self._leaves = CONTACT_FORCE_SHARE * even, RELEASE_SHARE * even
         self.feet: tuple[bool, ...] = (False,) * len(robot.legs)
 
     def take(self, sample: Sequence[float]) -> None:
-        """Loads (n,) [N] of all feet."""
+        """Takes the loads (n,) [N] of all feet."""
         super().take(sample)
         if self.sample is not None:
             pairs = zip(self.sample, self.feet, strict=True)
@@ -71,35 +71,35 @@ class Contacts(SensorSource):
 
 @dataclass(frozen=True, slots=True)
 class Adaptation:
-    """Which adaptations to the ground are switched on."""
+    """Adaptations to the ground that are switched on."""
 
     touch_down: bool = False  # feet follow the ground by contact
     levelling: bool = False  # the body is kept level by an IMU
 
 
 class SensorInputs:
-    """The sensor sources of one robot, and what the walk uses of them."""
+    """The sensor sources of one robot, and their values for the walk."""
 
     def __init__(self, robot: Robot) -> None:
-        """All adaptations are off."""
+        """Starts with all adaptations off."""
         self.contacts = Contacts(robot)
         # Roll and pitch [rad] of base_link in the world, then all values that change while an IMU works.
         self.tilt = SensorSource()
         self.adaptation = Adaptation()
 
     def step(self, dt: float, moving: bool) -> None:
-        """Lets `dt` [s] pass, in which joints moved or did not."""
+        """Advances the age by `dt` [s]; `moving` tells whether joints moved."""
         self.contacts.step(dt, moving)
         self.tilt.step(dt, moving)
 
     @property
     def touching(self) -> tuple[bool, ...] | None:
-        """Which feet touch; None: not known, or not used."""
+        """Which feet touch; None if unknown or not to be used."""
         return self.contacts.feet if self.adaptation.touch_down and not self.contacts.fault else None
 
     @property
     def body_tilt(self) -> tuple[float, float] | None:
-        """Roll and pitch [rad] of the body; None: not known, or not used."""
+        """Roll and pitch [rad] of the body; None if unknown or not to be used."""
         if not self.adaptation.levelling or self.tilt.fault or self.tilt.sample is None:
             return None
         return self.tilt.sample[0], self.tilt.sample[1]

@@ -1,4 +1,4 @@
-"""Which feet support the robot: by measured forces while they arrive, else by the plan."""
+"""Support forces of the feet: measured ones while they arrive, else planned ones."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ class SupportForces:
         self._measured_at = -math.inf  # [s]
 
     def plan(self, forces: Sequence[float]) -> None:
-        """Takes the planned forces [N]; 0 is a foot in the air."""
+        """Takes the planned forces [N]; 0 for a foot in the air."""
         self._planned = list(forces)
 
     def plan_none(self) -> None:
-        """No foot is planned to support the robot, as in a motion in joint space."""
+        """Clears the planned forces, as for a motion in joint space."""
         self._planned = [0.0] * len(self._planned)
 
     def measure(self, forces: Sequence[float], time: float) -> None:
-        """Takes the forces [N] measured at a time [s]."""
+        """Takes the forces [N] measured at `time` [s]."""
         self._measured = [force if force > self._min_load else 0.0 for force in forces]
         self._measured_at = time
 
     def at(self, now: float) -> list[float]:
-        """Forces [N] at a time [s], 0 for a foot in the air."""
+        """Returns the forces [N] at time `now` [s]; 0 for a foot in the air."""
         return self._measured if abs(now - self._measured_at) <= MAX_AGE_S else self._planned

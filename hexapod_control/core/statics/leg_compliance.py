@@ -1,8 +1,9 @@
 """Leg compliance on a slope, and the twist that compensates for it.
 
-On a slope the weight pulls the body downhill, and servos yield in proportion. A leg touches down unloaded, yields
-when it takes its share of the load, and springs back when it lifts off: with every exchange of legs the body is left a
-little behind (about 2 mm for a robot of 2 kg on 15 deg). Knowing slope and stiffness, the walk goes that much faster.
+On a slope the weight pulls the body downhill, and the servos deflect in proportion. A leg touches down unloaded,
+deflects when it takes its share of the load, and springs back when it lifts off, so the body loses some distance in
+every exchange of legs (about 2 mm for a robot of 2 kg on 15 deg). The twist is increased by that, given slope and
+stiffness.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ ANGLE_STEP = 1e-5  # [rad] of the difference quotient
 
 
 def compliance(leg: Leg, joints: LegJoints) -> Array:
-    """Compliance (3, 3) [m/N] of a foot, displacement per force, both in base_link, for joints [rad]."""
+    """Returns the compliance (3, 3) [m/N] of a foot in base_link, displacement per force, for joint angles [rad]."""
     columns = []
     for k in range(3):
         ends = [tuple(q + sign * ANGLE_STEP * (k == j) for j, q in enumerate(joints)) for sign in (1.0, -1.0)]
@@ -37,16 +38,16 @@ def compliance(leg: Leg, joints: LegJoints) -> Array:
 
 @lru_cache(maxsize=8)
 def mean_compliance(robot: Robot) -> float:
-    """Compliance [m/N] of one leg of the standing robot along the ground, mean of legs and directions."""
+    """Returns the horizontal compliance [m/N] of one leg in the neutral stance, mean of all legs and directions."""
     rows = joints_at_offset(robot, [leg.foothold for leg in robot.legs], 0.0)
     assert rows is not None  # the neutral stance is in reach, or there would be no walk
-    # Neighbours share the load along the ground, and carry the weight whatever the height: that is left free.
+    # Only the horizontal part is inverted: legs share the horizontal load, and the height of the feet is free.
     stiff = [np.linalg.inv(compliance(leg, row)[:2, :2]) for leg, row in zip(robot.legs, rows, strict=True)]
     return 2.0 / float(np.trace(np.mean(stiff, axis=0)))
 
 
 def slip_compensation(robot: Robot, gait: Gait, swing_time: float, slope: tuple[float, float]) -> Twist:
-    """What to add to the twist on a plane of this roll and pitch [rad] to get as far as on flat ground."""
+    """Returns the twist to add on a slope (roll, pitch) [rad] for the same speed as on flat ground."""
     legs = len(robot.legs)
     standing = legs * gait.duty_factor
     lost = robot.mass * GRAVITY * mean_compliance(robot) * legs / standing**2  # [m] per cycle and sine of the slope
@@ -56,7 +57,7 @@ def slip_compensation(robot: Robot, gait: Gait, swing_time: float, slope: tuple[
 
 
 def compensated_twist(robot: Robot, gait: Gait, swing_time: float, twist: Twist, slope: tuple[float, float]) -> Twist:
-    """The twist by which the feet move on a slope (roll, pitch) [rad] for the body to follow `twist`."""
+    """Returns the twist for the feet on a slope (roll, pitch) [rad] with which the body follows `twist`."""
     if slope == (0.0, 0.0) or twist.is_zero:
         return twist
     x, y, _ = slip_compensation(robot, gait, swing_time, slope)

@@ -1,9 +1,9 @@
-"""On what a robot with given joints rests when it is put on flat ground: feet, belly, or both.
+"""The resting pose of a robot with given joint angles on flat ground: on its feet, its belly, or both.
 
-Only the joint angles are needed, so it gives the pose of a robot that has just been switched on. What can touch the
-ground are the balls of the feet and the lower corners of the body's box. A plane below all of them that touches three
-is a face of their lower hull; the robot rests on one over which its centre of mass stands. Where there are several,
-it is the one nearest to the body's own level: the robot was set down upright.
+Only joint angles are needed, so it gives the pose of a robot that has just been switched on. The ball feet and the
+lower corners of the body's box can touch the ground. A plane below all of them that touches three is a face of their
+lower hull; the robot rests on a face over which its centre of mass is. If there are several, it is the one nearest to
+the level of the body, because the robot was set down upright.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class RestingPose:
     height: float  # [m] of base_link's origin above the ground
     roll: float  # [rad] of the body over the ground, as in BodyPose
     pitch: float  # [rad]
-    feet: tuple[bool, ...]  # True where a foot is on the ground, or almost
-    on_belly: bool  # a corner of the body's box is on the ground
-    margin: float  # [m] of the centre of mass from the edge of what touches the ground
+    feet: tuple[bool, ...]  # True for feet that touch the ground, or almost
+    on_belly: bool  # whether a corner of the body's box touches the ground
+    margin: float  # [m] distance of the centre of mass from the edge of the support polygon
 
 
 def resting_pose(robot: Robot, joints: Sequence[LegJoints]) -> RestingPose | None:
-    """How the robot rests with joints (n, 3) [rad]; None if it cannot lie or stand with its top upwards.
+    """Returns how the robot rests with joints (n, 3) [rad]; None if it cannot rest upright.
 
     Ground and joints are assumed rigid, and knees higher than feet and belly.
     """
@@ -68,7 +68,7 @@ def resting_pose(robot: Robot, joints: Sequence[LegJoints]) -> RestingPose | Non
 
 
 def _points(robot: Robot, joints: Sequence[LegJoints]) -> tuple[list[Vector], list[float]]:
-    """Centres [m] in base_link and radii [m] of what can touch the ground: feet, then the body's corners."""
+    """Returns centres [m] in base_link and radii [m] of the feet, then of the corners of the body."""
     balls = [hip_to_base(leg, leg_forward(leg, row)[1]) for leg, row in zip(robot.legs, joints, strict=True)]
     (x, y, z), (length, width, depth) = robot.body.center, robot.body.size
     corners = [(x + a * length, y + b * width, z - depth / 2) for a, b in product((-0.5, 0.5), repeat=2)]
@@ -77,12 +77,12 @@ def _points(robot: Robot, joints: Sequence[LegJoints]) -> tuple[list[Vector], li
 
 @lru_cache(maxsize=8)
 def _triples(count: int) -> tuple[NDArray[np.intp], ...]:
-    """Rows of the first, second and third of every three points."""
+    """Returns the indices of the first, second and third point of all combinations of three points."""
     return tuple(np.array(column) for column in zip(*combinations(range(count), 3), strict=True))
 
 
 def _face(points: Array, radii: Array, center: Array) -> tuple[Vector, float] | None:
-    """(unit normal, height of the origin [m]) of the plane on which balls rest with their common centre of mass.
+    """Returns (unit normal, height of the origin [m]) of the plane on which balls with a centre of mass rest.
 
     A plane n.p + h = 0 touches the balls i, j, k from below if n.(p_j - p_i) = r_j - r_i, likewise for k, and n is
     a unit vector: n is a combination of the two edges that gives these products, and the rest is along their normal.
@@ -108,7 +108,7 @@ def _face(points: Array, radii: Array, center: Array) -> tuple[Vector, float] | 
 
 
 def _stands(corners: Array, up: Array, center: Array) -> bool:
-    """True if the centre of mass is over the triangle of three corners (3, 3) [m], seen along the normal."""
+    """True if the centre of mass is over the triangle with corners (3, 3) [m], projected along the normal `up`."""
     p, q, r = corners - center
     x, y, z = up
     sides = [

@@ -1,4 +1,4 @@
-"""Static stability: the support polygon, the centre of mass over it, and what each foot carries."""
+"""Static stability: support polygon, centre of mass, static margin and foot loads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GRAVITY = 9.81  # [m/s^2]
 
 
 def convex_hull(points: Sequence[Point]) -> list[Point]:
-    """Corners of the convex hull of points [m], counter-clockwise (Andrew's monotone chain)."""
+    """Returns the corners of the convex hull of points [m], counter-clockwise (Andrew's monotone chain)."""
     ordered = sorted(set(points))
     if len(ordered) < 3:
         return ordered
@@ -34,9 +34,9 @@ def convex_hull(points: Sequence[Point]) -> list[Point]:
 
 
 def static_margin(feet: Sequence[Point], center: Point) -> float:
-    """Distance [m] of the centre of mass from the edge of the support polygon, negative outside.
+    """Returns the distance [m] of the centre of mass from the edge of the support polygon, negative outside.
 
-    Fewer than three feet (or feet in a line) support nothing: minus infinity.
+    It is minus infinity for fewer than three feet, or feet in a line, which have no support polygon.
     """
     corners = convex_hull(feet)
     if len(corners) < 3:
@@ -52,7 +52,7 @@ def static_margin(feet: Sequence[Point], center: Point) -> float:
 
 
 def direction_inwards(feet: Sequence[Point], center: Point) -> Point:
-    """Unit vector into the support polygon across the edge nearest to the centre of mass; (0, 0) if there is none."""
+    """Returns the inward normal of the support polygon's edge nearest to the centre of mass; (0, 0) without one."""
     corners = convex_hull(feet)
     best, direction = math.inf, (0.0, 0.0)
     for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
@@ -65,7 +65,7 @@ def direction_inwards(feet: Sequence[Point], center: Point) -> Point:
 
 
 def center_of_mass(robot: Robot, joints: Sequence[LegJoints]) -> Vector:
-    """Centre of mass [m] in base_link, legs included, for joints (n, 3) [rad]."""
+    """Returns the centre of mass [m] in base_link, legs included, for joints (n, 3) [rad]."""
     mass = robot.body.mass
     x, y, z = (mass * c for c in robot.body.center_of_mass)
     for leg, (coxa, femur, tibia) in zip(robot.legs, joints, strict=True):
@@ -82,13 +82,13 @@ def center_of_mass(robot: Robot, joints: Sequence[LegJoints]) -> Vector:
 
 
 def center_of_mass_in_footprint(robot: Robot, joints: Sequence[LegJoints], pose: BodyPose) -> Point:
-    """Centre of mass (x, y) [m] in base_footprint for joints (n, 3) [rad] and a body pose."""
+    """Returns the centre of mass (x, y) [m] in base_footprint for joints (n, 3) [rad] and a body pose."""
     x, y, _ = Placement(pose, robot.walk.height).to_footprint(*center_of_mass(robot, joints))
     return x, y
 
 
 def margins_by_legs_in_swing(footholds: Sequence[Point], center: Point) -> tuple[float, ...]:
-    """Static margin [m] for every set of legs in swing, all others planted at their footholds [m].
+    """Returns the static margin [m] for every set of legs in swing, with all others planted at their footholds [m].
 
     The index is a bit mask: bit k is set if leg k is in swing. `center` is the centre of mass (x, y) [m].
     """
@@ -99,9 +99,9 @@ def margins_by_legs_in_swing(footholds: Sequence[Point], center: Point) -> tuple
 
 
 def foot_loads(feet: Sequence[Point], planted: Sequence[bool], center: Point, weight: float) -> list[float]:
-    """Load of each foot [N], 0 in swing: the least-squares loads that carry `weight` [N] at the centre [m].
+    """Returns the load of each foot [N], 0 in swing: the least-norm loads that support `weight` [N] at the centre [m].
 
-    A load is never negative: where the balance would ask a foot to pull, it carries nothing.
+    Negative loads are set to zero, because feet cannot pull.
     """
     count = sum(planted)
     if count == 0:

@@ -1,4 +1,4 @@
-"""Steering by distance and curvature, as a twist.
+"""Converts steering by distance and curvature to a twist.
 
 Source: "Building a hexapod from scratch, part 8: improved motion maths". There x points right and z forward;
 here x is forward and y left (REP-103): article x = -y, article z = x. With its turn radius R > 0 the centre
@@ -17,16 +17,16 @@ MIN_CURVATURE = 0.001
 
 
 def turn_radius(distance: float, curvature: float) -> float:
-    """Radius of the body's turn [m] for the outermost foot's travel per stance [m]; + is to the right.
+    """Returns the turn radius of the body [m] for the travel [m] of the outermost foot per stance; + is to the right.
 
-    Curvature is clamped to +-1.999 (on the spot) and taken as +-0.001 below that (almost straight).
+    The absolute curvature is clamped to 0.001 (almost straight) to 1.999 (on the spot).
     """
     size = min(max(abs(curvature), MIN_CURVATURE), MAX_CURVATURE)
     return math.copysign(math.tan((2.0 - size) * math.pi / 4.0) * abs(distance), curvature)
 
 
 def arc_angle(distance: float, radius: float, feet: Sequence[tuple[float, float]]) -> float:
-    """Angle [rad] all feet travel in one stance such that the outermost one travels `distance` [m].
+    """Returns the angle [rad] of the arc in one stance on which the outermost foot travels `distance` [m].
 
     `feet` are the neutral footholds (x, y) [m] in base_footprint. + drives forward.
     """
@@ -35,7 +35,7 @@ def arc_angle(distance: float, radius: float, feet: Sequence[tuple[float, float]
 
 
 def twist(distance: float, curvature: float, feet: Sequence[tuple[float, float]], stance_time: float) -> Twist:
-    """The body's twist for `distance` [m] (of the outermost foot per stance; < 0 is backwards) and curvature."""
+    """Returns the twist for a curvature and a `distance` [m] of the outermost foot per stance (< 0: backwards)."""
     radius = turn_radius(distance, curvature)
     rate = arc_angle(distance, radius, feet) / stance_time
     return Twist(rate * radius, 0.0, -rate)

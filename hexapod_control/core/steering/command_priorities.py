@@ -1,4 +1,4 @@
-"""Which source may send velocity commands: the one table of priorities and timeouts.
+"""The sources of velocity commands with their priorities and timeouts.
 
 config/twist_mux.yaml has the same for twist_mux. Without a mux all sources publish `cmd_vel` themselves; then each
 sends only while it is in use, and announces that on the topic `driving` with its name in this table.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-ANNOUNCEMENT_TIMEOUT_S = 1.0  # [s] for which an announcement on `driving` counts
-ANNOUNCEMENT_PERIOD_S = 0.25  # [s] between two announcements
+ANNOUNCEMENT_TIMEOUT_S = 1.0  # for which an announcement on `driving` is valid
+ANNOUNCEMENT_PERIOD_S = 0.25  # between two announcements
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +18,9 @@ class CommandSource:
     """A source of velocity commands."""
 
     name: str
-    topic: str  # its input of the mux
-    priority: int  # the higher wins, in [0, 255]
-    timeout: float  # [s] of silence after which the next one has its turn
+    topic: str  # its input of twist_mux
+    priority: int  # in [0, 255], the highest wins
+    timeout: float  # [s] of silence after which a lower priority may drive
 
     def __post_init__(self) -> None:
         if not 0 <= self.priority <= 255:
@@ -41,7 +41,7 @@ SOURCES = {
 
 
 def foremost(names: Iterable[str]) -> str:
-    """The name with the highest priority, the first in the table of several; empty if there is none."""
+    """Returns the name with the highest priority; of equal ones the first in the table, empty if there are no names."""
     order = list(SOURCES)
 
     def rank(name: str) -> tuple[int, int, str]:

@@ -1,4 +1,4 @@
-"""The gamepad and its map: one row per control, read by parameters, behaviour and the picture in docs/.
+"""The map of the gamepad: one row per control, used for parameters, behaviour and the picture in docs/.
 
 Numbers are those of the joy package's game_controller_node: axes are positive to the left and forward (up), triggers
 go from 0 to -1 (with other drivers from 1 to -1).
@@ -23,7 +23,7 @@ class GamepadControl:
     number: int  # of the button or axis
     label: str  # on the pad
     action: str
-    dead_man: bool = True  # does it count only while the dead-man is held
+    dead_man: bool = True  # whether the control only works while the dead-man button is held
 
 
 BUTTONS = {
@@ -61,38 +61,38 @@ TRIGGERS = ("axis_lift_less", "axis_lift_more")
 
 
 class GamepadState(NamedTuple):
-    """State of a gamepad by number; what it does not have is at rest."""
+    """State of a gamepad; controls that it does not have are at rest."""
 
     axes: Sequence[float]  # in [-1, 1]
     buttons: Sequence[int]  # 0 or 1
 
     def axis(self, number: int) -> float:
-        """Value of an axis, in [-1, 1]."""
+        """Returns the value of an axis, in [-1, 1]."""
         return min(1.0, max(-1.0, self.axes[number])) if 0 <= number < len(self.axes) else 0.0
 
     def button(self, number: int) -> bool:
-        """True if a button is pressed."""
+        """Returns True if a button is pressed."""
         return 0 <= number < len(self.buttons) and bool(self.buttons[number])
 
 
 @dataclass(frozen=True, slots=True)
 class GamepadMap:
-    """Numbers of the controls in use, by parameter."""
+    """Numbers of the assigned controls, by parameter."""
 
     buttons: Mapping[str, int] = field(default_factory=lambda: {row.parameter: row.number for row in BUTTONS.values()})
     axes: Mapping[str, int] = field(default_factory=lambda: {row.parameter: row.number for row in AXES.values()})
 
     def axis(self, pad: GamepadState, parameter: str) -> float:
-        """Value of the axis in use for a row of AXES."""
+        """Returns the value of the axis that is assigned to a row of AXES."""
         return pad.axis(self.axes[parameter])
 
     def pressed(self, pad: GamepadState) -> frozenset[str]:
-        """Parameters of the buttons that are pressed and the triggers that are pulled."""
+        """Returns the parameters of pressed buttons and pulled triggers."""
         buttons = {name for name, number in self.buttons.items() if pad.button(number)}
         return frozenset(buttons | {name for name in TRIGGERS if self.axis(pad, name) <= PULLED})
 
     def missing(self, pad: GamepadState) -> Iterator[str]:
-        """Rows, with their number, that the pad does not have."""
+        """Yields the rows whose control the gamepad does not have."""
         for name, number in self.buttons.items():
             if number >= len(pad.buttons):
                 yield f"{name} {number} (it has {len(pad.buttons)} buttons)"

@@ -1,8 +1,8 @@
-"""Converts the state of a gamepad into commands for the robot. No clock, no ROS.
+"""Converts the state of a gamepad into commands for the robot.
 
-Only STOP has an effect unless the dead-man is held. After a STOP, a loss of the gamepad or at the start the dead-man
-must be released once before it counts: a gamepad that is plugged in again, or a driver that repeats its last state,
-cannot start the robot.
+Without the dead-man button only STOP has an effect. After a STOP, a loss of the gamepad and at the start, the dead-man
+button must be released once before it works, so that a gamepad that is plugged in again, or a driver that repeats its
+last state, cannot start the robot.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class GamepadScaling:
 
 @dataclass(slots=True)
 class RobotStatus:
-    """What is known of the robot."""
+    """State of the robot, as far as it is known."""
 
     maxima: Twist = ZERO  # velocity limits; zero until they are known
     gaits: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class RobotStatus:
 
 
 class TeleopCommands(NamedTuple):
-    """Commands to send; the defaults mean nothing to send."""
+    """Commands to send; the defaults stand for nothing to send."""
 
     twist: Twist | None = None
     pose: BodyPose | None = None
@@ -63,7 +63,7 @@ NOTHING = TeleopCommands()
 
 @dataclass(slots=True)
 class GamepadTeleop:
-    """State of the teleoperation: mode, dead-man, and what was requested so far.
+    """State of the teleoperation: mode, dead-man button and requests so far.
 
     Call `update` with every state of the gamepad and `lost` when it is gone or silent.
     """
@@ -80,7 +80,7 @@ class GamepadTeleop:
     _lift: float = 1.0
 
     def update(self, pad: GamepadState) -> TeleopCommands:
-        """Takes the state of the gamepad. Raises ValueError if an axis is not finite."""
+        """Handles a state of the gamepad. Returns the commands to send. Raises ValueError if it is invalid."""
         if max(len(pad.axes), len(pad.buttons)) > LAST + 1:
             most = f"at most {LAST + 1} of each are accepted"
             raise ValueError(f"it has {len(pad.axes)} axes and {len(pad.buttons)} buttons, {most}")
@@ -100,7 +100,7 @@ class GamepadTeleop:
         return self._held(pad, fresh, TURBO in pressed)
 
     def lost(self) -> TeleopCommands:
-        """The gamepad is gone, or silent for too long: stops the robot."""
+        """Handles the loss of the gamepad. Returns the commands that stop the robot."""
         self.pressed, self._ready = None, False
         return self._release(frozenset())
 
@@ -109,7 +109,7 @@ class GamepadTeleop:
         return TeleopCommands(twist=ZERO, call=call)
 
     def _release(self, fresh: frozenset[str]) -> TeleopCommands:
-        """A zero once; buttons only cause a hint."""
+        """Sends one zero; pressed buttons only cause a hint."""
         twist = ZERO if self.driving else None
         self.driving = False
         hint = f"hold the dead-man, then press again ({', '.join(sorted(fresh))})" if fresh - {DEAD_MAN, TURBO} else ""
@@ -157,7 +157,7 @@ class GamepadTeleop:
     # --- pose, gait, steps ----------------------------------------------------------------------------------
 
     def _requested_pose(self, pad: GamepadState, fresh: frozenset[str], turbo: bool) -> BodyPose | None:
-        """The requested pose, if it is a new one."""
+        """Returns the requested pose if it is new, else None."""
         pose, most = self._pose, self.scaling.pose
         if "reset_pose_button" in fresh:
             pose = NEUTRAL

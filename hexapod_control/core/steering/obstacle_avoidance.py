@@ -32,9 +32,9 @@ class Scan:
 
 
 def points(scan: Scan, sensor: Pose) -> Array:
-    """What the scan has met (k, 2) [m], for the sensor's pose in base_footprint.
+    """Converts a scan to points (k, 2) [m] in base_footprint, for the pose of the sensor there.
 
-    Ranges that are no measurement are left out: NaN, infinite, shorter or longer than the sensor can.
+    Invalid ranges are left out: NaN, infinite, and outside the range of the sensor.
     """
     ranges = np.asarray(scan.ranges, dtype=float)
     with np.errstate(invalid="ignore"):
@@ -44,16 +44,16 @@ def points(scan: Scan, sensor: Pose) -> Array:
 
 
 def moved(places: Array, pose: Pose) -> Array:
-    """Points (k, 2) [m] of a frame with this pose, in its parent."""
+    """Transforms points (k, 2) [m] from a frame with this pose to its parent frame."""
     c, s = math.cos(pose.yaw), math.sin(pose.yaw)
     turned: Array = places @ np.array(((c, s), (-s, c))) + np.array(pose[:2])
     return turned
 
 
 def free_distances(obstacles: Array, directions: Array, radius: float) -> Array:
-    """How far [m] a disc round the origin can go in each direction (d,) before it meets a point (k, 2); inf: for ever.
+    """Returns how far [m] a disc at the origin can move in each direction (d,) before it meets a point (k, 2); or inf.
 
-    A point that is inside the disc already forbids only to come nearer to it.
+    A point that is already inside the disc only forbids to move nearer to it.
     """
     if not len(obstacles):
         return np.full(len(directions), math.inf)
@@ -75,10 +75,10 @@ def free_distance(obstacles: Array, direction: float, radius: float) -> float:
 
 
 def detour(goal: tuple[float, float], obstacles: Array, radius: float, last: float | None) -> tuple[float, float]:
-    """The direction [rad] to take for a goal (x, y) [m] that cannot be reached straight, and how far it is free [m].
+    """Returns the direction [rad] of a detour to a goal (x, y) [m], and how far it is free [m].
 
-    Of all directions the one with the shortest path over the end of its free part to the goal. A path that ends at an
-    obstacle costs more, and so does one away from the last direction [rad], if there is one.
+    It is the direction with the shortest path to the goal via the end of its free part. A path that ends at an obstacle
+    costs more, and so does a change from the last direction [rad].
     """
     distance = math.hypot(*goal)
     reach = min(CLEAR_DISTANCE, distance)

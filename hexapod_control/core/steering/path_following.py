@@ -1,8 +1,8 @@
-"""Walking from waypoint to waypoint: pure pursuit in the plane for a robot that can walk in every direction.
+"""Follows waypoints: planar pure pursuit for a robot that can walk in every direction.
 
-Poses and waypoints are in one frame, odom; twists are in base_footprint. The line to a waypoint begins where the robot
-was when it turned to it, and is followed by aiming at the point a lookahead farther on. Where the scan shows something
-in front of it, the robot walks around it and continues on a new line; if nothing is free, it stands.
+Poses and waypoints are in odom, twists in base_footprint. The robot follows the line from where it was when it reached
+the previous waypoint, by aiming at a point one lookahead distance ahead on the line. If the scan shows an obstacle on
+it, the robot walks around it and continues on a new line; if no direction is free, it stands.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ FACING_DISTANCE = 0.3  # [m] before the waypoint the robot turns to the heading 
 
 
 class PursuitHeading(Enum):
-    """What the robot faces between waypoints."""
+    """Heading of the robot between waypoints."""
 
-    ALIGNED = "aligned"  # where it walks
-    FREE = "free"  # the waypoint's heading; without one, whatever it faced
+    ALIGNED = "aligned"  # the direction of walking
+    FREE = "free"  # the heading of the waypoint; without one, the present heading
 
 
 class PursuitPhase(Enum):
-    """What is going on."""
+    """Phase of the pursuit."""
 
     WALKING = "walking"
     DETOUR = "detour"
@@ -39,7 +39,7 @@ class PursuitPhase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Waypoint:
-    """A place to reach."""
+    """A position to reach, with an optional heading."""
 
     x: float  # [m]
     y: float  # [m]
@@ -53,12 +53,12 @@ class Waypoint:
 
 @dataclass(frozen=True, slots=True)
 class PursuitSettings:
-    """How to follow waypoints."""
+    """Settings of the pursuit."""
 
     tolerance: float = 0.02  # [m] from a waypoint within which it is reached
     heading_tolerance: float = math.radians(3.0)  # [rad]
     radius: float = 0.0  # [m] of the robot with its feet
-    clearance: float = 0.04  # [m] that obstacles are kept away from that
+    clearance: float = 0.04  # [m] kept from obstacles in addition
     stop: float = 0.03  # [m] of free distance below which the robot stands
     lookahead: float = 0.4  # [m]
     share: float = 0.9  # of the greatest speeds
@@ -77,7 +77,7 @@ class PursuitSettings:
 
 @dataclass(frozen=True, slots=True)
 class PursuitCommand:
-    """What to do now."""
+    """The command for one step."""
 
     twist: Twist
     phase: PursuitPhase
@@ -86,7 +86,7 @@ class PursuitCommand:
 
 
 class Pursuit:
-    """Follows waypoints; `step` once per command."""
+    """Follows waypoints; call `step` for every command."""
 
     def __init__(self, waypoints: Sequence[Waypoint], settings: PursuitSettings | None = None) -> None:
         self.waypoints = tuple(waypoints)
@@ -97,7 +97,7 @@ class Pursuit:
         self._nearest, self._idle = math.inf, 0.0  # [m], [s]
 
     def step(self, pose: Pose, limits: Twist, obstacles: Array, dt: float) -> PursuitCommand:
-        """The command for a pose, the greatest speeds now and obstacles (k, 2) [m] in odom, `dt` [s] after the last."""
+        """Returns the command for a pose, maximum speeds and obstacles (k, 2) [m] in odom, `dt` [s] after the last."""
         while self._reached < len(self.waypoints) and self._is_reached(pose):
             self._reached += 1
             self._start = self._last = None
@@ -120,7 +120,7 @@ class Pursuit:
         return near and (goal.yaw is None or abs(wrap(goal.yaw - pose.yaw)) <= self.settings.heading_tolerance)
 
     def _gives_up(self, pose: Pose, distance: float, dt: float) -> bool:
-        """True after too long a time without progress, in distance or, at the place, in heading."""
+        """True after too much time without progress in distance or, near the waypoint, in heading."""
         goal = self.waypoints[self._reached]
         error = abs(wrap(goal.yaw - pose.yaw)) if goal.yaw is not None and distance < FACING_DISTANCE else math.pi
         left = distance + self.settings.tolerance * error  # both in one figure
@@ -131,7 +131,7 @@ class Pursuit:
         return self._idle > self.settings.progress_timeout
 
     def _direction(self, pose: Pose, goal: Waypoint, obstacles: Array) -> tuple[float, float, PursuitPhase]:
-        """Direction [rad] in base_footprint, how far it is free [m], and the phase."""
+        """Returns direction [rad] in base_footprint, how far it is free [m], and phase."""
         settings, disc = self.settings, self.settings.radius + self.settings.clearance
         self._start = self._start or pose[:2]
         back = pose.inverse()
@@ -151,7 +151,7 @@ class Pursuit:
         return direction, free, PursuitPhase.DETOUR
 
     def _lookahead_point(self, pose: Pose, goal: Waypoint) -> tuple[float, float]:
-        """The point [m] of the line that is a lookahead beyond the one nearest to the robot."""
+        """Returns the point [m] on the line that is one lookahead distance beyond the point nearest to the robot."""
         assert self._start is not None
         x, y = self._start
         dx, dy = goal.x - x, goal.y - y
@@ -163,7 +163,7 @@ class Pursuit:
         return x + part * dx, y + part * dy
 
     def _twist(self, pose: Pose, direction: float, distance: float, limits: Twist) -> Twist:
-        """A walk in a direction [rad] that could stop within a distance [m], within the limits."""
+        """Returns a twist in a direction [rad], within the limits, with which the robot can stop in `distance` [m]."""
         settings, goal = self.settings, self.waypoints[self._reached]
         c, s = math.cos(direction), math.sin(direction)
         top = settings.share / math.hypot(c / limits.vx, s / limits.vy)
@@ -178,7 +178,7 @@ class Pursuit:
         return wanted.scaled(min(1.0, settings.share / used)) if used else ZERO
 
     def _turn(self, pose: Pose, goal: Waypoint, direction: float, distance: float) -> float:
-        """The turn [rad/s]."""
+        """Returns the yaw rate [rad/s]."""
         if goal.heading is PursuitHeading.ALIGNED and (distance > FACING_DISTANCE or goal.yaw is None):
             error = direction if distance > FACING_DISTANCE else 0.0
         else:
