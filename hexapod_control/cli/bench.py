@@ -34,6 +34,7 @@ class BenchSection:
 SECTIONS = {
     "tick": BenchSection("planner.planner_tick"),
     "kinematics": BenchSection("planner.batch_kinematics"),
+    "footholds": BenchSection("footholds.foothold_search"),
     "graph": BenchSection("graph.graph_load", "rclpy"),
     "robots": BenchSection("graph.many_robots", "rclpy"),
     "bus": BenchSection("bus.bus_load"),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG, ON_AXIS
+from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG, ON_AXIS, base_to_hip
 from hexapod_control.core.robot import Leg
 
 Mask = NDArray[np.bool_]
@@ -54,6 +54,25 @@ def inverse_over_arrays(leg: Leg, feet: Coordinates) -> BatchSolution:
         joints[:, part], reached[part] = _solve(leg, x[part], y[part], z[part])
     coxa, femur, tibia = joints.reshape(3, *shape)
     return BatchSolution((coxa, femur, tibia), reached.reshape(shape))
+
+
+def joints_at_contacts(leg: Leg, radius: float, height: float, contacts: Coordinates) -> BatchSolution:
+    """Joints for contact points [m, base_footprint] that are lifted by their z, under a level body.
+
+    `ball_centre_and_joints` over arrays, from BENT_LEG; `radius` [m] is that of the foot, `height` [m] of base_link.
+    """
+    x, y, z = base_to_hip(leg, (contacts[0], contacts[1], contacts[2] + (radius - height)))
+    shift_x, shift_y = _rolled(radius, *(np.array(angle) for angle in BENT_LEG))
+    rolled = inverse_over_arrays(leg, (x + shift_x, y + shift_y, z))
+    shift_x, shift_y = _rolled(radius, *rolled.joints)
+    return inverse_over_arrays(leg, (x + shift_x, y + shift_y, z))
+
+
+def _rolled(radius: float, coxa: Array, femur: Array, tibia: Array) -> tuple[Array, Array]:
+    """From the contact point to below the ball's centre [m, hip frame]."""
+    lower = femur + tibia
+    arc = radius * np.arctan2(-np.cos(lower), -np.sin(lower))
+    return arc * np.cos(coxa), arc * np.sin(coxa)
 
 
 def _solve(leg: Leg, x: Array, y: Array, z: Array) -> BatchSolution:

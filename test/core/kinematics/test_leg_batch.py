@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 from support.drives import ROBOTS, robot
 
-from hexapod_control.core.kinematics.leg_batch import BLOCK, forward_over_arrays, inverse_over_arrays
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
+from hexapod_control.core.kinematics.leg_batch import (
+    BLOCK,
+    forward_over_arrays,
+    inverse_over_arrays,
+    joints_at_contacts,
+)
 from hexapod_control.core.kinematics.leg_kinematics import (
     BENT_LEG,
     hip_to_base,
@@ -17,6 +23,7 @@ from hexapod_control.core.kinematics.leg_kinematics import (
     solve_leg,
     solve_leg_unlimited,
 )
+from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints
 from hexapod_control.core.robot import Leg, Segment
 
 OFFSETS = [(0.0, 0.0), (0.012, -0.006), (-0.015, 0.008)]
@@ -88,6 +95,23 @@ def test_arrays_of_any_shape_are_solved_as_one_row_and_broadcast():
     assert reached.shape == (5, 7) and (reached.ravel() == flat.reached).all()
     assert all((a.ravel() == b).all() for a, b in zip(joints, flat.joints, strict=True))
     assert inverse_over_arrays(leg, (np.empty(0),) * 3).reached.shape == (0,)
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.012])
+def test_feet_that_roll_on_the_ground_are_solved_as_one_by_one(radius):
+    rng = np.random.default_rng(1)
+    for leg in (replace(leg, femur_lateral=0.01) for leg in robot("phantomx").legs):
+        x, y, z = (rng.uniform(low, high, 300) for low, high in ((-0.15, 0.15), (-0.15, 0.15), (0.0, 0.08)))
+        contacts = leg.foothold[0] + x, leg.foothold[1] + y, z
+        found = joints_at_contacts(leg, radius, 0.1, contacts)
+        results = [
+            ball_centre_and_joints(leg, (a, b), lift, Placement(NEUTRAL, 0.1), radius, BENT_LEG)[1]
+            for a, b, lift in zip(*(axis.tolist() for axis in contacts), strict=True)
+        ]
+        assert found.reached.tolist() == [reason is None for _, reason, _ in results]
+        assert 0.1 < found.reached.mean() < 0.95
+        expected = np.array([joints for joints, _, _ in results])
+        assert np.array(found.joints).T[found.reached] == pytest.approx(expected[found.reached], abs=1e-9)
 
 
 def test_a_leg_of_many_takes_less_than_a_fifth_of_the_time_of_a_single_one():

@@ -113,7 +113,10 @@ def test_a_section_that_fails_is_reported_and_the_exit_code_is_one(monkeypatch, 
 
 def test_an_unknown_section_or_robot_is_bad_input(capsys):
     assert main(["bench", "tock"]) == 2
-    assert "must be one of tick, kinematics, graph, robots, bus, web, physics, is 'tock'" in capsys.readouterr().err
+    assert (
+        "must be one of tick, kinematics, footholds, graph, robots, bus, web, physics, is 'tock'"
+        in capsys.readouterr().err
+    )
     assert main(["bench", "--robot", "unknown"]) == 2
 
 

@@ -1,0 +1,221 @@
+"""The highest speed that any choice of stride centres allows: a seeded search over the kinematics of the legs.
+
+The limits are the planner's: its height, swing profile and joint speeds. Curvature and rolling, for which its table
+keeps a reserve, are computed. Two results stand beside its own top speed: with the neutral footholds moved along the
+motion only, and with footholds anywhere. Legs that mirror each other stay so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from hexapod_control.config.robots.robot_file import RobotFile
+from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M
+from hexapod_control.core.robot import Leg, Robot
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.robot_gaits import neutral_center
+from hexapod_control.core.workspace.speed_envelope import SWING_TIME_SCALES
+from hexapod_control.evaluation.performance.footholds.leg_speeds import (
+    CELLS_PER_LEG,
+    Points,
+    carried,
+    greatest_speeds,
+    leg_length,
+    usable_centres,
+)
+from hexapod_control.evaluation.performance.footholds.steady_cycle import SteadyCycle
+
+AXES = {"forward": Twist(1.0, 0.0, 0.0), "left": Twist(0.0, 1.0, 0.0), "turn": Twist(0.0, 0.0, 1.0)}
+LEAST_MARGIN_M = 0.020
+LEAST_MARGIN_SHARE = 0.1  # of the width of the stance, for small robots
+SPEED_STEPS = 8  # halvings of the range of the common speed
+SPEED_RESOLUTION = 0.003  # share of the best speed: smaller gains are not searched for
+POPULATION, PARENTS = 512, 64  # choices of centres per round, and those of them from which the next are made
+SPREADS = (0.3, 0.2, 0.1, 0.05, 0.03, 0.02)  # of the next choices about their parents, in lengths of a leg
+CHECKED = 8  # of the widest choices, with all masses and gaps
+REFINEMENTS, FINER_STEPS = 4, 9  # searches on a finer grid about the best walk, and its steps over two cells
+MOVED_STEPS = 81  # of a neutral foothold along the motion
+
+
+class FoundStride(NamedTuple):
+    """The fastest walk that a search has found."""
+
+    speed: float  # [m/s] or [rad/s]
+    gait: str
+    swing_time: float  # [s]
+    centres: tuple[complex, ...]  # [m] of every leg's stride
+
+
+NOTHING = FoundStride(0.0, "", 0.0, ())
+
+
+@dataclass(frozen=True, slots=True)
+class LegGroup:
+    """A leg, with the one that mirrors it if there is one, and the stride centres it may have."""
+
+    rows: tuple[int, ...]
+    centres: Points
+    speeds: Array  # (swing time, centre) greatest along the axis
+
+
+def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
+    """`footholds`: the top speed along each axis, beside what moved and free footholds allow."""
+    robot, found = robot_file.robot, {}
+    capabilities = Capabilities.of(robot)
+    for name, axis in AXES.items():
+        progress(f"footholds: {name}")
+        own = max(math.dist(capabilities.fastest(axis, [gait]), (0.0, 0.0, 0.0)) for gait in capabilities.gaits)
+        moved, free = (fastest_stride(robot, capabilities.gaits.values(), axis, anywhere) for anywhere in (False, True))
+        found[name] = {
+            "own": round(own, 4),
+            "moved": _plain(robot, moved),
+            "free": _plain(robot, free),
+            "ratio": round(own / free.speed, 3) if free.speed else None,
+        }
+    return {"footholds": found}
+
+
+def least_margin(robot: Robot) -> float:
+    """The static margin [m] that a found walk keeps."""
+    sides = [leg.foothold[1] for leg in robot.legs]
+    return min(LEAST_MARGIN_M, LEAST_MARGIN_SHARE * (max(sides) - min(sides)))
+
+
+def fastest_stride(robot: Robot, gaits: Collection[Gait], axis: Twist, anywhere: bool) -> FoundStride:
+    """The fastest walk along an axis in any of the gaits, with stride centres anywhere or moved along the motion."""
+    best, pairs = NOTHING, list(mirrored(robot.legs))
+    for gait in sorted(gaits, key=lambda each: each.stance):
+        candidates = [_candidates(robot, robot.legs[rows[0]], axis, anywhere) for rows in pairs]
+        best = _search(SteadyCycle(robot, gait, axis), pairs, candidates, best)
+    if anywhere and best.centres:
+        gait = next(gait for gait in gaits if gait.name == best.gait)
+        for _ in range(REFINEMENTS):
+            candidates = [best.centres[rows[0]] + _around(robot.legs[rows[0]]) for rows in pairs]
+            best = _search(SteadyCycle(robot, gait, axis), pairs, candidates, best)
+    return best
+
+
+def _candidates(robot: Robot, leg: Leg, axis: Twist, anywhere: bool) -> Points:
+    """Stride centres anywhere in reach, or on the line or arc on which the motion carries the neutral foothold."""
+    if anywhere:
+        return usable_centres(robot, leg)
+    home = np.array(complex(*leg.foothold))
+    foot_speed = abs(complex(axis.vx, axis.vy) + 1j * axis.wz * home)
+    return carried(axis, np.linspace(-0.5, 0.5, MOVED_STEPS) * leg_length(leg) / foot_speed, home)
+
+
+def _around(leg: Leg) -> Points:
+    """A finer grid over the cells next to a point of the grid."""
+    steps = np.linspace(-1.0, 1.0, FINER_STEPS) * leg_length(leg) / CELLS_PER_LEG
+    return (steps[:, None] + 1j * steps).ravel()
+
+
+def _search(
+    cycle: SteadyCycle, pairs: Sequence[tuple[int, ...]], candidates: Sequence[Points], best: FoundStride
+) -> FoundStride:
+    """The best walk with these stride centres and any swing time, if it is faster than the best so far."""
+    robot = cycle.robot
+    times = robot.walk.swing_time * np.array(SWING_TIME_SCALES)
+    groups = []
+    for rows, centres in zip(pairs, candidates, strict=True):
+        speeds = greatest_speeds(robot, robot.legs[rows[0]], cycle.axis, cycle.gait.stance, times, centres)
+        groups.append(LegGroup(rows, centres, speeds))
+    bounds = np.min([group.speeds.max(axis=1) for group in groups], axis=0)
+    for k in np.argsort(-bounds).tolist():
+        best = _faster(cycle, groups, k, float(times[k]), float(bounds[k]), best)
+    return best
+
+
+def mirrored(legs: Sequence[Leg]) -> Iterator[tuple[int, ...]]:
+    """Rows of pairs of legs that are mirror images of each other, and of the legs without one."""
+    left = list(range(len(legs)))
+    while left:
+        row = left.pop(0)
+        twin = next((other for other in left if _mirror(legs[row], legs[other].name) == legs[other]), None)
+        if twin is not None:
+            left.remove(twin)
+        yield (row,) if twin is None else (row, twin)
+
+
+def _mirror(leg: Leg, name: str) -> Leg:
+    (x, y, z), (foot_x, foot_y), coxa = leg.hip, leg.foothold, leg.coxa_joint
+    return replace(
+        leg,
+        name=name,
+        hip=(x, -y, z),
+        hip_yaw=-leg.hip_yaw,
+        femur_lateral=-leg.femur_lateral,
+        coxa_joint=replace(coxa, lower=-coxa.upper, upper=-coxa.lower),
+        foothold=(foot_x, -foot_y),
+    )
+
+
+def _faster(
+    cycle: SteadyCycle, groups: Sequence[LegGroup], k: int, swing_time: float, bound: float, best: FoundStride
+) -> FoundStride:
+    """The best walk with the swing time of index k, if it is faster than the best so far."""
+    low, high = best.speed, bound
+    for _ in range(SPEED_STEPS):
+        if high <= best.speed * (1.0 + SPEED_RESOLUTION):
+            break
+        speed = high if high == bound else 0.5 * (low + high)
+        usable = [group.centres[group.speeds[k] >= speed] for group in groups]
+        centres = _widest(cycle, groups, usable, speed * swing_time)
+        if centres is None:
+            high = speed if speed < bound else math.nextafter(bound, 0.0)
+        else:
+            low, best = speed, FoundStride(speed, cycle.gait.name, swing_time, tuple(centres.tolist()))
+    return best
+
+
+def _widest(cycle: SteadyCycle, groups: Sequence[LegGroup], usable: Sequence[Points], ride: float) -> Points | None:
+    """Stride centres with the least margin at least, and no leg too near to the next; None if none is found."""
+    rng, robot = np.random.default_rng(0), cycle.robot
+    length, center, least = leg_length(robot.legs[0]), complex(*neutral_center(robot)), least_margin(robot)
+    chosen = [rng.choice(points, POPULATION) for points in usable]
+    for spread in (*SPREADS, 0.0):
+        centres = _of_all_legs(groups, chosen)
+        order = np.argsort(-cycle.support_margins(ride, centres, center), kind="stable")[:PARENTS]
+        noise = spread * length * (rng.normal(size=(len(usable), POPULATION, 2)) @ np.array((1.0, 1.0j)))
+        parents = [np.resize(points[order], POPULATION) for points in chosen]
+        noise[:, :PARENTS] = 0.0
+        chosen = [_nearest(points, p + n) for points, p, n in zip(usable, parents, noise, strict=True)]
+    for row in order[:CHECKED]:
+        limits = cycle.limits(ride, centres[row], MIN_LEG_GAP_M)
+        if limits.margin >= least and limits.gap >= MIN_LEG_GAP_M:
+            found: Points = centres[row]
+            return found
+    return None
+
+
+def _of_all_legs(groups: Sequence[LegGroup], chosen: Sequence[Points]) -> Points:
+    """Stride centres (N, legs) from those of every group."""
+    columns: dict[int, Points] = {}
+    for group, points in zip(groups, chosen, strict=True):
+        columns |= dict(zip(group.rows, (points, points.conj()), strict=False))
+    return np.stack([columns[row] for row in sorted(columns)], axis=1)
+
+
+def _nearest(points: Points, wanted: Points) -> Points:
+    return points[np.abs(wanted[:, None] - points).argmin(axis=1)]
+
+
+def _plain(robot: Robot, found: FoundStride) -> dict[str, object]:
+    """As JSON has it."""
+    footholds = {
+        leg.name: [round(p.real, 4), round(p.imag, 4)] for leg, p in zip(robot.legs, found.centres, strict=False)
+    }
+    return {
+        "speed": round(found.speed, 4),
+        "gait": found.gait,
+        "swing_time": round(found.swing_time, 3),
+        "footholds": footholds,
+    }

@@ -1,0 +1,94 @@
+"""How fast one leg can stride about many stride centres, by the limits of the planner for joints and reach.
+
+Points are complex numbers x + i y [m, base_footprint], and motions have a constant twist: an axis times a speed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_control.core.gait.swing_trajectory import share_and_lift
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.robot import Leg, Robot
+from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE, SWING_SAMPLES
+
+STANCE_SAMPLES = 11
+HALVINGS = 11  # of the range in which the speed is searched
+CELLS_PER_LEG = 20  # of the grid of stride centres, along the length of the leg
+
+Points = NDArray[np.complex128]
+
+
+def leg_length(leg: Leg) -> float:
+    """Length [m] of the straight leg."""
+    return leg.coxa.length + leg.femur.length + leg.tibia.length
+
+
+def carried(axis: Twist, path: Array, points: Points) -> Points:
+    """Points after a motion along an axis; `path` is speed times time [m], [rad] for a turn."""
+    velocity = complex(axis.vx, axis.vy)
+    if axis.wz == 0.0:
+        return points + velocity * path
+    turn = np.exp(1j * axis.wz * path)
+    moved: Points = turn * points + velocity * (turn - 1.0) / (1j * axis.wz)
+    return moved
+
+
+def foot_positions(axis: Twist, ride: Array, stance: float, centres: Points, progress: Array) -> Points:
+    """Where a foot is in steady walking, at a progress [swing times] since its lift-off.
+
+    `ride` is speed times swing time; the stance lasts `stance` swing times, and is half over at the stride centre.
+    """
+    lift_off = carried(axis, -0.5 * stance * ride, centres)
+    aim = carried(axis, (1.0 + 0.5 * stance) * ride, centres)
+    share = share_and_lift(np.minimum(progress, 1.0))[0]
+    swing = carried(axis, -progress * ride, lift_off + share * (aim - lift_off))
+    return np.where(progress < 1.0, swing, carried(axis, (1.0 + 0.5 * stance - progress) * ride, centres))
+
+
+def lifts(robot: Robot, progress: Array) -> Array:
+    """Height [m] of a foot above the ground at a progress [swing times] since its lift-off."""
+    lifted: Array = robot.walk.lift_height * share_and_lift(np.minimum(progress, 1.0))[1]
+    return lifted
+
+
+def usable_centres(robot: Robot, leg: Leg) -> Points:
+    """A grid of points at which the leg reaches the ground and its lift."""
+    length = leg_length(leg)
+    steps = np.linspace(-length, length, 2 * CELLS_PER_LEG + 1)
+    grid = (complex(*leg.hip[:2]) + steps[:, None] + 1j * steps).ravel()
+    contacts = grid.real, grid.imag, np.array([[0.0], [robot.walk.lift_height]])
+    reached = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts).reached
+    return grid[reached.all(axis=0)]
+
+
+def greatest_speeds(robot: Robot, leg: Leg, axis: Twist, stance: float, swing_times: Array, centres: Points) -> Array:
+    """Speeds (swing time, centre) along an axis up to which all joints keep their limits over a cycle."""
+    progress = np.concatenate(
+        (np.linspace(0.0, 1.0, SWING_SAMPLES), np.linspace(1.0, 1.0 + stance, STANCE_SAMPLES)[1:])
+    )
+    times = swing_times[:, None]
+    foot_speed = np.abs(complex(axis.vx, axis.vy) + 1j * axis.wz * centres)
+    high = 2.0 * leg_length(leg) / (stance * times * np.maximum(foot_speed, 1e-6))
+    low = np.zeros_like(high)
+    for _ in range(HALVINGS):
+        speed = 0.5 * (low + high)
+        feet = foot_positions(axis, (speed * times)[:, :, None], stance, centres[:, None], progress)
+        possible = _possible(robot, leg, feet, progress, times)
+        low, high = np.where(possible, speed, low), np.where(possible, high, speed)
+    return low
+
+
+def _possible(robot: Robot, leg: Leg, feet: Points, progress: Array, swing_times: Array) -> NDArray[np.bool_]:
+    """True for paths (..., samples) on which the foot is always in reach and no joint too fast."""
+    contacts = feet.real, feet.imag, lifts(robot, progress)
+    joints, reached = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts)
+    kept = [reached.all(axis=-1)]
+    for angle, joint in zip(joints, leg.joints, strict=True):
+        speed = (np.abs(np.diff(angle)) / np.diff(progress)).max(axis=-1) / swing_times
+        kept.append(speed <= SPEED_SHARE * joint.no_load_speed)
+    found: NDArray[np.bool_] = np.logical_and.reduce(kept)
+    return found

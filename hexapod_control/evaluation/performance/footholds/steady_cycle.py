@@ -1,0 +1,89 @@
+"""Static margin and gap between the legs over a cycle of steady walking about any stride centres."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
+from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.statics.static_stability import center_of_mass, static_margin
+from hexapod_control.core.workspace.stride_stability import TOUCH_DOWN_PHASE_STEP
+from hexapod_control.evaluation.performance.footholds.leg_speeds import Points, foot_positions, lifts
+
+AFTER = 1e-9  # of a cycle: just after a lift-off
+PHASES = 24  # of a cycle, besides those at which the supporting feet change
+
+
+class CycleLimits(NamedTuple):
+    """The least values over a cycle."""
+
+    margin: float  # [m] of the centre of mass from the edge of the support polygon
+    gap: float  # [m] between neighbouring legs
+
+
+@dataclass(frozen=True, slots=True)
+class SteadyCycle:
+    """A gait at a constant twist: which feet stand, and where."""
+
+    robot: Robot
+    gait: Gait
+    axis: Twist
+
+    def critical_phases(self) -> list[float]:
+        """Just after every lift-off and just before every touch-down: in between, margins are greater."""
+        down = 1.0 - self.gait.duty_factor - TOUCH_DOWN_PHASE_STEP
+        moments = (lift_off + part for lift_off in self.gait.lift_off for part in (AFTER, down))
+        return sorted({round(moment % 1.0, 10) for moment in moments})
+
+    def feet(self, phase: Array, ride: Array, centres: Points) -> tuple[Points, Array]:
+        """Feet (..., legs) of centres (..., legs) at phases (...) and their progress since lift-off [swing times]."""
+        progress = (phase[..., None] - np.array(self.gait.lift_off)) % 1.0 * self.gait.cycle
+        return foot_positions(self.axis, ride, self.gait.stance, centres, progress), progress
+
+    def support_margins(self, ride: float, centres: Points, center: complex) -> Array:
+        """Least static margins [m] of many choices of centres (N, legs), for a centre of mass that stays."""
+        least = np.full(len(centres), math.inf)
+        for phase in self.critical_phases():
+            feet, _ = self.feet(np.array(phase), np.array(ride), centres)
+            swing = self.gait.legs_in_swing(phase)
+            standing = [leg for leg in range(feet.shape[1]) if leg not in swing]
+            np.minimum(least, polygon_margins(feet[:, standing] - center), out=least)
+        return least
+
+    def limits(self, ride: float, centres: Points, enough: float) -> CycleLimits:
+        """Margin and gap with the legs as they are; gaps above `enough` [m] are not told apart."""
+        phases = np.array([*self.critical_phases(), *((np.arange(PHASES) + 0.5) / PHASES)])
+        feet, progress = self.feet(phases, np.array(ride), centres)
+        heights = lifts(self.robot, progress)
+        columns: list[list[LegJoints]] = []
+        for row, leg in enumerate(self.robot.legs):
+            contacts = feet[:, row].real, feet[:, row].imag, heights[:, row]
+            found = joints_at_contacts(leg, self.robot.foot_radius, self.robot.walk.height, contacts)
+            columns.append(list(zip(*(angle.tolist() for angle in found.joints), strict=True)))
+        neighbours, margin, gap = LegNeighbours.of(self.robot), math.inf, enough
+        for phase, pose, points in zip(phases.tolist(), zip(*columns, strict=True), feet, strict=True):
+            swing = self.gait.legs_in_swing(phase)
+            standing = [(p.real, p.imag) for leg, p in enumerate(points.tolist()) if leg not in swing]
+            margin = min(margin, static_margin(standing, center_of_mass(self.robot, pose)[:2]))
+            gap = neighbours.gap(pose, gap).distance
+        return CycleLimits(margin, gap)
+
+
+def polygon_margins(feet: Points) -> Array:
+    """`static_margin` over arrays: distances (N,) [m] of the origin from the edge of the hulls of feet (N, feet)."""
+    edges = feet[:, None, :] - feet[:, :, None]  # (N, from, to)
+    others = feet[:, None, None, :] - feet[:, :, None, None]
+    on_hull = ((edges.conj()[..., None] * others).imag >= -1e-15).all(axis=-1) & (np.abs(edges) > 0.0)
+    length = np.where(on_hull, np.abs(edges), 1.0)
+    inside = np.where(on_hull, (edges.conj() * -feet[:, :, None]).imag / length, math.inf)
+    found: Array = inside.min(axis=(1, 2))
+    return np.where(np.isinf(found), -math.inf, found)
