@@ -30,6 +30,13 @@ def in_rows(left: int, right: int) -> Robot:
     return _robot(places)
 
 
+def four_legs() -> Robot:
+    """Phantomx without its middle legs."""
+    machine = robot("phantomx")
+    legs = tuple(leg for leg in machine.legs if "middle" not in leg.name)
+    return replace(machine, legs=legs, walk=replace(machine.walk, gait="crawl"))
+
+
 def reordered(machine: Robot, order: Iterable[int]) -> Robot:
     """The same robot with its legs in another order, under names that tell nothing."""
     order = tuple(order)
@@ -70,7 +77,9 @@ def _robot(places: Sequence[tuple[float, float, float]]) -> Robot:
         )
         for k, (x, y, yaw) in enumerate(places)
     ]
-    return replace(machine, name="other", legs=tuple(legs), walk=replace(machine.walk, gait="wave"))
+    return replace(
+        machine, name="other", legs=tuple(legs), walk=replace(machine.walk, gait="crawl" if len(legs) == 4 else "wave")
+    )
 
 
 def robot_file(machine: Robot, gait: str) -> str:

@@ -9,9 +9,9 @@ from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.robots.checked_values import CheckedValues
 from hexapod_control.config.robots.robot_keys import GAIT, LIFT_OFF
 from hexapod_control.config.schema import did_you_mean, known_keys, refuse_unknown, spell
-from hexapod_control.core.gait.gait_table import NAMES, derived_gaits, own_gaits
+from hexapod_control.core.gait.gait_table import NAMES
 from hexapod_control.core.robot import GaitRow, Leg, Robot
-from hexapod_control.core.workspace.robot_gaits import SHIFTS_NEEDED, Support, gaits, least_support
+from hexapod_control.core.workspace.robot_gaits import Support, gaits, known_gaits, least_support
 
 
 def read_gaits(root: DocumentEntry, legs: tuple[Leg, ...]) -> tuple[GaitRow, ...]:
@@ -38,18 +38,17 @@ def _gait(name: str, entry: DocumentEntry, legs: tuple[Leg, ...]) -> GaitRow:
 
 def check_gaits(robot: Robot, root: DocumentEntry, whole: CheckedValues, legs: Sequence[CheckedValues]) -> None:
     """Raises RobotFileError if the legs on the ground do not support the robot in any gait, or in one of its file."""
-    derived = [least_support(robot, gait) for gait in derived_gaits(robot).values()]
-    own = {gait.name: least_support(robot, gait) for gait in own_gaits(robot).values()}
-    if len(robot.legs) != SHIFTS_NEEDED:
-        for name, support in own.items():
-            if not support.enough:
-                raise root.children["gaits"].children[name].error(*_margin(robot, support), "spread the lift-offs")
-        if not own and not any(support.enough for support in derived):
-            best = max(derived)
-            leg = best.lifted[0]
-            x, y = robot.legs[leg].foothold
-            hint = "move the footholds apart, or the centre of mass between them"
-            raise legs[leg].entries["foothold"].error(f"is [{x:g}, {y:g}]", *_margin(robot, best), hint)
+    supports = {name: least_support(robot, gait) for name, gait in known_gaits(robot).items()}
+    for own in robot.gaits:
+        if not supports[own.name].enough:
+            entry = root.children["gaits"].children[own.name]
+            raise entry.error(*_margin(robot, supports[own.name]), "spread the lift-offs")
+    best = max(supports.values())
+    if not best.enough:
+        leg = best.lifted[0]
+        x, y = robot.legs[leg].foothold
+        hint = "move the footholds apart, or the centre of mass between them"
+        raise legs[leg].entries["foothold"].error(f"is [{x:g}, {y:g}]", *_margin(robot, best), hint)
     names, gait = tuple(gaits(robot)), robot.walk.gait
     if gait not in names:
         bound = f"must be one of {', '.join(names)}"

@@ -14,7 +14,10 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from hexapod_control.core.gait.leg_sides import leg_sides
-from hexapod_control.core.robot import Robot
+from hexapod_control.core.robot import Point, Robot
+
+CRAWL_PARTS = 8  # of the cycle of a gait with sway: two swings, a shift of two swing times, and the same again
+SHIFT_TIME = 2.0  # [swing times] in which the body shifts, with all feet on the ground
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,7 @@ class Gait:
     name: str
     duty_factor: float  # share of the cycle a foot stands, in [0.5, 1)
     lift_off: tuple[float, ...]  # phase of each leg's lift-off, rows in leg order
+    sway: Point = (0.0, 0.0)  # [m] shift of the body while the legs of the first half of the cycle swing, then opposite
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.duty_factor < 1.0:
@@ -41,6 +45,16 @@ class Gait:
         """Time of one cycle in units of the swing time."""
         return 1.0 / (1.0 - self.duty_factor)
 
+    @property
+    def start_phase(self) -> float:
+        """Phase at which a robot starts that stands: with sway, a shift before the first lift-off."""
+        return 0.0 if self.sway == (0.0, 0.0) else 1.0 - SHIFT_TIME / CRAWL_PARTS
+
+    def shift(self, phase: float) -> Point:
+        """The shift of the body [m] that is due at a phase, or at the end of the shift that begins there."""
+        x, y = self.sway
+        return (x, y) if (phase - self.start_phase) % 1.0 < 0.5 else (-x, -y)
+
     def legs_in_swing(self, phase: float) -> tuple[int, ...]:
         """Legs in the air at a phase, just after their lift-off included."""
         swing = 1.0 - self.duty_factor - 1e-9
@@ -53,7 +67,7 @@ class Gait:
 
 ALTERNATING = {6: "tripod", 8: "tetrapod"}  # by number of legs: what the gait of two alternating halves is called
 
-NAMES = ("tripod", "tetrapod", "alternating", "ripple", "wave", "fastest")
+NAMES = ("tripod", "tetrapod", "alternating", "ripple", "wave", "crawl", "fastest")
 """Names of the gaits that follow from the geometry."""
 
 Phases = list[list[Fraction]]

@@ -57,6 +57,7 @@ class WalkController:
         self._gaits = GaitSelector(capabilities, gait)
         self._recovery = MarginRecovery()
         self.state = WalkState(capabilities.stances, self._motion, self._body, self._speed, self._recovery)
+        self._body.sway.leave_room(pose, gait.sway)
         self.change_settings(WalkSettings(gait))
 
     # --- requests ------------------------------------------------------------------------------------
@@ -176,6 +177,8 @@ class WalkController:
         motion, body, speed, robot = self._motion, self._body, self._speed, self._capabilities.robot
         stances, limit = self._capabilities.stances, self.limit()
         body.step(dt, is_stepping(limit.twist, motion, body, speed, stances), motion.feet)
+        body.sway.leave_room(body.walking_goal, motion.clock.gait.sway)
+        body.sway.step(dt / speed.swing_time, motion)
         stance, region_share = stances.at(body.height), body.region_share
         guided_legs.prepare_feet(robot, motion.feet, body, previous)
         if not motion.running or speed.swing_time >= limit.swing_time - 1e-9:  # else stances last longer than planned

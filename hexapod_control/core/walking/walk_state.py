@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hexapod_control.core.gait.gait_table import Gait
-from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.walking.body.body_control import BodyControl
 from hexapod_control.core.walking.body.body_levelling import LEVEL, Tilt
@@ -79,6 +79,11 @@ class WalkState:
     def body_pose(self) -> BodyPose:
         """The pose of the body without the tilt that keeps it level."""
         return self._body.pose
+
+    @property
+    def placement(self) -> Placement:
+        """Where the body is over the ground: its pose, with sway and tilt."""
+        return self._body.placement
 
     @property
     def pose_goal(self) -> BodyPose:

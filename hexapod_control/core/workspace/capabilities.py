@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import margins_by_legs_in_swing
 from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
 from hexapod_control.core.workspace.speed_envelope import SpeedEnvelope
-from hexapod_control.core.workspace.stance_regions import StanceRegionTable
+from hexapod_control.core.workspace.stance_regions import REGION_SHARES, StanceRegionTable
 
 BEYOND_ANY_SPEED = 100.0  # times a direction: faster than any robot
 
@@ -43,7 +44,17 @@ class Capabilities:
     def fastest(self, direction: Twist, gaits: Iterable[str]) -> Twist:
         """The highest speed in the direction of a twist that all these gaits allow, at the walk's height."""
         far, height = direction.scaled(BEYOND_ANY_SPEED), self.robot.walk.height
-        return min((self.envelope.limit(self.gaits[name], height, 1.0, far).twist for name in gaits), key=_size)
+        rows = [self.gaits[name] for name in gaits]
+        return min((self.envelope.limit(gait, height, self.room(gait), far).twist for gait in rows), key=_size)
+
+    def room(self, gait: Gait) -> float:
+        """Share (0 to 1) of the stance regions that the sway of a gait leaves for strides."""
+        if gait.sway == (0.0, 0.0):
+            return 1.0
+        x, y = gait.sway
+        ends, lift = (BodyPose(x, y), BodyPose(-x, -y)), self.robot.walk.lift_height
+        fitting = (share for share in REGION_SHARES if all(self.stances.fits(end, share, lift) for end in ends))
+        return next(fitting, REGION_SHARES[-1])
 
 
 def _size(twist: Twist) -> float:

@@ -11,13 +11,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from hexapod_control.core.gait.gait_table import Gait, derived_gaits, own_gaits
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.robot import Point, Robot
-from hexapod_control.core.statics.static_stability import center_of_mass, static_margin
+from hexapod_control.core.statics.static_stability import static_margin
+from hexapod_control.core.workspace.crawl import crawl, shifted_center
 from hexapod_control.core.workspace.gait_search import fastest_gait
 
 LEAST_MARGIN = 1e-6  # [m] of static margin that rounding may make of none
-SHIFTS_NEEDED = 4  # legs: with one in the air the centre of mass is on an edge, and the walk relies on its momentum
+CRAWLING = 4  # legs: with one in the air the centre of mass is on an edge of the support polygon unless the body sways
 
 
 class Support(NamedTuple):
@@ -35,9 +35,7 @@ class Support(NamedTuple):
 @lru_cache(maxsize=8)
 def gaits(robot: Robot) -> Mapping[str, Gait]:
     """The gaits of a robot by name. Raises ValueError if it has none."""
-    every = {**derived_gaits(robot), **own_gaits(robot)}
-    if len(robot.legs) == SHIFTS_NEEDED:
-        return MappingProxyType(every)
+    every = known_gaits(robot)
     supports = {name: least_support(robot, gait) for name, gait in every.items()}
     usable = {name: gait for name, gait in every.items() if supports[name].enough}
     if not usable:
@@ -48,20 +46,27 @@ def gaits(robot: Robot) -> Mapping[str, Gait]:
     return MappingProxyType(usable if fastest is None else {**usable, fastest.name: fastest})
 
 
+def known_gaits(robot: Robot) -> dict[str, Gait]:
+    """All gaits by name that follow from the geometry or are the robot's own, stable or not, except the fastest."""
+    crawling = crawl(robot) if len(robot.legs) == CRAWLING else None
+    crawls = {} if crawling is None else {crawling.name: crawling}
+    return {**derived_gaits(robot), **crawls, **own_gaits(robot)}
+
+
 def least_support(robot: Robot, gait: Gait) -> Support:
     """The least support over a cycle with the feet at their neutral footholds."""
-    center = neutral_center(robot)
-    return min(_support(robot, gait.legs_in_swing(lift_off), center) for lift_off in gait.lift_off)
+    return min(
+        _support(robot, gait.legs_in_swing(phase), neutral_center(robot, gait.shift(phase))) for phase in gait.lift_off
+    )
 
 
-@lru_cache(maxsize=8)
-def neutral_center(robot: Robot) -> Point:
-    """Centre of mass (x, y) [m] of the robot on its neutral footholds. Raises ValueError if they are out of reach."""
-    joints = joints_at_offset(robot, [leg.foothold for leg in robot.legs], 0.0)
-    if joints is None:
+@lru_cache(maxsize=32)
+def neutral_center(robot: Robot, shift: Point = (0.0, 0.0)) -> Point:
+    """Centre of mass (x, y) [m] over the neutral footholds, body shifted [m]. Raises ValueError out of reach."""
+    center = shifted_center(robot, shift)
+    if center is None:
         raise ValueError("the neutral stance is out of reach")
-    x, y, _ = center_of_mass(robot, joints)
-    return x, y
+    return center
 
 
 def _support(robot: Robot, lifted: tuple[int, ...], center: Point) -> Support:

@@ -78,7 +78,7 @@ class SpeedLimiter:
         multiplied by `acceleration_scale`, for feet that stand for full strides already.
         """
         gait = under.gait
-        last = max(gait.until_lift_off(leg, 0.0) for leg in range(len(gait.lift_off)))
+        last = max(gait.until_lift_off(leg, gait.start_phase) for leg in range(len(gait.lift_off)))
         time = max(gait.stance, last * last / gait.stance) * swing_time / acceleration_scale
         up, down = [], []
         for v, axis in zip(self._robot_maxima(under), limits.axes, strict=True):

@@ -23,6 +23,7 @@ from hexapod_control.core.robot import Leg, Point, Robot
 DIRECTIONS = tuple((math.cos(k * math.tau / 12), math.sin(k * math.tau / 12)) for k in range(12))
 FLIGHT_REACH_SHARE = 1.13  # feet in flight reach this much beyond the stance region (measured over random commands)
 TIBIA_CLEARANCE = 0.0112  # [m] kept between the tibias of neighbouring legs at the edges of their regions
+REGION_SHARES = (1.0, 0.8, 0.6, 0.45, 0.3)  # of the regions that a pose may leave for walking, the last at least
 HEIGHT_STEPS = 13  # rows of the table over height
 LEAST_RADIUS_SHARE = 0.4  # of the nominal radius: a height is of use as long as the regions stay this large
 RADIUS_RESOLUTION = 0.001  # [m] of radii in the table
@@ -124,6 +125,19 @@ def nominal_stance(robot: Robot) -> StanceRegions:
     return _stance(robot, robot.walk.height, [0.0] * len(robot.legs), clearance(robot))
 
 
+def strides_fit(robot: Robot, stance: StanceRegions, pose: BodyPose, share: float, lift: float) -> bool:
+    """True if in a body pose all feet reach this share (0 to 1) of their regions, on the ground and lifted [m]."""
+    placement = Placement(pose, robot.walk.height)
+    every = 2 if share > 0.0 else len(DIRECTIONS)
+    levels = ((FLIGHT_REACH_SHARE * share, 0.0), (share, lift)) if lift > 0.0 else ((share, 0.0),)
+    return all(
+        reaches(leg, robot, (x + r * radius * dx, y + r * radius * dy), z, placement)
+        for leg, (x, y), radius in zip(robot.legs, stance.footholds, stance.radii, strict=True)
+        for dx, dy in _around(leg, (x, y))[::every]
+        for r, z in levels
+    )
+
+
 def _stance(robot: Robot, height: float, shifts: Sequence[float], most: Sequence[float]) -> StanceRegions:
     """The stance at a height [m] with shifted footholds and regions of `most` [m]."""
     footholds = tuple(_moved(leg, d) for leg, d in zip(robot.legs, shifts, strict=True))
@@ -215,14 +229,4 @@ class StanceRegionTable:
 
     def fits(self, pose: BodyPose, share: float, lift: float) -> bool:
         """True if in a body pose all feet reach this share (0 to 1) of their regions, on the ground and lifted [m]."""
-        robot = self._robot
-        stance = self.at(robot.walk.height + pose.z)
-        placement = Placement(pose, robot.walk.height)
-        every = 2 if share > 0.0 else len(DIRECTIONS)
-        levels = ((FLIGHT_REACH_SHARE * share, 0.0), (share, lift)) if lift > 0.0 else ((share, 0.0),)
-        return all(
-            reaches(leg, robot, (x + r * radius * dx, y + r * radius * dy), z, placement)
-            for leg, (x, y), radius in zip(robot.legs, stance.footholds, stance.radii, strict=True)
-            for dx, dy in _around(leg, (x, y))[::every]
-            for r, z in levels
-        )
+        return strides_fit(self._robot, self.at(self._robot.walk.height + pose.z), pose, share, lift)

@@ -55,7 +55,7 @@ def four_legs(folder: Path) -> Path:
     lines = share("config", "robots", "phantomx.yaml").read_text().splitlines()
     text = "\n".join(line for line in lines if "_middle:" not in line)
     path = folder / "four_legs.yaml"
-    path.write_text(text.replace("gait: tripod", "gait: wave").replace("  left_front:", "  bow_a:"))
+    path.write_text(text.replace("gait: tripod", "gait: crawl").replace("  left_front:", "  bow_a:"))
     return path
 
 

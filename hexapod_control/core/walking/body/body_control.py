@@ -1,6 +1,7 @@
-"""Controls the body over the feet: the requested pose, a shift or a temporary pose, and a tilt that keeps it level.
+"""Controls the body over the feet: the requested pose, a shift or a temporary pose, sway, and a levelling tilt.
 
-The pose of base_link over base_footprint is that of `BodyPoseControl` plus the tilt of `BodyLevelling`.
+The pose of base_link over base_footprint is that of `BodyPoseControl`, shifted by `BodySway`, plus the tilt of
+`BodyLevelling`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.robot import Point
 from hexapod_control.core.walking.body.body_levelling import LEVEL, BodyLevelling, Tilt
 from hexapod_control.core.walking.body.body_pose_control import BodyPoseControl
+from hexapod_control.core.walking.body.body_sway import CENTRED, BodySway
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -19,7 +21,16 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 class BodyControl:
     """Pose and tilt of the body; `step` advances both by one tick."""
 
-    __slots__ = ("_feasibility", "_height", "_pose", "_requested", "_shift", "levelling", "temporary")
+    __slots__ = (
+        "_feasibility",
+        "_height",
+        "_pose",
+        "_requested",
+        "_shift",
+        "levelling",
+        "sway",
+        "temporary",
+    )
 
     def __init__(self, capabilities: Capabilities, pose: BodyPose) -> None:
         """Starts at rest in a pose."""
@@ -28,6 +39,7 @@ class BodyControl:
         self._pose = BodyPoseControl(self._feasibility, pose)
         self._requested = pose  # by the operator
         self._shift: Point = (0.0, 0.0)  # [m] added to it
+        self.sway = BodySway(self._feasibility)
         self.temporary = False  # whether the body takes another pose than the requested one
         self.levelling: BodyLevelling | None = None  # None: the body is parallel to the ground
 
@@ -69,7 +81,7 @@ class BodyControl:
     @property
     def region_share(self) -> float:
         """Share (0 to 1) of the stance regions that can be used with the pose and tilt of the body."""
-        share = self._pose.region_share
+        share = min(self._pose.region_share, self.sway.region_share)
         return min(share, self.levelling.region_share) if self.levelling else share
 
     @property
@@ -83,6 +95,8 @@ class BodyControl:
         return self._placement_of(self._pose.rest)
 
     def _placement_of(self, pose: BodyPose) -> Placement:
+        if self.sway.offset != CENTRED:
+            pose = _shifted(pose, self.sway.offset)
         return Placement(self.levelling.applied_to(pose) if self.levelling else pose, self._height)
 
     @property

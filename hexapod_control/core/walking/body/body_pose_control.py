@@ -12,8 +12,9 @@ import math
 from collections.abc import Sequence
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
-from hexapod_control.core.walking.body.pose_feasibility import REGION_SHARES, PoseFeasibility, level_at_height
+from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility, level_at_height
 from hexapod_control.core.walking.foot import Foot
+from hexapod_control.core.workspace.stance_regions import REGION_SHARES
 
 SPEED = (0.10, 0.10, 0.08, 0.8, 0.8, 0.8)  # [m/s, rad/s] per coordinate of a pose
 ACCELERATION = (0.5, 0.5, 0.4, 4.0, 4.0, 4.0)  # [m/s^2, rad/s^2]

@@ -19,10 +19,15 @@ from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint
 from hexapod_control.core.walking.foot import Foot, Guided
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE, StanceRegions, StanceRegionTable, reaches
+from hexapod_control.core.workspace.stance_regions import (
+    FLIGHT_REACH_SHARE,
+    REGION_SHARES,
+    StanceRegions,
+    StanceRegionTable,
+    reaches,
+)
 from hexapod_control.core.workspace.stride_stability import LEAST_STRIDE_MARGIN, stride_margin
 
-REGION_SHARES = (1.0, 0.8, 0.6, 0.45, 0.3)  # possible region shares of a pose; the last is the least to walk with
 TILT_REGION_SHARES = (1.0, 0.9, 0.8, 0.7, 0.6)  # possible region shares of a tilt that keeps the body level
 STEP_SHARES = (0.0, 0.35, 0.7)  # of the path to the neutral foothold, checked for reach before a foot steps there
 RESOLUTION = 1 / 64  # of the clamping, as a share of the line

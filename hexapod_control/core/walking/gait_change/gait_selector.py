@@ -49,7 +49,8 @@ def first_phase(gait: Gait, contacts: Sequence[Point], center: Point) -> float:
         swinging = gait.legs_in_swing(phase)
         return static_margin([contact for leg, contact in enumerate(contacts) if leg not in swinging], center)
 
-    return 0.0 if margin(0.0) >= AMPLE_MARGIN else max(gait.lift_off, key=margin)
+    first = gait.start_phase
+    return first if first > 0.0 or margin(first) >= AMPLE_MARGIN else max(gait.lift_off, key=margin)
 
 
 class GaitSelector:

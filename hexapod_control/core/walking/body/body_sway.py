@@ -1,0 +1,47 @@
+"""The sway of the body in a crawl: over the legs that stand, before those of the other side lift off."""
+
+from __future__ import annotations
+
+from hexapod_control.core.gait.gait_table import SHIFT_TIME
+from hexapod_control.core.gait.swing_trajectory import share
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.robot import Point
+from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
+from hexapod_control.core.walking.feet.foot_motion import FootMotion
+
+CENTRED: Point = (0.0, 0.0)
+
+
+class BodySway:
+    """How far the body is shifted from its pose; every shift begins and ends at rest."""
+
+    __slots__ = ("_feasibility", "_goal", "_progress", "_room_for", "_start", "offset", "region_share")
+
+    def __init__(self, feasibility: PoseFeasibility) -> None:
+        """Not shifted."""
+        self._feasibility = feasibility
+        self.offset = self._goal = self._start = CENTRED  # [m] in base_footprint
+        self._progress = 1.0  # of the shift from start to goal
+        self._room_for: tuple[BodyPose, Point] | None = None
+        self.region_share = 1.0  # share of the stance regions that the sway leaves for walking
+
+    def leave_room(self, pose: BodyPose, sway: Point) -> None:
+        """Leaves room for a sway [m] to both sides of a pose."""
+        if self._room_for != (pose, sway):
+            self._room_for = (pose, sway)
+            ends = [pose._replace(x=pose.x + sign * sway[0], y=pose.y + sign * sway[1]) for sign in (1.0, -1.0)]
+            self.region_share = 1.0 if sway == CENTRED else min(map(self._feasibility.region_share, ends))
+
+    def step(self, swing_times: float, motion: FootMotion) -> None:
+        """Sways for a time [swing times] by the gait clock; back to the middle once all feet stand."""
+        if motion.running:
+            goal = motion.clock.gait.shift(motion.clock.phase)
+        else:
+            goal = self._goal if motion.in_swing else CENTRED
+        if goal != self._goal:
+            self._start, self._goal, self._progress = self.offset, goal, 0.0
+        if self._progress < 1.0:
+            self._progress = min(1.0, self._progress + swing_times / SHIFT_TIME)
+            part = share(self._progress)
+            (x0, y0), (x1, y1) = self._start, self._goal
+            self.offset = (x0 + part * (x1 - x0), y0 + part * (y1 - y0))

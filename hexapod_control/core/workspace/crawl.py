@@ -1,0 +1,67 @@
+"""The gait of four legs: the body sways over the legs of one side before those of the other lift off.
+
+With one of four legs in the air, the centre of mass of a body in the middle is on the edge of the support polygon, or
+outside. The crawl lifts the left legs one after another, rear leg first, while the body is on the right, and then the
+right legs while it is on the left. Between them all feet are on the ground, and the body shifts.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hexapod_control.core.gait.gait_table import CRAWL_PARTS, Gait
+from hexapod_control.core.gait.leg_sides import leg_sides
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.whole_body import joints_in_pose
+from hexapod_control.core.robot import Point, Robot
+from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint, static_margin
+from hexapod_control.core.workspace.stance_regions import REGION_SHARES, StanceRegions, nominal_stance, strides_fit
+
+AMPLE_MARGIN = 0.025  # [m] of static margin that a sway is to give
+AMPLE_SHARE = 0.1  # of the distance between the sides, for small robots
+SWAY_STEP, SWAY_STEPS = 0.005, 16  # [m] of the sways that are tried
+
+
+def crawl(robot: Robot) -> Gait | None:
+    """The crawl of a robot with four legs; None if no sway within reach supports it."""
+    (left_front, left_rear), (right_front, right_rear) = leg_sides(robot.legs)
+    parts = {left_rear: 0, left_front: 1, right_rear: 4, right_front: 5}
+    lift_off = tuple(parts[leg] / CRAWL_PARTS for leg in range(4))
+    (x0, y0), (x1, y1) = (_middle(robot, legs) for legs in ((left_front, left_rear), (right_front, right_rear)))
+    apart = math.dist((x0, y0), (x1, y1))
+    stance, best, best_margin = nominal_stance(robot), None, 0.0
+    for k in range(1, SWAY_STEPS + 1):
+        size = k * SWAY_STEP / apart
+        gait = Gait("crawl", 1.0 - 1.0 / CRAWL_PARTS, lift_off, (size * (x1 - x0), size * (y1 - y0)))
+        margin = _margin(robot, gait, stance)
+        if margin > best_margin:
+            best, best_margin = gait, margin
+        if margin >= min(AMPLE_MARGIN, AMPLE_SHARE * apart) or margin == -math.inf:
+            break
+    return best
+
+
+def _middle(robot: Robot, legs: tuple[int, int]) -> Point:
+    """The point (x, y) [m] between the neutral footholds of two legs."""
+    (x0, y0), (x1, y1) = (robot.legs[leg].foothold for leg in legs)
+    return (x0 + x1) / 2, (y0 + y1) / 2
+
+
+def _margin(robot: Robot, gait: Gait, stance: StanceRegions) -> float:
+    """The least static margin [m] over a cycle at the neutral footholds, minus infinity out of reach."""
+    margins = []
+    for phase in gait.lift_off:
+        center = shifted_center(robot, gait.shift(phase))
+        pose = BodyPose(*gait.shift(phase))
+        if center is None or not strides_fit(robot, stance, pose, REGION_SHARES[-1], robot.walk.lift_height):
+            return -math.inf
+        lifted = gait.legs_in_swing(phase)
+        margins.append(static_margin([p for leg, p in enumerate(stance.footholds) if leg not in lifted], center))
+    return min(margins)
+
+
+def shifted_center(robot: Robot, shift: Point) -> Point | None:
+    """Centre of mass (x, y) [m] over the neutral footholds, body shifted [m]; None if they are out of reach."""
+    pose = BodyPose(*shift)
+    joints = joints_in_pose(robot, [leg.foothold for leg in robot.legs], pose)
+    return None if joints is None else center_of_mass_in_footprint(robot, joints, pose)

@@ -1,0 +1,90 @@
+"""Laws of the crawl of four legs: the body is over the feet that stand before another one lifts off."""
+
+import math
+
+import numpy as np
+import pytest
+from support.drives import DIRECTIONS, DT, drive, fitting, random_drive, standing_planner, walk_state
+from support.other_robots import around, four_legs, in_rows, reordered
+
+from hexapod_control.core.kinematics.se2 import ZERO
+from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.workspace.robot_gaits import gaits, least_support
+
+LEAST_MARGIN = 0.005  # [m]
+MACHINES = {"phantomx": four_legs(), "diamond": around(4, 0.0)}
+machines = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
+
+
+def body_offset(planner):
+    """Where the body is over the middle of base_footprint [m]."""
+    x, y, _ = walk_state(planner).placement.to_footprint(0.0, 0.0, 0.0)
+    return np.array((x, y))
+
+
+@machines
+def test_it_is_the_only_gait_of_four_legs_and_has_a_margin(machine):
+    assert list(gaits(machine)) == ["crawl"]
+    assert least_support(machine, gaits(machine)["crawl"]).margin >= 0.02
+
+
+def test_names_and_order_of_the_legs_do_not_matter():
+    machine, order = in_rows(2, 2), (2, 0, 3, 1)
+    row, again = gaits(machine)["crawl"], gaits(reordered(machine, order))["crawl"]
+    assert again.lift_off == tuple(row.lift_off[old] for old in order) and again.sway == pytest.approx(row.sway)
+
+
+@machines
+@pytest.mark.parametrize("way", DIRECTIONS)
+def test_at_full_speed_three_feet_always_support_the_robot_with_margin(machine, way):
+    planner = standing_planner(machine)
+    limits = np.array([[joint.no_load_speed for joint in leg.joints] for leg in machine.legs])
+    before = planner.step(DT)
+    for plan in drive(planner, fitting(planner, DIRECTIONS[way], 1.0, "crawl"), 12.0):
+        assert sum(plan.planted) >= 3 and plan.margin >= LEAST_MARGIN and plan.unreached is None
+        assert (np.abs(plan.joint_angles - before.joint_angles) / DT <= limits).all()
+        before = plan
+    assert tuple(plan.twist) == pytest.approx(tuple(fitting(planner, DIRECTIONS[way], 1.0, "crawl")), rel=1e-6)
+
+
+@machines
+def test_the_body_rests_over_one_side_while_legs_of_the_other_swing_and_in_the_middle_when_it_stands(machine):
+    planner, sway = standing_planner(machine), gaits(machine)["crawl"].sway
+    before, rests = body_offset(planner), []
+    for plan in drive(planner, fitting(planner, DIRECTIONS["straight"], 1.0, "crawl"), 12.0):
+        now = body_offset(planner)
+        swing_time = walk_state(planner).swing_time
+        fastest = 1.875 * math.hypot(*sway) / swing_time  # from one side to the other in two swing times
+        assert math.dist(now, before) / DT <= 1.01 * fastest
+        if not all(plan.planted):
+            rests.append(now)
+            assert min(math.dist(now, sway), math.dist(now, np.negative(sway))) < 1e-3
+        before = now
+    assert max(math.dist(a, b) for a in rests for b in rests[::20]) == pytest.approx(2.0 * math.hypot(*sway), abs=2e-3)
+    for _plan in drive(planner, ZERO, 8.0):
+        pass
+    assert planner.state is RobotState.STANDING
+    assert body_offset(planner) == pytest.approx((0.0, 0.0), abs=1e-9)
+
+
+def test_a_halt_with_a_foot_in_the_air_keeps_the_body_over_the_others_until_it_is_down():
+    planner = standing_planner(MACHINES["phantomx"])
+    twist = fitting(planner, DIRECTIONS["backwards"], 1.0, "crawl")
+    flights = 0
+    for plan in drive(planner, twist, 12.0):
+        if all(plan.planted):
+            continue
+        flights += 1
+        if flights % 7 == 0:
+            halted = planner.copy()
+            halted.halt()
+            for _ in range(40):
+                assert halted.step(DT).margin >= LEAST_MARGIN
+    assert flights > 50
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_random_joystick_input_never_brings_the_centre_of_mass_to_the_edge(seed):
+    planner = standing_planner(MACHINES["phantomx"])
+    for _dt, plan in random_drive(planner, seed, 800, poses=False, gaits=False):
+        assert plan.margin > 0.0 and sum(plan.planted) >= 3 and plan.unreached is None

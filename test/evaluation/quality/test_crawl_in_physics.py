@@ -1,0 +1,40 @@
+"""A robot with four legs keeps its balance in physics."""
+
+import math
+
+import pytest
+from support.drives import DIRECTIONS
+from support.other_robots import four_legs, robot_file
+
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.evaluation.quality.lockstep import Lockstep
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.start_poses import sitting_pose
+from hexapod_control.sim.world_settings import WorldSettings
+
+MOST_TILT = math.radians(1.5)
+LEAST_MARGIN = 0.005  # [m]
+SECONDS = 8.0  # more than two cycles
+
+
+@pytest.mark.physics
+def test_a_crawling_robot_tilts_little_and_keeps_its_margin(tmp_path):
+    """Backwards, where the strides leave the smallest margin."""
+    path = tmp_path / "four.yaml"
+    path.write_text(robot_file(four_legs(), "crawl"))
+    file = load(path)
+    simulation, planner = Simulation(file.robot, urdf(file), WorldSettings()), Planner(file.robot)
+    simulation.reset(sitting_pose(file.robot))
+    run = Lockstep(simulation, planner)
+    run.stand()
+    planner.command(planner.capabilities.fastest(DIRECTIONS["backwards"], ["crawl"]))
+    start, flights = simulation.reading().position[0], 0
+    for _ in range(round(SECONDS / 0.02)):
+        plan = run.tick()
+        x, y, _z, _w = simulation.reading().orientation
+        assert 2.0 * math.hypot(x, y) <= MOST_TILT
+        assert plan.margin >= LEAST_MARGIN
+        flights += not all(plan.planted)
+    assert flights > 100 and start - simulation.reading().position[0] > 0.05
