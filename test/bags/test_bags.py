@@ -53,7 +53,7 @@ def test_the_ring_is_bounded_in_size_too():
     assert ring.snapshot()[-1].at == 999
 
 
-def test_what_is_latched_outlives_the_window_and_stands_at_its_beginning():
+def test_latched_messages_older_than_the_window_are_kept_at_its_beginning():
     ring = RingBuffer(1.0)
     ring.latch("/gait_state")
     for at, topic, data in ((0, "/gait_state", b"old"), (1, "/gait_state", b"new"), (2, "/odom", b"x")):
@@ -72,7 +72,7 @@ def write(path, messages, *channels):
     return bag_file.write(path, channels, messages, START)
 
 
-def test_a_bag_gives_back_the_bytes_times_types_and_qualities_of_what_was_written(tmp_path):
+def test_a_bag_returns_the_bytes_times_types_and_qos_that_were_written(tmp_path):
     rng = random.Random(7)
     channels = (
         bag_file.BagChannel("/a/gait_state", "std_msgs/msg/String", True, True),
@@ -109,7 +109,7 @@ def test_a_full_disk_is_reported_in_one_line_before_anything_is_written(tmp_path
     assert not list(tmp_path.iterdir())
 
 
-def test_a_disk_that_fills_up_meanwhile_leaves_nothing_of_the_bag(tmp_path):
+def test_a_disk_that_fills_up_while_writing_leaves_no_partial_bag(tmp_path):
     rng = random.Random(3)
     noise = [RecordedMessage(k, "/n", text(rng.randbytes(3000).hex())) for k in range(800)]
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -138,7 +138,7 @@ def test_bags_of_the_same_second_have_different_names(tmp_path):
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no bag at all"])
-def test_what_is_no_bag_is_bad_input_in_one_line(tmp_path, capsys, content):
+def test_an_invalid_bag_is_bad_input_in_one_line(tmp_path, capsys, content):
     path = tmp_path / "x.mcap"
     if content is not None:
         path.write_bytes(content)
@@ -213,7 +213,7 @@ def test_two_runs_are_compared_from_their_first_command_wherever_and_whenever_th
     assert found.times[-1] == pytest.approx(5.0, abs=0.1)
 
 
-def test_the_differences_of_two_runs_are_those_that_were_put_in(tmp_path, capsys):
+def test_known_differences_of_two_runs_are_measured(tmp_path, capsys):
     commanded = Twist(0.1, 0.0, 0.0)
     drive(tmp_path / "one", commanded, commanded)
     drive(tmp_path / "two", commanded, Twist(0.09, 0.0, 0.0), lag=0.1)

@@ -65,7 +65,7 @@ def test_a_section_in_the_middle_is_replaced_with_its_comments_and_all_else_is_t
     assert with_section(after, "odometry_scale", SCALE) == after
 
 
-def test_what_has_not_changed_in_a_section_keeps_its_spelling_order_and_comments():
+def test_unchanged_keys_of_a_section_keep_their_spelling_order_and_comments():
     section = "servos:\n  protocol: lx16a\n  port: '/dev/a' # left\n  joints:\n    b: {id: 0x02, center: 500.0}\n"
     data = {"protocol": "lx16a", "port": "/dev/a", "joints": {"b": {"id": 2, "center": 512.5}, "a": {"id": 1}}}
     after = with_section(section, "servos", data)
@@ -81,7 +81,7 @@ def test_what_has_not_changed_in_a_section_keeps_its_spelling_order_and_comments
         max_leaves=12,
     )
 )
-def test_whatever_is_written_is_read_again(tmp_path_factory, value):
+def test_any_written_value_is_read_again(tmp_path_factory, value):
     file = tmp_path_factory.mktemp("robots") / "mine.yaml"
     file.write_text(with_section(text(load("article").path), "servos", {"x": value, "y": 1}), encoding="utf-8")
     assert load(file).servos == {"x": value, "y": 1}

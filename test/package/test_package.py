@@ -67,7 +67,7 @@ def test_name_version_and_licence_are_the_same_everywhere():
     assert "Apache License" in (ROOT / "LICENSE").read_text()
 
 
-def test_what_is_tested_is_what_was_installed():
+def test_the_tested_package_is_the_installed_one():
     assert not Path(hexapod_control.__file__).is_relative_to(ROOT / "hexapod_control")
 
 

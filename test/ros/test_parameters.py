@@ -83,7 +83,7 @@ def test_descriptors_carry_description_unit_and_range(bench):
     assert "[0, 10] m/s" in node.describe_parameter("linear.x.max_velocity").additional_constraints
 
 
-def test_a_whole_number_is_good_enough_where_a_number_is_asked(bench):
+def test_an_integer_is_accepted_for_a_float_parameter(bench):
     _, settings = declared(bench, control_rate=60, linear__x__max_velocity=1)
     assert isinstance(settings.control_rate, float)
     assert settings.limits.linear_x.max_velocity == 1.0
@@ -157,7 +157,7 @@ def test_a_parameter_of_an_unknown_type_is_refused_by_the_response(bench, kind):
     assert node.recent_reports() == []  # it is no defect of the node
 
 
-def test_what_the_dataclass_itself_refuses_is_refused_too(bench):
+def test_values_that_the_dataclass_refuses_are_refused(bench):
     @dataclasses.dataclass(frozen=True)
     class Range:
         low: float = parameters.number(0.0, "m", 0.0, 1.0, "lower end", live=True)

@@ -80,7 +80,7 @@ def test_noise_is_that_of_the_settings_and_the_same_for_a_seed(phantomx):
     assert np.array_equal(noisy, Lidar(phantomx[0], seed=1).ranges(simulation))
 
 
-def test_what_is_too_far_is_inf_and_what_is_too_near_is_minus_inf(phantomx):
+def test_ranges_beyond_the_maximum_are_inf_and_below_the_minimum_minus_inf(phantomx):
     simulation = placed(phantomx, 0.0, 0.0, 0.0)
     exact = Lidar(phantomx[0], EXACT).ranges(simulation)
     short = Lidar(phantomx[0], LidarSettings(scan_noise=0.0, scan_range_max=2.6)).ranges(simulation)

@@ -351,7 +351,7 @@ def test_a_page_that_is_frozen_in_the_middle_of_a_drag_is_a_stop(stage, page):
     page.mouse("Released", place, 0)
 
 
-def test_a_second_page_watches_stops_and_gets_the_wheel(stage, page):
+def test_a_second_page_watches_stops_and_takes_over_control(stage, page):
     page.press("c")
     place = page.spot("#view-top", 0.5, 0.1)
     page.mouse("Pressed", place)
@@ -488,7 +488,7 @@ def test_the_page_fits_and_its_controls_are_in_their_places(stage, page, tmp_pat
     page.scheme("light")
 
 
-def test_last_of_all_sitting_down_works(stage, page):
+def test_sitting_down_works(stage, page):  # the last test: the others need a standing robot
     page.press("g")
     stage.until(lambda: stage.state() == "sitting", 10.0)
     assert stage.pose[2] < HEIGHT - 0.02

@@ -81,7 +81,7 @@ def test_the_page_is_served_with_its_parts_and_a_strict_policy(site):
             assert file.status == 200
 
 
-def test_nothing_of_the_page_comes_from_another_machine():
+def test_the_page_loads_nothing_from_another_machine():
     for path in filter(Path.is_file, STATIC.rglob("*")):
         found = re.findall(r"(?:https?:)?//[\w.-]+\.\w+", path.read_text())
         assert [url for url in found if "www.w3.org" not in url] == [], path

@@ -129,7 +129,7 @@ def test_a_single_bad_leg_stands_out_of_the_plane_and_does_not_tilt_it():
     assert np.abs(foot_plane.residuals(forward(robot(), row))).max() < 1e-6
 
 
-def test_an_impossible_mark_is_asked_for_again(mounted):
+def test_an_impossible_reference_position_is_requested_again(mounted):
     mounted = mounted("feetech_st")
     person = Person(mounted, measure=("scale",))
     run = guide(mounted, person)

@@ -172,7 +172,7 @@ def test_servos_of_another_protocol_are_named_and_nothing_is_written(arguments, 
     assert [bytes(memory[:56]) for memory in emulation.pty.device.memories] == before
 
 
-def test_another_model_is_used_if_that_is_forced_and_said(wire, capsys):
+def test_another_model_is_used_with_a_warning_if_forced(wire, capsys):
     emulation = wire("dynamixel1")
     emulation.pty.device.memories[0][0] = 29
     assert servos(emulation, "move", "left_front", "coxa", "5", protocol="dynamixel1") == 2

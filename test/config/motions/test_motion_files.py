@@ -53,7 +53,7 @@ def test_every_shipped_motion_passes_its_rehearsal_on_every_robot(name, robot):
     assert MotionRehearsal(robot, motion).finish().duration > 0.5
 
 
-def test_those_that_were_asked_for_are_there():
+def test_the_standard_motions_are_shipped():
     wanted = {"wave", "bow", "dance", "stretch", "sit_and_look_around", "calibration_pose", "pack", "unpack"}
     assert wanted <= set(known_motions())
 
@@ -112,7 +112,7 @@ def test_lengths_are_scaled_to_the_robot_and_angles_and_times_are_not(tmp_path):
     assert (scaled[3].steps[0].x, scaled[3].steps[0].distance) == pytest.approx((factor * 0.05, factor * 0.1))
 
 
-def test_every_step_knows_where_it_stands(tmp_path):
+def test_every_step_has_its_line_in_the_file(tmp_path):
     text = steps("wait:", "stand", "repeat:\n      steps:\n        - sit:\n        - wait: {duration: 2}")
     path = written(tmp_path, text)
     first, second, third = load_motion(path, PHANTOMX).steps
@@ -291,7 +291,7 @@ def files(draw):
 
 @settings(max_examples=200, derandomize=True)
 @given(text=files())
-def test_whatever_stands_in_a_file_it_is_a_motion_or_a_sentence_about_it(tmp_path_factory, text):
+def test_any_text_of_a_file_is_a_motion_or_is_refused_with_a_reason(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "fuzz.yaml"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
     try:
@@ -306,7 +306,7 @@ def test_whatever_stands_in_a_file_it_is_a_motion_or_a_sentence_about_it(tmp_pat
 
 
 @pytest.mark.parametrize("seconds", [(), (WaitStep(0.0),)])
-def test_a_pass_that_takes_no_time_does_not_come_again_for_ever(seconds):
+def test_a_loop_without_duration_does_not_repeat_for_ever(seconds):
     player = MotionPlayer(Planner(PHANTOMX))
     player.planner.set_measured_joints(player.planner.view.lying_joints)
     player.execute(RehearsedMotion(Choreography("test", "", (StandStep(), *seconds), loops=0), 1.0))
@@ -316,7 +316,7 @@ def test_a_pass_that_takes_no_time_does_not_come_again_for_ever(seconds):
     assert player.planner.state.value == "standing"
 
 
-def test_a_leg_step_lasts_until_the_foot_is_where_it_was_led_to():
+def test_a_leg_step_lasts_until_the_foot_is_at_its_goal():
     wave = load_motion("wave", PHANTOMX)
     wanted = [step.z for step in _legs(wave.steps)]
     player = MotionPlayer(Planner(PHANTOMX))

@@ -277,6 +277,6 @@ def test_bad_input_is_reported_in_one_line(words, sentence, capsys):
 
 
 @pytest.mark.parametrize("text", ["a: [", "", "controller_server: 3"])
-def test_a_file_that_is_none_of_nav2_is_refused(text):
+def test_a_file_that_is_not_a_nav2_file_is_refused(text):
     with pytest.raises(Nav2FileError):
         fill(text, describe(load("phantomx").robot))

@@ -30,7 +30,7 @@ def test_missing_parts_are_empty_or_zero(text):
 
 
 @pytest.mark.parametrize("state", RobotState)
-def test_what_the_robot_does_by_itself_is_no_motion(state):
+def test_activities_without_a_request_are_not_motions(state):
     found = own_activity(state, "tripod", 40)
     assert not found.has_motion
     assert found.text.endswith(" tripod 40")

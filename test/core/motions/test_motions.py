@@ -154,7 +154,7 @@ def test_joints_go_straight_from_angles_to_angles_in_the_given_time(name):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_walk_goes_so_far_and_leaves_gait_step_height_and_tempo_as_they_were(name):
+def test_a_walk_step_covers_its_distance_and_restores_gait_step_height_and_tempo(name):
     """Article C5: velocity, lift and step time of its own, for a way or a time."""
     size = robot(name).walk.height / 0.1
     step = WalkStep(x=0.05, y=0.02, lift=0.6, tempo=1.3, distance=0.4)
@@ -198,7 +198,7 @@ def test_a_walk_on_the_spot_steps_while_the_body_sways():
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_leg_led_by_hand_arrives_exactly_while_the_others_hold_the_robot(name):
+def test_a_guided_leg_reaches_its_goal_exactly_while_the_others_support_the_robot(name):
     planner = standing_planner(name)
     size = robot(name).walk.height / 0.1
     leg = robot(name).leg_names.index("right_front")
@@ -306,7 +306,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_what_is_impossible_is_found_before_anything_moves_with_place_and_time(what):
+def test_impossible_steps_are_found_before_the_robot_moves_with_place_and_time(what):
     steps, message = BAD[what]
     placed = tuple(type(step)(**{**_fields(step), "place": "f.yaml:3"}) for step in steps)
     with pytest.raises(MotionError, match=message) as found:

@@ -106,6 +106,6 @@ def test_the_age_of_sensor_samples_is_not_shared_with_a_copy():
     assert copied.sensors.contacts.fault == "silent" and planner.sensors.contacts.fault == ""
 
 
-def test_what_cannot_be_copied_is_refused_by_name():
+def test_an_attribute_that_cannot_be_copied_is_refused_by_name():
     with pytest.raises(TypeError, match="generator"):
         independent_copy([value for value in ([1], (x for x in ()))])

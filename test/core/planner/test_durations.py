@@ -121,6 +121,6 @@ def moved_feet(down):
 
 
 @pytest.mark.parametrize("what", TIMES)
-def test_the_robot_takes_its_time_and_no_longer(what):
+def test_a_motion_takes_its_duration_and_no_longer(what):
     expected, make, done, command = TIMES[what]
     assert seconds(make(), done, command) == pytest.approx(expected, rel=0.05, abs=1.1 * DT)

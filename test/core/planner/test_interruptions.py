@@ -160,7 +160,7 @@ class Stage:
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_soak_of_random_interruptions_breaks_no_law_and_ends_where_it_was_commanded(name):
+def test_soak_of_random_interruptions_keeps_all_limits_and_ends_where_it_was_commanded(name):
     """Article D10: feet go over in stable groups, one always on the ground, and nothing is ever jerked."""
     stage_of = Stage(name)
 

@@ -40,8 +40,8 @@ def until(planner: Planner, state: RobotState, seconds: float) -> list[TickPlan]
     raise AssertionError(f"not {state.value} after {seconds} s but {planner.state.value}")
 
 
-def home(planner: Planner, seconds: float) -> list[TickPlan]:
-    """The plans of the way back to the neutral stance, which takes so long at most."""
+def return_to_neutral(planner: Planner, seconds: float) -> list[TickPlan]:
+    """Returns the plans of the return to the neutral stance; it must take at most `seconds`."""
     plans = []
     for plan in drive(planner, ZERO, seconds):
         plans.append(plan)
@@ -142,7 +142,7 @@ def test_a_walking_robot_that_gets_a_sit_request_while_it_is_taken_over_sits_dow
 
 @pytest.mark.parametrize("left", [1, 5, 12, 30])
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_robot_that_gets_a_stand_request_however_late_in_a_motion_of_its_joints_stands_up(name, left):
+def test_a_robot_with_a_stand_request_at_any_time_of_a_joint_motion_stands_up(name, left):
     planner = Planner(robot(name))
     planner.set_measured_joints(planner.view.lying_joints)
     assert planner.move_joints(planner.view.lying_joints + 0.1) == ""
@@ -170,7 +170,7 @@ def test_a_halt_while_standing_up_waits_and_the_next_stand_goes_on(name):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_without_joint_states_standing_is_refused_with_a_cure(name):
+def test_without_joint_states_standing_is_refused_with_the_remedy(name):
     planner = Planner(robot(name))
     assert "no joint_states" in planner.stand() and "no joint_states" in planner.sit()
     plan = planner.step(DT)
@@ -190,7 +190,7 @@ def test_a_planner_that_starts_under_a_walking_robot_takes_over_where_it_stands(
         assert_smooth(name, plan.joint_angles, plans)
         heights = forward(robot(name), plans[-1].joint_angles)[:, 2]
         assert np.ptp(heights) < 1e-3 and abs(heights.mean() - plan.feet[:, 2].min()) < 0.005  # it was not dropped
-        back = home(planner, 6.0)
+        back = return_to_neutral(planner, 6.0)
         assert_smooth(name, plans[-1].joint_angles, back)
         for foot, leg in zip(back[-1].contacts, robot(name).legs, strict=True):
             assert np.hypot(*(foot - leg.foothold)) <= 0.005
@@ -251,7 +251,7 @@ def test_a_planner_that_starts_under_a_robot_in_any_pose_keeps_it_on_its_feet_an
         assert all(sum(there.planted) >= 3 and there.margin > 0.0 for there in plans)
         found = planner.step(DT)
         assert found.pose[2:5] == pytest.approx(plan.pose[2:5], abs=1e-3) and all(found.planted)
-        back = home(planner, 10.0)
+        back = return_to_neutral(planner, 10.0)
         assert_smooth(name, plans[-1].joint_angles, back)
         assert all(sum(there.planted) >= 3 and there.margin > 0.0 for there in back)
 
@@ -289,7 +289,7 @@ def test_the_body_takes_poses_while_feet_stay_and_while_walking(name):
 
 @pytest.mark.parametrize("gait", GAITS)
 @pytest.mark.parametrize("name", ROBOTS)
-def test_in_a_pose_to_one_side_strides_are_as_short_as_the_feet_need_to_hold_the_robot(name, gait):
+def test_in_a_pose_to_one_side_strides_are_short_enough_for_static_stability(name, gait):
     """Every gait meets every pose and every command twice; together the gaits meet every pair of them."""
     poses = (BodyPose(x=0.03), BodyPose(x=-0.03), BodyPose(y=0.03), BodyPose(x=0.02, y=0.02))
     commands = (Twist(0.2, 0.0, 0.0), Twist(-0.2, 0.0, 0.0), Twist(0.0, 0.2, 0.0), Twist(0.2, 0.1, 0.0))
@@ -303,7 +303,7 @@ def test_in_a_pose_to_one_side_strides_are_as_short_as_the_feet_need_to_hold_the
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_body_pose_out_of_reach_is_clamped_to_the_nearest_on_the_way(name):
+def test_a_body_pose_out_of_reach_is_clamped_to_the_last_reachable_one_towards_it(name):
     planner = standing_planner(name)
     planner.request_pose(BodyPose(x=0.5, pitch=1.0))
     plan = list(drive(planner, ZERO, 4.0))[-1]

@@ -95,7 +95,7 @@ def guess(name):
 
 @pytest.mark.parametrize("factors", [(1.0, 1.0), (0.0, 1.0), (1.6, 0.5), (0.7, 3.0)])
 @pytest.mark.parametrize("name", NAMES)
-def test_whatever_the_servos_need_the_forces_on_the_feet_are_found(name, factors):
+def test_the_foot_forces_are_estimated_for_any_torque_coefficients(name, factors):
     damping, inertia = guess(name)
     legs = Legs(name, factors[0] * damping, factors[1] * inertia)
     found = [(forces, carried) for forces, carried in legs.run(20.0) if forces is not None][-200:]
@@ -115,13 +115,13 @@ def test_there_is_no_estimate_before_the_first_fit(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_loads_that_the_motion_does_not_explain_are_not_believed(name):
+def test_loads_that_the_motion_does_not_explain_are_not_used(name):
     legs = Legs(name, *guess(name), rough=0.3 * robot(name).legs[0].femur_joint.stall_torque)
     assert all(forces is None for forces, _ in legs.run(6.0))
     assert not legs.loads.learning and legs.loads.error > MAX_ERROR_SHARE
 
 
-def test_a_robot_that_only_stands_teaches_nothing():
+def test_nothing_is_learned_from_a_robot_that_only_stands():
     legs = Legs("phantomx", *guess("phantomx"))
     joints, _, torques, _ = legs.readings(0.0)
     for k in range(300):
@@ -129,7 +129,7 @@ def test_a_robot_that_only_stands_teaches_nothing():
     assert legs.loads.learning
 
 
-def test_a_body_that_rises_on_all_feet_teaches_nothing():
+def test_nothing_is_learned_from_a_body_that_rises_on_all_feet():
     """All feet go down under it at once: they are not in the air."""
     legs = Legs("phantomx", *guess("phantomx"))
     joints, speeds, torques, _ = legs.readings(0.1)

@@ -87,7 +87,7 @@ def test_after_a_real_jump_samples_are_accepted_once_they_have_agreed_for_a_whil
     assert "jumps by" in verdicts[0].reason
 
 
-def test_wild_samples_never_settle():
+def test_random_samples_are_never_accepted():
     check, random = JointPlausibility(MACHINE).check, np.random.default_rng(3)
     check(standing_joints(), 0.0, 0.0)
     span = LIMITS[..., 1] - LIMITS[..., 0]

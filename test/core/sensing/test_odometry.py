@@ -55,7 +55,7 @@ def test_planner_to_joints_to_odometry_gives_the_commanded_pose_on_pointed_feet(
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("name", ROBOTS)
-def test_on_balls_it_is_off_by_no_more_than_what_the_plan_neglects_of_their_rolling(name, direction):
+def test_on_ball_feet_the_error_is_at_most_the_rolling_that_the_plan_neglects(name, direction):
     truth, estimate, distance = walked(robot(name), "tripod", direction)
     assert math.dist(estimate[:2], truth[:2]) < 0.02 * distance
     assert abs(wrap(estimate.yaw - truth.yaw)) < 0.05 * distance
@@ -255,7 +255,7 @@ def test_a_fit_backwards_in_time_is_the_inverse_of_the_fit_and_unloaded_feet_do_
     assert fit(alone, alone) is None
 
 
-def test_an_uncertain_heading_makes_the_place_uncertain_across_the_way_that_was_gone():
+def test_an_uncertain_heading_makes_the_position_uncertain_across_the_path():
     planner = standing_planner("phantomx")
     odometry = Odometry(robot("phantomx"))
     plans = list(drive(planner, Twist(0.05, 0.02, 0.1), 3.0))

@@ -113,7 +113,7 @@ def test_in_any_pose_it_rests_on_three_points_around_the_centre_of_mass_with_not
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_left_and_right_exchanged_turn_the_roll_round(name):
+def test_mirroring_the_joint_angles_mirrors_the_roll(name):
     machine, rng = robot(name), random.Random(4)
     names = machine.leg_names
     other = [names.index({"left": "right", "right": "left"}[n.split("_")[0]] + n[n.index("_") :]) for n in names]
@@ -136,7 +136,7 @@ def test_a_foot_hardly_above_the_ground_counts_as_on_it_and_a_lifted_one_does_no
         assert found.feet == tuple(down or row != leg for row in range(len(machine.legs)))
 
 
-def test_a_robot_whose_weight_is_beside_everything_that_could_carry_it_rests_on_nothing():
+def test_a_robot_with_its_centre_of_mass_outside_every_support_polygon_has_no_resting_pose():
     machine = robot("phantomx")
     body = dataclasses.replace(machine.body, center_of_mass=(2.0, 0.0, 0.0))
     row = stance_in(machine, BodyPose())
@@ -170,7 +170,7 @@ def poses(machine):
 
 @pytest.mark.physics
 @pytest.mark.parametrize("name", ROBOTS)
-def test_put_down_in_physics_it_comes_to_rest_in_the_computed_pose(name):
+def test_in_physics_the_robot_comes_to_rest_in_the_computed_pose(name):
     machine = robot(name)
     simulation = Simulation(machine, urdf(load(name)), WorldSettings())
     model, world = simulation.model, simulation.world

@@ -66,7 +66,7 @@ ANY = st.one_of(st.floats(), st.floats(-1.0, 1.0))
     st.floats(allow_nan=False, allow_infinity=False),
 )
 @example([([0.0] * 65, [])], [1.0, 1.0, 1.0], 0.0)
-def test_whatever_a_gamepad_sends_speeds_and_poses_stay_inside_their_limits(states, maxima, height):
+def test_for_any_gamepad_input_speeds_and_poses_stay_inside_their_limits(states, maxima, height):
     teleop = person(maxima=Twist(*maxima), pose=NEUTRAL._replace(z=height))
     for axes, buttons in states:
         try:
@@ -277,7 +277,7 @@ def test_the_height_changes_by_steps_within_bounds_and_goes_back_from_where_the_
     assert press(teleop, DOWN).pose.z == pytest.approx(0.002)
 
 
-def test_gaits_are_gone_through_in_a_ring_also_faster_than_the_robot_changes():
+def test_gaits_are_cycled_through_even_faster_than_the_robot_changes():
     teleop = person()
     assert [press(teleop, RIGHT).gait for _ in range(4)] == ["ripple", "wave", "tripod", "ripple"]
     assert press(teleop, LEFT).gait == "tripod"
@@ -306,7 +306,7 @@ def test_triggers_change_the_step_height_once_per_pull_within_bounds(rest):
     assert [pull(lt=-1.0) for _ in range(20)][-1] == MIN_LIFT_SHARE
 
 
-def test_any_sequence_of_states_moves_nothing_without_a_fresh_dead_man_and_never_beyond_the_limits():
+def test_for_any_states_nothing_moves_without_a_fresh_dead_man_or_beyond_the_limits():
     rng = random.Random(5)
     teleop = GamepadTeleop(robot=RobotStatus(maxima=TOP, gaits=GAITS, gait="tripod", state="standing"))
     released = False

@@ -129,14 +129,14 @@ def test_at_the_last_waypoint_nothing_is_left_to_walk():
     assert done == PursuitCommand(ZERO, PursuitPhase.DONE, 1, 0.0)
 
 
-def test_a_robot_that_turns_as_fast_as_it_may_keeps_half_of_its_speed_for_the_way():
+def test_a_robot_that_turns_at_its_limit_keeps_half_of_its_speed_along_the_path():
     goal = Waypoint(3.0, 0.0, math.pi, PursuitHeading.FREE)
     twist = Pursuit([goal], PursuitSettings(share=0.8)).step(ORIGIN, LIMITS, NOTHING, DT).twist
     assert twist == pytest.approx((0.4 * LIMITS.vx, 0.0, 0.4 * LIMITS.wz))
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_a_pose_that_is_no_number_is_sent_nothing(bad):
+def test_a_pose_that_is_not_finite_gives_a_zero_twist(bad):
     order = Pursuit([Waypoint(1.0, 0.0)]).step(Pose(bad, 0.0, 0.0), LIMITS, NOTHING, DT)
     assert order.phase is PursuitPhase.HELD and order.twist == ZERO
 
@@ -162,7 +162,7 @@ def test_it_stands_when_everything_round_it_is_near():
 
 @given(st.floats(-math.pi, math.pi), st.floats(0.0, 0.03), st.lists(st.tuples(places, places), max_size=20))
 @settings(max_examples=100)
-def test_it_never_walks_towards_what_is_within_its_circle(bearing, inside, more):
+def test_it_never_walks_towards_an_obstacle_inside_its_circle(bearing, inside, more):
     """Not nearer than the clearance: the distance to the point grows, or stays as on a tangent."""
     distance = RADIUS + 0.04 - inside
     near = distance * np.array([math.cos(bearing), math.sin(bearing)])
@@ -173,7 +173,7 @@ def test_it_never_walks_towards_what_is_within_its_circle(bearing, inside, more)
     assert towards <= 0.2 * math.hypot(twist.vx, twist.vy) + 1e-9
 
 
-def test_it_stops_before_an_obstacle_that_comes_into_its_way():
+def test_it_stops_before_an_obstacle_that_appears_on_its_path():
     """All round, so that there is no detour: the free way is never used up."""
     wall = ring(0.0, 0.0, 1.2, 360)
     way = walk(Pursuit([Waypoint(3.0, 0.0)], PursuitSettings(radius=RADIUS, progress_timeout=10.0)), ORIGIN, wall)
@@ -256,7 +256,7 @@ def test_settings_that_cannot_be_used_are_refused(change, message):
 
 
 @pytest.mark.parametrize("bad", [(math.nan, 0.0, None), (0.0, math.inf, None), (0.0, 0.0, math.nan)])
-def test_a_waypoint_that_is_no_place_is_refused(bad):
+def test_a_waypoint_that_is_not_finite_is_refused(bad):
     with pytest.raises(ValueError, match="a waypoint must be finite"):
         Waypoint(*bad)
 

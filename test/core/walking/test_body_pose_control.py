@@ -48,7 +48,7 @@ class Body:
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_whatever_is_asked_for_when_speeds_and_accelerations_are_bounded_and_the_last_pose_is_taken(name):
+def test_any_sequence_of_goals_keeps_speeds_and_accelerations_bounded_and_reaches_the_last(name):
     body, rng = Body(name), random.Random(1)
     for _ in range(40):
         goal, duration = random_pose(name, rng), rng.choice((0.0, 0.0, 0.5, 2.0))
@@ -84,7 +84,7 @@ def test_a_pose_is_taken_as_fast_as_the_limits_allow_or_in_the_time_that_is_give
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_body_that_is_stopped_comes_to_rest_where_it_says(name):
+def test_a_stopped_body_comes_to_rest_at_the_announced_pose(name):
     rng = random.Random(2)
     for _ in range(20):
         body = Body(name)
@@ -123,7 +123,7 @@ def test_a_pose_out_of_reach_is_pulled_straight_back_to_one_that_is_just_in_reac
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_body_that_gives_up_goes_straight_to_neutral_at_its_full_speed(name):
+def test_a_body_that_returns_to_neutral_moves_straight_at_full_speed(name):
     body, rng = Body(name), random.Random(4)
     body.control.request(random_pose(name, rng))
     body.arrive()

@@ -78,7 +78,7 @@ def test_a_foot_called_back_at_any_time_does_not_swing_higher_than_it_was(name):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_the_body_takes_a_pose_only_after_feet_that_could_not_lift_off_there_have_stepped_home(name):
+def test_the_body_takes_a_pose_only_after_feet_that_could_not_lift_off_there_are_at_neutral(name):
     planner, machine = standing_planner(name), robot(name)
     size = machine.walk.height / 0.1
     before = planner.step(DT)
@@ -103,7 +103,7 @@ def settled(planner: Planner, ticks: int) -> TickPlan:
     return plan
 
 
-def test_a_foot_that_does_not_get_home_in_the_pose_of_the_body_gets_there_and_the_pose_is_taken_again():
+def test_a_foot_that_cannot_reach_neutral_in_the_body_pose_does_so_and_the_pose_is_restored():
     planner, machine = standing_planner("phantomx"), robot("phantomx")
     leg, spread = machine.leg_names.index("right_middle"), (0.03, 0.03, 0.03, 0.15, 0.15, 0.15)
     x, y = planner.step(DT).contacts[leg]

@@ -33,7 +33,7 @@ def walked(planner: Planner, least: float, seconds: float = 15.0):
     return min(plan.margin for plan in plans[-250:]), plans
 
 
-def test_the_edge_to_get_away_from_is_the_nearest_one():
+def test_the_inward_direction_points_away_from_the_nearest_edge():
     square = [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)]
     for centre, expected in (((0.9, 0.1), (-1.0, 0.0)), ((-0.2, -0.7), (0.0, 1.0)), ((0.3, 1.4), (0.0, -1.0))):
         assert direction_inwards(square, centre) == pytest.approx(expected)
@@ -49,7 +49,7 @@ def test_with_margin_to_spare_nothing_is_done():
     assert [plan.joint_angles.tolist() for plan in drive(other, Twist(0.08, 0.0, 0.1), 5.0)] == plain
 
 
-def test_slower_comes_first_and_is_enough_where_little_margin_is_missing():
+def test_first_the_robot_slows_down_which_suffices_if_little_margin_is_missing():
     planner = front_heavy(0.06)
     plain, plans = walked(planner, 0.0, 10.0)
     fast = plans[-1].twist.vx
@@ -60,7 +60,7 @@ def test_slower_comes_first_and_is_enough_where_little_margin_is_missing():
     assert planner.view.active_gait == "tripod"
 
 
-def test_then_the_body_leans_away_from_the_edge():
+def test_then_the_body_shifts_away_from_the_edge():
     planner = front_heavy(0.10)
     plain, _ = walked(planner, 0.0, 10.0)
     kept, plans = walked(planner, plain + 0.04)

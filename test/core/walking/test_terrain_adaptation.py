@@ -42,7 +42,7 @@ HALF_FIELD = 0.9  # [m] enough to distinguish walks with contacts from those wit
 LOST = 0.5  # [s] in which everything is back on the plane
 
 
-def feeling(name="phantomx", adaptation=FEET):
+def adaptive_planner(name="phantomx", adaptation=FEET):
     planner = standing_planner(name)
     planner.sensors.adaptation = adaptation
     return planner
@@ -91,8 +91,8 @@ def walk(planner, seconds, heights=(0.0,) * 6, command=FORWARD):
 
 @pytest.mark.parametrize("adaptation", [FEET, LEVEL, Adaptation(True, True)])
 @pytest.mark.parametrize("name", NAMES)
-def test_without_a_source_the_walk_is_to_the_last_bit_the_one_without_senses(name, adaptation):
-    plain, other = standing_planner(name), feeling(name, adaptation)
+def test_without_a_sensor_the_walk_is_bit_identical_to_the_one_without_adaptation(name, adaptation):
+    plain, other = standing_planner(name), adaptive_planner(name, adaptation)
     for k in range(400):
         command = Twist(0.05 * math.sin(0.02 * k), 0.02, 0.2 * math.cos(0.03 * k))
         plain.command(command), other.command(command)
@@ -100,8 +100,8 @@ def test_without_a_source_the_walk_is_to_the_last_bit_the_one_without_senses(nam
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_on_flat_ground_feet_that_feel_walk_the_same_walk(name):
-    plain, other = standing_planner(name), feeling(name)
+def test_on_flat_ground_foot_contacts_do_not_change_the_walk(name):
+    plain, other = standing_planner(name), adaptive_planner(name)
     for plan in walk(other, 6.0):
         plain.command(FORWARD)
         assert plan.joint_angles == pytest.approx(plain.step(DT).joint_angles, abs=1e-9)
@@ -120,9 +120,9 @@ def assert_planted_feet_are_one_rigid_body(planner, before, twist):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", NAMES)
-def test_whatever_the_feet_feel_no_joint_is_too_fast_and_three_feet_stand(name, seed):
+def test_for_any_contacts_no_joint_is_too_fast_and_three_feet_stand(name, seed):
     """Contacts at random: speed and acceleration of every joint, planned support, reach, planted feet."""
-    planner, rng = feeling(name), random.Random(seed)
+    planner, rng = adaptive_planner(name), random.Random(seed)
     top = np.array([[SPEED_SHARE * joint.no_load_speed for joint in leg.joints] for leg in robot(name).legs])
     feeler, touching, last, speed = Feeler(planner), [True] * 6, None, None
     command = FORWARD
@@ -144,7 +144,7 @@ def test_whatever_the_feet_feel_no_joint_is_too_fast_and_three_feet_stand(name, 
 
 
 def test_a_swing_ends_where_it_meets_the_ground_and_the_foot_stays_there():
-    planner = feeling()
+    planner = adaptive_planner()
     heights = (0.015, 0.0, 0.0, 0.0, 0.0, 0.0)
     met = None
     for _ in walk(planner, 3.0, heights):
@@ -159,7 +159,7 @@ def test_a_swing_ends_where_it_meets_the_ground_and_the_foot_stays_there():
 
 
 def test_a_contact_in_the_first_half_of_a_swing_is_the_lift_off():
-    planner, feeler = feeling(), None
+    planner, feeler = adaptive_planner(), None
     feeler = Feeler(planner)
     seen = 0
     for _ in range(200):
@@ -203,8 +203,8 @@ def half_way(way):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_foot_that_runs_against_an_edge_goes_higher_first_and_then_on(name):
-    plain = swings(feeling(name), 8.0, 0.0)
-    met = swings(feeling(name), 8.0, 1.1 * max(map(top, plain)))
+    plain = swings(adaptive_planner(name), 8.0, 0.0)
+    met = swings(adaptive_planner(name), 8.0, 1.1 * max(map(top, plain)))
     assert len(met) > 3
     assert min(map(top, met)) > max(map(top, plain)) + TERRAIN_TOLERANCE  # less would be flat ground
     assert min(map(half_way, met)) > max(map(half_way, plain))
@@ -224,7 +224,7 @@ def test_on_rough_ground_a_swing_goes_up_before_it_goes_forward_and_is_there_bef
 
 
 def test_a_late_foot_sinks_at_a_bounded_speed_to_a_bounded_depth_while_the_clock_runs_on():
-    planner = feeling()
+    planner = adaptive_planner()
     list(walk(planner, 1.0))
     feeler, deepest, fastest = Feeler(planner), 0.0, 0.0
     for _ in range(300):
@@ -243,7 +243,7 @@ def test_a_late_foot_sinks_at_a_bounded_speed_to_a_bounded_depth_while_the_clock
 
 
 def test_a_lift_off_waits_for_three_feet_at_most_for_its_share_of_the_cycle_and_the_body_slows():
-    planner = feeling()
+    planner = adaptive_planner()
     list(walk(planner, 4.0))
     speed, feeler = planner.step(DT).twist.vx, Feeler(planner)
     landing = [isinstance(foot.state, Swing) for foot in feet(planner)]
@@ -272,7 +272,7 @@ LOSSES = {
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_feet_are_back_on_the_plane_half_a_second_after_the_contacts_are_lost(loss):
-    planner = feeling()
+    planner = adaptive_planner()
     heights = (0.012, -0.012, 0.0, 0.0, 0.01, -0.01)
     list(walk(planner, 4.0, heights))
     assert max(abs(foot.z) for foot in feet(planner) if foot.planted) > 0.005
@@ -288,7 +288,7 @@ def test_feet_are_back_on_the_plane_half_a_second_after_the_contacts_are_lost(lo
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_tilt_is_gone_half_a_second_after_the_imu_is_lost(loss):
-    planner = feeling(adaptation=LEVEL)
+    planner = adaptive_planner(adaptation=LEVEL)
     level(planner, (0.02, -0.06), 6.0)
     assert math.hypot(*walk_state(planner).tilt) > 0.03
     sample = planner.sensors.tilt.sample
@@ -315,12 +315,12 @@ def level(planner, slope, seconds, command=FORWARD):
 @pytest.mark.parametrize("slope", [(0.05, 0.0), (0.0, -0.06), (-0.04, 0.04)])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_body_becomes_level_on_a_tilted_plane(name, slope, command):
-    planner = feeling(name, LEVEL)
+    planner = adaptive_planner(name, LEVEL)
     assert math.hypot(*level(planner, slope, 8.0, command)[-1]) < math.radians(0.3)
 
 
 def test_the_body_tilts_at_twice_the_error_per_second_and_with_bounded_acceleration():
-    left = np.array([pitch for _, pitch in level(feeling(adaptation=LEVEL), (0.0, -0.1), 3.0, ZERO)])
+    left = np.array([pitch for _, pitch in level(adaptive_planner(adaptation=LEVEL), (0.0, -0.1), 3.0, ZERO)])
     rates = np.diff(left) / DT
     assert np.abs(np.diff(rates)).max() / DT == pytest.approx(2.0)
     late = np.abs(left[1:-1]) < 0.05
@@ -330,7 +330,7 @@ def test_the_body_tilts_at_twice_the_error_per_second_and_with_bounded_accelerat
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_tilt_stays_within_its_bound_and_the_robot_goes_on_walking(name):
-    planner = feeling(name, LEVEL)
+    planner = adaptive_planner(name, LEVEL)
     level(planner, (0.0, -0.5), 8.0)
     assert math.hypot(*walk_state(planner).tilt) <= MAX_TILT + 1e-6
     assert planner.state is RobotState.WALKING
@@ -338,7 +338,7 @@ def test_the_tilt_stays_within_its_bound_and_the_robot_goes_on_walking(name):
 
 
 def test_a_pose_that_was_asked_for_is_not_levelled_away():
-    planner = feeling(adaptation=LEVEL)
+    planner = adaptive_planner(adaptation=LEVEL)
     planner.request_pose(walk_state(planner).body_pose._replace(pitch=0.08))
     for k in range(200):
         achieved = walk_state(planner).body_pose.pitch
@@ -350,7 +350,7 @@ def test_a_pose_that_was_asked_for_is_not_levelled_away():
 
 
 def test_switching_everything_off_or_sitting_down_takes_feet_and_body_back_first():
-    planner = feeling(adaptation=Adaptation(True, True))
+    planner = adaptive_planner(adaptation=Adaptation(True, True))
     feeler = Feeler(planner)
     for k in range(200):
         planner.sensors.tilt.take((0.02, -0.04, 1e-6 * k))
@@ -367,7 +367,7 @@ def test_switching_everything_off_or_sitting_down_takes_feet_and_body_back_first
     assert planner.state is RobotState.SITTING
 
 
-def test_a_source_that_stands_still_with_the_robot_is_believed():
+def test_a_sensor_that_is_constant_while_the_robot_stands_is_valid():
     """Contact forces of a robot at rest may be the same for minutes."""
     source = SensorSource()
     source.take((1.0, 2.0))
@@ -383,7 +383,7 @@ def test_a_source_that_stands_still_with_the_robot_is_believed():
     assert source.fault == ""
 
 
-def test_a_sense_is_used_only_while_it_is_switched_on():
+def test_a_sensor_is_used_only_while_it_is_switched_on():
     sensors = standing_planner("phantomx").sensors
     for _ in range(2):
         sensors.contacts.take([LOADED] * 6)
@@ -396,7 +396,7 @@ def test_a_sense_is_used_only_while_it_is_switched_on():
 
 
 def test_touching_has_hysteresis_between_its_two_thresholds():
-    planner = feeling()
+    planner = adaptive_planner()
     contacts, even = planner.sensors.contacts, robot("phantomx").mass * GRAVITY / 6
     seen = []
     for share in (0.05, 0.09, 0.2, 0.09, 0.05):
@@ -409,7 +409,7 @@ def test_touching_has_hysteresis_between_its_two_thresholds():
 
 
 @cache
-def way(ground_, seed=1):
+def walked_over(ground_, seed=1):
     robot_file = load("phantomx")
     high_stepper = rough_ground.with_swing(robot_file.robot, ground_.lift)
     text = urdf(robot_file)
@@ -420,31 +420,31 @@ GROUNDS = {ground_.name: ground_ for ground_ in rough_ground.GROUNDS}
 
 
 @pytest.mark.physics
-def test_feet_that_feel_get_farther_over_blocks_than_blind_ones_and_tilt_less():
-    blind, found = way(GROUNDS["blocks 3 cm, blind"]), way(GROUNDS["blocks 3 cm, foot contact"])
+def test_with_foot_contact_the_robot_gets_farther_over_blocks_than_blind_and_tilts_less():
+    blind, found = walked_over(GROUNDS["blocks 3 cm, blind"]), walked_over(GROUNDS["blocks 3 cm, foot contact"])
     assert not found.fell
     assert found.ratio >= max(0.9, blind.ratio + 0.2)
     assert found.tilt < blind.tilt
 
 
 @pytest.mark.physics
-def test_feet_that_feel_by_the_loads_of_the_servos_get_as_far_as_by_contact():
-    blind, found = way(GROUNDS["blocks 2 cm, blind"]), way(GROUNDS["blocks 2 cm, servo load"])
+def test_with_servo_load_the_robot_gets_as_far_as_with_foot_contact():
+    blind, found = walked_over(GROUNDS["blocks 2 cm, blind"]), walked_over(GROUNDS["blocks 2 cm, servo load"])
     assert not found.fell
     assert found.ratio >= max(0.95, blind.ratio + 0.1)
     assert found.tilt < blind.tilt
 
 
 @pytest.mark.physics
-def test_levelling_on_top_makes_the_body_calmer_on_blocks():
-    feel, both = way(GROUNDS["blocks 2 cm, foot contact"]), way(GROUNDS["blocks 2 cm, both"])
+def test_levelling_in_addition_reduces_the_tilt_on_blocks():
+    feel, both = walked_over(GROUNDS["blocks 2 cm, foot contact"]), walked_over(GROUNDS["blocks 2 cm, both"])
     assert not both.fell
     assert both.tilt < 0.75 * feel.tilt
 
 
 @pytest.mark.physics
 def test_up_a_slope_a_levelled_robot_covers_the_commanded_distance():
-    blind, found = (way(GROUNDS[f"slope 15 deg, {how}"]) for how in ("blind", "level"))
+    blind, found = (walked_over(GROUNDS[f"slope 15 deg, {how}"]) for how in ("blind", "level"))
     assert not found.fell
     assert 0.97 <= found.ratio <= 1.03
     assert found.tilt < blind.tilt - 3.0
@@ -452,7 +452,7 @@ def test_up_a_slope_a_levelled_robot_covers_the_commanded_distance():
 
 @pytest.mark.physics
 @pytest.mark.parametrize("number", [0, 4, 7])
-def test_on_flat_ground_both_senses_keep_the_limits_of_the_walk(number):
+def test_on_flat_ground_both_adaptations_keep_the_limits_of_the_walk(number):
     robot_file, case = load("phantomx"), flat_ground.CASES[number]
     simulation = Simulation(robot_file.robot, urdf(robot_file), WorldSettings())
     found = walked(simulation, case.course, lambda s, planner: SensingLockstep(s, planner, Adaptation(True, True)))

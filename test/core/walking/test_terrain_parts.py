@@ -113,7 +113,7 @@ def time_to_search(*, carried, until=math.inf):
     return math.inf
 
 
-def test_a_foot_that_has_carried_searches_later_than_one_that_has_just_landed_and_one_about_to_lift_off_never():
+def test_a_loaded_foot_searches_later_than_one_that_has_just_landed_and_one_about_to_lift_off_never():
     assert time_to_search(carried=False) <= 0.05
     assert 0.09 <= time_to_search(carried=True) <= 0.15
     assert time_to_search(carried=True, until=0.25) < math.inf  # swing times
@@ -157,7 +157,7 @@ def test_a_foot_that_rises_to_the_end_of_its_reach_is_braked_before_it(speed):
         assert after - before == pytest.approx(v * DT, abs=1e-9) or after == pytest.approx(end, abs=1e-3)
 
 
-def test_a_foot_in_the_air_starts_to_rise_with_bounded_acceleration_and_sinks_as_it_likes():
+def test_a_foot_in_the_air_starts_to_rise_with_bounded_acceleration_and_sinks_freely():
     foot, contact, speeds = Foot(0.1, 0.2, 0.0, Swing(0.2, 1.0, 0.1)), FootContact(), []
     for wanted in (0.5, 0.5, 0.5, 0.5, -0.4):
         foot.z, foot.velocity = foot.z + wanted * DT, (0.0, 0.0, wanted)

@@ -154,7 +154,7 @@ def test_a_gait_is_a_row_of_phases_and_neighbours_never_swing_together(gait):
 
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_soak_of_random_joystick_input_breaks_no_law(name, seed):
+def test_soak_of_random_joystick_input_keeps_all_limits(name, seed):
     """Reversals, jumps, releases and jittered ticks: regions, joint speeds, reach, stability, fixed feet."""
     planner = standing_planner(name)
     limits = top_speeds(name)
@@ -269,7 +269,7 @@ def test_the_gait_tripod_supports_the_centre_of_mass_with_three_feet(name):
 
 @pytest.mark.parametrize("gait", GAITS)
 @pytest.mark.parametrize("name", ROBOTS)
-def test_after_a_zero_command_all_feet_go_back_to_neutral_and_stay_down(name, gait):
+def test_after_a_zero_command_all_feet_return_to_neutral_and_stay_down(name, gait):
     """Article D6: walking is relative to a rest point per leg."""
     planner = standing_planner(name, gait)
     list(drive(planner, fitting(planner, DIRECTIONS["arc"], 0.8, gait), 5.0))

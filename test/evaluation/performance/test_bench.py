@@ -133,7 +133,7 @@ def test_the_physics_section_has_a_row_per_case(monkeypatch, capsys):
 
 
 @pytest.mark.heavy
-def test_the_graph_is_held_against_bare_relays_of_the_same_messages(monkeypatch):
+def test_the_graph_is_compared_with_bare_relays_of_the_same_messages(monkeypatch):
     from hexapod_control.evaluation.performance.graph import graph_load
 
     for name, value in (("LATENCY_WINDOW_S", 1.0), ("CPU_WINDOW_S", 1.0)):

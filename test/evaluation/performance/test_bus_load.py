@@ -31,7 +31,7 @@ def found():
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("line", LIMITS)
-def test_a_loop_is_held_against_what_its_bytes_take(found, line):
+def test_a_loop_is_compared_with_the_transfer_time_of_its_bytes(found, line):
     entry = found[line]
     assert entry["limit_ms"] == pytest.approx(LIMITS[line], abs=0.07)
     assert entry["loops"] >= bus_load.MIN_LOOPS

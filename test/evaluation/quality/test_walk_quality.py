@@ -82,10 +82,10 @@ def test_a_twist_the_robot_never_reaches_is_named(phantomx):
 
 
 PAIRS = list(itertools.combinations(("tripod", "ripple", "tetrapod", "wave"), 2))
-WAYS = [(*pair, way) for pair, way in zip(PAIRS, itertools.cycle(gait_changes.DIRECTIONS))]
+CHANGES = [(*pair, direction) for pair, direction in zip(PAIRS, itertools.cycle(gait_changes.DIRECTIONS))]
 
 
-@pytest.mark.parametrize(("old", "new", "direction"), WAYS)
+@pytest.mark.parametrize(("old", "new", "direction"), CHANGES)
 def test_changes_of_the_gait_at_any_phase_keep_the_speed(old, new, direction, phantomx):
     lockstep = standing_lockstep(*phantomx, WorldSettings())
     found = gait_changes.measure(lockstep, (old, new), gait_changes.DIRECTIONS[direction], phases=1)

@@ -70,7 +70,7 @@ def settled(bench, received):
 
 
 @pytest.mark.heavy
-def test_a_robot_whose_servos_heat_up_walks_slower_recovers_and_at_the_limit_sits_and_lets_go(launched, tmp_path):
+def test_a_robot_whose_servos_heat_up_walks_slower_recovers_and_at_the_limit_sits_with_torque_off(launched, tmp_path):
     parameters = tmp_path / "parameters.yaml"
     parameters.write_text("gait_planner:\n  ros__parameters:\n    publish_limited_velocity: true\n")
     robot_ = launched(params_file=str(parameters))
@@ -104,7 +104,7 @@ def test_a_robot_whose_servos_heat_up_walks_slower_recovers_and_at_the_limit_sit
 
 
 @pytest.mark.heavy
-def test_a_robot_whose_battery_runs_down_walks_on_with_a_warning_then_sits_and_lets_go(launched, tmp_path):
+def test_a_robot_whose_battery_runs_down_walks_on_with_a_warning_then_sits_with_torque_off(launched, tmp_path):
     """Low is not empty: what counts is a voltage below `critical` for some seconds."""
     path = tmp_path / "robot.yaml"
     path.write_text(resolve("phantomx").read_text())

@@ -217,7 +217,7 @@ def test_commands_before_standing_are_ignored_with_the_remedy(bench):
     assert refused.success
 
 
-def test_standing_up_without_a_known_pose_is_refused_with_the_cure(bench):
+def test_standing_up_without_a_known_pose_is_refused_with_the_remedy(bench):
     bench.planner(False)
     answer = bench.call(Trigger, "stand")
     assert not answer.success

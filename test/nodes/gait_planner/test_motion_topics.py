@@ -127,7 +127,7 @@ def test_cancelling_brings_the_feet_down_and_is_reported(bench, motions):
     assert (again.success, again.message) == (False, "no motion is played")
 
 
-def test_what_cannot_be_done_is_refused_with_file_line_and_time_before_anything_moves(bench, motions):
+def test_an_infeasible_motion_is_refused_with_file_line_and_time_before_the_robot_moves(bench, motions):
     rows = bench.listen(MultiDOFJointState, "foot_targets")
     diagnostics = bench.listen(DiagnosticArray, "/diagnostics", QoSProfile(depth=50))
     bench.until(lambda: rows)

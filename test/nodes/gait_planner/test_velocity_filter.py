@@ -46,7 +46,7 @@ def test_finite_extremes_are_accepted_at_a_size_that_can_be_squared(value):
         (0.0, True, "the stamp is zero"),
     ],
 )
-def test_stamps_are_held_against_the_clock(stamp, accepted, reason):
+def test_stamps_are_compared_with_the_clock(stamp, accepted, reason):
     verdict = VelocityFilter(TIMEOUT).offer(Twist(0.1, 0.0, 0.0), STILL, stamp, 100.0, 5.0)
     assert verdict.accepted is accepted
     assert reason in verdict.text

@@ -148,7 +148,7 @@ def test_a_d_pad_may_be_axes(event, number):
     assert [k for k, pressed in enumerate(pad.buttons) if pressed] == [number]
 
 
-def test_what_was_lost_in_a_full_queue_is_asked_for():
+def test_events_lost_in_a_full_queue_are_requested_again():
     device = Device()
     pad = EvdevGamepad(device, 0.05)
     device.values[1] = STICK[0]
@@ -212,7 +212,7 @@ def test_a_gamepad_that_is_removed_with_the_stick_forward_is_a_stop(bench):
     assert len(received) == before
 
 
-def test_the_one_with_the_name_is_taken_and_the_others_let_go(bench):
+def test_the_gamepad_with_the_name_is_opened_and_the_others_closed(bench):
     mouse, other, wanted = Device(keys=[0x110]), Device(name="Brand A"), Device(name="Brand B pad")
     node = pads(bench, mouse, other, wanted, device_name="brand b")
     assert node.status()["gamepad"] == "Brand B pad"

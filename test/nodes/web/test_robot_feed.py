@@ -47,7 +47,7 @@ class Feed:
         return messages.FootLayout(robot()).message(FEET, FEET, 5.0 * np.array(feet), STAMP)
 
 
-def test_what_is_no_longer_published_is_no_longer_shown_except_where_the_robot_was(bench):
+def test_values_no_longer_published_are_no_longer_shown_except_the_last_pose(bench):
     feed = Feed(bench)
     assert feed.feed.state()["joints"] is None
     pose = BodyPose(x=1.0, y=-2.0, yaw=0.5)

@@ -152,7 +152,7 @@ def test_only_transforms_are_taken():
         WheelTFMessage(transforms=[3])
 
 
-def test_a_message_that_was_spoilt_later_is_not_published(node):
+def test_a_message_made_invalid_after_construction_is_not_published(node):
     publisher = node.create_publisher(WheelTFMessage, "tf", 1)
     message = WheelTFMessage()
     message.transforms.append(3)
