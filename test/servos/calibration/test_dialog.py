@@ -1,0 +1,146 @@
+"""The words of the guided calibration, its dialog with clients in other threads, and the file that remembers it."""
+
+import json
+import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from support.phantomx import robot
+
+from hexapod_control.servos.calibration import dialog
+from hexapod_control.servos.calibration.dialog import Abandoned
+from hexapod_control.servos.calibration.progress_file import CalibrationProgress, ProgressFile
+from hexapod_control.servos.calibration.remote_dialog import OpenQuestion, RemoteDialog
+from hexapod_control.servos.settings.servo_section import standard
+
+SETTINGS = standard(robot(), "feetech_st", "/dev/ttyUSB0")
+
+
+@pytest.mark.parametrize(
+    ("answer", "units"),
+    [("+", 10), ("-", -10), ("++", 50), ("--", -50), ("+7", 7), ("-120", -120), ("3", 3), ("+-", None), ("far", None)],
+)
+def test_a_jog_is_a_sign_two_signs_or_a_number(answer, units):
+    assert dialog.jog(answer) == units
+
+
+def test_only_an_answer_that_begins_with_y_agrees_and_an_empty_one_takes_the_default_that_is_shown():
+    assert [dialog.yes(answer, False) for answer in ("y", "Yes", "n", "", "ok")] == [True, True, False, False, False]
+    assert dialog.yes("", True) and not dialog.yes("no", True)
+    assert dialog.question("copy?", True) == "copy? [Y/n] " and dialog.question("copy?", False) == "copy? [y/N] "
+
+
+def test_angles_of_the_rest_pose_have_names_and_others_are_in_degrees():
+    names = [dialog.place(column, math.radians(degrees)) for column, degrees in ((0, 0), (1, 0), (2, -90))]
+    assert names == ["straight out", "level", "straight down"]
+    assert dialog.place(2, 0.0) == "at +0 deg" and dialog.place(0, math.radians(-12.34)) == "at -12.3 deg"
+    assert dialog.initials("left_front") == "lf"
+
+
+# --- clients in other threads ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asker():
+    """The thread that asks."""
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        yield pool
+
+
+def open_question(remote, number):
+    """Waits until a question is open."""
+    seen = threading.Event()
+    for _ in range(500):
+        if remote.asked.number == number and remote.asked.question:
+            return remote.asked
+        seen.wait(0.01)
+    raise AssertionError(f"question {number} was not asked")
+
+
+def test_a_question_stays_open_until_it_is_answered_once(asker):
+    remote = RemoteDialog()
+    assert remote.answer("early") == "no question is open"
+    remote.say("hello")
+    remote.say("again")
+    answer = asker.submit(remote.ask, " which? ")
+    assert open_question(remote, 1) == OpenQuestion(1, "which?", ("hello", "again"))
+    assert remote.answer(" this one ") == ""
+    assert answer.result(5.0) == "this one"
+    assert remote.asked == OpenQuestion(1)
+    remote.say("thanks")
+    assert remote.asked == OpenQuestion(1, "", ("thanks",))
+    assert remote.answer("late") == "no question is open"
+    second = asker.submit(remote.ask, "and?")
+    assert open_question(remote, 2).said == ("thanks",)
+    assert remote.answer("") == "" and second.result(5.0) == ""
+
+
+def test_while_it_waits_something_else_is_done(asker):
+    remote, called = RemoteDialog(), threading.Event()
+    answer = asker.submit(remote.ask, "which?", called.set)
+    assert called.wait(5.0)
+    open_question(remote, 1)
+    remote.answer("x")
+    assert answer.result(5.0) == "x"
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_after_a_cancellation_the_open_question_and_all_others_are_abandoned(asker, before):
+    remote = RemoteDialog()
+    if before:
+        remote.cancel()
+    answer = asker.submit(remote.ask, "which?")
+    if not before:
+        open_question(remote, 1)
+        remote.cancel()
+    with pytest.raises(Abandoned):
+        answer.result(5.0)
+    with pytest.raises(Abandoned):
+        remote.ask("another?")
+
+
+# --- the file of an unfinished calibration ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def progress_file(tmp_path):
+    return ProgressFile(tmp_path / "mine.yaml", SETTINGS)
+
+
+def test_an_unfinished_calibration_is_read_as_it_was_written_until_it_is_deleted(progress_file, tmp_path):
+    progress = CalibrationProgress(("wiggle", "rest"), "rest", 2, SETTINGS.joints)
+    assert progress_file.read() is None
+    progress_file.write(progress)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.yaml.calibration"]
+    assert progress_file.read() == progress
+    progress_file.delete()
+    progress_file.delete()
+    assert progress_file.read() is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda document: document.update(protocol="lx16a"),
+        lambda document: document["joints"].pop(),
+        lambda document: document["joints"][0].update(lower=-0.1),
+        lambda document: document["joints"][0].update(upper=0.1),
+        lambda document: document["joints"][0].update(joint="tail"),
+        lambda document: document["joints"][0].pop("center"),
+        lambda document: document.pop("done"),
+        lambda document: document.update(done="some"),
+    ],
+)
+def test_one_of_another_robot_or_one_that_is_broken_is_none(progress_file, change):
+    progress_file.write(CalibrationProgress(("wiggle",), "wiggle", 3, SETTINGS.joints))
+    document = json.loads(progress_file.path.read_text())
+    change(document)
+    progress_file.path.write_text(json.dumps(document))
+    assert progress_file.read() is None
+
+
+def test_a_folder_that_cannot_be_written_does_not_end_the_calibration(tmp_path):
+    file = ProgressFile(tmp_path / "missing" / "mine.yaml", SETTINGS)
+    file.write(CalibrationProgress(("wiggle",), "wiggle", 3, SETTINGS.joints))
+    assert file.read() is None
