@@ -20,7 +20,7 @@ from hexapod_control.core.walking.terrain.ground_search import (
     start_search,
 )
 from hexapod_control.core.walking.terrain.height_reach import HeightReach
-from hexapod_control.core.walking.terrain.terrain_adaptation import RETREAT_S, STEEP, TerrainAdaptation
+from hexapod_control.core.walking.terrain.terrain_adaptation import FADE_S, RETREAT_S, STEEP, TerrainAdaptation
 from hexapod_control.core.workspace.capabilities import Capabilities
 
 MACHINE = robot("phantomx")
@@ -192,3 +192,25 @@ def test_in_a_retreat_the_tilt_goes_straight_to_zero():
     assert levelling.tilt == (0.0, 0.0) and levelling.faded
     levelling.retreat(DT)
     assert levelling.faded
+
+
+def test_without_contacts_all_heights_fade_in_proportion_to_zero():
+    feet = [
+        Foot(0.1, 0.2, 0.02),
+        Foot(0.1, -0.2, 0.05, Swing(0.5, 1.0, 0.05, base=0.01)),
+        Foot(-0.1, 0.2, 0.05, Dropping(0.2, 0.02, 0.0, 0.0, 0.0, end=0.03)),
+    ]
+    terrain, height_reach = TerrainAdaptation(3, MACHINE.walk.height), reach()
+    terrain.contacts = [True] * 3
+    terrain.step(feet, [0.0] * 3, 1e-9, height_reach)
+    before = feet[0].z
+    terrain.contacts = None
+    shares = []
+    while not terrain.even:
+        terrain.step(feet, [0.0] * 3, DT, height_reach)
+        shares.append(feet[0].z / before)
+        assert feet[1].state.base == pytest.approx(0.01 * shares[-1])
+        assert feet[2].state.end == pytest.approx(0.03 * shares[-1])
+        assert feet[2].z - feet[2].state.end == pytest.approx(0.02)
+    assert len(shares) * DT == pytest.approx(FADE_S, abs=1.5 * DT)
+    assert shares[-1] == 0.0 and shares == sorted(shares, reverse=True) and 0.0 < shares[6] < shares[5] < 1.0
