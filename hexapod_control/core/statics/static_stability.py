@@ -38,17 +38,26 @@ def static_margin(feet: Sequence[Point], center: Point) -> float:
 
     It is minus infinity for fewer than three feet, or feet in a line, which have no support polygon.
     """
+    cx, cy = center
+    return min(nx * cx + ny * cy - offset for nx, ny, offset in support_edges(feet))
+
+
+def support_edges(feet: Sequence[Point]) -> list[Vector]:
+    """Edges (nx, ny, offset) of the support polygon: (x, y) is nx * x + ny * y - offset [m] inside of one.
+
+    Fewer than three feet (or feet in a line) support nothing: nothing is inside.
+    """
     corners = convex_hull(feet)
     if len(corners) < 3:
-        return -math.inf
-    cx, cy = center
+        return [(0.0, 0.0, math.inf)]
     x0, y0 = corners[-1]
-    best = math.inf
+    edges = []
     for x1, y1 in corners:
         dx, dy = x1 - x0, y1 - y0
-        best = min(best, (dx * (cy - y0) - dy * (cx - x0)) / hypot(dx, dy))
+        length = hypot(dx, dy)
+        edges.append((-dy / length, dx / length, (dx * y0 - dy * x0) / length))
         x0, y0 = x1, y1
-    return best
+    return edges
 
 
 def direction_inwards(feet: Sequence[Point], center: Point) -> Point:

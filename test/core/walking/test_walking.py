@@ -89,7 +89,7 @@ def full_stride_margin(planner: Planner, gait: str) -> float:
     machine = planner.robot
     stance = planner.capabilities.stances.at(machine.walk.height)
     center = center_of_mass(machine, joints_at_offset(machine, stance.footholds, 0.0))[:2]
-    least = stride_margin([planner.capabilities.gaits[gait]], stance, center, 1.0)
+    least = stride_margin((planner.capabilities.gaits[gait],), stance, center, 1.0)
     assert least > 0.0
     return least
 

@@ -71,7 +71,8 @@ class PoseFeasibility:
 
     def region_share(self, pose: BodyPose) -> float:
         """Returns the region share of a pose to walk in."""
-        return next((share for share in REGION_SHARES if self._can_stride(pose, share)), REGION_SHARES[-1])
+        *greater, least = REGION_SHARES
+        return next((share for share in greater if self._can_stride(pose, share)), least)
 
     def tilted_region_share(self, pose: BodyPose) -> float:
         """Returns the region share of a pose tilted to keep the body level; 0 if it is too small to walk."""
