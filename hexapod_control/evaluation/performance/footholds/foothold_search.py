@@ -36,6 +36,8 @@ from hexapod_control.evaluation.performance.footholds.steady_cycle import Steady
 AXES = {"forward": Twist(1.0, 0.0, 0.0), "left": Twist(0.0, 1.0, 0.0), "turn": Twist(0.0, 0.0, 1.0)}
 LEAST_MARGIN_M = 0.020
 LEAST_MARGIN_SHARE = 0.1  # of the width of the stance, for small robots
+MARGIN_RESERVE_M = 0.010  # above the least margin: masses of the legs, which move; more is not searched for
+NEARNESS = 0.05  # [m] of margin that a metre nearer to the neutral footholds is worth: there the legs keep apart
 SPEED_STEPS = 8  # halvings of the range of the common speed
 SPEED_RESOLUTION = 0.003  # share of the best speed: smaller gains are not searched for
 POPULATION, PARENTS = 512, 64  # choices of centres per round, and those of them from which the next are made
@@ -73,7 +75,9 @@ def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str,
     for name, axis in AXES.items():
         progress(f"footholds: {name}")
         own = max(math.dist(capabilities.fastest(axis, [gait]), (0.0, 0.0, 0.0)) for gait in capabilities.gaits)
-        moved, free = (fastest_stride(robot, capabilities.gaits.values(), axis, anywhere) for anywhere in (False, True))
+        gaits = capabilities.gaits.values()
+        moved = fastest_stride(robot, gaits, axis)
+        free = fastest_stride(robot, gaits, axis, moved)
         found[name] = {
             "own": round(own, 4),
             "moved": _plain(robot, moved),
@@ -89,9 +93,12 @@ def least_margin(robot: Robot) -> float:
     return min(LEAST_MARGIN_M, LEAST_MARGIN_SHARE * (max(sides) - min(sides)))
 
 
-def fastest_stride(robot: Robot, gaits: Collection[Gait], axis: Twist, anywhere: bool) -> FoundStride:
-    """The fastest walk along an axis in any of the gaits, with stride centres anywhere or moved along the motion."""
-    best, pairs = NOTHING, list(mirrored(robot.legs))
+def fastest_stride(robot: Robot, gaits: Collection[Gait], axis: Twist, moved: FoundStride | None = None) -> FoundStride:
+    """The fastest walk along an axis in any of the gaits: with footholds moved along the motion.
+
+    With the walk found for these in `moved`, the fastest with footholds anywhere, which is no slower.
+    """
+    best, pairs, anywhere = moved or NOTHING, list(mirrored(robot.legs)), moved is not None
     for gait in sorted(gaits, key=lambda each: each.stance):
         candidates = [_candidates(robot, robot.legs[rows[0]], axis, anywhere) for rows in pairs]
         best = _search(SteadyCycle(robot, gait, axis), pairs, candidates, best)
@@ -139,23 +146,30 @@ def mirrored(legs: Sequence[Leg]) -> Iterator[tuple[int, ...]]:
     left = list(range(len(legs)))
     while left:
         row = left.pop(0)
-        twin = next((other for other in left if _mirror(legs[row], legs[other].name) == legs[other]), None)
+        image = _rounded(_mirror(legs[row]))
+        twin = next((other for other in left if _rounded(legs[other]) == image), None)
         if twin is not None:
             left.remove(twin)
         yield (row,) if twin is None else (row, twin)
 
 
-def _mirror(leg: Leg, name: str) -> Leg:
+def _mirror(leg: Leg) -> Leg:
     (x, y, z), (foot_x, foot_y), coxa = leg.hip, leg.foothold, leg.coxa_joint
     return replace(
         leg,
-        name=name,
         hip=(x, -y, z),
         hip_yaw=-leg.hip_yaw,
         femur_lateral=-leg.femur_lateral,
         coxa_joint=replace(coxa, lower=-coxa.upper, upper=-coxa.lower),
         foothold=(foot_x, -foot_y),
     )
+
+
+def _rounded(leg: Leg) -> Leg:
+    """The leg without its name and without rounding errors of its place."""
+    x, y, z = (round(value, 6) for value in leg.hip)
+    foothold = round(leg.foothold[0], 6), round(leg.foothold[1], 6)
+    return replace(leg, name="", hip=(x, y, z), hip_yaw=round(leg.hip_yaw, 6), foothold=foothold)
 
 
 def _faster(
@@ -180,10 +194,13 @@ def _widest(cycle: SteadyCycle, groups: Sequence[LegGroup], usable: Sequence[Poi
     """Stride centres with the least margin at least, and no leg too near to the next; None if none is found."""
     rng, robot = np.random.default_rng(0), cycle.robot
     length, center, least = leg_length(robot.legs[0]), complex(*neutral_center(robot)), least_margin(robot)
+    home = np.array([complex(*leg.foothold) for leg in robot.legs])
     chosen = [rng.choice(points, POPULATION) for points in usable]
     for spread in (*SPREADS, 0.0):
         centres = _of_all_legs(groups, chosen)
-        order = np.argsort(-cycle.support_margins(ride, centres, center), kind="stable")[:PARENTS]
+        margins = np.minimum(cycle.support_margins(ride, centres, center), least + MARGIN_RESERVE_M)
+        astray = np.abs(centres - home).mean(axis=1)
+        order = np.argsort(NEARNESS * astray - margins, kind="stable")[:PARENTS]
         noise = spread * length * (rng.normal(size=(len(usable), POPULATION, 2)) @ np.array((1.0, 1.0j)))
         parents = [np.resize(points[order], POPULATION) for points in chosen]
         noise[:, :PARENTS] = 0.0
