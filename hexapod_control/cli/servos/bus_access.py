@@ -22,6 +22,7 @@ from hexapod_control.servos.bus.model_numbers import KnowsModels
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.line_probe import explained
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
@@ -95,7 +96,8 @@ def open_bus(settings: ServoSettings, *, force_model: bool) -> Iterator[Bus]:
     try:
         yield bus
     except BusError as error:
-        raise InputError(str(error)) from None
+        bus.close()
+        raise InputError(explained(error, settings)) from None
     finally:
         bus.close()
 

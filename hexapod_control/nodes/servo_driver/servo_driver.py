@@ -32,6 +32,7 @@ from hexapod_control.servos.bus.serial_port import latency
 from hexapod_control.servos.driver.driver_thread import Driver
 from hexapod_control.servos.driver.setpoints.target_watchdog import SILENCE_QUESTION
 from hexapod_control.servos.driver.telemetry import PlannerRequest, Snapshot, TorqueState
+from hexapod_control.servos.line_probe import explained
 from hexapod_control.servos.settings.servo_section import OnExit, servo_settings
 
 TARGET_SILENCE_S = 0.25  # without targets, after which the robot counts as at rest
@@ -83,7 +84,8 @@ class ServoDriver(GuardedNode):
             self.driver.connect()
         except (PortGone, BusError, ValueError) as error:
             if not (settings.wait_for_port and isinstance(error, PortGone)):
-                raise ParameterError(f"servos: {error}") from None
+                reason = explained(error, self._servos) if isinstance(error, BusError) else error
+            raise ParameterError(f"servos: {reason}") from None
             self.report("start", ReportLevel.OK, f"waits for {self._servos.port}")
             return False
         return True

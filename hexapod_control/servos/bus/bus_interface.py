@@ -26,6 +26,10 @@ class BusError(RuntimeError):
     """The bus gives wrong replies: wrong baud rate, echo or duplicate ids; the text names the remedy."""
 
 
+class NoAnswerError(BusError):
+    """Nothing answers: no power, or another protocol or baud."""
+
+
 class ServoFault(Flag):
     """Faults that a servo reports."""
 

@@ -163,9 +163,15 @@ class ModelCheck:
     def _mismatch(self, wrong: list[int]) -> str:
         if not wrong:
             return ""
-        model = self._found[wrong[0]]
         others = f" ({len(wrong) - 1} other servos do not match either)" if len(wrong) > 1 else ""
-        found = f"servo {wrong[0]} answers like a {model.title}"
-        if model.protocol:
-            return f"{found}: use protocol {model.protocol}{others}"
+        found = self.described(wrong[0])
+        if self._found[wrong[0]].protocol:
+            return f"{found}{others}"
         return f"{found}, which {self._protocol} does not control: connect a model that it controls; {FORCE}{others}"
+
+    def described(self, servo: int) -> str:
+        """What a servo that was found answers like, and its protocol."""
+        model = self._found[servo]
+        return f"servo {servo} answers like a {model.title}" + (
+            f": use protocol {model.protocol}" * bool(model.protocol)
+        )

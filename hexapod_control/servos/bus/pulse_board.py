@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 
-from hexapod_control.servos.bus.bus_interface import BusCounters, BusError, RawScale
+from hexapod_control.servos.bus.bus_interface import BusCounters, BusError, NoAnswerError, RawScale
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import LATE_MEMORY_S
 
@@ -149,7 +149,7 @@ class WireTiming:
         """Why a board has not answered: the line echoes if a reply is one of `echoes`; else the text `otherwise`."""
         self.drain()
         if self.ask(request, max(map(len, echoes))) not in echoes:
-            return BusError(otherwise)
+            return NoAnswerError(otherwise)
         self.counters.echoes += 1
         return BusError(
             f"the line echoes what is sent at {self.port.baud} baud, which no board does: separate TX from RX, or "

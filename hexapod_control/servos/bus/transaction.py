@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from hexapod_control.servos.bus.bus_interface import BusCounters, BusError
+from hexapod_control.servos.bus.bus_interface import BusCounters, NoAnswerError
 from hexapod_control.servos.bus.ff_frames import BROADCAST, FFPacket
 from hexapod_control.servos.bus.serial_port import Port
 
@@ -169,19 +169,19 @@ class Transaction:
         """Time of `size` bytes on the wire [s]."""
         return size * BITS_PER_BYTE / self.port.baud
 
-    def no_answer(self) -> BusError:
+    def no_answer(self) -> NoAnswerError:
         """The error to raise when no servo has answered."""
         if self.counters.echoes:
-            return BusError(
+            return NoAnswerError(
                 f"only the echo of what is sent comes back at {self.port.baud} baud; no servo answers: check the "
                 "servos' power supply, that TX and RX are not merely joined, the baud and the ids"
             )
         if self.received_bytes:
-            return BusError(
+            return NoAnswerError(
                 f"bytes arrive at {self.port.baud} baud, but no valid frame: wrong baud or protocol, "
                 "or two servos with one id; check both against the robot file"
             )
-        return BusError(
+        return NoAnswerError(
             f"no servo answers at {self.port.baud} baud: check the servos' power supply, the data line and its "
             "direction, the baud and the ids"
         )

@@ -1,0 +1,116 @@
+"""Finds out what answers at a port where the chosen protocol gets no reply, with questions that change nothing.
+
+Boards come first: frames for servos could move the hobby servos of a Maestro.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from hexapod_control.servos.bus.board_probe import BoardProbe
+from hexapod_control.servos.bus.bus_interface import BusError, NoAnswerError, PortGone
+from hexapod_control.servos.bus.ff_bus import FFBus
+from hexapod_control.servos.bus.model_numbers import WrongModelError
+from hexapod_control.servos.bus.serial_port import Port, SerialPort
+from hexapod_control.servos.bus.transaction import ReplyTiming
+from hexapod_control.servos.protocols import dynamixel2_bus, feetech_st, lx16a
+from hexapod_control.servos.protocols.dynamixel2_bus import Dynamixel2Bus
+from hexapod_control.servos.protocols.servo2040 import Servo2040Bus, Servo2040Dialect
+from hexapod_control.servos.protocols.ssc32 import Ssc32Bus
+from hexapod_control.servos.settings.servo_section import ServoSettings
+
+MAX_TIME_S = 1.5  # after which no more question is asked
+MAX_IDS = 3  # servos that are asked in each protocol, at each baud
+WAIT = ReplyTiming(margin=0.02)  # an adapter may hold bytes back for 16 ms
+
+AskLine = Callable[[Port, Sequence[int]], str]
+"""What answers at an open port, as a text; empty if nothing does. Takes the ids of the robot's servos."""
+
+
+def _maestro(port: Port, ids: Sequence[int]) -> str:
+    BoardProbe(port).check()  # raises if there is one
+    return ""
+
+
+def _ssc32(port: Port, ids: Sequence[int]) -> str:
+    return "the port answers like an SSC-32: use protocol ssc32" if Ssc32Bus(port, [0]).answers() else ""
+
+
+def _servo2040(port: Port, ids: Sequence[int]) -> str:
+    board = Servo2040Bus(port, [0], dialect=Servo2040Dialect.ORIGINAL)  # the fork's replies begin alike
+    return "the port answers like a Servo2040: use protocol servo2040" if board.answers() else ""
+
+
+def _servos(open_bus: Callable[..., FFBus | Dynamixel2Bus]) -> AskLine:
+    def ask(port: Port, ids: Sequence[int]) -> str:
+        bus = open_bus(port, ids, WAIT)
+        return next((bus.models.described(servo) for servo in bus.scan(ids[:MAX_IDS], 1)), "")
+
+    return ask
+
+
+def _lx16a(port: Port, ids: Sequence[int]) -> str:
+    found = lx16a.open_bus(port, ids, WAIT).scan(ids[:MAX_IDS], 1)
+    return next((f"servo {servo} answers like an {model}: use protocol lx16a" for servo, model in found.items()), "")
+
+
+class LineQuestion(NamedTuple):
+    """A protocol, and the baud at which it is tried."""
+
+    protocol: str
+    baud: int
+    ask: AskLine
+
+
+_FF = _servos(feetech_st.open_bus)  # the model tells all servos with its frames apart
+_X = _servos(dynamixel2_bus.open_bus)
+QUESTIONS = (
+    LineQuestion("maestro", 115_200, _maestro),
+    LineQuestion("servo2040", 115_200, _servo2040),
+    LineQuestion("ssc32", 115_200, _ssc32),
+    LineQuestion("ssc32", 9_600, _ssc32),
+    LineQuestion("feetech_st", 1_000_000, _FF),
+    LineQuestion("dynamixel2", 1_000_000, _X),
+    LineQuestion("lx16a", 115_200, _lx16a),
+    LineQuestion("dynamixel2", 57_600, _X),
+    LineQuestion("feetech_st", 115_200, _FF),
+    LineQuestion("feetech_st", 500_000, _FF),
+    LineQuestion("dynamixel2", 115_200, _X),
+    LineQuestion("feetech_st", 57_600, _FF),
+)
+
+
+def explained(error: BusError, settings: ServoSettings) -> str:
+    """The text of an error of the closed bus of these settings; if nothing answered, with what answers instead."""
+    found = what_answers(settings) if isinstance(error, NoAnswerError) else ""
+    return f"{found}; nothing answers to {settings.protocol} at {settings.baud} baud" if found else str(error)
+
+
+def what_answers(settings: ServoSettings) -> str:
+    """What answers at the port of these settings in another protocol, or at another baud; empty if nothing does."""
+    end = time.monotonic() + MAX_TIME_S
+    for question in QUESTIONS:
+        same = (question.protocol, question.baud) == (settings.protocol, settings.baud)
+        if same or time.monotonic() >= end:
+            continue
+        found = _answer(settings, question)
+        if found:
+            return f"{found} at {question.baud} baud"
+    return ""
+
+
+def _answer(settings: ServoSettings, question: LineQuestion) -> str:
+    try:
+        port = SerialPort(settings.port, question.baud)
+    except PortGone:  # this adapter does not support the baud
+        return ""
+    try:
+        return question.ask(port, settings.ids)
+    except WrongModelError as error:  # of a Maestro, which frames for servos look for, too
+        return str(error)
+    except (BusError, PortGone):
+        return ""
+    finally:
+        port.close()
