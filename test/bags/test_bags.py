@@ -1,4 +1,4 @@
-"""Bags: what the ring keeps, what is written can be read again, and two runs are held side by side."""
+"""Bags: the ring buffer, writing and reading, and the comparison of two runs."""
 
 import errno
 import math

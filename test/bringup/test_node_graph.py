@@ -1,4 +1,4 @@
-"""Laws of the table of nodes and of the command lines made from it."""
+"""Properties of the table of nodes and of the command lines made from it."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""Which node is restarted, when and how: laws over all nodes of all graphs."""
+"""Which node is restarted, when and how, for all nodes of all graphs."""
 
 import importlib
 import signal

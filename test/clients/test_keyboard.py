@@ -1,4 +1,4 @@
-"""`hexapod keyboard` in a pseudo-terminal, and what the keys mean."""
+"""`hexapod keyboard` in a pseudo-terminal, and the meaning of the keys."""
 
 import contextlib
 import os

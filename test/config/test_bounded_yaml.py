@@ -1,4 +1,4 @@
-"""YAML of any file or text: read in bounded time, or refused in one short line; never waited for."""
+"""YAML of any file or text is read in bounded time or refused in one short line."""
 
 from __future__ import annotations
 

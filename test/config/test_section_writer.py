@@ -1,4 +1,4 @@
-"""What commands write into a robot file: one section, whole or not at all; and how far simulated odometry is off."""
+"""Sections written into a robot file, whole or not at all; calibration of simulated odometry."""
 
 import math
 import os

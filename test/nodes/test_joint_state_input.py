@@ -1,4 +1,4 @@
-"""Every reader of joint_states refuses what is not measured on this robot, and uses what is."""
+"""Every node that reads joint_states refuses invalid samples and uses valid ones."""
 
 import numpy as np
 from geometry_msgs.msg import Pose, PoseWithCovariance, Quaternion

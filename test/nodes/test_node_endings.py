@@ -1,4 +1,4 @@
-"""How nodes end: they are asked to stop, and run on until the robot is where it may be left; then the last message."""
+"""How nodes end: on request they run until the robot is at rest, then send their last message."""
 
 import pytest
 from geometry_msgs.msg import Twist as TwistMessage

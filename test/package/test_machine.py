@@ -1,4 +1,4 @@
-"""What a machine lacks is reported with the remedy."""
+"""Missing requirements of a machine are reported with the remedy."""
 
 import importlib.util
 import platform

@@ -1,4 +1,4 @@
-"""package.xml, setup.py, the sources and what is installed say the same."""
+"""package.xml, setup.py, the sources and the installed files agree."""
 
 import ast
 import importlib.metadata

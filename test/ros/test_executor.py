@@ -1,4 +1,4 @@
-"""The executor of every process: what happens to messages that arrive faster than they are handled."""
+"""The executor of every process under messages that arrive faster than they are handled."""
 
 import pytest
 import rclpy

@@ -1,4 +1,4 @@
-"""Messages against arrays: golden values, refusals by name, and there and back."""
+"""Conversion between messages and arrays: golden values, refusals by name, and round trips."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Nodes as processes of their own: killed, flooded, asked to end while the robot walks."""
+"""Nodes as separate processes: killed, flooded, and asked to end while the robot walks."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""`hexapod walk`: the table it writes is a walk that a robot can do."""
+"""`hexapod walk`: the table it writes is a feasible walk."""
 
 import csv
 import math

@@ -1,4 +1,4 @@
-"""The URDF is the robot of the core: same kinematics, same masses, and a physics engine takes it.
+"""The URDF has the kinematics and masses of the robot file, and a physics engine loads it.
 
 The forward kinematics here is worked out from the XML alone.
 """

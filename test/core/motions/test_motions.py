@@ -1,4 +1,4 @@
-"""The motion player and what it plays: laws on the pure core.
+"""The motion player and its steps, without ROS.
 
 The rules C1 to C7 are those of "We revive the hexapod, part 2", D10 of "Assembling and running a budget hexapod";
 docs/sources.md lists them.

@@ -1,4 +1,4 @@
-"""When each request of an operator is accepted, and what it ends."""
+"""When each request of an operator is accepted, and which activity it ends."""
 
 import numpy as np
 import pytest

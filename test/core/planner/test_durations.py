@@ -1,4 +1,4 @@
-"""How long the robot takes: as slow as its servos and balance need, and no slower."""
+"""Durations of movements: bounded by servo speed and balance, and no longer."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Any command or motion at any time: limits, support, gaps, and in the end always what was commanded last."""
+"""Any command or motion at any time: joint limits, support, clearances, and the last command is reached."""
 
 import math
 import os

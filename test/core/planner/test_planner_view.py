@@ -1,4 +1,4 @@
-"""What the view of a planner computes."""
+"""Quantities that the view of a planner computes."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What the tick limiter does where no share of a tick is possible: the last two fallbacks."""
+"""The tick limiter where no share of a tick is possible: the last two fallbacks."""
 
 import math
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Laws of the paths in joint space: they lead to the goal, leg by leg if need be, and keep the legs apart."""
+"""Paths in joint space: they reach the goal, leg by leg if needed, and keep the legs apart."""
 
 import random
 from itertools import pairwise

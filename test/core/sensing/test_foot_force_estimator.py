@@ -1,4 +1,4 @@
-"""What feet carry, found from the torques of their servos: laws on made-up legs, then against the physics."""
+"""Foot forces estimated from servo torques: on synthetic legs, then against the physics."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Measured joints are those of the robot only if they are within its limits and no faster than its joints."""
+"""Measured joint angles are accepted only within the limits and speeds of the joints."""
 
 import numpy as np
 import pytest

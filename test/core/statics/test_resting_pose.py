@@ -1,4 +1,4 @@
-"""On what a robot rests, from its joints alone: the laws, and the same robot put down in physics."""
+"""The resting pose of a robot from its joint angles: its properties, and the same robot in physics."""
 
 import dataclasses
 import math

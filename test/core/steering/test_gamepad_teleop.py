@@ -1,4 +1,4 @@
-"""Laws of the gamepad: what is pressed and what comes of it. No ROS."""
+"""Gamepad states and the commands they give, without ROS."""
 
 import importlib.util
 import math

@@ -1,4 +1,4 @@
-"""Waypoint following and ways round obstacles: laws for ideal kinematics."""
+"""Waypoint following and obstacle avoidance with ideal kinematics."""
 
 import math
 from itertools import pairwise

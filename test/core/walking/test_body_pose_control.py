@@ -1,4 +1,4 @@
-"""Laws of the body's pose over standing feet: how fast it moves, where it stops, and that it arrives."""
+"""The body pose over standing feet: its speed, where it stops, and that it arrives."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Laws of the crawl of four legs: the body is over the feet that stand before another one lifts off."""
+"""The crawl of four legs: before a foot lifts off, the body is over the support triangle of the others."""
 
 import math
 

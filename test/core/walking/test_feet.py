@@ -1,4 +1,4 @@
-"""Laws of single parts of the feet's motion: the guard of stance regions, halts in mid-swing, swings from a height."""
+"""Parts of the foot motion: the guard of stance regions, halts in mid-swing, swings from a height."""
 
 import math
 import random

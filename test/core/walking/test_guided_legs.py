@@ -1,4 +1,4 @@
-"""Guided feet: laws of their paths, on the pure core."""
+"""Guided feet and their paths, without ROS."""
 
 import math
 import random

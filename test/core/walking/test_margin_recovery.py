@@ -1,4 +1,4 @@
-"""Near to tipping a walk slows down, then leans, then takes a gait with more support."""
+"""With a small stability margin a walk slows down, then shifts the body, then takes a gait with more support."""
 
 import dataclasses
 import math

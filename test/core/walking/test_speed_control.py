@@ -1,4 +1,4 @@
-"""Laws of the speed of a walk: braking takes as long as announced, and swings are stretched as far as strides allow."""
+"""The speed of a walk: braking takes the announced time, and swings are stretched as far as strides allow."""
 
 import math
 import random

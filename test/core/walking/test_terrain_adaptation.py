@@ -1,4 +1,4 @@
-"""Feet that follow uneven ground and a body kept level: the laws in pure kinematics, then the same in physics."""
+"""Feet that follow uneven ground and a body kept level: in pure kinematics, then in physics."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Laws of the parts of terrain adaptation: the support plane, and feet that are out of reach."""
+"""Parts of terrain adaptation: the support plane, and feet that are out of reach."""
 
 import math
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""`hexapod bench bus`: the limit is what the bytes take, the servos are no faster than their wire."""
+"""`hexapod bench bus`: the limit is the transfer time of the bytes, and no loop is faster."""
 
 import os
 

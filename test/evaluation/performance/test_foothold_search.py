@@ -1,4 +1,4 @@
-"""The search over footholds: what it finds keeps the limits of the planner, and little more would not."""
+"""The foothold search: its result keeps the limits of the planner, and a slightly larger one would not."""
 
 import json
 import math

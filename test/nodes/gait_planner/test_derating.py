@@ -1,4 +1,4 @@
-"""Hot servos slow the whole robot down, not only themselves; heat and an empty battery make it sit, then let go."""
+"""Hot servos slow the whole robot down; heat and an empty battery make it sit, then switch the torque off."""
 
 import math
 

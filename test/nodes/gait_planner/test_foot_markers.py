@@ -1,4 +1,4 @@
-"""Markers of a plan: feet by what they do, the polygon of those that stand, and the neutral footholds."""
+"""Markers of a plan: feet coloured by their state, the support polygon, and the neutral footholds."""
 
 import numpy as np
 import pytest

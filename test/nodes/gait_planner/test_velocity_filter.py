@@ -1,4 +1,4 @@
-"""What counts as a velocity command: finite, timely, in order; without ROS."""
+"""Which velocity commands are accepted: finite, timely, in order; without ROS."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Laws of the joint target filter over all floats: what it lets through is inside the limits and not too fast."""
+"""The joint target filter over all floats: its output is inside the limits and not too fast."""
 
 import numpy as np
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""The simulated world: what is in it, and that it obeys the laws the figures rest on."""
+"""The simulated world: its contents, and the physical laws that the figures rely on."""
 
 import dataclasses
 import math

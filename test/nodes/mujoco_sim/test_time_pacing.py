@@ -1,4 +1,4 @@
-"""The passing of simulated time: beside the machine's, never hurried, and not without the controller."""
+"""The pace of simulated time: a factor of real time, never catching up, and not without the controller."""
 
 import pytest
 

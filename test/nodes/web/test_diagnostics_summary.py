@@ -1,4 +1,4 @@
-"""What the page shows of the diagnostics of all nodes."""
+"""The summary of the diagnostics of all nodes on the page."""
 
 import pytest
 

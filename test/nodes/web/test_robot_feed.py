@@ -1,4 +1,4 @@
-"""What the page is told of a robot's topics: the newest message of each while it is recent."""
+"""The robot's state on the page: the newest message of each topic while it is recent."""
 
 import math
 

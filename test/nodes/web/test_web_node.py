@@ -1,4 +1,4 @@
-"""The node web on real DDS: what visitors ask reaches the robot, and stops when it must."""
+"""The node web on real DDS: requests of clients reach the robot, and it stops when they end."""
 
 import contextlib
 import json

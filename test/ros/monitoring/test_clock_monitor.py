@@ -1,4 +1,4 @@
-"""A clock is missing, runs, is paused or has stopped, by its messages."""
+"""The clock is missing, runs, is paused or has stopped."""
 
 import pytest
 from builtin_interfaces.msg import Time
