@@ -143,6 +143,8 @@ def _cpu(robot_file: RobotFile, progress: ProgressReport, turns: int) -> dict[st
         side.twist = FORWARD
         if not receiver.spin(READY_S, side, lambda: side.state == "walking"):
             raise NotReadyError(f"the simulated robot does not walk (gait_state: {side.state or 'none'})")
+        if not receiver.spin(READY_S, sides[BARE], lambda: sides[BARE].received > 0):
+            raise NotReadyError("the minimal relays do not publish")
         for turn in range(turns):
             progress(f"graph: CPU {turn + 1}/{turns}")
             for space in (REAL, BARE):

@@ -12,13 +12,10 @@ from pathlib import Path
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import Supervisor
 
-KERNEL_TICKS_HZ = os.sysconf("SC_CLK_TCK")  # unit of /proc
-
 
 def cpu_seconds(pid: int) -> float:
-    """Returns the CPU time [s] of a process, user and system."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / KERNEL_TICKS_HZ
+    """CPU time [s] of the running threads of a process; /proc/PID/stat would count it in steps of 10 ms."""
+    return 1e-9 * sum(int(path.read_text().split()[0]) for path in Path(f"/proc/{pid}/task").glob("*/schedstat"))
 
 
 class ProcessGroup:
