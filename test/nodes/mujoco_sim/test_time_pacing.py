@@ -1,4 +1,4 @@
-"""The pace of simulated time: a factor of real time, never catching up, and not without the controller."""
+"""The pace of simulated time: long delays are not made up, and the world waits for its controller."""
 
 import pytest
 
