@@ -53,6 +53,8 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "`enable_stamped_cmd_vel`. An axis below 0.001 m/s or 0.001 rad/s is zero",
     "body_pose": "pose of the body relative to the neutral stance, six degrees of freedom",
     "gait": "gait to change to, by name",
+    "lose_leg": "name of a leg to fold away: the robot comes to rest, folds it, and goes on with the others",
+    "return_leg": "name of a lost leg to walk on again",
     "arc": "steering by distance and curvature: `x` is the travel of the outermost foot per stance, m, `y` the "
     "curvature, 0 straight ahead, 1.999 on the spot, + to the right; treated like `cmd_vel`",
     "motion": "motion to play: a name from `motions`, or the content of a file as JSON, "
@@ -77,6 +79,8 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "gait_state": "latched: unknown, sitting, rising, standing, walking, moving, sinking, fault",
     "gait_active": "latched: name of the present gait",
     "gaits": "latched: names of all gaits, separated by commas",
+    "lost_legs": "latched: names of the lost legs, separated by commas",
+    "leg_refused": "why the last `lose_leg` or `return_leg` was refused",
     "motions": "latched: names of the motions that come with the package, separated by commas",
     "motion_state": "latched: name, phase and percent of the present motion. Phases of a motion file: `rehearse`, its "
     "steps, finally `done`, `cancelled`, or `refused` with the reason after the percentage",

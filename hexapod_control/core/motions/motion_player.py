@@ -165,7 +165,7 @@ class MotionPlayer:
         self._now, self.state, self.refusal = motion, PlayerState.RUNNING, ""
         self._restored = self.planner.view.settings
         self._passes, self._total = 0, 0.0
-        self.planner.begin_motion()
+        self.planner.plays_motion = True
         self._begin_pass(motion.motion)
 
     def _begin_pass(self, motion: Choreography) -> None:
@@ -213,7 +213,7 @@ class MotionPlayer:
         self._outcomes.append(outcome)
         self._now, self._execution, self._left, self.state = None, None, [], PlayerState.NONE
         before = self._restored
-        self.planner.end_motion()
+        self.planner.plays_motion = False
         self.planner.change_gait(before.gait.name)
         self.planner.change_settings(lift=before.lift, tempo=before.tempo, margin=before.margin)
         self.planner.command(ZERO)

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
-from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.motions.motion_player import MotionEnd, MotionOutcome, MotionPlayer, RehearsedMotion
 from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
 from hexapod_control.core.motions.motion_steps import Choreography, MotionError
-from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.planner import LEG_LOST, Planner
 from hexapod_control.core.robot import Robot, Vector
 
 CLOSED = "the node ends"
@@ -33,6 +33,7 @@ class OperatorCommands:
         """Accepts requests until `close`."""
         self._player = player
         self._planner: Planner = player.planner
+        self.robot: Robot = player.planner.robot  # that is commanded
         self._rehearsal: MotionRehearsal | None = None
         self._awaited = ""  # name of a motion that is being read
         self._outcomes: list[MotionOutcome] = []  # of rehearsals
@@ -42,11 +43,6 @@ class OperatorCommands:
         """Ends a motion and accepts only stops from now on."""
         self._closed = True
         self.end_motion()
-
-    @property
-    def robot(self) -> Robot:
-        """The commanded robot."""
-        return self._planner.robot
 
     # --- velocity ----------------------------------------------------------------------------------
 
@@ -69,7 +65,7 @@ class OperatorCommands:
         """Stops the walk after its velocity commands have timed out."""
         view = self._planner.view
         if view.on_feet and not view.lying_down and not self._player.name:
-            self._planner.halt()
+            self._planner.command(ZERO) if view.changing_legs else self._planner.halt()
 
     # --- posture, body, gait and feet --------------------------------------------------------------
 
@@ -98,6 +94,10 @@ class OperatorCommands:
             self._planner.release_feet()
             return ""
         return _guide(self._planner.copy(), ball_centres) or _guide(self._planner, ball_centres)
+
+    def change_leg(self, leg: str, *, lost: bool) -> str:
+        """Folds a leg away and goes on with the others, or unfolds a lost one and goes on with it."""
+        return self._take_over() or self._planner.change_leg(leg, lost=lost)
 
     # --- stops, always accepted --------------------------------------------------------------------
 
@@ -141,7 +141,7 @@ class OperatorCommands:
         """Returns why no motion can be played now; empty if one can."""
         if self._closed:
             return CLOSED
-        return self._planner.view.why_unknown
+        return self._planner.view.why_unknown or (LEG_LOST if self._planner.view.lost_legs else "")
 
     def play(self, motion: RehearsedMotion) -> None:
         """Plays a motion that has been rehearsed already."""

@@ -14,6 +14,7 @@ from hexapod_control.core.kinematics.se2 import ZERO
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.planner.planner_state import PlannerContext
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass, foot_loads, static_margin
 from hexapod_control.core.walking.walk_state import WalkState
 
@@ -79,6 +80,36 @@ def plan_at_rest(context: PlannerContext, state: RobotState) -> TickPlan:
         unreached=None,
         gap=math.nan,
         blocked=None,
+    )
+
+
+def completed(plan: TickPlan, legs: WalkingLegs) -> TickPlan:
+    """The plan for the whole robot: its lost legs rest where they are folded."""
+    if not legs.lost:
+        return plan
+    folded = read_only(legs.folded)
+    centres, still = forward(legs.whole, folded), read_only(np.zeros_like(folded))
+
+    def with_lost(values: Array, of_lost: Array) -> Array:
+        filled = of_lost.copy()
+        filled[list(legs.rows)] = values
+        filled.setflags(write=False)
+        return filled
+
+    blocked = plan.blocked
+    if blocked is not None and blocked.legs is not None:
+        blocked = blocked._replace(legs=(legs.rows[blocked.legs[0]], legs.rows[blocked.legs[1]]))
+    return replace(
+        plan,
+        feet=None if plan.feet is None else with_lost(plan.feet, centres),
+        feet_velocity=with_lost(plan.feet_velocity, still),
+        support=with_lost(plan.support, still[:, 0]),
+        joint_motion=None if plan.joint_motion is None else with_lost(plan.joint_motion, folded),
+        joint_velocity=with_lost(plan.joint_velocity, still),
+        joint_angles=None if plan.joint_angles is None else with_lost(plan.joint_angles, folded),
+        contacts=with_lost(plan.contacts, centres[:, :2]),
+        planted=legs.completed(plan.planted, (False,) * len(folded)),
+        blocked=blocked,
     )
 
 

@@ -19,20 +19,21 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.names import quoted
 from hexapod_control.core.planner import requests
 from hexapod_control.core.planner.independent_copy import independent_copy
-from hexapod_control.core.planner.plan_builder import build_plan, plan_at_rest
+from hexapod_control.core.planner.leg_change import change_legs
+from hexapod_control.core.planner.plan_builder import build_plan, completed, plan_at_rest
 from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState
 from hexapod_control.core.planner.planner_view import PlannerView
-from hexapod_control.core.planner.tick_limiter import MIN_TICK_S, TickLimiter
+from hexapod_control.core.planner.tick_limiter import MIN_TICK_S
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.planner.unknown_state import Unknown
-from hexapod_control.core.posture.posture_sequences import PostureSequences
+from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.walking.walk_settings import WalkSettings
-from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.twist_limits import TwistLimits
 
-MAX_TICK_S = 0.1  # [s] a longer tick counts as this long, so that the robot does not catch up after a pause
+LEG_LOST = "refused while a leg is lost: call it back first"
+MAX_TICK_S = 0.1  # [s] a longer tick is taken as this long: no catching up after a pause
 
 
 class Planner:
@@ -44,14 +45,14 @@ class Planner:
     def __init__(self, robot: Robot, gait: str = "", limits: TwistLimits | None = None) -> None:
         """Computes the tables of the robot. Raises ValueError if the robot cannot walk as its file describes."""
         self.robot = robot
-        self.capabilities = capabilities = Capabilities.of(robot)
         self.sensors = SensorInputs(robot)
-        settings = WalkSettings(capabilities.gaits[gait or robot.walk.gait], limits or TwistLimits())
-        sequences = PostureSequences.of(capabilities)
-        self._context = PlannerContext(robot, capabilities, sequences, TickLimiter(robot), self.sensors, settings)
+        legs = WalkingLegs.without(robot, frozenset())
+        settings = WalkSettings(legs.capabilities.gaits[gait or robot.walk.gait], limits or TwistLimits())
+        self._context = PlannerContext.of(legs, self.sensors, settings)
+        self.capabilities = legs.capabilities  # with the legs that are not lost
         self._state: PlannerState = Unknown()
-        self._plays_motion = False  # whether a motion gives the commands
-        self._failed = False  # whether the last tick failed
+        self.plays_motion = False  # a motion gives the commands: a robot on its feet is `moving`
+        self._failed = False  # the last tick failed
 
     def copy(self) -> Planner:
         """Returns an independent planner in the same state."""
@@ -64,7 +65,7 @@ class Planner:
             return RobotState.FAULT
         state = self._state.robot_state
         on_feet = state in (RobotState.STANDING, RobotState.WALKING)
-        return RobotState.MOVING if self._plays_motion and on_feet else state
+        return RobotState.MOVING if self.plays_motion and on_feet else state
 
     @property
     def view(self) -> PlannerView:
@@ -75,25 +76,25 @@ class Planner:
         """Advances by `dt` [s] and returns the targets of this tick; with `dt` 0 it repeats the last ones."""
         context = self._context
         if not MIN_TICK_S <= dt < math.inf:
-            return plan_at_rest(context, self.state)
+            return completed(plan_at_rest(context, self.state), context.legs)
         context.sensors.step(dt, moving=context.plan is not None and bool(context.plan.joint_velocity.any()))
         dt = min(dt, MAX_TICK_S)
-        pose = self._state.advance(dt, context)
+        pose, legs = self._state.advance(dt, context), context.legs
         self._failed = False
         if pose is None:
             self._state = self._state.after_rest(context)
-            return plan_at_rest(context, self.state)
+            return completed(plan_at_rest(context, self.state), context.legs)
         plan = build_plan(context, self.state, pose, self.view.walk, dt)
-        context.joints = tuple(pose.joints)
+        context.joints, context.plan = tuple(pose.joints), plan
         self._state = self._state.after_tick(plan, dt, context)
-        context.plan = plan
-        return plan
+        self.capabilities = context.capabilities
+        return completed(plan, legs)
 
     # --- pose known or unknown ----------------------------------------------------------------
 
     def set_measured_joints(self, joints: Array) -> None:
-        """Takes measured joint angles (n, 3) [rad], which end `unknown`; they are also used while the robot lies."""
-        if np.isfinite(joints).all():
+        """Takes measured joint angles (n, 3) [rad]. They end `unknown`; later ones are used while the robot lies."""
+        if np.isfinite(joints[list(self._context.legs.rows)]).all():
             self._handle(requests.MeasuredJoints(_legs(joints)))
 
     def forget_pose(self) -> None:
@@ -138,15 +139,15 @@ class Planner:
 
     def guide_foot(self, leg: str, ball_centre: Vector) -> str:
         """Moves one foot to a point [m, base_link] while the others support the robot; below the ground it lands."""
-        if leg not in self.robot.leg_names:
-            return _unknown_leg(leg, self.robot)
-        return self._handle(requests.GuidedFootRequest(self.robot.leg_names.index(leg), ball_centre))
+        if leg not in self._context.robot.leg_names:
+            return _unusable_leg(leg, self.robot)
+        return self._handle(requests.GuidedFootRequest(self._context.robot.leg_names.index(leg), ball_centre))
 
     def guide_foot_over_ground(self, leg: str, point: Vector) -> str:
         """As `guide_foot` for a contact point (x, y) [m, base_footprint] and a height [m] above the ground there."""
-        if leg not in self.robot.leg_names:
-            return _unknown_leg(leg, self.robot)
-        return self._handle(requests.GuidedFootOverGroundRequest(self.robot.leg_names.index(leg), point))
+        if leg not in self._context.robot.leg_names:
+            return _unusable_leg(leg, self.robot)
+        return self._handle(requests.GuidedFootOverGroundRequest(self._context.robot.leg_names.index(leg), point))
 
     def release_feet(self) -> None:
         """Brings guided feet back to their neutral footholds."""
@@ -158,20 +159,40 @@ class Planner:
 
     def move_feet(self, ball_centres: Array, duration: float = 0.0) -> str:
         """Moves all feet straight to points (n, 3) [m, base_link] in `duration` [s]; 0: at a moderate speed."""
+        if self._context.legs.lost:
+            return LEG_LOST
         return self._handle(requests.FeetMoveRequest(_legs(ball_centres), duration))
 
     def move_joints(self, joints: Array, duration: float = 0.0) -> str:
         """Moves all joints straight to angles (n, 3) [rad] in `duration` [s]; 0: at a moderate speed."""
+        if self._context.legs.lost:
+            return LEG_LOST
         return self._handle(requests.JointMoveRequest(_legs(joints), duration))
 
-    # --- gait and settings -------------------------------------------------------------------------
+    def change_leg(self, leg: str, *, lost: bool) -> str:
+        """Folds a leg away and goes on with the others, or unfolds a lost one and goes on with it."""
+        if leg not in self.robot.leg_names:
+            return _unusable_leg(leg, self.robot)
+        context, row = self._context, frozenset({self.robot.leg_names.index(leg)})
+        goal = context.legs.lost | row if lost else context.legs.lost - row
+        if goal == context.legs.lost:
+            return ""
+        try:
+            legs = WalkingLegs.without(self.robot, goal)
+        except ValueError as error:
+            return str(error)
+        self._state, text = change_legs(self._state, legs, context)
+        self.capabilities = context.capabilities
+        return text
+
+    # --- how it walks ------------------------------------------------------------------------------
 
     def change_gait(self, name: str) -> str:
         """Changes to another gait."""
         gait = self.capabilities.gaits.get(name)
         if gait is None:
             return f"unknown gait {quoted(name)}; known: {', '.join(self.capabilities.gaits)}"
-        self._context.settings = replace(self._context.settings, gait=gait)
+        self._context.settings, self._context.wanted_gait = replace(self._context.settings, gait=gait), name
         return self._handle(requests.GaitRequest(gait))
 
     def change_settings(self, **changes: Any) -> None:
@@ -179,20 +200,14 @@ class Planner:
         self._context.settings = replace(self._context.settings, **changes)
         self._handle(requests.SettingsRequest(self._context.settings))
 
-    def begin_motion(self) -> None:
-        """Marks that a motion gives the commands: a robot on its feet is then `moving`, not `standing` or `walking`."""
-        self._plays_motion = True
-
-    def end_motion(self) -> None:
-        """Marks that no motion gives commands any more."""
-        self._plays_motion = False
-
     def _handle(self, request: requests.Request) -> str:
         self._state, text = self._state.handle(request, self._context)
         return text
 
 
-def _unknown_leg(leg: str, robot: Robot) -> str:
+def _unusable_leg(leg: str, robot: Robot) -> str:
+    if leg in robot.leg_names:
+        return f"leg {leg} is lost: call it back first"
     return f"unknown leg {quoted(leg)}; known: {', '.join(robot.leg_names)}"
 
 

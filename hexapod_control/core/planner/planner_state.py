@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple, Protocol, Self
 
@@ -12,6 +12,7 @@ from hexapod_control.core.planner.requests import Request
 from hexapod_control.core.planner.tick_limiter import TickLimiter
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.posture.posture_sequences import PostureSequences
+from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.walking.walk_controller import WalkController
@@ -27,20 +28,55 @@ TORQUE_OFF = "the torque is off: call arm, after an emergency stop first estop w
 class PlannerContext:
     """Shared by all states: the tables of one robot, its settings and sensors, and the last tick."""
 
-    robot: Robot
-    capabilities: Capabilities
-    sequences: PostureSequences
+    legs: WalkingLegs  # those that are not lost; robot, tables, joints and plan are of these legs only
     limiter: TickLimiter
     sensors: SensorInputs
     settings: WalkSettings
     joints: tuple[LegJoints, ...] = ()  # [rad] of the last tick, or as measured; empty while they are unknown
     plan: TickPlan | None = None  # of the last tick
 
-    pace: float = 1.0  # speed factor (0 to 1) of posture moves, with which they stop and continue smoothly
+    pace: float = 1.0  # of the motion (0 to 1): posture moves stop and continue smoothly
+    wanted_gait: str = ""  # the last one asked for; empty: that of the robot file
+
+    @classmethod
+    def of(cls, legs: WalkingLegs, sensors: SensorInputs, settings: WalkSettings) -> PlannerContext:
+        """Of a robot with these legs whose pose is not known."""
+        return cls(legs, TickLimiter(legs.capabilities.robot), sensors, settings, wanted_gait=settings.gait.name)
+
+    @property
+    def robot(self) -> Robot:
+        """The robot with the legs that walk; its body carries the lost ones."""
+        return self.legs.capabilities.robot
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the robot can do with these legs."""
+        return self.legs.capabilities
+
+    @property
+    def sequences(self) -> PostureSequences:
+        """How it changes its posture with these legs."""
+        return self.legs.sequences
+
+    @property
+    def touching(self) -> tuple[bool, ...] | None:
+        """Which feet touch; None: not known, or not used."""
+        touching = self.sensors.touching
+        return None if touching is None else self.legs.of_whole(touching)
+
+    def change_legs(self, legs: WalkingLegs) -> None:
+        """Walks on other legs from now on; the robot is at rest, and lost legs are folded."""
+        joints = self.legs.completed(self.joints, self.legs.folded) if self.joints else ()
+        rows, wanted = legs.capabilities.gaits, "" if legs.lost else self.wanted_gait
+        self.legs, self.limiter = legs, TickLimiter(legs.capabilities.robot)
+        self.settings = replace(self.settings, gait=rows.get(wanted) or rows[self.robot.walk.gait])
+        self.joints, self.plan = legs.of_whole(joints), None
 
     def place(self, joints: tuple[LegJoints, ...]) -> None:
-        """Restarts from measured joint angles (n, 3) [rad]; empty: from unknown ones."""
-        self.joints, self.plan = joints, None
+        """Restarts from measured joint angles (n, 3) [rad] of the whole robot; empty: from unknown ones."""
+        if joints:
+            self.legs = self.legs.holding(joints)
+        self.joints, self.plan = self.legs.of_whole(joints) if joints else (), None
         self.limiter.reset()
 
     def change_pace(self, goal: float, dt: float) -> float:

@@ -6,6 +6,7 @@ from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.leg_clearance import LegClearance
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.planner.leg_change import LegChange
 from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.planner.unknown_state import Unknown
@@ -24,6 +25,8 @@ class PlannerView:
         self._state = state
         self._walk = state.walk
         self.walk = state.walk.state if state.walk is not None else None  # None unless the robot stands or walks
+        self.lost_legs = context.legs.names_of_lost
+        self.changing_legs = isinstance(state, LegChange)  # a leg is folded or unfolded, or the robot rests for that
 
     # --- the robot ---------------------------------------------------------------------------------
 
@@ -65,12 +68,14 @@ class PlannerView:
     @property
     def joint_angles(self) -> Array | None:
         """Joint angles (n, 3) [rad] of the last tick, or as measured; None while they are unknown."""
-        return read_only(self._context.joints) if self._context.joints else None
+        joints, legs = self._context.joints, self._context.legs
+        return read_only(legs.completed(joints, legs.folded)) if joints else None
 
     @property
     def lying_joints(self) -> Array:
         """Joint angles (n, 3) [rad] with which the robot lies before it stands up."""
-        return read_only(self._context.sequences.lying_joints)
+        legs = self._context.legs
+        return read_only(legs.completed(self._context.sequences.lying_joints, legs.folded))
 
     @property
     def slowed(self) -> bool:

@@ -213,8 +213,7 @@ class OnFeet:
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
         """Advances body, feet and gait clock; sensors are used unless the robot is about to sit down."""
-        sensors = context.sensors
-        self.walk.sense(*((sensors.touching, sensors.body_tilt) if self.then is None else (None, None)))
+        self.walk.sense(*((context.touching, context.sensors.body_tilt) if self.then is None else (None, None)))
         self.walk, pose = context.limiter.advance(self.walk, context.joints, dt, context.change_pace(1.0, dt))
         return pose
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,6 +113,13 @@ class SpeedEnvelope:
                 for h in self._heights
             ]
         self._tables = tables
+        self.stride_shares: Mapping[str, float] = {}  # by gait: of the room that strides use, if not all of it
+
+    def with_shorter_strides(self, shares: Mapping[str, float]) -> SpeedEnvelope:
+        """The same tables for strides that use only a share (0 to 1) of the stance regions, by name of the gait."""
+        shorter = copy(self)
+        shorter.stride_shares = shares
+        return shorter
 
     def _between(self, height: float) -> tuple[int, int, float]:
         rows = self._stances.rows
@@ -129,6 +137,7 @@ class SpeedEnvelope:
         low, high, share = self._between(height)
         table = self._tables[gait.stance]
         stance = self._stances.at(height)
+        room *= self.stride_shares.get(gait.name, 1.0)
         half_stance = 0.5 * gait.stance * self._swing[swing] / (STRIDE_SHARE * room)
         worst = 0.0
         for i, (x, y) in enumerate(stance.footholds):

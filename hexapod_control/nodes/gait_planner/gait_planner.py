@@ -19,8 +19,9 @@ from hexapod_control.nodes.announcements.graph_presence import sole
 from hexapod_control.nodes.gait_planner.command_source import CommandSourceDisplay
 from hexapod_control.nodes.gait_planner.motions.motion_input import MotionInput
 from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
-from hexapod_control.nodes.gait_planner.pose_gait_foot_input import PoseGaitFootInput
-from hexapod_control.nodes.gait_planner.posture_services import PostureServices, answer
+from hexapod_control.nodes.gait_planner.requests.leg_input import LegInput
+from hexapod_control.nodes.gait_planner.requests.pose_gait_foot_input import PoseGaitFootInput
+from hexapod_control.nodes.gait_planner.requests.posture_services import PostureServices, answer
 from hexapod_control.nodes.gait_planner.sensor_input import SensorInput
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.nodes.gait_planner.speed_derating import SpeedDerating
@@ -75,6 +76,7 @@ class GaitPlanner(GuardedNode):
         self.posture = PostureServices(self, self.commands, self.velocity.input.block)
         frame = f"{settings.tf_frame_prefix}base_link"
         self.body = PoseGaitFootInput(self, self.commands, self.planner.robot, frame)
+        self.legs = LegInput(self, self.commands, self.planner)
         self.create_service(Trigger, "stop", self.on_stop)
         self._clock_of_ticks = self.control_clock
         self.create_timer(self._period, self.tick, clock=self._clock_of_ticks)
@@ -94,6 +96,7 @@ class GaitPlanner(GuardedNode):
         self._report_late(dt - self._period)
         plan = self.player.step(min(dt, MAX_TICK_PERIODS * self._period))
         self.motions.watch()
+        self.legs.watch()
         self.output.publish(plan, stamp, self.motions.state)
         least, most = (share * self._period for share in REHEARSAL_SHARES)
         self.motions.rehearse(max(least, most - max(0.0, dt - self._period)))  # less after a tick that came late

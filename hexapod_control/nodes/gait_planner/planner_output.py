@@ -69,7 +69,6 @@ class PlannerOutput:
         self._motion = LatchedValue(node, String, "motion_state")
         self._limits = LatchedValue(node, TwistMessage, "velocity_limits")
         self._gaits = LatchedValue(node, String, "gaits")
-        self._gaits.show(",".join(planner.capabilities.gaits), messages.text)
         self._ticks = 0
         self.last: TickPlan | None = None
         self.show_state()
@@ -132,6 +131,7 @@ class PlannerOutput:
         state, view = self._planner.state, self._planner.view
         self._state.show(state.value, messages.text)
         self._gait.show(view.active_gait, messages.text)
+        self._gaits.show(",".join(self._planner.capabilities.gaits), messages.text)
         walks = state is RobotState.WALKING
         percent = percent_in_steps(view.gait_phase if walks else view.progress, PERCENT_STEP)
         phase = view.active_gait if walks else state.value

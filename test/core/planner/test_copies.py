@@ -74,6 +74,20 @@ def moving_joints() -> Planner:
     return planner
 
 
+def folding_a_leg() -> Planner:
+    planner = walking()
+    planner.change_leg("left_front", lost=True)
+    run(planner, 150)
+    return planner
+
+
+def on_five_legs() -> Planner:
+    planner = folding_a_leg()
+    run(planner, 150)
+    assert planner.view.lost_legs and not planner.view.changing_legs
+    return planner
+
+
 STATES = {
     "unknown": lambda: Planner(robot(NAME)),
     "lying": lying,
@@ -83,6 +97,8 @@ STATES = {
     "on rough ground": on_rough_ground,
     "sinking": sinking,
     "moving joints": moving_joints,
+    "folding a leg": folding_a_leg,
+    "on five legs": on_five_legs,
 }
 
 

@@ -21,7 +21,7 @@ from hexapod_control.core.motions.motion_steps import Choreography, MotionError
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.names import quoted
 from hexapod_control.nodes.gait_planner.motions.motion_reader import MotionReader
-from hexapod_control.nodes.gait_planner.posture_services import answer
+from hexapod_control.nodes.gait_planner.requests.posture_services import answer
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND, LATCHED

@@ -1,0 +1,30 @@
+"""`hexapod leg`: folds a lost leg of a running robot away, or calls it back."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+OK, FAILED = 0, 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    parser.add_argument("what", choices=("lost", "back"), help="lost: fold the leg away; back: walk on it again")
+    parser.add_argument("leg", metavar="LEG", help="name of the leg, e.g. left_front")
+    parser.add_argument("--namespace", default="", help="namespace of the robot")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Waits until the leg is folded or back. Returns 0; 1 if the robot refused or did not do it."""
+    from hexapod_control.clients.bounded_wait import RobotError
+    from hexapod_control.clients.leg_client import LegClient
+
+    with LegClient(args.namespace) as client:
+        try:
+            client.request(args.what, args.leg)
+        except RobotError as error:
+            print(f"hexapod: leg: {error}", file=sys.stderr)
+            return FAILED
+    print(f"{args.leg}: {args.what}")
+    return OK

@@ -1,0 +1,53 @@
+"""The node of `hexapod leg`: requests that a leg is folded away or comes back, and waits until that is done."""
+
+from __future__ import annotations
+
+from std_msgs.msg import String
+
+from hexapod_control.clients.bounded_wait import RobotError, wait_until
+from hexapod_control.ros.client_node import ClientNode
+from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
+
+TOPICS = {"lost": "lose_leg", "back": "return_leg"}  # by what happens to the leg
+DISCOVERY_S = 5.0  # for the robot to be found
+CHANGE_S = 20.0  # for the robot to come to rest and to fold or unfold a leg
+
+
+class LegClient(ClientNode):
+    """Context manager: a node that requests lost legs and follows `lost_legs`."""
+
+    def __init__(self, namespace: str) -> None:
+        super().__init__("leg", namespace)
+        self._requests = {word: self._node.create_publisher(String, topic, COMMAND) for word, topic in TOPICS.items()}
+        self._lost: set[str] | None = None
+        self._refusal = ""
+        self._node.create_subscription(String, "lost_legs", self._on_lost, LATCHED)
+        self._refusals = self._node.create_subscription(String, "leg_refused", self._on_refusal, EVENTS)
+
+    def _on_lost(self, message: String) -> None:
+        self._lost = set(filter(None, message.data.split(",")))
+
+    def _on_refusal(self, message: String) -> None:
+        self._refusal = message.data
+
+    def _spin(self, seconds: float) -> None:
+        self._executor.spin_once(timeout_sec=seconds)
+
+    def _is_ready(self) -> bool:
+        heard = all(publisher.get_subscription_count() for publisher in self._requests.values())
+        return heard and self._lost is not None and bool(self._refusals.get_publisher_count())
+
+    def request(self, word: str, leg: str) -> None:
+        """Requests that a leg is `lost` or `back`, and waits until it is. Raises RobotError if it is not."""
+        if not wait_until(self._is_ready, DISCOVERY_S, self._spin):
+            raise RobotError("no robot subscribes to the topic lose_leg: is one running? e.g. hexapod sim")
+        self._requests[word].publish(String(data=leg))
+        if not wait_until(lambda: bool(self._refusal) or self._is_done(word, leg), CHANGE_S, self._spin):
+            raise RobotError(
+                f"{leg} was not {word} within {CHANGE_S:g} s: is the robot on its feet, or was it stopped?"
+            )
+        if self._refusal:
+            raise RobotError(self._refusal)
+
+    def _is_done(self, word: str, leg: str) -> bool:
+        return self._lost is not None and (leg in self._lost) == (word == "lost")

@@ -1,0 +1,209 @@
+"""A leg is lost or comes back: the robot comes to rest, folds or unfolds it, and goes on with the other legs.
+
+The feet step home, and the body moves over those that will carry it. Then only the leg moves, in joint space: up, into
+the plane of its hip, folded; or the same way back. In between, the context changes to the other set of legs, with feet
+and body where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from hexapod_control.core.kinematics.arrays import read_only
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints
+from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.kinematics.whole_body import WholeBodyPose
+from hexapod_control.core.planner import request_handling
+from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState, PoseOrigin, StateReply
+from hexapod_control.core.planner.requests import (
+    HaltRequest,
+    PoseTrackingRequest,
+    Request,
+    SettingsRequest,
+    SitRequest,
+    StandRequest,
+    VelocityRequest,
+)
+from hexapod_control.core.planner.states import Lying, OnFeet
+from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.planner.unknown_state import Unknown
+from hexapod_control.core.posture import transport_pose
+from hexapod_control.core.posture.straight_moves import JointMove
+from hexapod_control.core.posture.walking_legs import WalkingLegs
+from hexapod_control.core.robot import Point, Robot
+from hexapod_control.core.walking.walk_controller import WalkController
+
+CHANGING = "ignored while a leg is being folded or unfolded: wait until that is done"
+
+
+def change_legs(state: PlannerState, goal: WalkingLegs, context: PlannerContext) -> StateReply:
+    """Begins to walk on other legs: one leg more or less than now."""
+    match state:
+        case OnFeet(then=None) as on_feet:
+            return StateReply(LegChange.beginning(on_feet.walk, goal, context))
+        case Lying() if goal.lost > context.legs.lost:
+            return StateReply(LegChange(None, goal, moves=_folding(context, goal, None)))
+        case Lying():
+            context.change_legs(goal)
+            return StateReply(state)
+        case LegChange():
+            return StateReply(state, CHANGING)
+        case Unknown(reason):
+            return StateReply(state, reason)
+        case _:
+            return StateReply(state, request_handling.not_at_rest(state.robot_state))
+
+
+@dataclass(slots=True)
+class LegChange:
+    """The robot comes to rest, then one leg is folded or unfolded."""
+
+    walk: WalkController | None  # None: the robot lies
+    goal: WalkingLegs
+    command: Twist = ZERO  # that the robot follows afterwards
+    moves: list[JointMove] = field(default_factory=list)  # of the leg, once the robot rests
+    robot_state: RobotState = RobotState.MOVING
+    progress: float = 0.0
+    lies_down: bool = False
+
+    @classmethod
+    def beginning(cls, walk: WalkController, goal: WalkingLegs, context: PlannerContext) -> LegChange:
+        """Brings the feet home, and the body over the feet as the goal needs it."""
+        command = walk.state.command
+        walk.drive(ZERO)
+        walk.settle(_moved(NEUTRAL, goal.shift, context.legs.shift))
+        return cls(walk, goal, command)
+
+    def handle(self, request: Request, context: PlannerContext) -> StateReply:
+        """Remembers velocities; a halt or a posture abandons the change, unless the leg moves already."""
+        match request:
+            case VelocityRequest(twist):
+                self.command = twist
+            case HaltRequest() | SitRequest() if self.walk is not None and not self.moves:
+                self.walk.settle(NEUTRAL)
+                return OnFeet.beginning(self.walk, context, PoseOrigin.REQUESTED).handle(request, context)
+            case HaltRequest():
+                self.command = ZERO
+            case StandRequest() | PoseTrackingRequest():
+                pass
+            case SettingsRequest() if self.walk is not None:
+                self.walk.change_settings(context.settings)
+            case SitRequest():
+                return StateReply(self, CHANGING)
+            case _:
+                return StateReply(self, request_handling.refusal(request, self.robot_state))
+        return StateReply(self)
+
+    def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
+        """Advances the leg, or the walk that comes to rest."""
+        pace = context.change_pace(1.0, dt)
+        if self.moves:
+            self.moves[0], pose = context.limiter.advance(self.moves[0], context.joints, dt, pace)
+            return pose
+        assert self.walk is not None
+        self.walk.sense(None, None)
+        self.walk, pose = context.limiter.advance(self.walk, context.joints, dt, pace)
+        return pose
+
+    def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
+        """The leg moves once the robot rests; the robot goes on once it has."""
+        if self.moves:
+            if self.moves[0].done:
+                del self.moves[0]
+            return self if self.moves else self._going_on(context)
+        assert self.walk is not None
+        if self.walk.state.in_neutral_stance:
+            if self.goal.lost > context.legs.lost:
+                self.moves = _folding(context, self.goal, self.walk)
+            else:
+                self.walk = _on_other_legs(self.walk, self.goal, context)
+                self.moves = _unfolding(context, self.walk)
+        return self
+
+    def _going_on(self, context: PlannerContext) -> PlannerState:
+        """The state after the leg has moved."""
+        walk = self.walk
+        if walk is None:
+            context.change_legs(self.goal)
+            return Lying()
+        if context.legs is not self.goal:
+            walk = _on_other_legs(walk, self.goal, context)
+        state = OnFeet.beginning(walk, context, PoseOrigin.REQUESTED)
+        walk.settle(NEUTRAL)
+        walk.drive(self.command)
+        return state
+
+    def after_rest(self, context: PlannerContext) -> PlannerState:
+        """Goes on."""
+        return self
+
+
+def _moved(pose: BodyPose, by: Point, back: Point) -> BodyPose:
+    """A pose, shifted `by` [m] and not by `back`."""
+    return pose._replace(x=pose.x + by[0] - back[0], y=pose.y + by[1] - back[1])
+
+
+def _on_other_legs(walk: WalkController, goal: WalkingLegs, context: PlannerContext) -> WalkController:
+    """Changes the context to other legs: the walk on these, with feet and body where they are.
+
+    base_footprint is below the body in the neutral stance on these legs. A leg that comes back is to stand at its
+    neutral foothold.
+    """
+    now = context.legs
+    dx, dy = now.shift[0] - goal.shift[0], now.shift[1] - goal.shift[1]
+    standing = {row: (foot.x + dx, foot.y + dy) for row, foot in zip(now.rows, walk.state.feet, strict=True)}
+    homes = goal.sequences.neutral_footholds
+    contacts = [standing.get(row, home) for row, home in zip(goal.rows, homes, strict=True)]
+    pose = _moved(walk.state.body_pose, now.shift, goal.shift)
+    context.change_legs(goal)
+    return WalkController(goal.capabilities, contacts, pose, context.settings.gait)
+
+
+def _folding(context: PlannerContext, goal: WalkingLegs, walk: WalkController | None) -> list[JointMove]:
+    """The moves of the leg that is lost in the goal, from where it stands, or lies, to its folded pose."""
+    (row,) = goal.lost - context.legs.lost
+    leg = context.legs.rows.index(row)
+    start = context.joints
+    lifted = start[leg] if walk is None else _lifted(context.robot, walk, leg, start[leg])
+    waypoints = [start[leg], lifted, _raised(context.robot, leg, start, lifted), goal.folded[row]]
+    return _moves(context, leg, waypoints, NEUTRAL if walk is None else walk.state.body_pose)
+
+
+def _unfolding(context: PlannerContext, walk: WalkController) -> list[JointMove]:
+    """The moves of the leg that has just come back, from its folded pose to where it stands in a walk."""
+    joints, legs = context.joints, context.legs
+    leg = next(leg for leg, row in enumerate(legs.rows) if joints[leg] == legs.folded[row])
+    foot, pose = walk.state.feet[leg], walk.state.body_pose
+    placement, radius = Placement(pose, context.robot.walk.height), context.robot.foot_radius
+    lifted = _lifted(context.robot, walk, leg, joints[leg])
+    _, (down, _, _) = ball_centre_and_joints(
+        context.robot.legs[leg], (foot.x, foot.y), -context.robot.walk.preload, placement, radius, lifted
+    )
+    return _moves(context, leg, [joints[leg], _raised(context.robot, leg, joints, lifted), lifted, down], pose)
+
+
+def _lifted(robot: Robot, walk: WalkController, leg: int, previous: LegJoints) -> LegJoints:
+    """Joints [rad] of a leg with its foot above its contact point in a walk."""
+    foot, placement = walk.state.feet[leg], Placement(walk.state.body_pose, robot.walk.height)
+    height = robot.walk.lift_height
+    return ball_centre_and_joints(robot.legs[leg], (foot.x, foot.y), height, placement, robot.foot_radius, previous)[1][
+        0
+    ]
+
+
+def _raised(robot: Robot, leg: int, joints: Sequence[LegJoints], lifted: LegJoints) -> LegJoints:
+    """Joints [rad] of a lifted leg with its femur up and in the direction of its hip."""
+    rows = [lifted if row == leg else angles for row, angles in enumerate(joints)]
+    coxa, femur, tibia = transport_pose.raised(robot, read_only(rows)).tolist()[leg]
+    return coxa, femur, tibia
+
+
+def _moves(context: PlannerContext, leg: int, waypoints: Sequence[LegJoints], pose: BodyPose) -> list[JointMove]:
+    """Moves of one leg through its joint angles [rad], the present ones first, while the others stand or lie."""
+    joints = context.joints
+    path = [(*joints[:leg], angles, *joints[leg + 1 :]) for angles in waypoints]
+    return [JointMove.between(context.robot, a, b, pose) for a, b in pairwise(path) if a != b]

@@ -1,0 +1,180 @@
+"""The legs that a robot walks on when others are lost: a robot of its own, whose body carries the folded legs.
+
+Gaits, stance regions and speeds follow from the hips of the remaining legs as those of any other robot. One thing is
+chosen: where the feet stand under the body. With one of five legs in the air the other four support the robot only if
+the body is shifted away from the gap, and better if the legs beside the gap stand nearer to it. The footholds with the
+greatest static margin are taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
+from types import MappingProxyType
+from typing import TypeVar
+
+from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints
+from hexapod_control.core.kinematics.se2 import Pose
+from hexapod_control.core.posture import transport_pose
+from hexapod_control.core.posture.posture_sequences import PostureSequences
+from hexapod_control.core.robot import Body, Point, Robot
+from hexapod_control.core.statics.static_stability import center_of_mass, static_margin
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
+from hexapod_control.core.workspace.stance_regions import nominal_stance
+from hexapod_control.core.workspace.stride_stability import stride_margin
+
+LEAST_MARGIN = 0.01  # [m] static margin that strides on fewer legs keep
+STRIDE_SHARES = tuple(0.1 * k for k in range(10, 2, -1))  # of the stance regions that they may use for that
+SHIFT_STEP = 0.005  # [m] between the shifts that are tried ...
+SHIFT_STEPS = 14  # ... so many in each direction
+LEAST_START_MARGIN = 0.005  # [m] with the feet where they were and any of them in the air
+TURNS = (0.0, 0.15, 0.3, 0.45)  # [rad] of the footholds next to a gap that are tried
+MARGIN_DIGITS = 4  # to which margins [m] are compared: of two equal shifts the smaller is taken
+LEAST_REGION = 0.5  # share of the radii of all stance regions that a shift leaves
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class WalkingLegs:
+    """The legs that one robot walks on, and the folded ones; only tables, computed once."""
+
+    whole: Robot
+    rows: tuple[int, ...]  # of the legs that walk, in the whole robot
+    folded: tuple[LegJoints, ...]  # [rad] joints of the whole robot with its lost legs folded; the others do not count
+    shift: Point  # [m] of the body over the feet, from that of the whole robot
+    capabilities: Capabilities  # of the robot with these legs
+    sequences: PostureSequences
+
+    @classmethod
+    @lru_cache(maxsize=32)
+    def without(cls, whole: Robot, lost: frozenset[int]) -> WalkingLegs:
+        """Computed once (about a second). Raises ValueError if no gait is stable without the lost legs (rows)."""
+        rows = tuple(row for row in range(len(whole.legs)) if row not in lost)
+        joints: list[LegJoints] = [(a, b, c) for a, b, c in transport_pose.folded(whole).tolist()]
+        if not lost:
+            all_legs = Capabilities.of(whole)
+            return cls(whole, rows, tuple(joints), (0.0, 0.0), all_legs, PostureSequences.of(all_legs))
+        robot, shift = _arranged_for_support(_carrying(whole, lost, joints), _towards_gaps(whole, lost))
+        capabilities = _stable_capabilities(robot)
+        if capabilities is None:
+            names = " and ".join(whole.legs[row].name for row in sorted(lost))
+            raise ValueError(f"without {names} the others do not support the robot: sit down and repair a leg first")
+        return cls(whole, rows, tuple(joints), shift, capabilities, PostureSequences.of(capabilities))
+
+    @property
+    def lost(self) -> frozenset[int]:
+        """Rows of the lost legs in the whole robot."""
+        return frozenset(range(len(self.whole.legs))) - frozenset(self.rows)
+
+    @property
+    def names_of_lost(self) -> tuple[str, ...]:
+        """Names of the lost legs."""
+        return tuple(self.whole.leg_names[row] for row in sorted(self.lost))
+
+    def holding(self, joints: Sequence[LegJoints]) -> WalkingLegs:
+        """The same, with the lost legs held where they are in joints (n, 3) [rad] of the whole robot."""
+        if not self.lost:
+            return self
+        known = (new if all(map(math.isfinite, new)) else old for new, old in zip(joints, self.folded, strict=True))
+        return replace(self, folded=tuple(known))
+
+    def of_whole(self, values: Sequence[Row]) -> tuple[Row, ...]:
+        """Of values for each leg of the whole robot those of the legs that walk."""
+        return tuple(values[row] for row in self.rows) if self.lost else tuple(values)
+
+    def completed(self, values: Sequence[Row], of_lost: Sequence[Row]) -> tuple[Row, ...]:
+        """Values for each leg of the whole robot: of the legs that walk, and `of_lost` at the rows of the others."""
+        known = dict(zip(self.rows, values, strict=True))
+        return tuple(known.get(row, other) for row, other in enumerate(of_lost))
+
+
+def _stable_capabilities(robot: Robot) -> Capabilities | None:
+    """What the robot can do in strides that keep the static margin, first of all in its fastest gait; None: nothing."""
+    try:
+        rows = gaits(robot)
+    except ValueError:  # too few legs, or no gait is stable
+        return None
+    stance, center = nominal_stance(robot), neutral_center(robot)
+    shares = {
+        name: next((s for s in STRIDE_SHARES if stride_margin((gait,), stance, center, s) >= LEAST_MARGIN), 0.0)
+        for name, gait in rows.items()
+    }
+    usable = {name: gait for name, gait in rows.items() if shares[name]}
+    if not usable:
+        return None
+    fastest = max(usable, key=lambda name: shares[name] / usable[name].stance)
+    found = Capabilities.of(replace(robot, walk=replace(robot.walk, gait=fastest)))
+    return replace(found, gaits=MappingProxyType(usable), envelope=found.envelope.with_shorter_strides(shares))
+
+
+def _carrying(whole: Robot, lost: frozenset[int], joints: Sequence[LegJoints]) -> Robot:
+    """The robot without its lost legs and its own gaits.
+
+    The masses of the lost legs, folded at joints (n, 3) [rad], are part of the body.
+    """
+    rows = sorted(lost)
+    carried = replace(whole, legs=tuple(whole.legs[row] for row in rows))
+    body = whole.body
+    loaded = Body(body.size, body.center, carried.mass, center_of_mass(carried, [joints[row] for row in rows]))
+    legs = tuple(leg for row, leg in enumerate(whole.legs) if row not in lost)
+    return replace(whole, body=loaded, legs=legs, gaits=())
+
+
+def _arranged_for_support(robot: Robot, turns: Sequence[int]) -> tuple[Robot, Point]:
+    """The robot with its feet turned and its body shifted for the greatest static margin, and the shift [m].
+
+    `turns` is the direction in which each leg turns towards a gap.
+    """
+    nominal, center = nominal_stance(robot).radii, neutral_center(robot)
+    steps = [SHIFT_STEP * k for k in range(-SHIFT_STEPS, SHIFT_STEPS + 1)]
+    # Before the first step the feet are where they were: the body must be well over them, too.
+    margins = {shift: _margin(robot, center, shift) for shift in product(steps, steps)}
+    shifts = [shift for shift, margin in margins.items() if margin >= LEAST_START_MARGIN]
+    choices = []
+    for angle in TURNS:
+        turned = _turned(robot, turns, angle)
+        choices += [(-_margin(turned, center, shift), math.hypot(*shift), shift, turned) for shift in shifts]
+    for _, _, shift, turned in sorted(choices, key=lambda choice: choice[:2]):
+        shifted = _shifted(turned, shift)
+        if all(r >= LEAST_REGION * r0 for r, r0 in zip(nominal_stance(shifted).radii, nominal, strict=True)):
+            return shifted, shift
+    return robot, (0.0, 0.0)
+
+
+def _margin(robot: Robot, center: Point, shift: Point) -> float:
+    """Least static margin [m], rounded, with any one leg in the air and the centre of mass shifted [m]."""
+    moved = (center[0] + shift[0], center[1] + shift[1])
+    feet = [leg.foothold for leg in robot.legs]
+    margin = min(static_margin(feet[:row] + feet[row + 1 :], moved) for row in range(len(feet)))
+    return round(margin, MARGIN_DIGITS)
+
+
+def _towards_gaps(whole: Robot, lost: frozenset[int]) -> list[int]:
+    """Direction in which each leg that is left turns towards a lost neighbour: 1 to its left, -1 to its right, or 0."""
+    turns = [0] * len(whole.legs)
+    for row, after in LegNeighbours.of(whole).pairs:
+        turns[row] += after in lost
+        turns[after] -= row in lost
+    return [turn for row, turn in enumerate(turns) if row not in lost]
+
+
+def _turned(robot: Robot, turns: Sequence[int], angle: float) -> Robot:
+    """The robot with its footholds turned about their hips by an angle [rad] in the direction given for each leg."""
+    legs = []
+    for leg, turn in zip(robot.legs, turns, strict=True):
+        x, y, _ = leg.hip
+        foothold = Pose(x, y, turn * angle).apply(leg.foothold[0] - x, leg.foothold[1] - y)
+        legs.append(replace(leg, foothold=foothold))
+    return replace(robot, legs=tuple(legs))
+
+
+def _shifted(robot: Robot, shift: Point) -> Robot:
+    """The robot with its body shifted [m] over its feet: seen from the body, all footholds go the other way."""
+    legs = (replace(leg, foothold=(leg.foothold[0] - shift[0], leg.foothold[1] - shift[1])) for leg in robot.legs)
+    return replace(robot, legs=tuple(legs))

@@ -1,0 +1,219 @@
+"""Lost legs: the robot folds them, goes on with the others without tipping, and takes them back."""
+
+import math
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from support.drives import DT, ROBOTS, drive, robot, standing_planner, walk_state
+
+from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
+from hexapod_control.core.kinematics.leg_kinematics import inverse
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M
+from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.posture.walking_legs import WalkingLegs
+from hexapod_control.core.statics.static_stability import center_of_mass
+from hexapod_control.core.workspace.speed_envelope import SPEED_SHARE
+
+LONGEST = 600  # ticks until a leg is folded or back
+LEGS = [(name, leg) for name in ROBOTS for leg in ("left_front", "right_middle", "left_rear")]
+
+
+def ticks_of_change(planner):
+    """Plans while a leg is being folded or unfolded."""
+    for _ in range(LONGEST):
+        yield planner.step(DT)
+        if not planner.view.changing_legs:
+            return
+    pytest.fail("the change did not end")
+
+
+@cache
+def _on_five(name, leg):
+    planner = standing_planner(name)
+    assert planner.change_leg(leg, lost=True) == ""
+    list(ticks_of_change(planner))
+    return planner
+
+
+def on_five(name, leg):
+    """A planner of its own whose robot stands on all legs but one."""
+    return _on_five(name, leg).copy()
+
+
+class Laws:
+    """Holds every plan of a robot against the limits of its joints, legs and balance."""
+
+    def __init__(self, planner):
+        self.machine, self.neighbours = planner.robot, LegNeighbours.of(planner.robot)
+        self.last = planner.view.joint_angles
+        self.limits = np.array([[SPEED_SHARE * j.no_load_speed for j in leg.joints] for leg in self.machine.legs])
+        self.least_margin = math.inf
+
+    def check(self, plan, dt=DT):
+        assert (np.abs(plan.joint_angles - self.last) <= self.limits * dt * (1.0 + 1e-9)).all()
+        assert self.neighbours.gap(plan.joint_angles.tolist()).distance > MIN_LEG_GAP_M
+        if plan.feet is not None:
+            solved = inverse(self.machine, plan.feet, self.last)
+            assert solved.reached and np.abs(solved.joints - plan.joint_angles).max() < 1e-6
+        self.last = plan.joint_angles
+        self.least_margin = min(self.least_margin, plan.margin)
+
+
+@pytest.mark.parametrize(("name", "leg"), LEGS)
+def test_a_walking_robot_folds_any_leg_and_walks_on_and_takes_it_back_without_tipping_or_a_jump(name, leg):
+    planner = standing_planner(name)
+    row, usual, gait = planner.robot.leg_names.index(leg), planner.view.maxima(), planner.view.active_gait
+    command = Twist(0.5 * usual.vx, 0.0, 0.0)
+    for _ in drive(planner, command, 1.0):
+        pass
+    laws = Laws(planner)
+    assert planner.change_leg(leg, lost=True) == ""
+    for plan in ticks_of_change(planner):
+        laws.check(plan)
+    assert planner.view.lost_legs == (leg,)
+    assert all(0.0 < less < most for less, most in zip(planner.view.maxima(), usual, strict=True))
+    for _ in range(100):
+        plan = planner.step(DT)  # the command from before is followed
+        laws.check(plan)
+        assert not plan.planted[row] and plan.support[row] == 0.0 and not plan.joint_velocity[row].any()
+    assert 0.5 * planner.view.speed_limit().vx < plan.twist.vx <= planner.view.speed_limit().vx
+    assert planner.change_leg(leg, lost=False) == ""
+    for plan in ticks_of_change(planner):
+        laws.check(plan)
+    assert planner.view.lost_legs == () and planner.view.active_gait == gait
+    for _ in range(150):
+        laws.check(plan := planner.step(DT))
+    assert planner.view.maxima() == usual and 0.5 * command.vx < plan.twist.vx <= command.vx
+    assert laws.least_margin > 0.002
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("direction", [(1, 0, 0), (0, -1, 0), (-1, 0, 0), (0, 0, 1)])
+def test_on_five_legs_the_feet_stay_planted_in_the_world_and_support_the_robot_at_top_speed(name, direction):
+    planner = on_five(name, "left_front")
+    laws, top = Laws(planner), planner.view.maxima()
+    before = None
+    for plan in drive(planner, Twist(*(a * b for a, b in zip(direction, top, strict=True))), 4.0):
+        laws.check(plan)
+        now = walk_state(planner).feet
+        if before is not None:
+            back = plan.twist
+            for old, new in zip(before, now, strict=True):
+                if old[2] and new.planted:
+                    (x, y, _), turned = old, -back.wz * DT
+                    c, s = math.cos(turned), math.sin(turned)
+                    moved = np.array((new.x, new.y)) - np.array((c * x - s * y, s * x + c * y))
+                    expected = -DT * np.array((back.vx, back.vy))
+                    assert np.abs(moved - expected).max() < 2e-4
+        before = [(foot.x, foot.y, foot.planted) for foot in now]
+    assert laws.least_margin > 0.005
+    assert walk_state(planner).clock_running
+
+
+def test_lost_legs_that_leave_no_stable_gait_are_refused_with_reason_and_remedy():
+    planner = on_five("phantomx", "left_front")
+    assert planner.change_leg("right_rear", lost=True) == (
+        "without left_front and right_rear the others do not support the robot: sit down and repair a leg first"
+    )
+    assert planner.view.lost_legs == ("left_front",)
+    assert planner.change_leg("tail", lost=True).startswith("unknown leg 'tail'; known: left_front")
+    assert planner.change_leg("left_front", lost=True) == ""  # is lost already
+
+
+def test_a_lost_leg_takes_no_other_commands_and_gaits_are_those_of_the_other_legs():
+    planner = on_five("phantomx", "left_front")
+    assert planner.guide_foot("left_front", (0.2, 0.2, 0.0)) == "leg left_front is lost: call it back first"
+    assert planner.move_joints(planner.view.joint_angles) == "refused while a leg is lost: call it back first"
+    assert planner.change_gait("tripod") == "unknown gait 'tripod'; known: ripple, wave, fastest"
+    assert planner.change_gait("wave") == ""
+    assert planner.view.active_gait == "fastest"
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_lying_robot_folds_a_leg_stands_up_without_it_and_lies_down_again(name):
+    planner = standing_planner(name)
+    planner.sit()
+    while planner.state is not RobotState.SITTING:
+        planner.step(DT)
+    laws = Laws(planner)
+    assert planner.change_leg("right_middle", lost=True) == ""
+    for plan in ticks_of_change(planner):
+        laws.check(plan)
+    folded = plan.joint_angles[4]
+    for request, state in ((planner.stand, RobotState.STANDING), (planner.sit, RobotState.SITTING)):
+        assert request() == ""
+        for _ in range(LONGEST):
+            plan = planner.step(DT)
+            laws.check(plan)
+            if planner.state is state:
+                break
+        assert planner.state is state and (plan.joint_angles[4] == folded).all()
+    assert planner.change_leg("right_middle", lost=False) == "" and planner.view.lost_legs == ()
+
+
+def test_torque_off_keeps_what_is_lost_and_holds_the_leg_where_it_is_found():
+    planner = on_five("phantomx", "left_rear")
+    joints = planner.view.joint_angles.copy()
+    planner.forget_pose()
+    joints[2] += 0.1
+    planner.set_measured_joints(joints)
+    planner.stand()
+    for _ in range(100):
+        plan = planner.step(DT)
+    assert planner.view.lost_legs == ("left_rear",)
+    assert (plan.joint_angles[2] == joints[2]).all() and plan.state is RobotState.STANDING
+
+
+def test_a_measured_pose_without_the_joints_of_a_lost_leg_is_used():
+    planner = on_five("phantomx", "left_rear")
+    joints = planner.view.joint_angles.copy()
+    folded = joints[2].copy()
+    planner.forget_pose()
+    joints[2] = math.nan
+    planner.set_measured_joints(joints)
+    assert planner.state is not RobotState.UNKNOWN
+    assert (planner.view.joint_angles[2] == folded).all()
+
+
+def test_a_stop_abandons_a_change_before_the_leg_has_moved_and_a_later_zero_command_counts():
+    planner = standing_planner("phantomx")
+    for _ in drive(planner, Twist(0.1, 0.0, 0.0), 2.0):
+        pass
+    assert planner.change_leg("left_front", lost=True) == ""
+    assert planner.change_leg("left_rear", lost=True).startswith("ignored while a leg is being folded")
+    planner.halt()
+    assert not planner.view.changing_legs and planner.view.lost_legs == ()
+    planner.command(Twist(0.1, 0.0, 0.0))
+    assert planner.change_leg("left_front", lost=True) == ""
+    planner.command(ZERO)
+    for _ in ticks_of_change(planner):
+        pass
+    for _ in range(300):
+        plan = planner.step(DT)
+    assert plan.twist.is_zero and plan.state is RobotState.STANDING
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_robot_without_a_leg_has_the_mass_of_the_whole_one_with_the_leg_folded(name):
+    whole = robot(name)
+    legs = WalkingLegs.without(whole, frozenset({0}))
+    rest = legs.capabilities.robot
+    joints = tuple((0.1 * k, 0.2, -1.0) for k in range(5))
+    assert rest.mass == pytest.approx(whole.mass)
+    assert center_of_mass(rest, joints) == pytest.approx(center_of_mass(whole, legs.completed(joints, legs.folded)))
+
+
+def test_renaming_and_permuting_the_legs_changes_nothing_of_the_walk_on_five_legs():
+    whole = robot("phantomx")
+    order = (4, 2, 0, 5, 3, 1)
+    other = replace(whole, legs=tuple(replace(whole.legs[row], name=f"leg{row}") for row in order))
+    lost = 3
+    found = WalkingLegs.without(other, frozenset({order.index(lost)})).capabilities
+    expected = WalkingLegs.without(whole, frozenset({lost})).capabilities
+    assert found.robot.walk.gait == expected.robot.walk.gait
+    for leg in found.robot.legs:
+        (same,) = (each for each in expected.robot.legs if leg.name == f"leg{whole.leg_names.index(each.name)}")
+        assert leg.foothold == pytest.approx(same.foothold, abs=1e-9)
