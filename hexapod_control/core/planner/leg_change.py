@@ -1,6 +1,6 @@
 """A leg is lost or comes back: the robot comes to rest, folds or unfolds it, and goes on with the other legs.
 
-The feet step home, and the body moves over those that will carry it. Then only the leg moves, in joint space: up, into
+The feet step to neutral, and the body moves over those that will support it. Then only the leg moves, in joint space: up, into
 the plane of its hip, folded; or the same way back. In between, the context changes to the other set of legs, with feet
 and body where they are.
 """
@@ -72,7 +72,7 @@ class LegChange:
 
     @classmethod
     def beginning(cls, walk: WalkController, goal: WalkingLegs, context: PlannerContext) -> LegChange:
-        """Brings the feet home, and the body over the feet as the goal needs it."""
+        """Brings the feet to neutral, and the body over the feet as the goal needs it."""
         command = walk.state.command
         walk.drive(ZERO)
         walk.settle(_moved(NEUTRAL, goal.shift, context.legs.shift))
@@ -156,8 +156,8 @@ def _on_other_legs(walk: WalkController, goal: WalkingLegs, context: PlannerCont
     now = context.legs
     dx, dy = now.shift[0] - goal.shift[0], now.shift[1] - goal.shift[1]
     standing = {row: (foot.x + dx, foot.y + dy) for row, foot in zip(now.rows, walk.state.feet, strict=True)}
-    homes = goal.sequences.neutral_footholds
-    contacts = [standing.get(row, home) for row, home in zip(goal.rows, homes, strict=True)]
+    neutral = goal.sequences.neutral_footholds
+    contacts = [standing.get(row, foothold) for row, foothold in zip(goal.rows, neutral, strict=True)]
     pose = _moved(walk.state.body_pose, now.shift, goal.shift)
     context.change_legs(goal)
     return WalkController(goal.capabilities, contacts, pose, context.settings.gait)

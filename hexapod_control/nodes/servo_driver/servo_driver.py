@@ -85,7 +85,7 @@ class ServoDriver(GuardedNode):
         except (PortGone, BusError, ValueError) as error:
             if not (settings.wait_for_port and isinstance(error, PortGone)):
                 reason = explained(error, self._servos) if isinstance(error, BusError) else error
-            raise ParameterError(f"servos: {reason}") from None
+                raise ParameterError(f"servos: {reason}") from None
             self.report("start", ReportLevel.OK, f"waits for {self._servos.port}")
             return False
         return True

@@ -147,7 +147,10 @@ def test_hobby_servos_are_moved_from_the_lying_pose(wire, capsys):
         (["--baud", "12", "scan"], "--baud: must be a whole number in [1200, 4500000], is '12'"),
         (["ping", "1000"], "ID: must be a whole number in [0, 253], is '1000'"),
         (["watch", "--count", "-1"], "--count: must be a whole number in [0, 1000000], is '-1'"),
-        (["--protocol", "dynamixel1", "--port", "BUS", "--baud", "57600", "watch"], "no servo answers at 57600"),
+        (
+            ["--protocol", "dynamixel1", "--port", "BUS", "--baud", "57600", "watch"],
+            "nothing answers to dynamixel1 at 57600",
+        ),
     ],
 )
 def test_bad_input_is_reported_in_one_line_with_the_remedy(arguments, message, wire, capsys):
