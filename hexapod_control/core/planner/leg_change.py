@@ -1,8 +1,8 @@
 """A leg is lost or comes back: the robot comes to rest, folds or unfolds it, and goes on with the other legs.
 
-The feet step to neutral, and the body moves over those that will support it. Then only the leg moves, in joint space: up, into
-the plane of its hip, folded; or the same way back. In between, the context changes to the other set of legs, with feet
-and body where they are.
+The feet step to neutral, and the body moves over those that will support it. Then only the leg moves, in joint space:
+up, into the plane of its hip, folded; or in reverse. In between, the context changes to the other set of legs, with
+feet and body where they are.
 """
 
 from __future__ import annotations
