@@ -8,6 +8,7 @@ import itertools
 import os
 import re
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ SOAK = bool(os.environ.get("HEXAPOD_SOAK"))
 REAL_S, SIMULATED_S = (600.0, 3600.0) if SOAK else (80.0, 60.0)
 SPEED = 4.0  # of simulated time; a slow machine makes less of it
 INPUT_PERIOD_S = 0.01
+RETRY_PERIOD_S = 2.0  # between two calls of a service that does not respond
 RECOVERY_PERIOD_S = 10.0  # of steady time between two attempts of an operator to get the robot walking
 KILL_PERIOD_S = 20.0  # a node that crashes three times within a minute ends the graph
 CALM_S = 10.0  # [s] of the robot's time without crashes at the end, in which restarted nodes are discovered
@@ -131,9 +133,20 @@ class SoakedGraph:
     def recover(self):
         """What an operator does after anything: simulation resumed, E-STOP released, fault cleared, torque on, up."""
         if "mujoco_sim" in self.nodes():
-            self.bench.call(SetBool, "mujoco_sim/set_pause")
+            self._request(SetBool, "mujoco_sim/set_pause")
         for kind, name in ((SetBool, "estop"), (Trigger, "reset_fault"), (Trigger, "arm"), (Trigger, "stand")):
-            self.bench.call(kind, name)
+            self._request(kind, name)
+
+    def _request(self, kind, service):
+        """Calls a service again and again until it responds: a killed node stays discovered for seconds."""
+        client, calls = self.bench.probe.create_client(kind, service), []
+
+        def responded():
+            if not calls or time.monotonic() > calls[-1][0] + RETRY_PERIOD_S:
+                calls.append((time.monotonic(), client.call_async(kind.Request())))
+            return any(future.done() for _, future in calls)
+
+        self.bench.until(responded, START, f"response of {service}")
 
     def stands(self):
         """Whether the robot stands; asks for it like an operator if it does not."""
