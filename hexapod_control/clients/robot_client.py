@@ -74,7 +74,7 @@ class RobotClient(ClientNode):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with contextlib.suppress(Exception):  # the robot must stop, whatever ended the program
+        with contextlib.suppress(Exception):  # the robot must stop after any error
             self.stop_driving()
         super().__exit__(kind, error, trace)
 

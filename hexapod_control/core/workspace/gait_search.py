@@ -1,4 +1,4 @@
-"""Search for the fastest gait that a robot can walk, whatever its number of legs.
+"""Search for the fastest gait of a robot with any number of legs.
 
 The longer the legs are in the air, the faster is a gait. The cycle is divided into equal parts; every leg is in the air
 for as many of them, and lifts off at the start of one. For each share of the cycle in the air, from one half down, the

@@ -56,7 +56,7 @@ def asked(bench):
 
 def test_a_fault_asks_at_once_and_every_second_and_a_new_one_at_once_again(asked):
     assert not asked.requests.reachable
-    asked.requests.request(STOP)  # nobody is there
+    asked.requests.request(STOP)  # no planner runs
     asked.serve()
     asked.in_state(RobotState.WALKING)
     assert asked.ask(STOP, 1) < 0.5 * REPEAT_PERIOD_S

@@ -293,8 +293,8 @@ def test_of_several_sources_the_one_with_priority_is_shown_and_strange_names_do_
     planner = bench.planner()
     shown = bench.listen(String, "command_source", LATCHED)
     publisher = bench.publisher(String, "driving", EVENTS)
-    publisher.publish(String(data="somebody"))
-    bench.until(lambda: shown and shown[-1].data == "somebody")
+    publisher.publish(String(data="gamepad"))
+    bench.until(lambda: shown and shown[-1].data == "gamepad")
     for number in range(50):
         publisher.publish(String(data=str(number)))
         bench.executor.spin_once(0.01)

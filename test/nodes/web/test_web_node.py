@@ -280,7 +280,7 @@ def test_world_and_step_height_are_set_as_parameters_and_refusals_come_back(web)
 def test_a_service_that_does_not_respond_is_reported_and_asked_once_meanwhile(web, monkeypatch):
     monkeypatch.setattr(page_commands, "MAX_RESPONSE_TIME_S", 0.2)
     calls = []
-    owner = rclpy.create_node("busy")  # nobody spins it
+    owner = rclpy.create_node("busy")  # its callbacks never run
     owner.create_service(Trigger, "mujoco_sim/reset_world", lambda request, response: calls.append(request))
     web.until(lambda: services_ready(web.node, "mujoco_sim/reset_world"))
     visitor = web.visit()

@@ -17,7 +17,7 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, OnSilence
 
 UNORDERED_S = 0.8  # [s] until torque that was not ordered is off: one servo is asked per cycle
-URGENT = 0.05  # [s] from the request to torque-off on the wire, whatever the bus waits for
+URGENT = 0.05  # [s] from the request to torque-off on the wire, also while the bus waits for replies
 
 # --- the emergency stop, and missing targets ---------------------------------------------------------------
 

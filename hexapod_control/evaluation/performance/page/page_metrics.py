@@ -50,7 +50,7 @@ DRAG = """(async () => {
 
 
 def measure(url: str, pid: int, progress: Callable[[str], None]) -> dict[str, object]:
-    """Returns the figures of the page at `url` (with its token), which process `pid` serves to nobody else.
+    """Returns the figures of the page at `url` (with its token), which process `pid` serves without other clients.
 
     The robot stands and takes a few steps. Raises BrowserError or TimeoutError.
     """

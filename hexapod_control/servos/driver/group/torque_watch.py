@@ -1,6 +1,6 @@
 """Notices servos that have torque although all were switched off.
 
-A goal switches the torque of many servos on, whoever sends it: another program, or noise that looks like a frame.
+A goal switches the torque of many servos on, even one from another program or from noise that looks like a frame.
 """
 
 from __future__ import annotations
