@@ -29,6 +29,7 @@ from hexapod_control.ros.row_messages import FootLayout, JointLayout
 MAX_PAUSE_S = 0.5  # between two targets; after a longer pause the next ones start from measured joints
 DISCOVERY_TIME_S = 2.0  # from the start, in which joint_states may not have arrived yet
 MAX_LATENESS_S = 0.2  # of targets while the robot moves, after which they are reported; the driver then holds
+MIN_MOVING_SPEED_RAD_S = 1e-3  # of a joint target; slower ones end a motion, and no more may follow
 WATCH_PERIOD_S = 0.05
 SILENCE_S = 0.25  # without targets, after which this node may end if the planner has ended
 MAX_SILENCE_S = 2.0  # without targets, after which the planner counts as ended even if it is still discovered
@@ -91,7 +92,7 @@ class InverseKinematics(GuardedNode):
     def _send(self, targets: FilteredTargets, stamp: Time, topic: str) -> None:
         self._targets.publish(self._joints.message(targets.joints, targets.velocities, stamp))
         self._sent += 1
-        self._moving = bool(targets.velocities.any())
+        self._moving = bool(np.abs(targets.velocities).max() > MIN_MOVING_SPEED_RAD_S)
         if targets.complaint:
             self._changed += 1
             self.report("targets", ReportLevel.WARNING, f"{topic}: {targets.complaint}")

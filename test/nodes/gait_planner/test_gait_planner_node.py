@@ -35,7 +35,7 @@ def drive(bench, node, command, condition, seconds=4.0):
 
 
 def test_the_chain_stands_up_walks_and_sits_down_with_every_joint_target_in_its_limits(bench):
-    planner, _, _ = bench.planner(False), bench.add(InverseKinematics()), bench.add(ServoDriver())
+    planner, kinematics, _ = bench.planner(False), bench.add(InverseKinematics()), bench.add(ServoDriver())
     targets = bench.listen(JointState, "joint_targets")
     bench.until(lambda: planner.planner.state.value == "sitting")
     assert bench.call(Trigger, "stand").success
@@ -44,6 +44,8 @@ def test_the_chain_stands_up_walks_and_sits_down_with_every_joint_target_in_its_
     bench.until(lambda: planner.planner.state.value == "standing", 5.0)
     assert bench.call(Trigger, "sit").success
     bench.until(lambda: planner.planner.state.value == "sitting", 8.0)
+    bench.spin(0.5)
+    assert not kinematics.last_report("late"), "targets end after a motion"
     layout = messages.JointLayout(robot())
     rows = np.array([layout.joints(message) for message in targets])
     times = np.array([messages.nanoseconds(message.header.stamp) * 1e-9 for message in targets])
