@@ -1,4 +1,4 @@
-"""Generates the tables of docs/reference.md from the code: `python docs/tables.py`.
+"""Generates the tables of docs/reference.md and docs/your-servos.md from the code: `python docs/tables.py`.
 
 A table stands between the lines `<!-- NAME -->` and `<!-- end -->`; test/package/test_docs.py compares them with the
 code.
@@ -26,6 +26,7 @@ from hexapod_control.config import schema
 from hexapod_control.config.motions.motion_keys import FOR_HEIGHT_DOCUMENTATION, keys
 from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.servo_table import servo_table
 from hexapod_control.core.motions.motion_steps import KINDS, Choreography
 from hexapod_control.evaluation.quality.command_table import transitions
 from hexapod_control.ros import parameters
@@ -288,6 +289,7 @@ def robot_file() -> str:
     """Keys of a robot file and their bounds."""
     places = (("", robot_keys.ROBOT), ("leg.", robot_keys.COMMON), ("legs.NAME.", robot_keys.PLACE))
     rows = [(f"`{prefix}{row.key}`", schema.bound(row)) for prefix, keys in places for row in keys]
+    rows.append((f"`leg.{robot_keys.SERVO_VOLTAGE.key}`", f"{schema.bound(robot_keys.SERVO_VOLTAGE)}, optional"))
     gait = (*robot_keys.GAIT, robot_keys.LIFT_OFF.below("LEG"))
     rows += [(f"`gaits.NAME.{row.key}`", schema.bound(row)) for row in gait]
     return table(("key", "value"), rows)
@@ -313,6 +315,42 @@ def states() -> str:
     return table(("state", "request", "states that follow"), transitions(load("phantomx").robot))
 
 
+def servo_models() -> str:
+    """The rows of config/servos.yaml."""
+    rows = (
+        (
+            servo.model,
+            servo.maker,
+            f"`{servo.protocol}`",
+            ", ".join(f"{each.voltage:g}" for each in servo.figures),
+            ", ".join(f"{each.no_load_speed:.3g}" for each in servo.figures),
+            ", ".join(f"{each.stall_torque:.3g}" for each in servo.figures),
+            f"{servo.turn:g}",
+            f"{1000.0 * servo.mass:.3g}",
+            f"{servo.resolution:g}",
+            "" if servo.backlash is None else f"{servo.backlash:g}",
+            servo.source if servo.verified else f"{servo.source} *",
+        )
+        for servo in servo_table()
+    )
+    return table(
+        (
+            "model",
+            "maker",
+            "protocol",
+            "V",
+            "rad/s",
+            "N m",
+            "range, deg",
+            "g",
+            "resolution, deg",
+            "backlash, deg",
+            "source",
+        ),
+        rows,
+    )
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "topics": topics,
     "services": services,
@@ -324,18 +362,23 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "states": states,
     "servos": servos,
 }
+PAGES: Mapping[Path, Mapping[str, Callable[[], str]]] = {
+    REFERENCE: TABLES,
+    REFERENCE.with_name("your-servos.md"): {"servo models": servo_models},
+}
 
 
-def filled(text: str) -> str:
+def filled(text: str, tables: Mapping[str, Callable[[], str]] = TABLES) -> str:
     """The text with every table as the code has it. Raises ValueError for a table that is missing."""
-    for name, make in TABLES.items():
+    for name, make in tables.items():
         places = re.findall(rf"<!-- {name} -->\n.*?<!-- end -->", text, re.S)
         if len(places) != 1:
-            raise ValueError(f"docs/reference.md has {len(places)} places for the table '{name}', must have 1")
+            raise ValueError(f"the page has {len(places)} places for the table '{name}', must have 1")
         text = text.replace(places[0], f"<!-- {name} -->\n\n{make()}\n\n<!-- end -->")
     return text
 
 
 if __name__ == "__main__":
-    REFERENCE.write_text(filled(REFERENCE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page, tables in PAGES.items():
+        page.write_text(filled(page.read_text(encoding="utf-8"), tables), encoding="utf-8")
     sys.exit(0)

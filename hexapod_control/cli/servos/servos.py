@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hexapod_control.bringup.process_supervisor import StopSignal, stop_requests
 from hexapod_control.cli.bounded_options import number, whole_number
 from hexapod_control.cli.input_error import InputError
-from hexapod_control.cli.servos import bus_access, repair
+from hexapod_control.cli.servos import bus_access, models, repair
 from hexapod_control.cli.servos.interruption import Interrupted, interruptions
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.core.names import JOINTS, joint_name
@@ -54,10 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     restore.add_argument("--yes", action="store_true", help="restore them without asking")
     restore.add_argument("--limits", action="store_true", help="also narrow the servos' angle limits to the joints'")
     actions.add_parser("off", help="switch the torque of all servos off")
+    actions.add_parser("models", help="list the servos that a robot file may name, with their figures; needs no servos")
 
 
 def run(args: argparse.Namespace) -> int:
     """Runs the subcommand. Returns 0 done, 1 servos are missing, 2 bad input, 128 + number of a signal."""
+    if args.action == "models":
+        return models.show()
     file = load(args.robot)
     settings = bus_access.settings(args, file)
     with stop_requests() as stop, bus_access.open_bus(settings, force_model=args.force_model) as bus:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hexapod_control.config import schema
-from hexapod_control.config.document import DocumentEntry, merge, plain, read
+from hexapod_control.config.document import DocumentEntry, plain, read
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.checked_values import CheckedValues
 from hexapod_control.config.robots.consistency import check
 from hexapod_control.config.robots.gait_section import check_gaits, read_gaits
+from hexapod_control.config.robots.servo_values import merged
 from hexapod_control.config.shipped_files import known, named
 from hexapod_control.core.robot import (
     Body,
@@ -70,7 +71,7 @@ def load(name_or_path: str | Path) -> RobotFile:
 
 def _refuse_unknown(root: DocumentEntry) -> None:
     top = schema.known_keys(row.key for row in robot_keys.ROBOT)
-    leg = schema.known_keys(row.key for row in robot_keys.COMMON)
+    leg = schema.known_keys(row.key for row in (*robot_keys.COMMON, robot_keys.SERVO_VOLTAGE))
     others = dict.fromkeys(("legs", "gaits", *robot_keys.OPTIONAL_SECTIONS))
     schema.refuse_unknown(root, {**top, "leg": leg, **others})
     legs = _section(root, "legs")
@@ -95,8 +96,8 @@ def _leg_values(common: DocumentEntry, own: DocumentEntry) -> CheckedValues:
     """One leg's values: its place and the common ones with its own overrides."""
     place = CheckedValues.checked(own, robot_keys.PLACE)
     overrides = {name: child for name, child in own.children.items() if name not in _PLACE}
-    merged = merge(common, DocumentEntry(own.path, own.key, own.line, overrides))
-    return place.joined(CheckedValues.checked(merged, robot_keys.COMMON))
+    leg = merged(common, DocumentEntry(own.path, own.key, own.line, overrides))
+    return place.joined(CheckedValues.checked(leg, robot_keys.COMMON))
 
 
 def _leg(name: str, values: CheckedValues) -> Leg:

@@ -10,6 +10,8 @@ _DEGREES = "degrees"
 _NAME = r"[A-Za-z][A-Za-z0-9_]*"
 _A_NAME = "a name of letters, digits and _"
 
+SERVO_MODEL = TextRow("servo.model", r"(?s).*\S.*", "a text", "the servo's name")
+SERVO_VOLTAGE = NumberRow("servo.voltage", 1, 3.0, 30.0, "V", "the supply of the servos")  # for the servo table
 ROBOT: tuple[KeyRow, ...] = (
     TextRow("name", _NAME, _A_NAME, "it becomes the name of the URDF"),
     NumberRow("body.size", 3, 0.001, 2.0, "m", _METRES),
@@ -41,7 +43,7 @@ COMMON: tuple[KeyRow, ...] = (  # under `leg`, or under the name of a leg to ove
         for joint in ("coxa", "femur", "tibia")
         for side in ("lower", "upper")
     ),
-    TextRow("servo.model", r"(?s).*\S.*", "a text", "the servo's name"),
+    SERVO_MODEL,
     NumberRow("servo.no_load_speed", 1, 0.1, 100.0, "rad/s", "rpm / 9.549"),
     NumberRow("servo.stall_torque", 1, 0.001, 500.0, "N m", "kgf cm / 10.2"),
     NumberRow("servo.stiffness", 1, 0.01, 100000.0, "N m/rad", "torque per position error"),

@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
+import json
+import math
+import tempfile
+
 import xacro
 
+from hexapod_control.config.document import plain, read
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.shipped_files import share
+from hexapod_control.core.names import JOINTS
+from hexapod_control.core.robot import Leg
 
 
 def urdf(robot_file: RobotFile) -> str:
     """URDF text made by xacro from a validated robot file; the name of the robot is the file's."""
     template = share("urdf", "hexapod.urdf.xacro")
-    document = xacro.process_file(str(template), mappings={"robot_file": str(robot_file.path)})
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as complete:
+        json.dump(_complete(robot_file), complete)  # JSON is YAML
+        complete.flush()
+        document = xacro.process_file(str(template), mappings={"robot_file": complete.name})
     document.documentElement.setAttribute("name", robot_file.robot.name)
     return str(document.toprettyxml(indent="  "))
+
+
+def _complete(robot_file: RobotFile) -> object:
+    """The file as plain data, in which every leg has the ranges and the servo that the robot file may leave out."""
+    data = plain(read(robot_file.path))
+    assert isinstance(data, dict)
+    for leg in robot_file.robot.legs:
+        data["legs"][leg.name] |= {"joints": _ranges(leg), "servo": _servo(leg)}
+    return data
+
+
+def _ranges(leg: Leg) -> dict[str, dict[str, float]]:
+    limits = {name: (joint.lower, joint.upper) for name, joint in zip(JOINTS, leg.joints, strict=True)}
+    return {
+        name: {"lower_deg": math.degrees(lower), "upper_deg": math.degrees(upper)}
+        for name, (lower, upper) in limits.items()
+    }
+
+
+def _servo(leg: Leg) -> dict[str, float]:
+    return {"stall_torque": leg.femur_joint.stall_torque, "no_load_speed": leg.femur_joint.no_load_speed}

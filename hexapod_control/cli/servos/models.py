@@ -1,0 +1,38 @@
+"""`hexapod servos models`: the servo table."""
+
+from __future__ import annotations
+
+import math
+
+from hexapod_control.config.robots.servo_table import CatalogServo, servo_table
+
+HEAD = ("model", "protocol", "V", "rad/s", "rpm", "N m", "kg cm", "range deg", "g", "source")
+RPM = math.tau / 60.0
+KG_CM = 0.0980665  # [N m]
+
+
+def show() -> int:
+    """Prints a row per listed supply of every servo, as CSV."""
+    print(",".join(HEAD))
+    for servo in servo_table():
+        for row in _rows(servo):
+            print(",".join(row))
+    return 0
+
+
+def _rows(servo: CatalogServo) -> list[tuple[str, ...]]:
+    return [
+        (
+            servo.model,
+            servo.protocol,
+            f"{each.voltage:g}",
+            f"{each.no_load_speed:.2f}",
+            f"{each.no_load_speed / RPM:.0f}",
+            f"{each.stall_torque:.3f}",
+            f"{each.stall_torque / KG_CM:.1f}",
+            f"{servo.turn:g}",
+            f"{1000.0 * servo.mass:g}",
+            servo.source,
+        )
+        for each in servo.figures
+    ]

@@ -1,0 +1,102 @@
+"""The servo table, config/servos.yaml: what the makers state of the servos that legged robots are built with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ruamel.yaml import YAML
+
+from hexapod_control.config.shipped_files import share
+from hexapod_control.core.names import MAX_QUOTED
+
+NEAREST_NAMES = 3  # suggested for an unknown model
+
+
+class ServoFigures(NamedTuple):
+    """Speed and torque of a servo at one supply."""
+
+    voltage: float  # [V]
+    no_load_speed: float  # [rad/s]
+    stall_torque: float  # [N m]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogServo:
+    """One row of the table: a servo, or one of the versions of a servo for different supplies."""
+
+    model: str
+    maker: str
+    protocol: str  # a servo bus, or pwm
+    voltage: tuple[float, float]  # [V] permitted
+    figures: tuple[ServoFigures, ...]  # by rising voltage
+    turn: float  # [deg] range of the horn
+    mass: float  # [kg]
+    resolution: float  # [deg]
+    backlash: float | None  # [deg], None if the maker does not state it
+    full_torque_error: float  # [deg] of the position loop
+    source: str
+    verified: bool  # read in the source
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> CatalogServo:
+        """A row of the file."""
+        mechanics, (lowest, highest) = row["mechanics"], row["voltage"]
+        return cls(
+            model=row["model"],
+            maker=row["maker"],
+            protocol=row["protocol"],
+            voltage=(lowest, highest),
+            figures=tuple(ServoFigures(**figures) for figures in row["figures"]),
+            turn=mechanics["range_deg"],
+            mass=mechanics["mass"],
+            resolution=mechanics["resolution_deg"],
+            backlash=mechanics.get("backlash_deg"),
+            full_torque_error=row["full_torque_error_deg"],
+            source=row["source"],
+            verified=row.get("verified", True),
+        )
+
+    def permits(self, voltage: float) -> bool:
+        """Whether the maker permits a supply [V]."""
+        return self.voltage[0] <= voltage <= self.voltage[1]
+
+    def at(self, voltage: float) -> ServoFigures:
+        """Speed and torque at a supply [V]: both are proportional to it beyond the listed ones, as in a DC motor."""
+        below = [each for each in self.figures if each.voltage <= voltage]
+        above = [each for each in self.figures if each.voltage > voltage]
+        if not (below and above):
+            nearest = below[-1] if below else above[0]
+            scale = voltage / nearest.voltage
+            return ServoFigures(voltage, nearest.no_load_speed * scale, nearest.stall_torque * scale)
+        low, high = below[-1], above[0]
+        share = (voltage - low.voltage) / (high.voltage - low.voltage)
+        return ServoFigures(*(a + share * (b - a) for a, b in zip(low, high, strict=True)))
+
+    def stiffness(self, voltage: float) -> float:
+        """Torque per position error [N m/rad] at a supply [V]."""
+        return self.at(voltage).stall_torque / math.radians(self.full_torque_error)
+
+
+@lru_cache(maxsize=1)
+def servo_table() -> tuple[CatalogServo, ...]:
+    """All rows, read once."""
+    text = share("config", "servos.yaml").read_text(encoding="utf-8")
+    rows: Sequence[Mapping[str, Any]] = YAML(typ="safe").load(text)  # ours: no line numbers, so the fast parser
+    return tuple(map(CatalogServo.of, rows))
+
+
+def versions(model: str) -> tuple[CatalogServo, ...]:
+    """The rows of a model, one per version for another supply; none if it is unknown."""
+    return tuple(servo for servo in servo_table() if servo.model == model)
+
+
+def nearest_models(model: str) -> tuple[str, ...]:
+    """Known models with similar names, the most similar first."""
+    known = {servo.model.lower(): servo.model for servo in servo_table()}
+    near = get_close_matches(model.lower()[:MAX_QUOTED], known, n=NEAREST_NAMES, cutoff=0.5)
+    return tuple(known[name] for name in near)

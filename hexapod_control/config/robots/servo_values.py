@@ -1,0 +1,96 @@
+"""Completes the section of a leg with what the servo table knows of its servo's model.
+
+A key of the file always wins. The figures of one model never apply to another: a leg that names its own model takes
+nothing but the voltage from the common section `servo`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hexapod_control.config import schema
+from hexapod_control.config.document import DocumentEntry, join, merge
+from hexapod_control.config.robots.robot_keys import SERVO_MODEL, SERVO_VOLTAGE
+from hexapod_control.config.robots.servo_table import CatalogServo, nearest_models, versions
+from hexapod_control.core.names import JOINTS
+
+MAX_ANGLE_DEG = 180.0  # of a joint to either side
+
+
+def merged(common: DocumentEntry, own: DocumentEntry) -> DocumentEntry:
+    """The section of one leg: the common one with its own overrides, and the rest from the servo table."""
+    if "model" in own.children.get("servo", own).children and "servo" in common.children:
+        servo = common.children["servo"]
+        kept = {name: child for name, child in servo.children.items() if name == "voltage"}
+        common = _with(common, "servo", replace(servo, value=kept))
+    return completed(merge(common, own))
+
+
+def completed(leg: DocumentEntry) -> DocumentEntry:
+    """The section with the missing figures and joint ranges of its servo's model. Raises RobotFileError."""
+    servo = leg.children.get("servo")
+    figures = ("no_load_speed", "stall_torque", "stiffness", "source")
+    absent = () if servo is None or not servo.is_section else [key for key in figures if key not in servo.children]
+    joints = leg.children.get("joints")
+    without_range = [name for name in JOINTS if joints is None or (joints.is_section and name not in joints.children)]
+    if servo is None or not (absent or without_range) or "model" not in servo.children:
+        return leg
+    if not absent and not versions(str(servo.children["model"].value)):
+        return leg  # a servo of the owner's: the missing range is reported like any other key
+    model = _model(servo)
+    if without_range:
+        leg = _with_ranges(leg, model, without_range)
+    if not absent:
+        return leg
+    voltage = schema.value(schema.require(leg, SERVO_VOLTAGE), SERVO_VOLTAGE)
+    assert isinstance(voltage, float)
+    speed_and_torque = model.at(voltage)
+    known = {
+        "no_load_speed": speed_and_torque.no_load_speed,
+        "stall_torque": speed_and_torque.stall_torque,
+        "stiffness": model.stiffness(voltage),
+        "source": model.source,
+    }
+    line = servo.children["model"].line
+    for key in absent:
+        servo = _with(servo, key, replace(servo, key=join(servo.key, key), line=line, value=known[key]))
+    return _with(leg, "servo", servo)
+
+
+def _model(servo: DocumentEntry) -> CatalogServo:
+    """The row of the table for the section's model, in the version for its voltage."""
+    entry = servo.children["model"]
+    name = schema.value(entry, SERVO_MODEL)
+    found = versions(str(name))
+    if not found:
+        near = ", ".join(nearest_models(str(name)))
+        bound = "must be a servo that `hexapod servos models` lists, unless the file gives all its figures"
+        raise entry.error(f"is {schema.spell(entry.value)}", bound, f"did you mean {near}?" if near else "")
+    voltage = servo.children.get("voltage")
+    if voltage is None:
+        return found[0]
+    supply = schema.value(voltage, SERVO_VOLTAGE)
+    assert isinstance(supply, float)
+    fitting = [version for version in found if version.permits(supply)]
+    if not fitting:
+        permitted = " or ".join(f"{version.voltage[0]:g} to {version.voltage[1]:g} V" for version in found)
+        raise voltage.error(f"is {supply:g}", f"must be {permitted} for {name}", "the supply of the servos under load")
+    return fitting[0]
+
+
+def _with_ranges(leg: DocumentEntry, model: CatalogServo, names: list[str]) -> DocumentEntry:
+    """The joints without limits turn as far as the servo, with the straight leg in the middle."""
+    line = leg.children["servo"].children["model"].line
+    joints = leg.children.get("joints") or replace(leg, key=join(leg.key, "joints"), line=line, value={})
+    end = min(MAX_ANGLE_DEG, model.turn / 2.0)
+    for name in names:
+        joint = replace(joints, key=join(joints.key, name), line=line, value={})
+        for key, value in (("lower_deg", -end), ("upper_deg", end)):
+            joint = _with(joint, key, replace(joint, key=join(joint.key, key), value=value))
+        joints = _with(joints, name, joint)
+    return _with(leg, "joints", joints)
+
+
+def _with(section: DocumentEntry, name: str, child: DocumentEntry) -> DocumentEntry:
+    """The section with another child."""
+    return replace(section, value={**section.children, name: child})
