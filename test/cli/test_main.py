@@ -72,3 +72,10 @@ def test_an_unexpected_exception_is_not_hidden(monkeypatch):
     pretend(monkeypatch, failing(ModuleNotFoundError("", name="hexapod_control.core.gone")))
     with pytest.raises(ModuleNotFoundError):
         cli.main(["walk"])
+
+
+def test_the_servos_of_the_table_are_listed_without_a_robot_or_a_port(capsys):
+    assert cli.main(["servos", "models"]) == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.startswith("model,protocol,V,rad/s,rpm,N m,kg cm")
+    assert "AX-12A,dynamixel1,12,6.18,59,1.500,15.3,300,54.6,ROBOTIS e-Manual" in rows
