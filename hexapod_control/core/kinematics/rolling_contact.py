@@ -11,8 +11,16 @@ from __future__ import annotations
 from math import atan2, cos, hypot, sin
 
 from hexapod_control.core.kinematics.body_pose import Placement
-from hexapod_control.core.kinematics.leg_kinematics import LegJoints, LegResult, solve_leg, solve_leg_unlimited
+from hexapod_control.core.kinematics.leg_kinematics import (
+    BENT_LEG,
+    LegJoints,
+    LegResult,
+    solve_leg,
+    solve_leg_unlimited,
+)
 from hexapod_control.core.robot import Leg, Vector
+
+ITERATIONS = 3  # of `ball_centre_and_joints` from BENT_LEG, until the error is less than a micrometre
 
 
 def rolling_shift(leg: Leg, joints: LegJoints, placement: Placement, radius: float) -> tuple[float, float]:
@@ -50,6 +58,16 @@ def ball_centre_and_joints(
         shift_x, shift_y = rolling_shift(leg, joints, placement, radius)
     centre = placement.to_base(x + shift_x, y + shift_y, z)
     return centre, solve_leg(leg, centre, previous)
+
+
+def joints_at_contact(
+    leg: Leg, contact: tuple[float, float], lift: float, placement: Placement, radius: float
+) -> LegResult:
+    """Joints [rad] in which a foot rests at a contact point, as for `ball_centre_and_joints` after many ticks."""
+    result: LegResult = (BENT_LEG, None, 0.0)
+    for _ in range(ITERATIONS):
+        _, result = ball_centre_and_joints(leg, contact, lift, placement, radius, result[0])
+    return result
 
 
 def rolling_displacement(

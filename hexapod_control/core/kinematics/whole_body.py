@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
-from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG, LegJoints, UnreachableReason
-from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints, UnreachableReason
+from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints, joints_at_contact
 from hexapod_control.core.robot import Point, Robot, Vector
-
-ROLLING_ITERATIONS = 3  # of the fixed point of joints and rolling shift, from BENT_LEG
 
 
 class UnreachableFoot(NamedTuple):
@@ -68,12 +66,11 @@ def joints_in_pose(robot: Robot, contacts: Sequence[Point], pose: BodyPose) -> t
     `contacts` (n, 2) [m] are in base_footprint. None if a foot is out of reach.
     """
     placement = Placement(pose, robot.walk.height)
-    count = len(robot.legs)
-    joints: list[LegJoints] = [BENT_LEG] * count
-    for _ in range(ROLLING_ITERATIONS):
-        found = whole_body_pose(robot, placement, list(contacts), [0.0] * count, [True] * count, joints)
-        joints = found.joints
-    return None if found.unreached else tuple(joints)
+    found = [
+        joints_at_contact(leg, contact, -robot.walk.preload, placement, robot.foot_radius)
+        for leg, contact in zip(robot.legs, contacts, strict=True)
+    ]
+    return None if any(reason for _, reason, _ in found) else tuple(joints for joints, _, _ in found)
 
 
 def joints_at_offset(robot: Robot, contacts: Sequence[Point], offset: float) -> tuple[LegJoints, ...] | None:

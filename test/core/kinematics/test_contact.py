@@ -12,6 +12,7 @@ from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forw
 from hexapod_control.core.kinematics.plane_fit import fit_plane
 from hexapod_control.core.kinematics.rolling_contact import (
     ball_centre_and_joints,
+    joints_at_contact,
     rolling_displacement,
     rolling_shift,
 )
@@ -53,6 +54,21 @@ def test_a_pose_between_two_is_linear_in_each_coordinate():
     a, b = BodyPose(0.01, 0.02, 0.03, 0.1, 0.2, 0.3), BodyPose(-0.01, 0.0, 0.05, 0.0, -0.2, 0.1)
     assert a.towards(b, 0.0) == a and a.towards(b, 1.0) == pytest.approx(b)
     assert a.towards(b, 0.25) == pytest.approx([p + 0.25 * (q - p) for p, q in zip(a, b, strict=True)])
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_joints_at_a_contact_are_those_of_a_foot_that_rests_there(name):
+    rng, machine = random.Random(3), robot(name)
+    for _ in range(50):
+        leg, placement = rng.choice(machine.legs), Placement(random_pose(rng), machine.walk.height)
+        contact = tuple(v + rng.uniform(-0.03, 0.03) for v in leg.foothold)
+        found = joints_at_contact(leg, contact, 0.01, placement, machine.foot_radius)
+        resting = found[0]
+        for _ in range(20):
+            _, (resting, reason, _) = ball_centre_and_joints(
+                leg, contact, 0.01, placement, machine.foot_radius, resting
+            )
+        assert found[1] is reason and found[0] == pytest.approx(resting, abs=1e-6)
 
 
 def test_a_fitted_plane_is_that_of_a_general_least_squares_solver():

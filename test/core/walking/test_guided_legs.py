@@ -95,6 +95,17 @@ def test_the_body_takes_a_pose_only_after_feet_that_could_not_lift_off_there_are
     assert plan.state is RobotState.STANDING and plan.pose == walk_state(planner).pose_goal != NEUTRAL
 
 
+def test_the_body_stops_turning_before_a_guided_foot_gets_out_of_reach():
+    planner = standing_planner("phantomx")
+    leg = planner.robot.leg_names.index("left_rear")
+    for ticks in (30, 1):
+        goal = planner.step(DT).feet[leg] + np.array([0.05, 0.0, 0.05])
+        planner.guide_foot("left_rear", tuple(goal))
+        settled(planner, ticks)
+    planner.request_pose(BodyPose(yaw=-0.15))
+    assert settled(planner, 100).pose.yaw > -0.15
+
+
 def settled(planner: Planner, ticks: int) -> TickPlan:
     """The last of some ticks, in all of which every foot is in reach."""
     for _ in range(ticks):

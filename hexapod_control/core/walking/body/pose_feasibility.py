@@ -79,7 +79,7 @@ class PoseFeasibility:
         return _tilted_region_share(self._stances, pose, self._robot.walk.lift_height)
 
     def _reaches_footholds(self, pose: BodyPose) -> bool:
-        return self._stances.fits(pose, 0.0, 0.0)
+        return joints_in_pose(self._robot, self.stance_at(pose).footholds, pose) is not None
 
     def _can_stride(self, pose: BodyPose, share: float) -> bool:
         """True if the feet can stride over a share of their regions in a pose, and support the robot meanwhile."""

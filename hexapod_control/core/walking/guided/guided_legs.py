@@ -17,7 +17,11 @@ from typing import NamedTuple
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG, LegJoints, solve_leg
-from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_joints, rolling_shift
+from hexapod_control.core.kinematics.rolling_contact import (
+    ball_centre_and_joints,
+    joints_at_contact,
+    rolling_shift,
+)
 from hexapod_control.core.robot import Leg, Point, Robot, Vector
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint, static_margin
 from hexapod_control.core.walking.body.body_control import BodyControl
@@ -163,7 +167,7 @@ def _path_refusal(
     neighbours = LegNeighbours.of(robot)
     least = min(LEAST_CLEARANCE, neighbours.gap(angles).distance)
     for x, y, z in points:
-        angles[leg], reason, _ = ball_centre_and_joints(robot.legs[leg], (x, y), z, placement, radius, BENT_LEG)[1]
+        angles[leg], reason, _ = joints_at_contact(robot.legs[leg], (x, y), z, placement, radius)
         if reason is not None:
             return f"{name}: ({x:.3f}, {y:.3f}, {z:.3f}) m on its path is out of reach"
         clearance = neighbours.gap(angles)
