@@ -56,29 +56,38 @@ def cruising(gait: str, command: Twist) -> tuple[Planner, float, float]:
 
 @pytest.mark.parametrize(("direction", "old", "new"), CHANGES)
 def test_soak_of_gait_changes_at_any_phase_keeps_speed_support_and_smooth_feet(direction, old, new):
+    for phase in range(PHASES):
+        changes_smoothly(direction, old, new, phase / PHASES)
+
+
+@pytest.mark.parametrize("new", ["tripod", "tetrapod"])
+def test_a_foot_just_before_its_lift_off_does_not_slow_the_body_down_in_a_change(new):
+    changes_smoothly("on the spot", "ripple", new, 0.43)
+
+
+def changes_smoothly(direction: str, old: str, new: str, phase: float) -> None:
+    """Walks, changes the gait at a phase (0 to 1), and checks speed, support and feet until a second after it."""
     name = "phantomx"
     command = fitting(standing_planner(name, old), DIRECTIONS[direction], 0.8, old, new)
     walking, *figures = cruising(old, command)
     speeds, jumps = zip(figures, cruising(new, command)[1:], strict=True)
-    cycle = cycle_time(walking)
-    for phase in range(PHASES):
-        planner = walking.copy()
-        velocities = [plan.feet_velocity for plan in drive(planner, command, phase * cycle / PHASES)][-1:]
-        assert planner.change_gait(new) == ""
-        left = None  # ticks to go on for after the change
-        for plan in drive(planner, command, WITHIN + 1.0):
-            if left is None and planner.view.active_gait == new:
-                left = round(1.0 / DT)
-            assert plan.unreached is None and sum(plan.planted) >= 3 and plan.margin > 0.04
-            assert math.dist(plan.twist, ZERO) >= STEADY * math.dist(command, ZERO)
-            velocities.append(plan.feet_velocity)
-            if left is not None:
-                left -= 1
-            if left == 0:
-                break
-        assert left == 0
-        assert np.linalg.norm(velocities, axis=2).max() <= 1.3 * max(speeds)
-        assert np.abs(np.diff(velocities, axis=0)).max() <= 1.3 * max(jumps)
+    planner = walking.copy()
+    velocities = [plan.feet_velocity for plan in drive(planner, command, phase * cycle_time(walking))][-1:]
+    assert planner.change_gait(new) == ""
+    left = None  # ticks to go on for after the change
+    for plan in drive(planner, command, WITHIN + 1.0):
+        if left is None and planner.view.active_gait == new:
+            left = round(1.0 / DT)
+        assert plan.unreached is None and sum(plan.planted) >= 3 and plan.margin > 0.04
+        assert math.dist(plan.twist, ZERO) >= STEADY * math.dist(command, ZERO)
+        velocities.append(plan.feet_velocity)
+        if left is not None:
+            left -= 1
+        if left == 0:
+            break
+    assert left == 0
+    assert np.linalg.norm(velocities, axis=2).max() <= 1.3 * max(speeds)
+    assert np.abs(np.diff(velocities, axis=0)).max() <= 1.3 * max(jumps)
 
 
 def test_a_change_asked_for_at_rest_is_there_at_once_and_unknown_gaits_are_refused_with_the_list():

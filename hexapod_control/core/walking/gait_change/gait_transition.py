@@ -28,7 +28,7 @@ from hexapod_control.core.walking.gait_change.transition_legs import SWING_ENDS,
 MOMENTS_PER_CYCLE = 48  # grid of moments for leaving the old gait
 PHASES = 48  # grid of phases for entering the new gait
 CYCLES = 2.0  # of the old gait for which a change may wait
-MAX_VIOLATION = 0.03  # [swing times] of a good plan: its cost in speed is negligible
+MAX_VIOLATION = 0.018  # of a good plan: share of the speed that the region guard may take for a moment
 MARGIN_SHARE = 0.5  # of the smaller steady margin of both gaits that a change must keep
 
 
@@ -37,13 +37,13 @@ class LegTransition(NamedTuple):
 
     landing: Array  # (L,) touch-down that begins it
     lift_off: Array  # (L, B) that ends it
-    violation: Array  # (L, B) excess of its duration or of the speed of its swings
+    violation: Array  # (L, B) excess of its duration or of the speed of its swings, as a share
 
 
 def plan_gait_change(
     clock: GaitClock, legs: Sequence[TransitionLeg], gait: Gait, margins: Sequence[float]
 ) -> tuple[GaitChange, float]:
-    """Returns the best change from the clock's gait to `gait`, and its violation [swing times].
+    """Returns the best change from the clock's gait to `gait`, and its violation.
 
     It is good if the violation is at most MAX_VIOLATION. `legs` are in the order of the clock, `margins` [m] are those
     of `margins_by_legs_in_swing`.
@@ -97,7 +97,9 @@ def _leg_transition(
     before = _swing_overload(leg, np.broadcast_to(behind[:, None], due.shape), half)
     after = _swing_overload(leg, lifts, np.full(due.shape, 0.5 * new.stance * leg.stride))
     too_fast = np.maximum(np.where(can_aim[:, None], before, -math.inf), after)
-    violation = np.where(stays < SHORTEST_STANCE, math.inf, np.maximum(stays - most[:, None], too_fast))
+    # A body that is slower by this share reaches the edge of the region at the lift-off.
+    too_long = 1.0 - most[:, None] / np.maximum(stays, SHORTEST_STANCE)
+    violation = np.where(stays < SHORTEST_STANCE, math.inf, np.maximum(too_long, too_fast))
     return LegTransition(landing, due, violation)
 
 
@@ -108,7 +110,7 @@ def _last_lift_off(until: float, cycle: float, leave: Array) -> Array:
 
 
 def _swing_overload(leg: TransitionLeg, behind: Array, ahead: Array) -> Array:
-    """Returns by how much swings between these ends [m] are too fast, as additional time [swing times]."""
+    """Returns by which share swings between these ends [m] are too fast."""
     last = len(SWING_ENDS) - 1
     (i, di), (j, dj) = (_table_place(end / leg.radius * last, last) for end in (behind, ahead))
     low, high = (leg.loads[i, k] * (1.0 - di) + leg.loads[i + 1, k] * di for k in (j, j + 1))
