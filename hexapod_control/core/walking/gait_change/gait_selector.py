@@ -23,7 +23,7 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import StanceRegions
 
 PLAN_TIMEOUT_S = 1.2  # after which the best plan is used, even if it violates a limit
-NEAR_VIOLATION = 0.06  # below which a plan is likely to be feasible soon: planning is repeated ...
+NEAR_VIOLATION = 2.0  # below which a plan is likely to be feasible soon: planning is repeated ...
 INTERMEDIATE_GAIT_TIMEOUT_S = 0.5  # ... for this long, before an intermediate gait is tried
 RETRY_S = 0.06  # between two plans
 AMPLE_MARGIN = 0.02  # [m] static margin with which any feet may lift off first

@@ -28,7 +28,9 @@ from hexapod_control.core.walking.gait_change.transition_legs import SWING_ENDS,
 MOMENTS_PER_CYCLE = 48  # grid of moments for leaving the old gait
 PHASES = 48  # grid of phases for entering the new gait
 CYCLES = 2.0  # of the old gait for which a change may wait
-MAX_VIOLATION = 0.018  # of a good plan: share of the speed that the region guard may take for a moment
+MAX_SLOWDOWN = 0.018  # share of the speed that the region guard may take for a moment
+MAX_OVERLOAD = 0.03  # share by which swings may be faster
+MAX_VIOLATION = 1.0  # of a good plan
 MARGIN_SHARE = 0.5  # of the smaller steady margin of both gaits that a change must keep
 
 
@@ -37,7 +39,7 @@ class LegTransition(NamedTuple):
 
     landing: Array  # (L,) touch-down that begins it
     lift_off: Array  # (L, B) that ends it
-    violation: Array  # (L, B) excess of its duration or of the speed of its swings, as a share
+    violation: Array  # (L, B) excess of its duration or of the speed of its swings, over what is allowed
 
 
 def plan_gait_change(
@@ -99,7 +101,8 @@ def _leg_transition(
     too_fast = np.maximum(np.where(can_aim[:, None], before, -math.inf), after)
     # A body that is slower by this share reaches the edge of the region at the lift-off.
     too_long = 1.0 - most[:, None] / np.maximum(stays, SHORTEST_STANCE)
-    violation = np.where(stays < SHORTEST_STANCE, math.inf, np.maximum(too_long, too_fast))
+    excess = np.maximum(too_long / MAX_SLOWDOWN, too_fast / MAX_OVERLOAD)
+    violation = np.where(stays < SHORTEST_STANCE, math.inf, excess)
     return LegTransition(landing, due, violation)
 
 
