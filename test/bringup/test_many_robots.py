@@ -36,7 +36,7 @@ from hexapod_control.sim.world_settings import WorldSettings
 
 LIMIT = 60.0  # [s] for anything
 RAMP = 1.5  # [s] until a twist is reached
-DRIVE = 2.7  # [s] measured, whole cycles of a tripod
+DRIVE = 1.8  # [s] measured, whole cycles of a tripod
 NAMES = ("a", "b")
 MIN_PACE = 0.5  # of a recorded robot, as a share of its pace without a recording: no publisher waits for a recorder
 

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from support.real_time.programs import PROGRAM
@@ -111,12 +112,14 @@ def test_the_picture_is_drawn_with_and_without_ground_truth(tmp_path):
 @pytest.mark.heavy
 @pytest.mark.physics
 def test_two_goals_in_the_obstacle_world_are_reached_with_the_real_graph(file, tmp_path):
-    """On the simulation's time, which waits for its controller: a busy machine makes it slower, not worse."""
+    """On the simulation's time, twice as fast, which waits for its controller: a busy machine changes no result."""
     picture = tmp_path / "way.png"
     given = {"world": "obstacles", "stand_on_start": True, "web": False, "use_sim_time": True}
     arguments = ["patrol", "--waypoints", str(file(ROUTE)), "--sim-time", "--out", str(picture)]
     lines = []
-    with Supervisor(node_graph.specs("sim", given), lines.append):
+    simulator, *others = node_graph.specs("sim", given)
+    simulator = replace(simulator, parameters={**simulator.parameters, "sim_speed_factor": 2.0})
+    with Supervisor((simulator, *others), lines.append):
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM, *arguments],
             capture_output=True,

@@ -102,8 +102,9 @@ def ratios(text):
 @pytest.mark.physics
 @pytest.mark.gl
 def test_the_demonstration_follows_its_commands_and_leaves_no_process(start, tmp_path):
+    """Twice as fast as real time: the world waits for its controller, so that a busy machine changes no figure."""
     film = tmp_path / "run.png"
-    command = start("--demo", "--segment", "2", "--record", str(film))
+    command = start("--demo", "--segment", "2", "--speed", "2", "--record", str(film))
     assert command.end() == 0, command.text
     table = ratios(command.text)
     assert list(table) == ["forward", "arc", "strafe", "turn on the spot"]
@@ -117,13 +118,12 @@ def test_the_demonstration_follows_its_commands_and_leaves_no_process(start, tmp
 
 @pytest.mark.heavy
 @pytest.mark.physics
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_during_the_drive_stops_the_robot_with_exit_code_zero(start, number):
+def test_a_signal_during_the_drive_stops_the_robot_with_exit_code_zero(start):
     command = start("--demo", "--segment", "60")
     command.wait_for(lambda: set(processes()) == NODES, "nodes")
     seen = motion(lambda state: state == "walking")
     assert "walking" in seen
-    command.process.send_signal(number)
+    command.process.send_signal(signal.SIGTERM)
     seen = motion(lambda state: state == "sitting")
     assert seen[-1] == "sitting"
     assert command.end() == 0, command.text
@@ -156,7 +156,7 @@ def test_a_killed_simulator_is_named_and_all_processes_end_with_code_one(start):
 
 @pytest.mark.heavy
 @pytest.mark.physics
-def test_with_a_terminal_the_keys_drive_and_the_terminal_is_as_before(start):
+def test_with_a_terminal_the_keys_drive_and_after_ctrl_c_the_robot_sits_and_the_terminal_is_as_before(start):
     master, slave = pty.openpty()
     before = termios.tcgetattr(slave)
     try:
@@ -166,8 +166,8 @@ def test_with_a_terminal_the_keys_drive_and_the_terminal_is_as_before(start):
         command.wait_for(lambda: "standing" in command.text, "standing")
         os.write(master, b"2i")
         command.wait_for(lambda: re.search(r"walking +ripple +x \+0\.\d*[1-9]", command.text), "walking in ripple")
-        os.write(master, b"k")
         command.process.send_signal(signal.SIGINT)
+        assert motion(lambda state: state == "sitting")[0] != "sitting"
         assert command.end() == 0, command.text
         assert termios.tcgetattr(slave) == before
     finally:

@@ -136,7 +136,7 @@ def test_the_physics_section_has_a_row_per_case(monkeypatch, capsys):
 def test_the_graph_is_compared_with_bare_relays_of_the_same_messages(monkeypatch):
     from hexapod_control.evaluation.performance.graph import graph_load
 
-    for name, value in (("LATENCY_WINDOW_S", 1.0), ("CPU_WINDOW_S", 1.0)):
+    for name, value in (("LATENCY_WINDOW_S", 1.0), ("CPU_WINDOW_S", 1.0), ("SETTLE_S", 0.3)):
         monkeypatch.setattr(graph_load, name, value)
     progress = []
     found = graph_load.measure(load("phantomx"), progress.append, turns=1)
@@ -153,16 +153,44 @@ def test_the_graph_is_compared_with_bare_relays_of_the_same_messages(monkeypatch
 def test_several_robots_walk_at_the_same_time_and_each_is_measured(monkeypatch):
     from hexapod_control.evaluation.performance.graph import many_robots
 
-    for name, value in (("WINDOW_S", 1.0), ("SETTLE_S", 0.2)):
+    for name, value in (("WINDOW_S", 1.0), ("SETTLE_S", 0.2), ("RATES_HZ", (50.0,))):
         monkeypatch.setattr(many_robots, name, value)
     found = many_robots.measure(load("phantomx"), lambda line: None, counts=(1, 2))["robots"]
-    free = [row["cores_free"] for row in found["rows"]]
-    assert [row["robots"] for row in found["rows"]] == ([1, 2] if all(free[:2]) else [1, 2, 1, 2])
+    assert [row["robots"] for row in found["rows"]] == [1, 2]
     for row in found["rows"]:
         assert row["cpu_percent_each"] > 0.0 and 0.0 < row["latency_us"] <= row["latency_p95_us"]
         assert row["rows_per_second_each"] > 0.2 * row["rate_hz"]
-    assert ("note" in found) is not all(free[-2:])
-    series = [all(free[start : start + 2]) for start in range(0, len(free), 2)]
-    assert [growth["cores_free"] for growth in found["growth"]] == series
-    assert all(growth["cpu"] > 0.0 and growth["robots"] == 2 for growth in found["growth"])
+    (growth,) = found["growth"]
+    assert growth["cpu"] > 0.0 and growth["robots"] == 2
     json.dumps(found, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("free", "rates", "note"),
+    [
+        ([(True, True)], [50.0, 50.0], False),
+        ([(True, False), (True, True)], [50.0, 50.0, 10.0, 10.0], False),
+        ([(True, False), (False, False)], [50.0, 50.0, 10.0, 10.0], True),
+    ],
+)
+def test_robots_are_measured_again_at_a_lower_rate_until_a_core_is_free(free, rates, note):
+    many_robots = pytest.importorskip("hexapod_control.evaluation.performance.graph.many_robots")
+    cores = iter(free)
+
+    def series(rate):
+        return [
+            {
+                "robots": count,
+                "rate_hz": rate,
+                "cpu_us_per_row": 100.0 * count,
+                "latency_us": 300.0,
+                "cores_free": found,
+            }
+            for count, found in zip((1, 2), next(cores), strict=True)
+        ]
+
+    found = many_robots.until_free((50.0, 10.0), series)
+    assert [row["rate_hz"] for row in found["rows"]] == rates
+    assert [growth["cores_free"] for growth in found["growth"]] == [all(pair) for pair in free]
+    assert all(growth["cpu"] == 2.0 and growth["latency"] == 1.0 for growth in found["growth"])
+    assert ("note" in found) is note

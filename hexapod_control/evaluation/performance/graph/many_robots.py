@@ -8,7 +8,7 @@ more each: if the largest number of robots leaves no core free at 50 Hz, everyth
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -33,6 +33,7 @@ RATES_HZ = (50.0, 10.0)  # of planner and driver
 RATED = ("gait_planner", "servo_driver")  # nodes with a control rate
 WINDOW_S, SETTLE_S = 8.0, 1.5
 MAX_BUSY_SHARE = 0.8  # CPU load of all cores up to which a core counts as free
+FigureRow = dict[str, Any]  # figures by name
 
 
 def measure(robot_file: RobotFile, progress: ProgressReport, counts: Sequence[int] = COUNTS) -> dict[str, object]:
@@ -40,22 +41,28 @@ def measure(robot_file: RobotFile, progress: ProgressReport, counts: Sequence[in
 
     Raises NotReadyError, NodeExit.
     """
-    rows: list[dict[str, Any]] = []
-    growth: list[dict[str, Any]] = []
     with private_domain():
-        for rate in RATES_HZ:
-            series = _series(robot_file, counts, rate, progress)
-            free = all(row["cores_free"] for row in series)
-            rows, growth = [*rows, *series], [*growth, {**_growth(series), "cores_free": free}]
-            if free:
-                break
-    found: dict[str, object] = {"rows": rows, "growth": growth}
-    if not free:
-        found["note"] = "no core was always free, for the robots or for others: part of the growth comes from that"
-    return {"robots": found}
+        return {"robots": until_free(RATES_HZ, lambda rate: _series(robot_file, counts, rate, progress))}
 
 
-def _growth(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def until_free(rates: Sequence[float], series: Callable[[float], Sequence[FigureRow]]) -> dict[str, object]:
+    """Measures a series of rows at one rate [Hz] after the other, until a core was free in all rows of a series.
+
+    Returns all rows, the growth of each series, and a note if no series had a free core.
+    """
+    rows: list[FigureRow] = []
+    growth: list[FigureRow] = []
+    for rate in rates:
+        measured = series(rate)
+        free = all(row["cores_free"] for row in measured)
+        rows, growth = [*rows, *measured], [*growth, {**_growth(measured), "cores_free": free}]
+        if free:
+            return {"rows": rows, "growth": growth}
+    note = "no core was always free, for the robots or for others: part of the growth comes from that"
+    return {"rows": rows, "growth": growth, "note": note}
+
+
+def _growth(rows: Sequence[FigureRow]) -> FigureRow:
     """Growth from the first row to the last; CPU time is per joint target, as a busy computer publishes fewer."""
     if len(rows) < 2:
         return {}
@@ -68,11 +75,9 @@ def _growth(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _series(
-    robot_file: RobotFile, counts: Sequence[int], rate: float, progress: ProgressReport
-) -> list[dict[str, Any]]:
+def _series(robot_file: RobotFile, counts: Sequence[int], rate: float, progress: ProgressReport) -> list[FigureRow]:
     """The figures for each number of robots, in increasing order."""
-    rows: list[dict[str, Any]] = []
+    rows: list[FigureRow] = []
     groups: list[ProcessGroup] = []
     sides: list[ReceiverSide] = []
     with ExitStack() as stack:
@@ -90,7 +95,7 @@ def _series(
     return rows
 
 
-def _measured(receiver: TopicReceiver, sides: Sequence[ReceiverSide], groups: Sequence[ProcessGroup]) -> dict[str, Any]:
+def _measured(receiver: TopicReceiver, sides: Sequence[ReceiverSide], groups: Sequence[ProcessGroup]) -> FigureRow:
     """Measures robots that walk already."""
     for side in sides:
         side.ages = []
@@ -102,7 +107,7 @@ def _measured(receiver: TopicReceiver, sides: Sequence[ReceiverSide], groups: Se
     return _figures(len(sides), each, ages, share)
 
 
-def _figures(count: int, each: list[float], ages: list[float], share: float) -> dict[str, Any]:
+def _figures(count: int, each: list[float], ages: list[float], share: float) -> FigureRow:
     """Figures of `count` robots: CPU load [%] of each, latencies [us], CPU share of all processes on this computer."""
     return {
         "cpu_percent_each": round(sum(each) / count, 2),
