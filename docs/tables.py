@@ -53,7 +53,7 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "cmd_vel": "velocity of the body, m/s and rad/s: `linear.x`, `linear.y`, `angular.z`; `TwistStamped` with "
     "`enable_stamped_cmd_vel`. An axis below 0.001 m/s or 0.001 rad/s is zero",
     "body_pose": "pose of the body relative to the neutral stance, six degrees of freedom",
-    "gait": "gait to change to, by name",
+    "gait": "gait to change to, by name, or `auto`",
     "lose_leg": "name of a leg to fold away: the robot comes to rest, folds it, and goes on with the others",
     "return_leg": "name of a lost leg to walk on again",
     "arc": "steering by distance and curvature: `x` is the travel of the outermost foot per stance, m, `y` the "
@@ -79,7 +79,8 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "/tf_static": "latched: `base_link` → `lidar_link` of the simulation",
     "gait_state": "latched: unknown, sitting, rising, standing, walking, moving, sinking, fault",
     "gait_active": "latched: name of the present gait",
-    "gaits": "latched: names of all gaits, separated by commas",
+    "gait_selected": "latched: name of the selected gait, or `auto`",
+    "gaits": "latched: what may be selected, separated by commas: all gaits and `auto`",
     "lost_legs": "latched: names of the lost legs, separated by commas",
     "leg_refused": "why the last `lose_leg` or `return_leg` was refused",
     "motions": "latched: names of the motions that come with the package, separated by commas",

@@ -55,7 +55,7 @@ LEVEL = "x"
 GAIT_KEYS = tuple("123456789")
 HELP = (
     "u i o   Shift: strafe           t stand   g sit   SPACE stop   Ctrl-C end",
-    "j k l   q/z: faster, slower     1-4 gait    r/f body up, down  arrows shift it",
+    "j k l   q/z: faster, slower     1-9 gait    r/f body up, down  arrows shift it",
     "m , .   holds until next key    w/s pitch   a/d roll   e/c yaw   x neutral pose",
 )
 _TOKEN = re.compile(r"\x1b\[[0-9;]*[A-Za-z~]|\x1bO[A-Z]|.", re.DOTALL)

@@ -6,6 +6,7 @@ import argparse
 
 from hexapod_control.cli.bounded_options import add_robot, output_file
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import least_support
 
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the table and draws the picture. Raises RobotFileError, OSError if the picture cannot be written."""
+    """Prints the table and the gaits of `auto`, and draws the picture. Raises RobotFileError, OSError if it cannot."""
     robot = load(args.robot).robot
     capabilities = Capabilities.of(robot)
     print(",".join(HEAD))
@@ -33,6 +34,7 @@ def run(args: argparse.Namespace) -> int:
         speeds = capabilities.envelope.maxima(gait, robot.walk.height, capabilities.room(gait))
         values = (f"{gait.duty_factor:.3f}", f"{cycle:.2f}", f"{margin:.0f}", *(f"{speed:.3f}" for speed in speeds))
         print(name, *values, sep=",")
+    print(f"{AUTO}: {', '.join(gait.name for gait in capabilities.selection(AUTO).gaits)}")
     if args.plot:
         from hexapod_control.cli.robot_files.gait_diagrams import plot
 

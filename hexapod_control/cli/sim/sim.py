@@ -9,9 +9,9 @@ import sys
 from hexapod_control.cli.bounded_options import HasArguments, add_robot, number, output_file, whole_number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.gait.gait_table import GaitSelection
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.workspace.robot_gaits import gaits
+from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK
 from hexapod_control.sim.world_settings import WorldSettings
@@ -100,8 +100,8 @@ def _check_bus(name: str, speed: float) -> None:
         raise InputError(f"--speed: must be 1 with --bus, which runs in real time, is {speed:g}")
 
 
-def _gait(robot: Robot, name: str) -> Gait:
-    known = gaits(robot)
-    if name and name not in known:
-        raise InputError(f"--gait: unknown gait {name!r}; known: {', '.join(known)}")
-    return known[name or robot.walk.gait]
+def _gait(robot: Robot, name: str) -> GaitSelection:
+    capabilities = Capabilities.of(robot)
+    if name and name not in capabilities.gait_names:
+        raise InputError(f"--gait: unknown gait {name!r}; known: {', '.join(capabilities.gait_names)}")
+    return capabilities.selection(name)

@@ -21,7 +21,7 @@ from hexapod_control.clients.keyboard_map import HELP
 from hexapod_control.clients.robot_client import SimulationClient
 from hexapod_control.clients.terminal import Terminal
 from hexapod_control.config.robots.robot_file import RobotFile
-from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.gait.gait_table import GaitSelection
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.sim.rendering.film import MissingGraphicsError
 from hexapod_control.sim.world_settings import WorldSettings
@@ -40,7 +40,7 @@ class SimulationRun:
         self,
         args: argparse.Namespace,
         robot_file: RobotFile,
-        gait: Gait,
+        gait: GaitSelection,
         world: WorldSettings,
         given: Mapping[str, object],
     ) -> None:
@@ -118,14 +118,14 @@ class SimulationRun:
             session.ready()
             session.play(terminal)
             return
-        script = scripted_drive.script_for(self._robot_file.robot, self._gait)  # while the nodes start
+        script = scripted_drive.script_for(self._robot_file.robot, self._gait.fastest)  # while the nodes start
         session.ready()
         session.demonstrate(script, self._args.segment or scripted_drive.default_segment_time(self._cycle))
 
     @property
     def _cycle(self) -> float:
         """Cycle time of the gait [s]."""
-        return self._robot_file.robot.walk.swing_time * self._gait.cycle
+        return self._robot_file.robot.walk.swing_time * self._gait.most_stable.cycle
 
     def _table(self, session: SimulationSession) -> int:
         """Prints the table. Returns 1 if a scripted drive on flat ground deviates too much from its command."""

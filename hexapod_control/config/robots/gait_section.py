@@ -9,7 +9,7 @@ from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.robots.checked_values import CheckedValues
 from hexapod_control.config.robots.robot_keys import GAIT, LIFT_OFF
 from hexapod_control.config.schema import did_you_mean, known_keys, refuse_unknown, spell
-from hexapod_control.core.gait.gait_table import NAMES
+from hexapod_control.core.gait.gait_table import AUTO, NAMES
 from hexapod_control.core.robot import GaitRow, Leg, Robot
 from hexapod_control.core.workspace.robot_gaits import Support, gaits, known_gaits, least_support
 
@@ -27,7 +27,7 @@ def read_gaits(root: DocumentEntry, legs: tuple[Leg, ...]) -> tuple[GaitRow, ...
 def _gait(name: str, entry: DocumentEntry, legs: tuple[Leg, ...]) -> GaitRow:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise entry.error("is not a valid name of a gait", "must be small letters, digits and _", "e.g. amble")
-    if name in NAMES:
+    if name in (*NAMES, AUTO):
         raise entry.error("is a gait already", "must be another name", f"e.g. my_{name}")
     phases = [LIFT_OFF.below(leg.name) for leg in legs]
     rows = (*GAIT, *phases)
@@ -49,7 +49,7 @@ def check_gaits(robot: Robot, root: DocumentEntry, whole: CheckedValues, legs: S
         x, y = robot.legs[leg].foothold
         hint = "move the footholds apart, or the centre of mass between them"
         raise legs[leg].entries["foothold"].error(f"is [{x:g}, {y:g}]", *_margin(robot, best), hint)
-    names, gait = tuple(gaits(robot)), robot.walk.gait
+    names, gait = (*gaits(robot), AUTO), robot.walk.gait
     if gait not in names:
         bound = f"must be one of {', '.join(names)}"
         raise whole.entries["walk.gait"].error(f'is "{gait}"', bound, did_you_mean(gait, names))

@@ -58,14 +58,12 @@ class Nav2Robot:
 def describe(robot: Robot, gait: str = "") -> Nav2Robot:
     """The robot in a gait (default: that of its file). Raises ValueError if it cannot walk or has no such gait."""
     capabilities = Capabilities.of(robot)
-    name = gait or robot.walk.gait
-    if name not in capabilities.gaits:
-        raise ValueError(f"unknown gait {name!r}; known: {', '.join(capabilities.gaits)}")
-    top = Twist(*(_floor(SPEED_SHARE * v) for v in _walk(capabilities, capabilities.gaits[name]).maxima()))
+    if gait and gait not in capabilities.gait_names:
+        raise ValueError(f"unknown gait {gait!r}; known: {', '.join(capabilities.gait_names)}")
+    row = capabilities.selection(gait).fastest
+    top = Twist(*(_floor(SPEED_SHARE * v) for v in _walk(capabilities, row).maxima()))
     axes = (Twist(top.vx, 0.0, 0.0), Twist(0.0, top.vy, 0.0), Twist(0.0, 0.0, top.wz))
-    up, down = zip(
-        *(_rates(_walk(capabilities, capabilities.gaits[name]), capabilities, goal) for goal in axes), strict=True
-    )
+    up, down = zip(*(_rates(_walk(capabilities, row), capabilities, goal) for goal in axes), strict=True)
     return Nav2Robot(top, Twist(*up), Twist(*down), footprint(capabilities))
 
 

@@ -20,7 +20,7 @@ ROBOT: tuple[KeyRow, ...] = (
     NumberRow("body.center_of_mass", 3, -1.0, 1.0, "m", _METRES),
     NumberRow("foot.radius", 1, 0.0005, 0.2, "m", _METRES),
     NumberRow("imu.position", 3, -2.0, 2.0, "m", _METRES),
-    TextRow("walk.gait", _NAME, "the name of a gait", "tripod is the usual one"),
+    TextRow("walk.gait", _NAME, "the name of a gait, or auto", "tripod is the usual one"),
     NumberRow("walk.height", 1, 0.001, 2.0, "m", _METRES),
     NumberRow("walk.swing_time", 1, 0.05, 10.0, "s", "seconds, not milliseconds?"),
     NumberRow("walk.lift_height", 1, 0.001, 1.0, "m", _METRES),

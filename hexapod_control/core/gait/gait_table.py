@@ -65,6 +65,33 @@ class Gait:
         return ((self.lift_off[leg] - phase) % 1.0) * self.cycle
 
 
+AUTO = "auto"
+"""Name of the choice of a gait by speed."""
+
+
+@dataclass(frozen=True, slots=True)
+class GaitSelection:
+    """What a walk walks in: one gait, or the one of several that suits its speed."""
+
+    name: str  # of the gait, or AUTO
+    gaits: tuple[Gait, ...]  # the most stable one first, the fastest one last
+
+    @classmethod
+    def of(cls, gait: Gait) -> GaitSelection:
+        """Always one gait."""
+        return cls(gait.name, (gait,))
+
+    @property
+    def most_stable(self) -> Gait:
+        """The gait of a robot at rest."""
+        return self.gaits[0]
+
+    @property
+    def fastest(self) -> Gait:
+        """The gait of a robot at its highest speed."""
+        return self.gaits[-1]
+
+
 ALTERNATING = {6: "tripod", 8: "tetrapod"}  # by number of legs: what the gait of two alternating halves is called
 
 NAMES = ("tripod", "tetrapod", "alternating", "ripple", "wave", "crawl", "fastest")

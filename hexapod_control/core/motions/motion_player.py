@@ -214,7 +214,7 @@ class MotionPlayer:
         self._now, self._execution, self._left, self.state = None, None, [], PlayerState.NONE
         before = self._restored
         self.planner.plays_motion = False
-        self.planner.change_gait(before.gait.name)
+        self.planner.change_gait(before.selection.name)
         self.planner.change_settings(lift=before.lift, tempo=before.tempo, margin=before.margin)
         self.planner.command(ZERO)
         self.planner.return_to_neutral()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.motions.motion_steps import ArcStep, GaitStep, RotateStep, WalkStep
 from hexapod_control.core.motions.step_context import StepContext, StepExecution
@@ -32,11 +33,11 @@ def execute_turn(context: StepContext, step: RotateStep) -> StepExecution:
 
 
 def execute_gait(context: StepContext, step: GaitStep) -> StepExecution:
-    """Changes to another gait and waits until it is active."""
+    """Changes to another gait and waits until it is active; `auto` has no gait of its own to wait for."""
     refusal = context.planner.change_gait(step.name)
     if refusal:
         yield refusal
-    while context.planner.view.active_gait != step.name and context.planner.view.on_feet:
+    while step.name not in (context.planner.view.active_gait, AUTO) and context.planner.view.on_feet:
         yield ""
 
 

@@ -160,7 +160,7 @@ def _on_other_legs(walk: WalkController, goal: WalkingLegs, context: PlannerCont
     contacts = [standing.get(row, foothold) for row, foothold in zip(goal.rows, neutral, strict=True)]
     pose = _moved(walk.state.body_pose, now.shift, goal.shift)
     context.change_legs(goal)
-    return WalkController(goal.capabilities, contacts, pose, context.settings.gait)
+    return WalkController(goal.capabilities, contacts, pose, context.settings.selection.most_stable)
 
 
 def _folding(context: PlannerContext, goal: WalkingLegs, walk: WalkController | None) -> list[JointMove]:

@@ -47,7 +47,7 @@ class Planner:
         self.robot = robot
         self.sensors = SensorInputs(robot)
         legs = WalkingLegs.without(robot, frozenset())
-        settings = WalkSettings(legs.capabilities.gaits[gait or robot.walk.gait], limits or TwistLimits())
+        settings = WalkSettings(legs.capabilities.selection(gait), limits or TwistLimits())
         self._context = PlannerContext.of(legs, self.sensors, settings)
         self.capabilities = legs.capabilities  # with the legs that are not lost
         self._state: PlannerState = Unknown()
@@ -188,12 +188,12 @@ class Planner:
     # --- how it walks ------------------------------------------------------------------------------
 
     def change_gait(self, name: str) -> str:
-        """Changes to another gait."""
-        gait = self.capabilities.gaits.get(name)
-        if gait is None:
-            return f"unknown gait {quoted(name)}; known: {', '.join(self.capabilities.gaits)}"
-        self._context.settings, self._context.wanted_gait = replace(self._context.settings, gait=gait), name
-        return self._handle(requests.GaitRequest(gait))
+        """Changes to another gait; `auto`: from now on to the one that suits the speed."""
+        if name not in self.capabilities.gait_names:
+            return f"unknown gait {quoted(name)}; known: {', '.join(self.capabilities.gait_names)}"
+        context, selection = self._context, self.capabilities.selection(name)
+        context.settings, context.wanted_gait = replace(context.settings, selection=selection), name
+        return self._handle(requests.GaitRequest(selection))
 
     def change_settings(self, **changes: Any) -> None:
         """Changes fields of the walk settings except the gait, which may be refused (change_gait)."""

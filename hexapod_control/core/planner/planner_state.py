@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple, Protocol, Self
 
+from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.planner.requests import Request
@@ -41,7 +42,7 @@ class PlannerContext:
     @classmethod
     def of(cls, legs: WalkingLegs, sensors: SensorInputs, settings: WalkSettings) -> PlannerContext:
         """Of a robot with these legs whose pose is not known."""
-        return cls(legs, TickLimiter(legs.capabilities.robot), sensors, settings, wanted_gait=settings.gait.name)
+        return cls(legs, TickLimiter(legs.capabilities.robot), sensors, settings, wanted_gait=settings.selection.name)
 
     @property
     def robot(self) -> Robot:
@@ -67,9 +68,11 @@ class PlannerContext:
     def change_legs(self, legs: WalkingLegs) -> None:
         """Walks on other legs from now on; the robot is at rest, and lost legs are folded."""
         joints = self.legs.completed(self.joints, self.legs.folded) if self.joints else ()
-        rows, wanted = legs.capabilities.gaits, "" if legs.lost else self.wanted_gait
+        able, wanted = legs.capabilities, self.wanted_gait
+        if wanted not in able.gait_names or (legs.lost and wanted != AUTO):
+            wanted = ""  # that of the robot, which is the fastest one on fewer legs
         self.legs, self.limiter = legs, TickLimiter(legs.capabilities.robot)
-        self.settings = replace(self.settings, gait=rows.get(wanted) or rows[self.robot.walk.gait])
+        self.settings = replace(self.settings, selection=able.selection(wanted))
         self.joints, self.plan = legs.of_whole(joints), None
 
     def place(self, joints: tuple[LegJoints, ...]) -> None:

@@ -25,6 +25,7 @@ class PlannerView:
         self._state = state
         self._walk = state.walk
         self.walk = state.walk.state if state.walk is not None else None  # None unless the robot stands or walks
+        self.selected_gait = (self.walk or context.settings).selection.name  # or `auto`
         self.lost_legs = context.legs.names_of_lost
         self.changing_legs = isinstance(state, LegChange)  # a leg is folded or unfolded, or the robot rests for that
 
@@ -102,7 +103,7 @@ class PlannerView:
     @property
     def active_gait(self) -> str:
         """Name of the active gait."""
-        return self.walk.gait.name if self.walk is not None else self._context.settings.gait.name
+        return self.walk.gait.name if self.walk is not None else self._context.settings.selection.most_stable.name
 
     @property
     def gait_phase(self) -> float:
@@ -148,5 +149,5 @@ class PlannerView:
     def arc_twist(self, distance: float, curvature: float) -> Twist:
         """Returns the twist for a travel [m] of the outermost foot per stance and a curvature, in the present gait."""
         settings, robot = self._context.settings, self._context.robot
-        stance_time = settings.gait.stance * robot.walk.swing_time * settings.tempo
+        stance_time = settings.selection.fastest.stance * robot.walk.swing_time * settings.tempo
         return twist_of_arc(distance, curvature, self._context.sequences.neutral_footholds, stance_time)

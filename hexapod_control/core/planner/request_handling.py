@@ -68,8 +68,8 @@ def pass_on(request: Request, walk: WalkController) -> None:
             walk.release()
         case NeutralStanceRequest():
             walk.settle(NEUTRAL)
-        case GaitRequest(gait):
-            walk.change_gait(gait)
+        case GaitRequest(selection):
+            walk.select_gait(selection)
         case SettingsRequest(settings):
             walk.change_settings(settings)
 

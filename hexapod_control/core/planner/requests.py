@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.gait.gait_table import GaitSelection
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import Twist
@@ -93,9 +93,9 @@ class JointMoveRequest:
 
 @dataclass(frozen=True, slots=True)
 class GaitRequest:
-    """Change to another gait."""
+    """Change to another gait, or to the choice of one by speed."""
 
-    gait: Gait
+    selection: GaitSelection
 
 
 @dataclass(frozen=True, slots=True)

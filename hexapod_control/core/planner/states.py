@@ -49,7 +49,7 @@ class Lying(AtRest):
         """Stands up or starts a whole-body move; measured joints replace the planned ones."""
         match request:
             case StandRequest():
-                moves, walk = context.sequences.getting_up(context.joints, context.settings.gait)
+                moves, walk = context.sequences.getting_up(context.joints, context.settings.selection.most_stable)
                 return StateReply(Transition(RobotState.RISING, moves, walk))
             case FeetMoveRequest() | JointMoveRequest():
                 return StateReply(WholeBodyMove(request_handling.whole_body_move(request, context, NEUTRAL)))
@@ -99,7 +99,9 @@ class Transition:
         self.then, self.pace_goal = request, 1.0
         match self.moves[0]:
             case BodyLift() as lift if self.robot_state is RobotState.SINKING:
-                moves, walk = context.sequences.rising(lift.contacts, lift.offset, context.settings.gait)
+                moves, walk = context.sequences.rising(
+                    lift.contacts, lift.offset, context.settings.selection.most_stable
+                )
                 return Transition(RobotState.RISING, moves, walk)
         return self
 
@@ -159,8 +161,7 @@ class OnFeet:
     def beginning(cls, walk: WalkController, context: PlannerContext, origin: PoseOrigin) -> OnFeet:
         """Returns the state of a robot that has just come to its feet, with the present settings."""
         walk.change_settings(context.settings)
-        if walk.state.gait is not context.settings.gait:
-            walk.change_gait(context.settings.gait)
+        walk.select_gait(context.settings.selection)
         return cls(walk, origin=origin)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
@@ -294,6 +295,6 @@ class WholeBodyMove:
 
     def _following(self, context: PlannerContext, origin: PoseOrigin) -> PlannerState:
         """Returns OnFeet with the present footholds, or Lying; handles a request that came meanwhile."""
-        walk = context.sequences.standing_on(context.joints, self.move.pose, context.settings.gait)
+        walk = context.sequences.standing_on(context.joints, self.move.pose, context.settings.selection.most_stable)
         state: PlannerState = Lying() if walk is None else OnFeet.beginning(walk, context, origin)
         return state if self.then is None else state.handle(self.then, context).state

@@ -50,7 +50,7 @@ class Unknown(AtRest):
         match request:
             case MeasuredJoints(joints):
                 context.place(joints)
-                found = context.sequences.taking_over(context.joints, context.settings.gait)
+                found = context.sequences.taking_over(context.joints, context.settings.selection.most_stable)
                 if found is None:
                     return StateReply(Lying())
                 return StateReply(self._found_standing(*found, context))

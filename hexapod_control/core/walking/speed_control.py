@@ -20,6 +20,7 @@ from hexapod_control.core.workspace.stance_regions import StanceRegions
 from hexapod_control.core.workspace.twist_limits import (
     MIN_TWIST,
     TwistLimits,
+    clamp_to_limits,
     derate_limits,
     ramp_towards,
     without_traces,
@@ -59,11 +60,20 @@ class SpeedControl:
         """Brings the twist to zero until the next command."""
         self.command, self.halted = ZERO, True
 
-    def limit(self, conditions: SpeedConditions, coming: Sequence[Gait], share: float) -> SpeedLimit:
-        """Returns possible twist and swing time for a share of the command, in the present gait and `coming` ones."""
+    def limit(
+        self, conditions: SpeedConditions, at_best: SpeedConditions, coming: Sequence[Gait], share: float
+    ) -> SpeedLimit:
+        """Returns possible twist and swing time for a share of the command, in the present gait and `coming` ones.
+
+        Limits that are a share of the robot's speed are so of that `at_best`, in the fastest of the selected gaits.
+        """
         command = self.command.scaled(share)
-        limits = self._derated_limits(conditions)
+        limits = self._derated_limits(at_best)
         return self._limiter.limit(command, conditions, coming, limits, self._swing_time_scale)
+
+    def goal(self, at_best: SpeedConditions, share: float) -> Twist:
+        """Returns a share of the command within the settings, whether the legs can do it or not."""
+        return clamp_to_limits(self.command.scaled(share), self._derated_limits(at_best))
 
     def maxima(self, conditions: SpeedConditions) -> Twist:
         """Returns the maximum speed along each axis alone."""

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from hexapod_control.core.gait.gait_clock import GaitClock
-from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.gait.gait_table import Gait, GaitSelection
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
@@ -56,9 +56,9 @@ class WalkController:
         self._speed = SpeedControl(capabilities)
         self._gaits = GaitSelector(capabilities, gait)
         self._recovery = MarginRecovery()
-        self.state = WalkState(capabilities.stances, self._motion, self._body, self._speed, self._recovery)
+        self.state = WalkState(capabilities.stances, self._motion, self._body, self._speed, self._gaits, self._recovery)
         self._body.sway.leave_room(pose, gait.sway)
-        self.change_settings(WalkSettings(gait))
+        self.change_settings(WalkSettings(self._gaits.selection))
 
     # --- requests ------------------------------------------------------------------------------------
 
@@ -87,9 +87,9 @@ class WalkController:
         self._recovery.set_least_margin(settings.margin)
         self._motion.lift_height = settings.lift * walk.lift_height + walk.preload
 
-    def change_gait(self, gait: Gait) -> None:
+    def select_gait(self, selection: GaitSelection) -> None:
         """Changes to another gait without a stop, as soon as the speed suits both."""
-        self._gaits.request(gait, self._motion)
+        self._gaits.select(selection, self._motion)
 
     def request_pose(self, pose: BodyPose, duration: float = 0.0) -> None:
         """Moves to a body pose, clamped to the reach of the legs, in `duration` [s] or as fast as the limits allow."""
@@ -149,18 +149,18 @@ class WalkController:
             self._body.shift(recovery.requested_shift)
         safer = recovery.safer_gait(dt, margin, self.state.gait, self._capabilities.gaits.values())
         if safer is not None and self._gaits.wanted is None:
-            self.change_gait(safer)
+            self.select_gait(GaitSelection.of(safer))
 
     # --- speed limits --------------------------------------------------------------------------------
 
     def limit(self) -> SpeedLimit:
         """Returns the possible twist and swing time for the present command."""
         coming = self._gaits.coming(self._motion)
-        return self._speed.limit(self._conditions, coming, self._recovery.measures.speed_share)
+        return self._speed.limit(self._conditions, self._at_best, coming, self._recovery.measures.speed_share)
 
     def maxima(self) -> Twist:
-        """Returns the present maximum speed along each axis alone."""
-        return self._speed.maxima(self._conditions)
+        """Returns the present maximum speed along each axis alone, in the fastest of the selected gaits."""
+        return self._speed.maxima(self._at_best)
 
     def braking_time(self) -> float:
         """Returns the time [s] in which the executed twist can ramp down to zero."""
@@ -170,12 +170,20 @@ class WalkController:
     def _conditions(self) -> SpeedConditions:
         return SpeedConditions(self._motion.clock.gait, self._body.height, self._body.region_share)
 
+    @property
+    def _at_best(self) -> SpeedConditions:
+        """The conditions in the fastest of the selected gaits."""
+        return self._conditions._replace(gait=self._gaits.fastest(self._motion))
+
     # --- one tick ------------------------------------------------------------------------------------
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Advances body, feet and clock by `dt` [s]; `previous` (n, 3) [rad] are the joint angles of the last tick."""
         motion, body, speed, robot = self._motion, self._body, self._speed, self._capabilities.robot
-        stances, limit = self._capabilities.stances, self.limit()
+        stances = self._capabilities.stances
+        goal = speed.goal(self._at_best, self._recovery.measures.speed_share)
+        self._gaits.choose(dt, goal, motion, body.height, body.region_share)
+        limit = self.limit()
         body.step(dt, is_stepping(limit.twist, motion, body, speed, stances), motion.feet)
         body.sway.leave_room(body.walking_goal, motion.clock.gait.sway)
         body.sway.step(dt / speed.swing_time, motion)

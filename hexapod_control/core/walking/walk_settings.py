@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.gait.gait_table import GaitSelection
 from hexapod_control.core.workspace.twist_limits import TwistLimits
 
 
@@ -12,7 +12,7 @@ from hexapod_control.core.workspace.twist_limits import TwistLimits
 class WalkSettings:
     """Requested settings; the walk follows them smoothly."""
 
-    gait: Gait
+    selection: GaitSelection
     limits: TwistLimits = field(default_factory=TwistLimits)
     lift: float = 1.0  # factor (0 to 1) on the robot's lift height
     tempo: float = 1.0  # factor (0.8 to 2) on the robot's swing time, and so on the cycle time

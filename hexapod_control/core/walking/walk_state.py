@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.gait.gait_table import Gait, GaitSelection
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.walking.body.body_control import BodyControl
@@ -10,6 +10,7 @@ from hexapod_control.core.walking.body.body_levelling import LEVEL, Tilt
 from hexapod_control.core.walking.body.margin_recovery import MarginRecovery, RecoveryMeasures
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.foot import Foot, Guided
+from hexapod_control.core.walking.gait_change.gait_selector import GaitSelector
 from hexapod_control.core.walking.speed_control import SpeedControl
 from hexapod_control.core.walking.stepping import NEUTRAL_TOLERANCE
 from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdaptation
@@ -19,7 +20,7 @@ from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceR
 class WalkState:
     """Read-only view of a walk, always up to date."""
 
-    __slots__ = ("_body", "_motion", "_recovery", "_speed", "_stances")
+    __slots__ = ("_body", "_gaits", "_motion", "_recovery", "_speed", "_stances")
 
     def __init__(
         self,
@@ -27,12 +28,14 @@ class WalkState:
         motion: FootMotion,
         body: BodyControl,
         speed: SpeedControl,
+        gaits: GaitSelector,
         recovery: MarginRecovery,
     ) -> None:
         self._stances = stances
         self._motion = motion
         self._body = body
         self._speed = speed
+        self._gaits = gaits
         self._recovery = recovery
 
     @property
@@ -44,6 +47,11 @@ class WalkState:
     def gait(self) -> Gait:
         """The active gait."""
         return self._motion.clock.gait
+
+    @property
+    def selection(self) -> GaitSelection:
+        """The selected gait, or those to choose from."""
+        return self._gaits.selection
 
     @property
     def gait_phase(self) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.gait.gait_table import AUTO, Gait, GaitSelection
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.robot import Robot
@@ -15,8 +15,11 @@ from hexapod_control.core.statics.static_stability import margins_by_legs_in_swi
 from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
 from hexapod_control.core.workspace.speed_envelope import SpeedEnvelope
 from hexapod_control.core.workspace.stance_regions import REGION_SHARES, StanceRegionTable
+from hexapod_control.core.workspace.stride_stability import stride_margin
 
+LEAST_GAIN_M = 0.001  # of static margin for which a slower gait is worth while
 BEYOND_ANY_SPEED = 100.0  # times a direction: faster than any robot
+FORWARD = Twist(1.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +37,33 @@ class Capabilities:
     def of(cls, robot: Robot) -> Capabilities:
         """Computes the tables (about a second, once per robot). Raises ValueError if it cannot walk as described."""
         rows = gaits(robot)
-        if robot.walk.gait not in rows:
-            raise ValueError(f"unknown gait {robot.walk.gait!r}; known: {', '.join(rows)}")
+        if robot.walk.gait not in (*rows, AUTO):
+            raise ValueError(f"unknown gait {robot.walk.gait!r}; known: {', '.join((*rows, AUTO))}")
         stances = StanceRegionTable(robot)
         footholds = stances.at(robot.walk.height).footholds
         margins = margins_by_legs_in_swing(footholds, neutral_center(robot))
         return cls(robot, rows, stances, SpeedEnvelope(robot, stances, rows), margins)
+
+    @property
+    def gait_names(self) -> tuple[str, ...]:
+        """What may be selected to walk in."""
+        return (*self.gaits, AUTO)
+
+    def selection(self, name: str = "") -> GaitSelection:
+        """The gait of a name (default: that of the robot), or for AUTO all that are worth while. Raises KeyError."""
+        name = name or self.robot.walk.gait
+        return GaitSelection(AUTO, self._by_speed()) if name == AUTO else GaitSelection.of(self.gaits[name])
+
+    def _by_speed(self) -> tuple[Gait, ...]:
+        """The gaits, slowest first, without those for which a faster one is as stable in full strides."""
+        stance, center = self.stances.at(self.robot.walk.height), neutral_center(self.robot)
+        margins = {name: stride_margin((gait,), stance, center, 1.0) for name, gait in self.gaits.items()}
+        speeds = {name: self.fastest(FORWARD, [name]).vx for name in self.gaits}
+        found: list[str] = []
+        for name in sorted(self.gaits, key=lambda each: (round(speeds[each], 6), margins[each]), reverse=True):
+            if not found or margins[name] > margins[found[-1]] + LEAST_GAIN_M:
+                found.append(name)
+        return tuple(self.gaits[name] for name in reversed(found))
 
     def fastest(self, direction: Twist, gaits: Iterable[str]) -> Twist:
         """The highest speed in the direction of a twist that all these gaits allow, at the walk's height."""

@@ -66,6 +66,7 @@ class PlannerOutput:
         self._pose = LatchedValue(node, Pose, "body_pose_achieved")
         self._state = LatchedValue(node, String, "gait_state")
         self._gait = LatchedValue(node, String, "gait_active")
+        self._selected = LatchedValue(node, String, "gait_selected")
         self._motion = LatchedValue(node, String, "motion_state")
         self._limits = LatchedValue(node, TwistMessage, "velocity_limits")
         self._gaits = LatchedValue(node, String, "gaits")
@@ -131,7 +132,8 @@ class PlannerOutput:
         state, view = self._planner.state, self._planner.view
         self._state.show(state.value, messages.text)
         self._gait.show(view.active_gait, messages.text)
-        self._gaits.show(",".join(self._planner.capabilities.gaits), messages.text)
+        self._selected.show(view.selected_gait, messages.text)
+        self._gaits.show(",".join(self._planner.capabilities.gait_names), messages.text)
         walks = state is RobotState.WALKING
         percent = percent_in_steps(view.gait_phase if walks else view.progress, PERCENT_STEP)
         phase = view.active_gait if walks else state.value

@@ -38,7 +38,7 @@ class AngularAxis:
 class PlannerSettings(RobotSettings):
     """Parameters of gait_planner."""
 
-    gait: str = choice("", "gait to start with; empty: the robot file's")
+    gait: str = choice("", "gait to start with, auto: by speed; empty: the robot file's")
     control_rate: float = number(50.0, "Hz", 10.0, 500.0, "ticks of the planner")
     cmd_vel_timeout: float = number(0.5, "s", 0.05, 10.0, "a velocity command is good for this long", **LIVE)
     enable_stamped_cmd_vel: bool = choice(stamped_by_default(), "cmd_vel is TwistStamped, not Twist")

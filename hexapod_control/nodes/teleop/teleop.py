@@ -54,7 +54,7 @@ class TeleopNode(GuardedNode):
         self._announcement = DriveAnnouncement(self, SOURCE)
         self.create_subscription(TwistMessage, "velocity_limits", self.on_velocity_limits, LATCHED)
         self.create_subscription(String, "gaits", self.on_gaits, LATCHED)
-        self.create_subscription(String, "gait_active", self.on_gait_active, LATCHED)
+        self.create_subscription(String, "gait_selected", self.on_gait_selected, LATCHED)
         self.create_subscription(String, "gait_state", self.on_gait_state, LATCHED)
         self.create_subscription(Pose, "body_pose_achieved", self.on_body_pose_achieved, LATCHED)
         self.create_subscription(Joy, "joy", self.on_joy, EVENTS)
@@ -149,8 +149,8 @@ class TeleopNode(GuardedNode):
         """Takes the names of all gaits."""
         self.teleop.robot.gaits = tuple(name.strip() for name in message.data.split(",") if name.strip())
 
-    def on_gait_active(self, message: String) -> None:
-        """Takes the active gait."""
+    def on_gait_selected(self, message: String) -> None:
+        """Takes the selected gait."""
         self.teleop.robot.gait = message.data
 
     def on_gait_state(self, message: String) -> None:

@@ -57,7 +57,7 @@ const actions = {
   },
   nextGait(step) {
     const gaits = robot.status?.gaits ?? [];
-    const index = gaits.indexOf(robot.status?.gait);
+    const index = gaits.indexOf(robot.status?.selected_gait);
     if (gaits.length) actions.gait((index + step + gaits.length) % gaits.length);
   },
   lift(step) {
@@ -195,8 +195,8 @@ function status(news) {
   charts.status(news);
   motionPanel.status(news);
   const gaits = $("gait");
-  if (gaits.options.length !== news.gaits.length) gaits.replaceChildren(...news.gaits.map((name) => new Option(name, name)));
-  if (document.activeElement !== gaits) gaits.value = news.gait;
+  if (String([...gaits.options].map((option) => option.value)) !== String(news.gaits)) gaits.replaceChildren(...news.gaits.map((name) => new Option(name, name)));
+  if (document.activeElement !== gaits) gaits.value = news.selected_gait;
   $("setup-world").hidden = !news.simulated;
   for (const [id, value] of Object.entries(news.world)) {
     if (document.activeElement === $(id)) continue;

@@ -14,9 +14,10 @@ def test_every_gait_has_a_line_with_its_speeds_and_a_column_in_the_picture(legs,
     path, picture = tmp_path / "robot.yaml", tmp_path / "gaits.png"
     path.write_text(robot_file(around(legs), "wave"))
     assert main(["gaits", "--robot", str(path), "--plot", str(picture)]) == 0
-    head, *rows, last = capsys.readouterr().out.splitlines()
+    head, *rows, auto, last = capsys.readouterr().out.splitlines()
     capabilities = Capabilities.of(load(path).robot)
     assert head.startswith("gait,duty factor,") and last == str(picture)
+    assert auto == "auto: " + ", ".join(gait.name for gait in capabilities.selection("auto").gaits)
     assert [row.split(",")[0] for row in rows] == list(capabilities.gaits)
     for row, gait in zip(rows, capabilities.gaits.values(), strict=True):
         _, duty, cycle, margin, *speeds = row.split(",")

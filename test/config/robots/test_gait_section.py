@@ -76,7 +76,7 @@ def test_a_gait_of_the_file_is_listed_and_may_be_the_one_to_start_with(file):
     file.write_text(WITH_GAIT.replace("gait: tripod", "gait: amble"))
     assert load(file).robot.walk.gait == "amble"
     file.write_text(WITH_GAIT.replace("gait: tripod", "gait: ambel"))
-    with pytest.raises(RobotFileError, match=r"wave, amble, did you mean amble\?$"):
+    with pytest.raises(RobotFileError, match=r"wave, amble, auto, did you mean amble\?$"):
         load(file)
 
 

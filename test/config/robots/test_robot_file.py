@@ -196,7 +196,7 @@ BAD = {
         "gait: tripod ",
         "gait: tripot ",
         'walk.gait: is "tripot"',
-        "must be one of tripod, ripple, tetrapod, wave",
+        "must be one of tripod, ripple, tetrapod, wave, auto",
         "did you mean tripod?",
     ),
     "belly on the ground": (

@@ -166,7 +166,7 @@ def test_a_walk_step_covers_its_distance_and_restores_gait_step_height_and_tempo
     lifts = [plan.feet[:, 2].max() - plan.feet[:, 2].min() for plan in plans if plan.feet is not None]
     assert max(lifts) == pytest.approx(0.6 * walk.lift_height, rel=0.05)
     planner = player.planner
-    assert planner.view.settings == WalkSettings(planner.capabilities.gaits["tripod"])
+    assert planner.view.settings == WalkSettings(planner.capabilities.selection("tripod"))
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -204,4 +204,4 @@ def ends_as_commanded(stage: Stage, end, twist: Twist) -> None:
         assert stage.until(lambda: planner.view.in_neutral_stance)
         return
     assert stage.until(lambda: math.dist(stage.last.twist, planner.view.speed_limit()) < 1e-9)
-    assert stage.until(lambda: planner.view.active_gait == planner.view.settings.gait.name)
+    assert stage.until(lambda: planner.view.active_gait == planner.view.settings.selection.name)

@@ -127,7 +127,7 @@ def test_a_lost_leg_takes_no_other_commands_and_gaits_are_those_of_the_other_leg
     planner = on_five("phantomx", "left_front")
     assert planner.guide_foot("left_front", (0.2, 0.2, 0.0)) == "leg left_front is lost: call it back first"
     assert planner.move_joints(planner.view.joint_angles) == "refused while a leg is lost: call it back first"
-    assert planner.change_gait("tripod") == "unknown gait 'tripod'; known: ripple, wave, fastest"
+    assert planner.change_gait("tripod") == "unknown gait 'tripod'; known: ripple, wave, fastest, auto"
     assert planner.change_gait("wave") == ""
     assert planner.view.active_gait == "fastest"
 

@@ -95,7 +95,7 @@ def test_a_change_asked_for_at_rest_is_there_at_once_and_unknown_gaits_are_refus
     assert planner.change_gait("wave") == ""
     planner.step(DT)
     assert planner.view.active_gait == "wave"
-    assert planner.change_gait("gallop") == f"unknown gait 'gallop'; known: {', '.join(GAITS)}"
+    assert planner.change_gait("gallop") == f"unknown gait 'gallop'; known: {', '.join(GAITS)}, auto"
 
 
 def test_a_gait_that_cannot_keep_the_speed_is_entered_after_ramping_down():

@@ -45,7 +45,7 @@ def test_a_walk_brakes_in_the_time_announced_and_on_a_straight_course():
     under = SpeedConditions(GAITS["tripod"], HEIGHT, 1.0)
     speed = SpeedControl(Capabilities.of(MACHINE))
     speed.drive(Twist(0.1, 0.05, 0.2))
-    goal = speed.limit(under, [], 1.0).twist
+    goal = speed.limit(under, under, [], 1.0).twist
     for _ in range(500):
         speed.ramp(DT, goal, under, 0.0)
     assert speed.twist == goal

@@ -117,7 +117,7 @@ def test_latecomers_get_the_latched_states_within_a_second(bench):
     bench.until(lambda: all(received.values()) and limits and limits[-1].linear.x > 0.0, 1.0)
     assert received["gait_state"][-1].data in ("rising", "standing")
     assert received["gait_active"][-1].data == "tripod"
-    assert received["gaits"][-1].data == "tripod,ripple,tetrapod,wave"
+    assert received["gaits"][-1].data == "tripod,ripple,tetrapod,wave,auto"
     assert len(received["motion_state"][-1].data.split()) == 3
     assert limits[-1].angular.z > 0.1
 
@@ -135,8 +135,10 @@ def test_states_are_published_only_when_they_change(bench):
 
 def test_a_gait_is_changed_by_name_and_an_unknown_one_refused_with_the_list(bench):
     node = bench.planner()
-    active = bench.listen(String, "gait_active", LATCHED)
+    active, selected = (bench.listen(String, topic, LATCHED) for topic in ("gait_active", "gait_selected"))
     gait = bench.publisher(String, "gait")
+    gait.publish(String(data="auto"))
+    bench.until(lambda: selected and selected[-1].data == "auto" and active[-1].data == "tripod")
     gait.publish(String(data="wave"))
     bench.until(lambda: active and active[-1].data == "wave")
     gait.publish(String(data="gallop"))

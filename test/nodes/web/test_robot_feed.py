@@ -82,7 +82,8 @@ def test_the_status_has_what_the_planner_announces(bench):
     feed = Feed(bench)
     status = feed.feed.status()
     assert (status["pose"], status["limits"], status["gaits"], status["simulated"]) == (None, [0.0] * 3, [], False)
-    texts = {"gait_state": "walking", "gait_active": "wave", "gaits": "wave,tripod", "motions": "bow"}
+    texts = {"gait_state": "walking", "gait_active": "wave", "gaits": "wave,auto", "motions": "bow"}
+    texts["gait_selected"] = "auto"
     for topic, text in (*texts.items(), ("command_source", "tablet")):
         bench.publisher(String, topic, LATCHED).publish(String(data=text))
     bench.publisher(TwistMessage, "velocity_limits", LATCHED).publish(messages.twist_message(Twist(0.2, 0.1, 1 / 3)))
@@ -91,7 +92,8 @@ def test_the_status_has_what_the_planner_announces(bench):
     expected = {
         "state": "walking",
         "gait": "wave",
-        "gaits": ["wave", "tripod"],
+        "selected_gait": "auto",
+        "gaits": ["wave", "auto"],
         "motions": ["bow"],
         "source": "tablet",
         "limits": [0.2, 0.1, 0.3333],

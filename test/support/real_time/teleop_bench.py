@@ -66,12 +66,12 @@ class Robot:
             for kind, topic in (
                 (TwistMessage, "velocity_limits"),
                 (String, "gaits"),
-                (String, "gait_active"),
+                (String, "gait_selected"),
                 (String, "gait_state"),
             )
         }
         publish["gaits"].publish(String(data="tripod,ripple,wave"))
-        publish["gait_active"].publish(String(data="tripod"))
+        publish["gait_selected"].publish(String(data="tripod"))
         publish["velocity_limits"].publish(messages.twist_message(TOP))
         self._state = publish["gait_state"]
         self.state("standing")

@@ -1,5 +1,6 @@
 """Decides when a walk changes to the requested gait, and whether directly or via an intermediate gait.
 
+The requested gait is the selected one, or chosen from several by speed (`gait_choice`).
 A change is planned (`gait_transition`) as soon as the speed suits the new gait; until then the speed limiter slows the
 walk down. If no direct plan is feasible, a change to an intermediate gait is tried. If that is not feasible either,
 planning is repeated. After PLAN_TIMEOUT_S the best plan is used although it violates a limit: the region guard then
@@ -12,11 +13,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from hexapod_control.core.gait.gait_clock import GaitChange
-from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.gait.gait_table import Gait, GaitSelection
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Point
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
+from hexapod_control.core.walking.gait_change.gait_choice import GaitChoice
 from hexapod_control.core.walking.gait_change.gait_transition import MAX_VIOLATION, plan_gait_change
 from hexapod_control.core.walking.gait_change.transition_legs import transition_legs
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -56,18 +58,39 @@ def first_phase(gait: Gait, contacts: Sequence[Point], center: Point) -> float:
 class GaitSelector:
     """The requested gait and the progress of the change to it."""
 
-    __slots__ = ("_capabilities", "_on_detour", "_requested", "_until_retry", "_waited", "wanted")
+    __slots__ = ("_capabilities", "_choice", "_on_detour", "_requested", "_until_retry", "_waited", "wanted")
 
     def __init__(self, capabilities: Capabilities, gait: Gait) -> None:
         self._capabilities = capabilities
         self._requested = gait
+        self._choice = GaitChoice(capabilities.envelope, GaitSelection.of(gait), gait)
         self.wanted: Gait | None = None  # gait to change to as soon as the speed suits it
         self._on_detour = False  # whether the current change leads to an intermediate gait
         self._waited = 0.0  # [s] for a feasible plan
         self._until_retry = 0.0  # [s]
 
-    def request(self, gait: Gait, motion: FootMotion) -> None:
-        """Requests a change to a gait as soon as possible."""
+    @property
+    def selection(self) -> GaitSelection:
+        """The selected gait, or those to choose from."""
+        return self._choice.selection
+
+    def fastest(self, motion: FootMotion) -> Gait:
+        """Returns the fastest gait to choose from; the active one if there is no choice."""
+        selection = self._choice.selection
+        return selection.fastest if len(selection.gaits) > 1 else motion.clock.gait
+
+    def select(self, selection: GaitSelection, motion: FootMotion) -> None:
+        """Requests a change to a gait, or to the choice of one by speed, as soon as possible."""
+        self._choice = GaitChoice(self._capabilities.envelope, selection, motion.clock.gait)
+        self._request(self._choice.gait, motion)
+
+    def choose(self, dt: float, goal: Twist, motion: FootMotion, height: float, room: float) -> None:
+        """Requests another of the gaits to choose from if the speed to walk at needs or allows it."""
+        self._choice.follow(dt, goal, height, room, walking=motion.running)
+        if self._choice.gait is not self._requested:
+            self._request(self._choice.gait, motion)
+
+    def _request(self, gait: Gait, motion: FootMotion) -> None:
         self._requested, self._on_detour, self._waited, self._until_retry = gait, False, 0.0, 0.0
         clock = motion.clock
         self.wanted = None if gait is clock.gait and clock.change is None else gait

@@ -20,6 +20,7 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.walking.walk_controller import WalkController
+from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.evaluation.performance.planner.c_kinematics import CKinematics
 
 TICK_S = 0.02
@@ -74,11 +75,12 @@ def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str,
     kinematics = CKinematics(robot)
     gaits: dict[str, object] = {}
     found: dict[str, object] = {"tick_gaits": gaits}
-    for gait in standing_planner(robot, "").capabilities.gaits:
+    capabilities = Capabilities.of(robot)
+    for gait in capabilities.gaits:
         progress(f"tick: {gait}")
         whole, parts = _timed(walking_planner(robot, gait), kinematics)
         gaits[gait] = whole
-        if gait == robot.walk.gait:
+        if gait == capabilities.selection().fastest.name:
             found |= {"tick": whole, "tick_parts": parts}
     progress("tick: supervised")
     return found | {"tick_supervised": supervised(robot)}
@@ -116,7 +118,7 @@ def _controller(robot: Robot) -> WalkController:
     """A walk controller alone, walking the usual arc with a constant twist."""
     capabilities = standing_planner(robot, "").capabilities
     footholds = capabilities.stances.at(robot.walk.height).footholds
-    controller = WalkController(capabilities, footholds, NEUTRAL, capabilities.gaits[robot.walk.gait])
+    controller = WalkController(capabilities, footholds, NEUTRAL, capabilities.selection().fastest)
     joints: Sequence[LegJoints] | None = joints_at_offset(robot, footholds, 0.0)
     assert joints is not None  # `standing_planner` has checked it
     controller.drive(TWIST)

@@ -1,0 +1,140 @@
+"""`auto`: the gait follows the speed, fast enough for every command, without needless changes or loss of speed."""
+
+import itertools
+import random
+
+import pytest
+from support.drives import DT, ROBOTS, drive, fitting, robot, standing_planner
+
+from hexapod_control.core.gait.gait_table import AUTO
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.posture.walking_legs import WalkingLegs
+from hexapod_control.core.walking.gait_change.gait_choice import FULL_SHARE, SLOW_SHARE, SLOW_TIME_S, GaitChoice
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.robot_gaits import neutral_center
+from hexapod_control.core.workspace.stride_stability import stride_margin
+
+SWEEP_TICKS = 400
+FORWARD = Twist(1.0, 0.0, 0.0)
+FAST_TICK_S = 0.04  # of walks that only wait for a change
+
+
+def chosen_by(capabilities):
+    """A choice of its own that starts in the most stable gait, and the conditions of a body in its neutral pose."""
+    selection = capabilities.selection(AUTO)
+    choice = GaitChoice(capabilities.envelope, selection, selection.most_stable)
+    return choice, (capabilities.robot.walk.height, 1.0)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("lost", [(), (0,), (1,)])
+def test_of_the_gaits_to_choose_from_each_is_faster_and_less_stable_than_the_one_before(name, lost):
+    able = WalkingLegs.without(robot(name), frozenset(lost)).capabilities
+    stance, center = able.stances.at(able.robot.walk.height), neutral_center(able.robot)
+    gaits = able.selection(AUTO).gaits
+    margins = {gait.name: stride_margin((gait,), stance, center, 1.0) for gait in able.gaits.values()}
+    speeds = {gait: able.fastest(FORWARD, [gait]).vx for gait in able.gaits}
+    for slow, fast in itertools.pairwise(gaits):
+        assert speeds[slow.name] < speeds[fast.name] and margins[slow.name] > margins[fast.name]
+    assert speeds[gaits[-1].name] == max(speeds.values())
+    assert margins[gaits[0].name] > max(margins.values()) - 0.002
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_chosen_gait_can_go_every_speed_that_any_gait_can(name):
+    able = Capabilities.of(robot(name))
+    choice, under = chosen_by(able)
+    rng = random.Random(7)
+    for _ in range(300):
+        far = Twist(*(rng.uniform(-1.0, 1.0) * v for v in (1.0, 1.0, 5.0)))
+        goal = able.fastest(far, ["tripod"]).scaled(rng.random())
+        choice.follow(rng.choice((DT, 2.0)), goal, *under, walking=rng.random() < 0.8)
+        assert able.envelope.limit(choice.gait, *under, goal).twist == goal
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("direction", [FORWARD, Twist(0.3, -1.0, 0.5), Twist(0.0, 0.0, 1.0)])
+def test_a_noisy_sweep_up_and_down_changes_the_gait_once_per_step_and_a_held_speed_never(name, direction):
+    able = Capabilities.of(robot(name))
+    choice, under = chosen_by(able)
+    top, rng, seen = able.fastest(direction, ["tripod"]), random.Random(3), [choice.gait]
+    noise = 0.4 * (FULL_SHARE - SLOW_SHARE) / FULL_SHARE  # of the speed, less than the hysteresis
+
+    def follow(share, seconds):
+        choice.follow(seconds, top.scaled(share * (1.0 + noise * rng.uniform(-1.0, 1.0))), *under, walking=True)
+        if choice.gait is not seen[-1]:
+            seen.append(choice.gait)
+
+    ramp = [tick / SWEEP_TICKS for tick in range(1, SWEEP_TICKS + 1)]
+    for share in (*ramp, *reversed(ramp)):
+        follow(share, 0.1)
+        held = len(seen)
+        if share == 0.5:
+            for _ in range(200):
+                follow(share, 0.1)
+            assert len(seen) - held <= 1
+    gaits = able.selection(AUTO).gaits
+    assert seen == [*gaits, *reversed(gaits[:-1])]
+
+
+def test_a_slow_speed_has_to_last_before_a_more_stable_gait_is_chosen_but_not_at_the_start():
+    able = Capabilities.of(robot("phantomx"))
+    choice, under = chosen_by(able)
+    slow, fast = (
+        able.fastest(FORWARD, ["wave"]).scaled(0.5),
+        able.fastest(FORWARD, ["tripod"]),
+    )
+    choice.follow(DT, fast, *under, walking=True)
+    assert choice.gait.name == "tripod"
+    for goal in (slow, fast, slow, ZERO, ZERO):
+        choice.follow(0.6 * SLOW_TIME_S, goal, *under, walking=True)
+        assert choice.gait.name == "tripod"
+    choice.follow(DT, slow, *under, walking=False)
+    assert choice.gait.name == "wave"
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_walk_keeps_its_speed_through_every_change_of_auto(name):
+    planner = standing_planner(name, AUTO)
+    gaits = planner.capabilities.selection(AUTO).gaits
+    steps = [(slow, fast, FULL_SHARE, 0.98, 1.02) for slow, fast in itertools.pairwise(gaits)]
+    steps += [(slow, fast, SLOW_SHARE, 1.02, 0.98) for slow, fast in itertools.pairwise(gaits)][::-1]
+    for slow, fast, share, before, after in steps:
+        threshold = fitting(planner, FORWARD, share, slow.name)
+        list(drive(planner, threshold.scaled(before), 5.0, FAST_TICK_S))
+        assert planner.view.active_gait == (slow if before < after else fast).name
+        for plan in drive(planner, threshold.scaled(after), 4.0, FAST_TICK_S):
+            assert plan.twist.vx >= 0.98 * min(before, after) * threshold.vx
+        assert planner.view.active_gait == (fast if before < after else slow).name
+
+
+def test_the_limits_of_auto_are_those_of_its_fastest_gait_also_while_it_walks_in_another():
+    planner = standing_planner("phantomx", AUTO)
+    top = standing_planner("phantomx", "tripod").view.maxima()
+    assert planner.view.maxima() == top
+    list(drive(planner, Twist(0.01, 0.0, 0.0), 1.0))
+    assert planner.view.active_gait == "wave" and planner.view.maxima() == top
+    planner.change_settings(speed_share=0.5)
+    list(drive(planner, Twist(1.0, 0.0, 0.0), 8.0))
+    assert planner.view.active_gait == "tripod" and planner.view.speed_limit().vx == pytest.approx(0.5 * top.vx)
+
+
+def test_auto_stays_selected_without_a_leg_and_with_all_legs_again():
+    planner = standing_planner("phantomx", AUTO)
+    for lost, fastest in ((True, "fastest"), (False, "tripod")):
+        assert planner.change_leg("left_front", lost=lost) == ""
+        while planner.view.changing_legs:
+            planner.step(DT)
+        assert planner.view.selected_gait == AUTO
+        list(drive(planner, planner.view.maxima()._replace(vy=0.0, wz=0.0), 1.0))
+        assert planner.view.active_gait == fastest
+        planner.command(ZERO)
+        while planner.view.walk.clock_running:
+            planner.step(DT)
+
+
+def test_a_gait_selected_by_name_ends_auto():
+    planner = standing_planner("phantomx", AUTO)
+    assert planner.change_gait("ripple") == ""
+    list(drive(planner, Twist(0.01, 0.0, 0.0), 2.0))
+    assert (planner.view.active_gait, planner.view.selected_gait) == ("ripple", "ripple")
