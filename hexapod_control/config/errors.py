@@ -30,8 +30,8 @@ class FileError(ValueError):
         self.line = line
         self.key = key
         place = f"{path}:{line}" if line else f"{path}"
-        text = ", ".join(shortened(part, MAX_PART_LENGTH) for part in sentence if part)
-        parts = (place, shortened(key, MAX_KEY_LENGTH), text)
+        self.text = ", ".join(shortened(part, MAX_PART_LENGTH) for part in sentence if part)
+        parts = (place, shortened(key, MAX_KEY_LENGTH), self.text)
         super().__init__(": ".join(part for part in parts if part).replace("\n", " "))
 
 

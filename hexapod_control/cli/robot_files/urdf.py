@@ -1,4 +1,4 @@
-"""`hexapod urdf`: checks a robot file and prints its URDF."""
+"""`hexapod urdf`: prints the URDF of a robot file."""
 
 from __future__ import annotations
 

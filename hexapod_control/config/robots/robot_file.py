@@ -9,11 +9,13 @@ from pathlib import Path
 
 from hexapod_control.config import schema
 from hexapod_control.config.document import DocumentEntry, plain, read
-from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.errors import FileError, RobotFileError
 from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.checked_values import CheckedValues
 from hexapod_control.config.robots.consistency import check
 from hexapod_control.config.robots.gait_section import check_gaits, read_gaits
+from hexapod_control.config.robots.plausibility.check_values import findings, placed
+from hexapod_control.config.robots.plausibility.finding import Described
 from hexapod_control.config.robots.servo_values import merged
 from hexapod_control.config.shipped_files import known, named
 from hexapod_control.core.robot import (
@@ -39,6 +41,7 @@ class RobotFile:
     robot: Robot
     servo_model: str  # of the first leg
     servo_source: str  # where the servo's figures come from
+    models: tuple[str, ...]  # of the servos of each leg
     servos: object  # section `servos` as plain data, None if absent: the driver's
 
 
@@ -63,10 +66,28 @@ def load(name_or_path: str | Path) -> RobotFile:
     names = list(root.children["legs"].children)
     robot_legs = tuple(_leg(name, values) for name, values in zip(names, legs, strict=True))
     robot = _robot(whole, robot_legs, read_gaits(root, robot_legs))
-    check(robot, whole, legs)
-    check_gaits(robot, root, whole, legs)
+    models = tuple(values.text("servo.model") for values in legs)
+    try:
+        check(robot, whole, legs)
+        check_gaits(robot, root, whole, legs)
+    except RobotFileError as error:
+        raise _cause(root, robot, models, error) from None
     servos = plain(root.children["servos"]) if "servos" in root.children else None
-    return RobotFile(path, robot, legs[0].text("servo.model"), legs[0].text("servo.source"), servos)
+    return RobotFile(path, robot, models[0], legs[0].text("servo.source"), models, servos)
+
+
+def _cause(root: DocumentEntry, robot: Robot, models: tuple[str, ...], error: RobotFileError) -> FileError:
+    """The implausible value behind an inconsistency, which is often noticed at another key than the wrong one."""
+    found = placed(root, findings(Described(robot, models)))
+    if not found or found[0].key == error.key:
+        return error
+    cause = found[0]
+    return RobotFileError(cause.path, cause.line, cause.key, cause.text, f"so that {error.key} {error.text}")
+
+
+def implausible(file: RobotFile) -> tuple[FileError, ...]:
+    """Values that are within bounds, yet hardly those of a real robot, the surest first, as messages of the file."""
+    return placed(read(file.path), findings(Described(file.robot, file.models)))
 
 
 def _refuse_unknown(root: DocumentEntry) -> None:

@@ -10,11 +10,13 @@ from typing import Any
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
-from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.plausibility.check_values import one_line
+from hexapod_control.config.robots.robot_file import RobotFile, implausible, load
 from hexapod_control.core.motions.motion_player import MotionPlayer
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.announcements.graph_presence import sole
 from hexapod_control.nodes.gait_planner.command_source import CommandSourceDisplay
 from hexapod_control.nodes.gait_planner.motions.motion_input import MotionInput
@@ -50,7 +52,9 @@ class GaitPlanner(GuardedNode):
         """Raises RobotFileError or ParameterError for invalid input."""
         super().__init__("gait_planner", **options)
         self.settings = settings = declare(self, PlannerSettings, self._changed)
-        self.planner = _planner(settings)
+        file = load(settings.robot)
+        self.planner = _planner(settings, file.robot)
+        self._report_doubts(file)
         self.player = MotionPlayer(self.planner)
         self.commands = OperatorCommands(self.player)
         self._measured = JointStateInput(self, self.planner.robot)
@@ -80,6 +84,11 @@ class GaitPlanner(GuardedNode):
         self.create_service(Trigger, "stop", self.on_stop)
         self._clock_of_ticks = self.control_clock
         self.create_timer(self._period, self.tick, clock=self._clock_of_ticks)
+
+    def _report_doubts(self, file: RobotFile) -> None:
+        doubts = one_line(implausible(file))
+        if doubts:
+            self.report("robot", ReportLevel.WARNING, doubts)
 
     # --- a tick ---------------------------------------------------------------------------------------------
 
@@ -207,8 +216,7 @@ class GaitPlanner(GuardedNode):
         self.output.last_targets(self.get_clock().now().to_msg())
 
 
-def _planner(settings: PlannerSettings) -> Planner:
-    robot = load(settings.robot).robot
+def _planner(settings: PlannerSettings, robot: Robot) -> Planner:
     try:
         planner = Planner(robot, limits=settings.limits)
     except ValueError as error:

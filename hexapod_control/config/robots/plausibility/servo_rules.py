@@ -1,0 +1,144 @@
+"""Rules about servos: against the servo table, and against the weight of the robot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from hexapod_control.config.robots.plausibility.finding import Described, Finding
+from hexapod_control.config.robots.servo_table import CatalogServo, nearest_models, versions
+from hexapod_control.core.robot import Joint, Leg, Robot
+from hexapod_control.core.statics.static_stability import GRAVITY
+
+KG_CM, OZ_IN = 0.0980665, 0.00706155  # [N m]
+RPM = math.tau / 60.0  # [rad/s]
+SECONDS_PER_60_DEG = math.radians(60.0)  # [rad]
+TABLE_MARGIN = (0.7, 1.3)  # of the lowest and of the highest figure of the table
+FULL_TORQUE_ERROR_RAD = (math.radians(0.7), math.radians(26.0))  # position error at which a servo gives all its torque
+SPEED = (1.5, 30.0)  # [rad/s] of servos that are not in the table
+STRENGTH = (1.0, 60.0)  # stall torque in the torque that standing on half of the legs takes
+MASS_SHARE = (1.25, 7.0)  # of the robot in its servos
+SIMILAR = 2  # characters in which a name that means a known model differs from it at most
+
+
+def _one_of_many(robot: Robot) -> Iterator[tuple[Leg, Joint, int]]:
+    """A leg, its femur joint and its row: all joints of a leg have one servo."""
+    for row, leg in enumerate(robot.legs):
+        yield leg, leg.femur_joint, row
+
+
+def _span(model: str, name: str) -> tuple[float, float] | None:
+    """Least and greatest figure of a model over all supplies that the maker permits, with a margin."""
+    rows = versions(model)
+    if not rows:
+        return None
+    figures = [getattr(row.at(voltage), name) for row in rows for voltage in row.voltage]
+    return TABLE_MARGIN[0] * min(figures), TABLE_MARGIN[1] * max(figures)
+
+
+def speed(case: Described) -> Iterator[Finding]:
+    """A speed in rpm or in seconds per 60 deg."""
+    for leg, joint, row in _one_of_many(case.robot):
+        lower, upper = _span(case.models[row], "no_load_speed") or SPEED
+        value = joint.no_load_speed
+        if lower <= value <= upper:
+            continue
+        conversions = {"rpm": value * RPM, "seconds per 60 deg": SECONDS_PER_60_DEG / value}
+        hints = [f"looks like {unit}: {each:.3g} rad/s" for unit, each in conversions.items() if lower <= each <= upper]
+        what = f"{_servo(case, row)} turns with {lower:.2g} to {upper:.2g} rad/s"
+        yield Finding("servo.no_load_speed", f"is {value:g}", what, hints[0] if hints else "in rad/s", leg.name)
+
+
+def torque(case: Described) -> Iterator[Finding]:
+    """A torque in kg cm or oz in, or a stiffness per degree."""
+    for leg, joint, row in _one_of_many(case.robot):
+        span = _span(case.models[row], "stall_torque")
+        value, error = joint.stall_torque, joint.stall_torque / joint.stiffness
+        lower, upper = span or _from_weight(case.robot, leg)
+        if not lower <= value <= upper:
+            what = f"{_servo(case, row)} gives {lower:.2g} to {upper:.2g} N m"
+            yield Finding("servo.stall_torque", f"is {value:g}", what, _torque_hint(value, lower, upper), leg.name)
+        elif not FULL_TORQUE_ERROR_RAD[0] <= error <= FULL_TORQUE_ERROR_RAD[1]:
+            key, shown = ("servo.stiffness", joint.stiffness)
+            hint = f"per degree? {math.degrees(joint.stiffness):.3g} N m/rad"
+            in_rad = value / math.degrees(joint.stiffness)
+            fits = 2.0 * FULL_TORQUE_ERROR_RAD[0] <= in_rad <= FULL_TORQUE_ERROR_RAD[1]
+            if span is None and not fits:
+                key, shown, hint = "servo.stall_torque", value, _torque_hint(value, 0.0, value / 8.0)
+            what = f"the stall torque is reached {math.degrees(error):.2g} deg from the goal, usual are 2 to 16 deg"
+            yield Finding(key, f"is {shown:g}", what, hint, leg.name)
+
+
+def _torque_hint(value: float, lower: float, upper: float) -> str:
+    conversions = {"kg cm": value * KG_CM, "oz in": value * OZ_IN}
+    hints = [f"looks like {unit}: {each:.3g} N m" for unit, each in conversions.items() if lower <= each <= upper]
+    return hints[0] if hints else "in N m"
+
+
+def _servo(case: Described, row: int) -> str:
+    model = case.models[row]
+    return model if versions(model) else "a servo of such a robot"
+
+
+def _from_weight(robot: Robot, leg: Leg) -> tuple[float, float]:
+    """Stall torques [N m] that fit the weight of the robot."""
+    needed = standing_torque(robot, leg)
+    return STRENGTH[0] * needed, STRENGTH[1] * needed
+
+
+def standing_torque(robot: Robot, leg: Leg) -> float:
+    """Torque [N m] of the femur joint that standing on half of the legs takes, in the neutral stance."""
+    reach = math.dist(leg.hip[:2], leg.foothold) - leg.coxa.length
+    arm = max(abs(reach), 0.1 * leg.femur.length)
+    return robot.mass * GRAVITY / (len(robot.legs) // 2) * arm
+
+
+def strength(case: Described) -> Iterator[Finding]:
+    """Servos that cannot carry the robot, although their figures are those of the table."""
+    for leg, joint, row in _one_of_many(case.robot):
+        needed = standing_torque(case.robot, leg)
+        if joint.stall_torque < STRENGTH[0] * needed and versions(case.models[row]):
+            what = f"standing on half of the legs takes {needed:.2g} N m of the femur's {joint.stall_torque:.2g} N m"
+            yield Finding("body.mass", f"is {case.robot.body.mass:g}", what, "stronger servos, or a lighter robot")
+            return
+
+
+def servo_mass(case: Described) -> Iterator[Finding]:
+    """A robot lighter than its servos, or much heavier."""
+    rows = [versions(model) for model in case.models]
+    if not all(rows):
+        return
+    servos = sum(3.0 * row[0].mass for row in rows)
+    if not MASS_SHARE[0] <= case.robot.mass / servos <= MASS_SHARE[1]:
+        what = f"the robot has {case.robot.mass:.3g} kg, its servos alone {servos:.3g} kg"
+        yield Finding("body.mass", f"is {case.robot.body.mass:g}", what, "check all masses")
+
+
+def turn(case: Described) -> Iterator[Finding]:
+    """Joints that turn farther than their servo."""
+    for row, leg in enumerate(case.robot.legs):
+        found = versions(case.models[row])
+        for name, joint in zip(("coxa", "femur", "tibia"), leg.joints, strict=True):
+            wide = math.degrees(joint.upper - joint.lower)
+            if found and wide > _widest(found):
+                what = f"the two limits are {wide:.0f} deg apart, {case.models[row]} turns {_widest(found):g} deg"
+                value = f"is {math.degrees(joint.lower):g}"
+                yield Finding(f"joints.{name}.lower_deg", value, what, "narrow the range", leg.name)
+
+
+def _widest(rows: tuple[CatalogServo, ...]) -> float:
+    return max(row.turn for row in rows) + 1.0
+
+
+def model_name(case: Described) -> Iterator[Finding]:
+    """A model that is written almost like one of the table."""
+    for row, leg in enumerate(case.robot.legs):
+        model = case.models[row]
+        near = next(iter(nearest_models(model)), "") if not versions(model) else ""
+        if near and abs(len(near) - len(model)) <= SIMILAR and near.lower().startswith(model.lower()[:4]):
+            yield Finding(
+                "servo.model", f'is "{model}"', "is not in `hexapod servos models`", f"did you mean {near}?", leg.name
+            )
+
+
+RULES = (speed, torque, strength, servo_mass, turn, model_name)

@@ -1,0 +1,142 @@
+"""Rules that compare legs with each other: names against positions, and a leg against its mirror image."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from hexapod_control.config.robots.plausibility.finding import Described, Finding, listed, neutral_coxa
+from hexapod_control.core.names import JOINTS
+from hexapod_control.core.robot import Leg, Robot
+
+FRONT, MIDDLE, REAR = 0, 1, 2
+ALONG = {"front": FRONT, "fore": FRONT, "middle": MIDDLE, "mid": MIDDLE, "rear": REAR, "back": REAR, "hind": REAR}
+SIDES = {"left": 1.0, "right": -1.0}
+OTHER_SIDE = {"left": "right", "right": "left"}
+SAME_LENGTH, SAME_ANGLE_RAD = 0.05, math.radians(5.0)  # share of the robot's size; angle
+TWIN_LENGTH = 0.25  # share of the robot's size within which a leg without a name for its side has its twin
+CENTRELINE_M = 0.001
+MOST_ODD_PAIRS = 2  # legs that one mistake changes
+
+
+def sides(case: Described) -> Iterator[Finding]:
+    """A leg named left or right on the other side."""
+    for leg in case.robot.legs:
+        for word, sign in SIDES.items():
+            across = leg.hip[1] if abs(leg.hip[1]) > CENTRELINE_M else leg.foothold[1]
+            if word in leg.name.split("_") and sign * across <= 0.0:
+                what = f"a {word} leg has {'a positive' if sign > 0 else 'a negative'} y"
+                yield Finding("hip", f"is {listed(leg.hip)}", what, "are left and right swapped?", leg.name)
+
+
+def order(case: Described) -> Iterator[Finding]:
+    """Legs named front, middle and rear in another order along the body."""
+    for side in SIDES:
+        places = [(_place(leg), leg) for leg in case.robot.legs if side in leg.name.split("_")]
+        named = [(place, leg) for place, leg in places if place is not None]
+        for (before, one), (after, other) in ((a, b) for a in named for b in named):
+            if before < after and one.hip[0] < other.hip[0]:
+                what = f"is behind {other.name}, whose hip is at x = {other.hip[0]:.3g} m"
+                hint = "are the two legs swapped, or is a sign wrong?"
+                wrong = _odd(case.robot, one, other)
+                text = what if wrong is one else f"is in front of {one.name}, whose hip is at x = {one.hip[0]:.3g} m"
+                yield Finding("hip", f"is {listed(wrong.hip)}", text, hint, wrong.name)
+
+
+def _place(leg: Leg) -> int | None:
+    return next((ALONG[word] for word in leg.name.split("_") if word in ALONG), None)
+
+
+def _odd(robot: Robot, one: Leg, other: Leg) -> Leg:
+    """The leg that is not where the mirror image of its twin is; the first if both or none is."""
+    size = _size(robot)
+    for leg in (one, other):
+        twin = _twin(robot, leg)
+        if twin is not None and abs(leg.hip[0] - twin.hip[0]) > SAME_LENGTH * size:
+            return leg
+    return one
+
+
+def _size(robot: Robot) -> float:
+    return max(math.dist(a.hip, b.hip) for a in robot.legs for b in robot.legs)
+
+
+def _twin(robot: Robot, leg: Leg) -> Leg | None:
+    """The leg whose name says that it is the mirror image, else the one that stands there; none for a leg ahead."""
+    mirrored = "_".join(OTHER_SIDE.get(word, word) for word in leg.name.split("_"))
+    by_name = {each.name: each for each in robot.legs if each is not leg}
+    if mirrored != leg.name:
+        return by_name.get(mirrored)
+    image, size = (leg.hip[0], -leg.hip[1]), _size(robot)
+    nearest = min(by_name.values(), key=lambda other: math.dist(other.hip[:2], image))
+    apart = abs(leg.hip[1]) > SAME_LENGTH * size and math.dist(nearest.hip[:2], image) < TWIN_LENGTH * size
+    return nearest if apart else None
+
+
+class Difference(NamedTuple):
+    """A key in which a leg differs from the mirror image of its twin."""
+
+    key: str
+    value: str
+    image: str
+
+
+def _differences(robot: Robot, leg: Leg, twin: Leg) -> Iterator[Difference]:
+    near = SAME_LENGTH * _size(robot)
+    image = (twin.hip[0], -twin.hip[1], twin.hip[2])
+    if math.dist(leg.hip, image) > near:
+        yield Difference("hip", listed(leg.hip), listed(image))
+    if abs(math.remainder(leg.hip_yaw + twin.hip_yaw, math.tau)) > SAME_ANGLE_RAD:
+        yield Difference("yaw_deg", f"{math.degrees(leg.hip_yaw):g}", f"{math.degrees(-twin.hip_yaw):g}")
+    foothold = (twin.foothold[0], -twin.foothold[1])
+    if math.dist(leg.foothold, foothold) > near:
+        yield Difference("foothold", listed(leg.foothold), listed(foothold))
+    for name in JOINTS:
+        own, other = getattr(leg, name), getattr(twin, name)
+        for key in ("length", "mass"):
+            a, b = getattr(own, key), getattr(other, key)
+            if abs(a - b) > 0.2 * max(a, b):
+                yield Difference(f"{name}.{key}", f"{a:g}", f"{b:g}")
+
+
+def twins(case: Described) -> Iterator[Finding]:
+    """A leg or two that are not the mirror images of their twins, while others are."""
+    robot = case.robot
+    pairs = {tuple(sorted((leg.name, twin.name))): (leg, twin) for leg in robot.legs if (twin := _twin(robot, leg))}
+    found = {names: tuple(_differences(robot, *pair)) for names, pair in pairs.items()}
+    odd = [names for names, differences in found.items() if differences]
+    if len(odd) > MOST_ODD_PAIRS or len(odd) == len(found):
+        return  # a robot that is not symmetric
+    for names in odd:
+        leg, twin = _worse_first(robot, *pairs[names])
+        for key, value, image in _differences(robot, leg, twin):
+            what = f"the mirror image of {twin.name} has {image}"
+            yield Finding(key, f"is {value}", what, "correct the wrong one of the two", leg.name)
+
+
+def _worse_first(robot: Robot, leg: Leg, twin: Leg) -> tuple[Leg, Leg]:
+    """The leg of a pair whose coxa turns farther in the neutral stance, or that is less like the other legs, first."""
+    usual = statistics.median(_reach(each) for each in robot.legs)
+    usual_sizes = [statistics.median(column) for column in zip(*map(_sizes, robot.legs), strict=True)]
+
+    def oddity(each: Leg) -> tuple[float, ...]:
+        others = [other for other in robot.legs if other is not each]
+        unlike = min(abs(abs(each.hip[0]) - abs(o.hip[0])) + abs(abs(each.hip[1]) - abs(o.hip[1])) for o in others)
+        height = min(abs(each.hip[2] - other.hip[2]) for other in others)
+        strange = sum(abs(math.log(a / b)) for a, b in zip(_sizes(each), usual_sizes, strict=True))
+        return round(abs(neutral_coxa(each)), 3), abs(_reach(each) - usual), unlike + height + strange
+
+    return (leg, twin) if oddity(leg) >= oddity(twin) else (twin, leg)
+
+
+def _sizes(leg: Leg) -> tuple[float, ...]:
+    return tuple(each for link in (leg.coxa, leg.femur, leg.tibia) for each in (link.length, link.mass))
+
+
+def _reach(leg: Leg) -> float:
+    return math.dist(leg.hip[:2], leg.foothold)
+
+
+RULES = (sides, order, twins)

@@ -1,0 +1,214 @@
+"""Of robot files with one human mistake each, every one is refused or reported as implausible, at the right key."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import random
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hexapod_control.config.document import plain, read
+from hexapod_control.config.robots.robot_file import RobotFileError, implausible, known_robots, load, resolve
+
+Data = dict[str, Any]
+Mutation = tuple[str, Callable[[Data], None], tuple[str, ...]]
+"""What is wrong, how it gets into the data of a file, and the ends of keys of which one must be named."""
+
+ALL_MISTAKES, SAMPLE = ("article", "phantomx"), 15  # robots with all of them, and mistakes of each other robot
+LENGTHS = ("coxa.length", "femur.length", "tibia.length")
+MASSES = ("coxa.mass", "femur.mass", "tibia.mass")
+SCALED = {  # key: factors of a mistake
+    "body.mass": (10.0, 0.1),
+    **{f"leg.{key}": (10.0, 0.1) for key in MASSES},
+    **{f"leg.{key}": (1000.0, 100.0, 10.0, 0.1) for key in LENGTHS},
+    "leg.coxa.radius": (1000.0, 0.1),
+    "leg.femur.radius": (1000.0, 10.0),
+    "leg.tibia.radius": (1000.0, 10.0),
+    "foot.radius": (1000.0, 10.0),
+    "leg.servo.stall_torque": (1.0 / 0.0980665, 1.0 / 0.00706155),
+    "leg.servo.no_load_speed": (60.0 / math.tau, 180.0 / math.pi),
+    "leg.servo.stiffness": (math.pi / 180.0,),
+    "walk.swing_time": (10.0, 0.1, 1000.0),
+    "walk.height": (1000.0, 10.0, 0.1),
+    "walk.lift_height": (1000.0, 10.0, 0.1),
+    "body.size": (1000.0, 10.0, 0.1),
+    "imu.position": (100.0, 1000.0),
+}
+
+
+def place(data: Data, key: str) -> tuple[Any, str]:
+    *sections, last = key.split(".")
+    for name in sections:
+        data = data[name]
+    return data, last
+
+
+def scaled(key: str, factor: float) -> Callable[[Data], None]:
+    def change(data: Data) -> None:
+        section, name = place(data, key)
+        value = section[name]
+        section[name] = [factor * each for each in value] if isinstance(value, list) else factor * value
+
+    return change
+
+
+def put(key: str, make: Callable[[Any], Any]) -> Callable[[Data], None]:
+    def change(data: Data) -> None:
+        section, name = place(data, key)
+        section[name] = make(section[name])
+
+    return change
+
+
+def swap(one: str, other: str) -> Callable[[Data], None]:
+    def change(data: Data) -> None:
+        (a, x), (b, y) = place(data, one), place(data, other)
+        a[x], b[y] = b[y], a[x]
+
+    return change
+
+
+def every_leg(change: Callable[[Data], None]) -> Callable[[Data], None]:
+    return lambda data: [change({"leg": leg}) for leg in data["legs"].values()] and None
+
+
+def renamed(words: dict[str, str], only: str = "") -> Callable[[Data], None]:
+    """Legs under other names: words of a name exchanged."""
+
+    def change(data: Data) -> None:
+        def name(old: str) -> str:
+            return "_".join(words.get(word, word) for word in old.split("_")) if only in old else old
+
+        data["legs"] = {name(old): leg for old, leg in data["legs"].items()}
+
+    return change
+
+
+def shifted(axis: int, by: float) -> Callable[[list[float]], list[float]]:
+    return lambda value: [each + by * (k == axis) for k, each in enumerate(value)]
+
+
+def negative(axis: int) -> Callable[[list[float]], list[float]]:
+    return lambda value: [-each if k == axis else each for k, each in enumerate(value)]
+
+
+def mistakes(data: Data) -> Iterator[Mutation]:
+    """All single mistakes for one robot."""
+    for key, factors in SCALED.items():
+        for factor in factors:
+            yield f"{key} x{factor:.4g}", scaled(key, factor), (key.removeprefix("leg."),)
+    yield from servo_mistakes(data)
+    for axis in range(3):
+        size = data["body"]["size"][axis]
+        for by in (2.0 * size, -2.0 * size):
+            yield f"center of mass {axis} {by:+.2f}", put("body.center_of_mass", shifted(axis, by)), ("center_of_mass",)
+        for factor in (10.0, 0.1):
+            change = put("body.size", lambda v, a=axis, f=factor: [f * e if k == a else e for k, e in enumerate(v)])
+            yield f"body.size[{axis}] x{factor:g}", change, ("body.size",)
+    for joint in ("coxa", "femur", "tibia"):
+        limits = f"leg.joints.{joint}"
+        degrees = put(limits, lambda v: {key: math.radians(each) for key, each in v.items()})
+        yield f"{joint} limits in radians", degrees, (f"joints.{joint}.lower_deg",)
+        yield f"{joint} limits swapped", swap(f"{limits}.lower_deg", f"{limits}.upper_deg"), (f"{joint}.lower_deg",)
+        yield f"{joint} without minus", put(f"{limits}.lower_deg", abs), (f"{joint}.lower_deg",)
+    yield (
+        "joints of femur and tibia swapped",
+        swap("leg.joints.femur", "leg.joints.tibia"),
+        ("femur.lower_deg", "tibia.lower_deg"),
+    )
+    yield (
+        "lengths of femur and tibia swapped",
+        swap("leg.femur.length", "leg.tibia.length"),
+        ("femur.length", "tibia.length"),
+    )
+    yield "all legs: left and right", renamed({"left": "right", "right": "left"}), ("hip",)
+    yield "all legs: front and rear", renamed({"front": "rear", "rear": "front"}), ("hip",)
+    for name in data["legs"]:
+        yield from leg_mistakes(data, name)
+    yield "all yaws in radians", every_leg(put("leg.yaw_deg", math.radians)), ("yaw_deg",)
+    yield "all yaws +30", every_leg(put("leg.yaw_deg", lambda v: v + 30.0)), ("yaw_deg",)
+    yield "all yaws without minus", every_leg(put("leg.yaw_deg", abs)), ("yaw_deg",)
+    yield "all hips 0.1 up", every_leg(put("leg.hip", shifted(2, 0.1))), ("hip",)
+
+
+def servo_mistakes(data: Data) -> Iterator[Mutation]:
+    seconds = put("leg.servo.no_load_speed", lambda v: math.radians(60.0) / v)
+    yield "speed in s/60 deg", seconds, ("no_load_speed",)
+    unknown = "home made"
+    for key, factor in (("stall_torque", 10.2), ("stall_torque", 141.6), ("no_load_speed", 9.549)):
+
+        def change(data: Data, key: str = key, factor: float = factor) -> None:
+            data["leg"]["servo"]["model"] = unknown
+            scaled(f"leg.servo.{key}", factor)(data)
+
+        yield f"{key} x{factor:g} of an unknown servo", change, (key,)
+    yield "model", put("leg.servo.model", lambda v: v[:-1]), ("servo.model",)
+
+
+def leg_mistakes(data: Data, name: str) -> Iterator[Mutation]:
+    at, legs = f"legs.{name}", data["legs"]
+    yield f"{name}: yaw in radians", put(f"{at}.yaw_deg", math.radians), (f"{name}.yaw_deg",)
+    for by in (30.0, -30.0):
+        yield f"{name}: yaw {by:+g}", put(f"{at}.yaw_deg", lambda v, by=by: v + by), (f"{name}.yaw_deg",)
+    yield f"{name}: yaw without minus", put(f"{at}.yaw_deg", lambda v: -v), (f"{name}.yaw_deg",)
+    for key in ("hip", "foothold"):
+        for axis in (0, 1):
+            if legs[name][key][axis]:
+                yield f"{name}: {key} sign {axis}", put(f"{at}.{key}", negative(axis)), (f"{name}.{key}",)
+        yield f"{name}: {key} in mm", scaled(f"{at}.{key}", 1000.0), (f"{name}.{key}",)
+    yield f"{name}: hip height", put(f"{at}.hip", shifted(2, 0.05)), (f"{name}.hip",)
+    for other in legs:
+        if other > name:
+            pair = (f"{name}.hip", f"{other}.hip", f"{name}.yaw_deg", f"{other}.yaw_deg")
+            yield f"{name} and {other} swapped", swap(at, f"legs.{other}"), pair
+
+
+@cache
+def original(robot: str) -> Data:
+    data = plain(read(resolve(robot)))
+    assert isinstance(data, dict)
+    return data
+
+
+def cases() -> Iterator[tuple[str, str, Callable[[Data], None], tuple[str, ...]]]:
+    """All mistakes on two robots, a seeded sample of them on the others."""
+    draw = random.Random(1)
+    for robot in known_robots():
+        every = list(mistakes(original(robot)))
+        chosen = every if robot in ALL_MISTAKES else draw.sample(every, SAMPLE)
+        yield from ((robot, *mistake) for mistake in chosen)
+
+
+def reported(path: Path) -> tuple[str, ...]:
+    """The keys that loading or checking a file names."""
+    try:
+        return tuple(error.key for error in implausible(load(path)))
+    except RobotFileError as error:
+        return (error.key,)
+
+
+def test_every_mistake_of_a_person_is_refused_or_reported_at_its_key(tmp_path: Path) -> None:
+    path, missed, count = tmp_path / "robot.yaml", [], 0
+    for robot, what, change, keys in cases():
+        changed = copy.deepcopy(original(robot))
+        change(changed)
+        if changed == original(robot):
+            continue  # such as a factor on zero
+        count += 1
+        path.write_text(json.dumps(changed))
+        found = reported(path)
+        if not any(key.endswith(keys) for key in found[:2]):
+            missed.append(f"{robot}: {what}: {', '.join(found) or 'accepted'}")
+    assert count >= 200
+    assert not missed, f"{len(missed)} of {count}:\n" + "\n".join(missed)
+
+
+@pytest.mark.parametrize("robot", known_robots())
+def test_no_shipped_robot_is_implausible(robot: str) -> None:
+    assert list(map(str, implausible(load(robot)))) == []
