@@ -23,11 +23,11 @@ def test_an_implausible_value_is_listed_with_its_line_and_its_remedy(
     path = mistaken(tmp_path / "robot.yaml")
     assert main(["check", str(path)]) == 1
     (line,) = capsys.readouterr().out.splitlines()
-    assert line.startswith(f"{path}:53: leg.servo.stall_torque: is 15.3, ")
+    assert line.startswith(f"{path}:49: leg.servo.stall_torque: is 15.3, ")
     assert line.endswith("looks like kg cm: 1.5 N m")
     assert main(["check", str(path), "--json"]) == 1
     (value,) = json.loads(capsys.readouterr().out)["implausible"]
-    assert (value["line"], value["key"]) == (53, "leg.servo.stall_torque")
+    assert (value["line"], value["key"]) == (49, "leg.servo.stall_torque")
 
 
 def test_a_sound_file_passes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -300,7 +300,7 @@ def test_an_implausible_value_of_the_robot_file_is_reported_at_the_start(bench, 
     path = tmp_path / "robot.yaml"
     path.write_text(resolve("phantomx").read_text().replace("stall_torque: 1.5 ", "stall_torque: 15.3 "))
     (report,) = bench.planner(False, robot=str(path)).recent_reports()
-    assert report.startswith(f"implausible: {path}:53: leg.servo.stall_torque: is 15.3, ")
+    assert report.startswith(f"implausible: {path}:49: leg.servo.stall_torque: is 15.3, ")
     assert report.endswith(f"looks like kg cm: 1.5 N m; `hexapod check {path}` explains")
 
 
