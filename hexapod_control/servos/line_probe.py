@@ -15,6 +15,7 @@ from hexapod_control.servos.bus.ff_bus import FFBus
 from hexapod_control.servos.bus.model_numbers import WrongModelError
 from hexapod_control.servos.bus.serial_port import Port, SerialPort
 from hexapod_control.servos.bus.transaction import ReplyTiming
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols import dynamixel2_bus, feetech_st, lx16a
 from hexapod_control.servos.protocols.dynamixel2_bus import Dynamixel2Bus
 from hexapod_control.servos.protocols.servo2040 import Servo2040Bus, Servo2040Dialect
@@ -84,7 +85,8 @@ QUESTIONS = (
 
 def explained(error: BusError, settings: ServoSettings) -> str:
     """The text of an error of the closed bus of these settings; if nothing answered, with what answers instead."""
-    found = what_answers(settings) if isinstance(error, NoAnswerError) else ""
+    serial = PROTOCOLS[settings.protocol].connect is SerialPort
+    found = what_answers(settings) if serial and isinstance(error, NoAnswerError) else ""
     return f"{found}; nothing answers to {settings.protocol} at {settings.baud} baud" if found else str(error)
 
 

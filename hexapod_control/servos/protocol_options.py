@@ -68,7 +68,42 @@ class RegisterOption(MeasureOption):
         return int(number)
 
 
-ProtocolOption = ChoiceOption | MeasureOption
+@dataclass(frozen=True, slots=True)
+class ListOption:
+    """One number, or a list of up to `most` of them, each as in `each`; different ones if they are `unique`."""
+
+    each: MeasureOption
+    most: int
+    unique: bool
+
+    @property
+    def key(self) -> str:
+        """The key in the file."""
+        return self.each.key
+
+    @property
+    def what(self) -> str:
+        """The meaning."""
+        return self.each.what
+
+    @property
+    def bound(self) -> str:
+        """The allowed values, as a text."""
+        return f"{self.each.bound}, or a list of 1 to {self.most} of them"
+
+    def value(self, entry: DocumentEntry) -> object:
+        """The numbers. Raises RobotFileError."""
+        items = entry.items or (entry,)
+        if len(items) > self.most:
+            raise entry.error(f"has {len(items)} values", self.bound, self.what)
+        numbers = tuple(self.each.value(item) for item in items)
+        twice = next((n for n, number in enumerate(numbers) if number in numbers[:n]), None) if self.unique else None
+        if twice is not None:
+            raise items[twice].error(f"is {spell(items[twice].value)} again", "must differ from the others", self.what)
+        return numbers
+
+
+ProtocolOption = ChoiceOption | MeasureOption | ListOption
 SWITCH: Mapping[str, object] = {"true": True, "false": False}
 
 

@@ -7,9 +7,14 @@ from dataclasses import dataclass, replace
 
 from hexapod_control.servos.bus import pulse_board
 from hexapod_control.servos.bus.bus_interface import Bus, RawScale, ServoQuantity
+from hexapod_control.servos.bus.serial_port import Port, SerialPort
+from hexapod_control.servos.i2c import pca9685 as pca9685_chip
+from hexapod_control.servos.i2c.i2c_port import I2cPort
+from hexapod_control.servos.i2c.open_bus import open_i2c
 from hexapod_control.servos.protocol_options import (
     SWITCH,
     ChoiceOption,
+    ListOption,
     MeasureOption,
     ProtocolOption,
     RegisterOption,
@@ -23,6 +28,7 @@ from hexapod_control.servos.protocols import (
     loopback,
     lx16a,
     maestro,
+    pca9685,
     servo2040,
     ssc32,
 )
@@ -45,6 +51,7 @@ class ServoProtocol:
     options: tuple[str, ...] = ()  # that `open` takes
     settings: tuple[ProtocolOption, ...] = ()  # those that `servos.options` of a robot file may set
     scale_with: Callable[..., RawScale] | None = None  # (**settings) -> raw units, where they depend on them
+    connect: Callable[[str, int], Port | I2cPort] = SerialPort  # (path, baud) -> what `open` takes
     notes: str = ""
 
     def with_options(self, options: Mapping[str, object]) -> ServoProtocol:
@@ -156,6 +163,37 @@ _ROWS = (
             ChoiceOption("crc", SWITCH, "as set in the Control Center"),
         ),
         notes='set "USB Dual Port", the serial timeout, and home Off for every channel: the board\'s dead-man switch',
+    ),
+    ServoProtocol(
+        name="pca9685",
+        title="PCA9685 boards on I2C (hobby servos)",
+        open=pca9685.open_bus,
+        scale=pulse_board.SCALE,
+        baud=pca9685.BAUD,
+        ids=range(pca9685.MAX_BOARDS * pca9685_chip.CHANNELS),
+        can_read=ServoQuantity.NONE,
+        options=("addresses", "oscillator", "frequency"),
+        settings=(
+            ListOption(
+                RegisterOption(
+                    "addresses",
+                    float(pca9685_chip.FIRST_ADDRESS),
+                    float(pca9685_chip.LAST_ADDRESS),
+                    "",
+                    "I2C addresses of the boards; the first has ids 0 to 15, the second 16 to 31",
+                ),
+                pca9685.MAX_BOARDS,
+                unique=True,
+            ),
+            ListOption(
+                MeasureOption("oscillator", 20.0, 30.0, "MHz", "of all boards or of each; 25 unless measured"),
+                pca9685.MAX_BOARDS,
+                unique=False,
+            ),
+            MeasureOption("frequency", 50.0, 330.0, "Hz", "of the pulses; analog servos take 50"),
+        ),
+        connect=open_i2c,
+        notes="baud is the clock of the I2C bus, which the system sets",
     ),
     ServoProtocol(
         name="loopback",

@@ -19,7 +19,6 @@ from hexapod_control.core.posture import stand_up
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
 from hexapod_control.servos.bus.id_addressing import TRIES
 from hexapod_control.servos.bus.model_numbers import KnowsModels
-from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.line_probe import explained
@@ -90,7 +89,7 @@ def open_bus(settings: ServoSettings, *, force_model: bool) -> Iterator[Bus]:
     if "force_model" in row.options:
         options["force_model"] = force_model
     try:
-        bus = row.open(SerialPort(settings.port, settings.baud), settings.ids, **options)
+        bus = row.open(row.connect(settings.port, settings.baud), settings.ids, **options)
     except (PortGone, BusError, ValueError) as error:
         raise InputError(str(error)) from None
     try:

@@ -53,7 +53,7 @@ class SimulatedBus:
         settings = servo_settings(robot_file, protocol, link)
         self.world = PhysicsWorld(settings.joints, PROTOCOLS[protocol].scale, body, advance)
         self.world.engage()
-        self._device = LockedSimulation(emulated_device(protocol, self.world, settings.ids), lock)
+        self._device = LockedSimulation(emulated_device(protocol, self.world, settings.ids, settings.options), lock)
         self._link, self._baud = Path(link), settings.baud
         if not os.access(self._link.parent, os.W_OK):
             raise ParameterError(f"bus_port: {link}: its folder does not exist or cannot be written to")

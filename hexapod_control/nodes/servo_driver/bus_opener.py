@@ -12,7 +12,6 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.bus.bus_interface import Bus
-from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.driver.setpoints.command_limiter import SPEED_MARGIN
 from hexapod_control.servos.protocol_registry import PROTOCOLS
@@ -40,7 +39,7 @@ def bus_opener(
         options["wait"] = ReplyTiming(margin=margin)
     if "force_model" in protocol.options:
         options["force_model"] = force_model
-    return lambda: protocol.open(SerialPort(settings.port, settings.baud), settings.ids, **options)
+    return lambda: protocol.open(protocol.connect(settings.port, settings.baud), settings.ids, **options)
 
 
 def lying_joints(robot: Robot) -> Array:

@@ -48,11 +48,11 @@ class SerialPort:
     `read` and `write` take as long as the transmission of a short reply.
     """
 
-    def __init__(self, path: str, baud: int) -> None:
-        """Opens the port. Raises PortGone with cause and remedy."""
+    def __init__(self, path: str, baud: int, *, exclusive: bool = True) -> None:
+        """Opens the port; `exclusive` refuses other programs. Raises PortGone with cause and remedy."""
         self.path, self.baud = path, baud
         try:
-            self._serial = serial.Serial(path, baud, timeout=0, write_timeout=WRITE_TIMEOUT_S, exclusive=True)
+            self._serial = serial.Serial(path, baud, timeout=0, write_timeout=WRITE_TIMEOUT_S, exclusive=exclusive)
         except DEAD as error:
             raise PortGone(reason(path, baud, error)) from error
         with contextlib.suppress(*DEAD, NotImplementedError):
@@ -141,7 +141,7 @@ def reason(path: str, baud: int, error: BaseException) -> str:
     if not file.is_char_device():
         return f"{path}: is not a serial port; {_present()}"
     if not os.access(path, os.R_OK | os.W_OK):
-        return _no_right(file)
+        return no_permission(file, "dialout")
     if isinstance(error, OSError) and error.errno in BUSY:
         return f"{path}: is in use by {_holder(file) or 'another program'}: end that first"
     if isinstance(error, ValueError):
@@ -158,12 +158,13 @@ def _present() -> str:
     return f"present: {', '.join(found)}" if found else "no USB serial port is present"
 
 
-def _no_right(file: Path) -> str:
-    group = "dialout"
+def no_permission(file: Path, usual: str) -> str:
+    """The remedy for a device that this user may not use; `usual` is its group where no udev rule has set one."""
+    group = usual
     with contextlib.suppress(OSError, KeyError):
         group = grp.getgrgid(file.stat().st_gid).gr_name
-    if group == "root":  # of a port without a udev rule; dialout is the usual group
-        group = "dialout"
+    if group == "root":
+        group = usual
     return f"{file}: no permission: join its group with `sudo usermod -aG {group} $USER`, then log in again"
 
 

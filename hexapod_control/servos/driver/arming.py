@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
 
 SERVOS_PER_LEG = 3
@@ -44,7 +45,13 @@ class Arming:
         self._goals = self._group.readings.goals_in_place(range(len(self._group.ids)))
 
     def step(self, now: float) -> None:
-        """Switches the torque of the next leg on when it is due, at a steady time [s]."""
+        """Switches the torque of the next leg on when it is due, at a steady time [s].
+
+        Raises BusError if a board is lost meanwhile.
+        """
+        if self._group.board_loss.lost:
+            names = " and ".join(self._group.board_loss.lost)
+            raise BusError(f"the {names} does not answer: check its power and its cable, then arm again")
         if self.done or self.refusal or now < self._due:
             return
         group, indices = self._group, range(self._first, self._first + SERVOS_PER_LEG)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.device import EmulatedDevice
 from hexapod_control.servos.emulator.devices import (
     dynamixel1_device,
@@ -16,7 +17,7 @@ from hexapod_control.servos.emulator.devices.servo2040_device import Servo2040De
 from hexapod_control.servos.emulator.devices.ssc32_device import Ssc32Device
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 
-DEVICES: Mapping[str, Callable[[ServoWorld, Sequence[int]], EmulatedDevice]] = {
+DEVICES: Mapping[str, Callable[..., EmulatedDevice]] = {  # (world, ids) -> device
     "feetech_st": feetech_device.st_device,
     "feetech_sc": feetech_device.sc_device,
     "dynamixel1": dynamixel1_device.device,
@@ -25,14 +26,18 @@ DEVICES: Mapping[str, Callable[[ServoWorld, Sequence[int]], EmulatedDevice]] = {
     "servo2040": Servo2040Device,
     "ssc32": Ssc32Device,
     "maestro": MaestroDevice,
+    "pca9685": I2cAdapter,
 }
+CONFIGURED = ("pca9685",)  # devices that take the options of their protocol, too
 
 
-def emulated_device(protocol: str, world: ServoWorld, ids: Sequence[int]) -> EmulatedDevice:
-    """The emulated device of a protocol; servo `ids[i]` is number i of the world.
+def emulated_device(
+    protocol: str, world: ServoWorld, ids: Sequence[int], options: Sequence[tuple[str, object]] = ()
+) -> EmulatedDevice:
+    """The emulated device of a protocol with options of a robot file; servo `ids[i]` is number i of the world.
 
     Raises ValueError for a protocol without a wire.
     """
     if protocol not in DEVICES:
         raise ValueError(f"{protocol} has no hardware to emulate: choose another protocol")
-    return DEVICES[protocol](world, ids)
+    return DEVICES[protocol](world, ids, **(dict(options) if protocol in CONFIGURED else {}))

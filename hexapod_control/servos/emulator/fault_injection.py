@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hexapod_control.servos.bus.bus_interface import ServoFault
+from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
+from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal, WireFaults
 from hexapod_control.servos.emulator.servo_world import LagWorld
 
@@ -78,6 +80,28 @@ def _delay(name: str) -> Callable[[Emulation, str], None]:
     return lambda emulation, value: setattr(emulation.pty.faults, name, _positive(value) / 1000.0)
 
 
+def _on_chip(act: Callable[[I2cWire, int], None]) -> Callable[[Emulation, str], None]:
+    def found(emulation: Emulation, value: str) -> None:
+        try:
+            address = int(value, 0)
+        except ValueError:
+            raise ValueError(f"must be the address of a chip, such as 0x40, is {value!r}") from None
+        act(_wire(emulation), address)
+
+    return found
+
+
+def _stick(emulation: Emulation, value: str) -> None:
+    _wire(emulation).stuck = True
+
+
+def _wire(emulation: Emulation) -> I2cWire:
+    device = emulation.pty.device
+    if not isinstance(device, I2cAdapter):
+        raise ValueError("needs servos on an I2C bus: use protocol pca9685")
+    return device.wire
+
+
 def _power(emulation: Emulation, value: str) -> None:
     emulation.world.power(_positive(value))
 
@@ -96,6 +120,8 @@ def _well(emulation: Emulation, value: str) -> None:
             world.plug(index)
         world.reboot(index)
     world.temperatures[:], world.loads[:] = 35.0, 0.0
+    if isinstance(pty.device, I2cAdapter):
+        pty.device.wire.well()
     pty.come_back()
 
 
@@ -133,6 +159,10 @@ KINDS: Mapping[str, FaultKind] = {
     ),
     "heat": FaultKind("ID", f"this servo has {HOT_TEMPERATURE:g} degC and switches itself off", _on_servo(_hot)),
     "power": FaultKind("VOLTS", "supply of all servos; below 6 V they do not answer", _power),
+    "nack": FaultKind("ADDRESS", "this I2C chip is not reached; it keeps its power", _on_chip(I2cWire.unplug)),
+    "ack": FaultKind("ADDRESS", "it is reached again", _on_chip(I2cWire.plug)),
+    "reset": FaultKind("ADDRESS", "this I2C chip loses its power for a moment", _on_chip(I2cWire.restart)),
+    "stuck": FaultKind("", "SDA of the I2C bus is held low", _stick),
     "hangup": FaultKind("", "the cable is pulled", lambda emulation, value: emulation.pty.hang_up()),
     "comeback": FaultKind("", "the cable is plugged in again", lambda emulation, value: emulation.pty.come_back()),
     "well": FaultKind("", "clears all faults", _well),

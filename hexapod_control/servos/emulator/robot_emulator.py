@@ -24,5 +24,5 @@ def emulate(robot: Robot, settings: ServoSettings, link: Path, *, seed: int = 0)
     lying = np.ravel(np.array(joints_at_offset(robot, home, stand_up.lying_offset(robot, home)))).tolist()
     places = [joint.raw(angle) for joint, angle in zip(settings.joints, lying, strict=True)]
     world = LagWorld(protocol.scale, len(settings.ids), positions=places)
-    device = emulated_device(settings.protocol, world, settings.ids)
+    device = emulated_device(settings.protocol, world, settings.ids, settings.options)
     return Emulation(PseudoTerminal(device, settings.baud, link=link, seed=seed), world, settings.ids)

@@ -6,6 +6,7 @@ import pytest
 from support.phantomx import robot
 
 from hexapod_control.servos.bus.bus_interface import BusError, NoAnswerError
+from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
@@ -25,6 +26,7 @@ NAMES = {
     "ssc32": "the port answers like an SSC-32",
     "maestro": "the port answers like a Pololu Maestro",
 }
+SERIAL = [name for name, row in PROTOCOLS.items() if name != LOOPBACK and row.connect is SerialPort]
 
 
 class Rig:
@@ -48,7 +50,7 @@ class Rig:
 
 
 @pytest.mark.waits
-@pytest.mark.parametrize("protocol", [name for name in PROTOCOLS if name != LOOPBACK])
+@pytest.mark.parametrize("protocol", SERIAL)
 def test_servos_and_boards_of_every_other_protocol_are_named_and_nothing_is_written(protocol):
     with Rig(protocol) as rig:
         begin = time.monotonic()

@@ -1,24 +1,29 @@
 """Faults of emulated servos by name: parsing, bounds, and what each of them changes."""
 
+import errno
 from types import SimpleNamespace
 
 import pytest
 
 from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault
+from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.fault_injection import HOT_TEMPERATURE, KINDS, Emulation, parse_fault
 from hexapod_control.servos.emulator.pseudo_terminal import WireFaults
 from hexapod_control.servos.emulator.servo_world import LagWorld
+from hexapod_control.servos.i2c.i2c_port import I2cRead, I2cWrite
 
 IDS = (3, 5, 8)
+CHIP = ("nack", "ack", "reset", "stuck")
 WIRE = ("drop", "flip", "corrupt", "truncate", "double", "glue", "split", "echo", "noise", "slow", "late", "mute")
 
 
 @pytest.fixture
 def emulation():
     calls = []
-    pty = SimpleNamespace(faults=WireFaults(), calls=calls)
+    world = LagWorld(RawScale("tick", 0, 4095, 2048, 650.0), 3)
+    pty = SimpleNamespace(faults=WireFaults(), calls=calls, device=I2cAdapter(world, IDS))
     pty.hang_up, pty.come_back = (lambda: calls.append("hang up")), (lambda: calls.append("come back"))
-    return Emulation(pty, LagWorld(RawScale("tick", 0, 4095, 2048, 650.0), 3), IDS)
+    return Emulation(pty, world, IDS)
 
 
 def switch(emulation, text):
@@ -94,7 +99,7 @@ def test_what_is_no_fault_is_refused(wrong):
 
 
 def test_well_ends_every_fault(emulation):
-    values = {"SHARE": "0.5", "HEX": "FF", "MS": "3", "ID": "5", "VOLTS": "5", "": ""}
+    values = {"SHARE": "0.5", "HEX": "FF", "MS": "3", "ID": "5", "VOLTS": "5", "ADDRESS": "0x40", "": ""}
     world = emulation.world
     world.torque(0, True)
     world.loads[0] = 0.5
@@ -105,6 +110,7 @@ def test_well_ends_every_fault(emulation):
     emulation.pty.calls.clear()
     assert switch(emulation, "well") == WireFaults()
     assert emulation.pty.calls == ["come back"]
+    assert emulation.pty.device.wire.transfer([I2cRead(0x40, 1)]) == (0, b"\x11")
     for index in range(3):
         assert (world.answers(index), world.voltage(index), world.temperature(index)) == (1, 11.1, 35.0)
         assert (world.fault(index), world.load(index), world.has_torque(index)) == (ServoFault.NONE, 0.0, False)
@@ -114,5 +120,26 @@ def test_every_fault_of_the_line_has_a_name():
     assert (
         set(WIRE)
         <= set(KINDS)
-        == {*WIRE, "unplug", "plug", "twin", "overload", "heat", "power", "hangup", "comeback", "well"}
+        == {*WIRE, *CHIP, "unplug", "plug", "twin", "overload", "heat", "power", "hangup", "comeback", "well"}
     )
+
+
+def test_faults_of_an_i2c_bus_go_to_the_chip_with_that_address(emulation):
+    wire = emulation.pty.device.wire
+    ask = I2cWrite(0x40, b"\x02"), I2cRead(0x40, 1)
+    assert wire.transfer(ask) == (0, b"\xe2")
+    switch(emulation, "nack=0x40")
+    assert wire.transfer(ask) == (errno.EREMOTEIO, b"")
+    switch(emulation, "ack=64")
+    wire.transfer([I2cWrite(0x40, b"\x02\x00")])
+    assert wire.transfer(ask) == (0, b"\x00")
+    switch(emulation, "reset=0x40")
+    assert wire.transfer(ask) == (0, b"\xe2")
+    switch(emulation, "stuck")
+    assert wire.transfer(ask) == (errno.ETIMEDOUT, b"")
+    for wrong in ("nack=0x41", "nack=x"):
+        with pytest.raises(ValueError, match="must be the address of a chip"):
+            switch(emulation, wrong)
+    emulation.pty.device = None
+    with pytest.raises(ValueError, match="needs servos on an I2C bus: use protocol pca9685"):
+        switch(emulation, "stuck")

@@ -28,6 +28,7 @@ TABLE = {  # baud, raw units, ids, what the servos report
     "servo2040": (115_200, PULSES, range(18), ServoQuantity.NONE),
     "ssc32": (115_200, PULSES, range(32), ServoQuantity.NONE),
     "maestro": (115_200, PULSES, range(24), ServoQuantity.FAULT),
+    "pca9685": (100_000, PULSES, range(64), ServoQuantity.NONE),
     "loopback": (1_000_000, STEPS_4096, range(254), ServoQuantity.POSITION | ServoQuantity.SPEED),
 }
 

@@ -25,6 +25,9 @@ GOOD = {  # value in the file, value that the bus gets
     ("ssc32", "divider"): (3, 3.0),
     ("maestro", "device"): (12, 12),
     ("maestro", "crc"): (True, True),
+    ("pca9685", "addresses"): ([0x40, 0x60], (0x40, 0x60)),
+    ("pca9685", "oscillator"): (25.7, (25.7,)),
+    ("pca9685", "frequency"): (100, 100.0),
 }
 
 

@@ -22,7 +22,6 @@ from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone, ServoQuantity
 from hexapod_control.servos.bus.bus_timing import TURNAROUND_S
-from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
@@ -102,7 +101,7 @@ def _measured(file: RobotFile, name: str, baud: int) -> dict[str, Any]:
         with emulated(file.path, name, link, baud):
             row = PROTOCOLS[name]
             options: dict[str, Any] = {"wait": ReplyTiming(margin=REPLY_MARGIN_S)} if "wait" in row.options else {}
-            bus = row.open(SerialPort(link, baud), settings.ids, **options)
+            bus = row.open(row.connect(link, baud), settings.ids, **options)
             try:
                 bus.identify()
                 return loops(bus, settings)

@@ -6,6 +6,7 @@ import math
 from typing import Protocol, runtime_checkable
 
 from hexapod_control.servos.bus.bus_interface import BoardSilent, Bus
+from hexapod_control.servos.driver.group.board_loss import LosesBoards
 from hexapod_control.servos.driver.group.servo_clock import ServoClock
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
@@ -27,6 +28,7 @@ class BoardWatch:
     def __init__(self, bus: Bus, settings: ServoSettings, servo_clock: ServoClock) -> None:
         """`check` does nothing on a bus whose servos reply themselves."""
         self._board = bus if isinstance(bus, AnsweringBoard) else None
+        self._names = bus.lost_boards if isinstance(bus, LosesBoards) else dict
         self._port, self._timeout_s = settings.port, max(settings.lost_after, MIN_SILENCE_S)
         self._clock, self._due = servo_clock, -math.inf
 
@@ -40,7 +42,8 @@ class BoardWatch:
             return
         silence = self._clock.silence()
         if silence >= self._timeout_s:
+            boards = ", ".join(self._names())
+            who = f"none of its boards ({boards}) has answered for" if boards else "its board has been silent for"
             raise BoardSilent(
-                f"{self._port}: the port is open, but its board has been silent for {silence:.1f} s: "
-                "check the board's power, press its reset"
+                f"{self._port}: the port is open, but {who} {silence:.1f} s: check the board's power, press its reset"
             )

@@ -22,6 +22,7 @@ ALL_SILENT_S = 0.2  # of all servos, likewise
 SILENCE_LIMIT_S = 3.0  # of many servos, after which their torque counts as off
 MAX_LISTED_SERVOS = 3  # silent servos that are reported one by one
 MIN_GARBLED_PINGS = 3  # pings with a corrupt reply: two servos with one id
+DOING = {OnLost.HOLD: "the robot stops", OnLost.SIT: "the robot sits", OnLost.OFF: "torque off"}
 
 
 def _coincide(times: list[float], count: int, within: float) -> bool:
@@ -64,7 +65,8 @@ class ServoHealth:
 
     def _look_at_power(self, group: ServoGroup, armed: bool, now: float) -> None:
         presence = group.presence
-        silent = [presence.last_answer[i] for i in range(len(group.ids)) if presence.quarantined(i)]
+        away = range(len(group.ids)) if group.reports_position else ()  # not of boards, which lose many servos at once
+        silent = [presence.last_answer[i] for i in away if presence.quarantined(i)]
         dark = sorted(then for then in silent if now - then >= MANY_SILENT_S)
         many = _coincide(dark, math.ceil(BROWN_OUT_SHARE * len(group.ids)), group.silence_window) and not self.line.late
         silence = group.servo_clock.silence()
@@ -158,7 +160,8 @@ class ServoHealth:
 
     def lost(self, group: ServoGroup, now: float) -> list[int]:
         """Indices of servos that have been silent for too long."""
-        return [i for i in range(len(group.ids)) if group.presence.lost(i, now)] if group.reports_position else []
+        noticed = group.reports_position or group.board_loss.notices
+        return [i for i in range(len(group.ids)) if group.presence.lost(i, now)] if noticed else []
 
     def diagnoses(self, group: ServoGroup, now: float) -> tuple[Diagnosis, ...]:
         """All present faults."""
@@ -179,12 +182,23 @@ class ServoHealth:
         return tuple(found)
 
     def _silent(self, group: ServoGroup, now: float) -> list[Diagnosis]:
+        if group.board_loss.notices:
+            return self._lost_boards(group, now)
         away = [i for i in range(len(group.ids)) if group.presence.quarantined(i)]
         if len(away) > MAX_LISTED_SERVOS:
             lost = any(group.presence.lost(i, now) for i in away)
             text = f"{len(away)} servos are silent: {group.describe(away)}: check power and the line"
             return [Diagnosis("silent", lost, text)]
         return [self._one_silent(group, index, now) for index in away]
+
+    def _lost_boards(self, group: ServoGroup, now: float) -> list[Diagnosis]:
+        found = []
+        for name, indices in group.board_loss.lost.items():
+            lost = any(group.presence.lost(i, now) for i in indices)
+            text = f"the {name} does not answer" + (f", {DOING[self._settings.on_lost]}" if lost else "")
+            text += f": check its power and its cable; on it: {group.describe(indices)}"
+            found.append(Diagnosis(f"board {name}", lost, text))
+        return found
 
     def _many_silent(self, group: ServoGroup, now: float) -> Diagnosis:
         away = [i for i in range(len(group.ids)) if now - group.presence.last_answer[i] >= MANY_SILENT_S]
@@ -200,7 +214,6 @@ class ServoHealth:
         if group.garbled_pings[index] >= MIN_GARBLED_PINGS:
             text = f"{name} gives corrupt replies, probably two servos have this id: connect only one, set its id"
         else:
-            doing = {OnLost.HOLD: "the robot stops", OnLost.SIT: "the robot sits", OnLost.OFF: "torque off"}
-            text = f"{name} has been silent for {age:.1f} s" + (f", {doing[self._settings.on_lost]}" if lost else "")
+            text = f"{name} has been silent for {age:.1f} s" + (f", {DOING[self._settings.on_lost]}" if lost else "")
             text += ": check its cable and id"
         return Diagnosis(f"silent {index}", lost, text)

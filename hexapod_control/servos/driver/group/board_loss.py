@@ -1,0 +1,58 @@
+"""Servos on boards that are lost while other boards go on; they return leg by leg at their last pulse."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from hexapod_control.servos.bus.bus_interface import Bus
+from hexapod_control.servos.driver.group.presence import Presence
+
+SERVOS_AT_ONCE = 3  # that get their torque back together, to limit the inrush current
+PAUSE_S = 0.2  # between them
+
+
+@runtime_checkable
+class LosesBoards(Protocol):
+    """A bus with several boards."""
+
+    def lost_boards(self) -> Mapping[str, tuple[int, ...]]:
+        """Boards that do not answer, by name, with the ids of their servos."""
+
+
+class BoardLoss:
+    """Keeps the presence of servos up to date whose boards answer for them. Indices are in row order."""
+
+    def __init__(self, bus: Bus, ids: Sequence[int], presence: Presence) -> None:
+        """`update` does nothing on a bus that cannot lose single boards."""
+        self._bus = bus if isinstance(bus, LosesBoards) else None
+        self._index, self._presence = {servo: index for index, servo in enumerate(ids)}, presence
+        self._due = -math.inf  # [s] servo time of the next return
+        self.lost: Mapping[str, tuple[int, ...]] = {}  # indices of the servos of lost boards, by name
+
+    @property
+    def notices(self) -> bool:
+        """Whether lost boards are noticed."""
+        return self._bus is not None
+
+    def update(self, now: float) -> list[int]:
+        """Takes over which boards are lost, at a servo time [s]. Returns servos that are back, a few at a time."""
+        if self._bus is None:
+            return []
+        boards = self._bus.lost_boards()
+        self.lost = {name: tuple(self._index[servo] for servo in ids) for name, ids in boards.items()}
+        away = {index for indices in self.lost.values() for index in indices}
+        returned: list[int] = []
+        for index in self._index.values():
+            if index in away:
+                if not self._presence.quarantined(index):
+                    self._presence.quarantine(index, now)
+            elif not self._presence.quarantined(index):
+                self._presence.answered(index, now)
+            elif now >= self._due and len(returned) < SERVOS_AT_ONCE:
+                self._presence.answered(index, now)
+                returned.append(index)
+        if returned:
+            self._due = now + PAUSE_S
+        return returned

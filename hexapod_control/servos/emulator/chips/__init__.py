@@ -1,0 +1,1 @@
+"""Emulated chips of an I2C bus, register by register, and the bus that they share."""

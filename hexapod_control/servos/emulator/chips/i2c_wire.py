@@ -1,0 +1,89 @@
+"""An emulated I2C bus: which chips answer to a message, and what comes back. No I/O, no clock."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from functools import reduce
+from typing import Protocol
+
+from hexapod_control.servos.i2c.i2c_port import I2cMessage, I2cWrite
+
+
+class I2cChip(Protocol):
+    """An emulated chip. A second one with the same address is possible, as on a real bus."""
+
+    address: int
+
+    def hears(self, address: int) -> bool:
+        """Whether the chip acknowledges this address: its own one, or one of all chips."""
+
+    def write(self, address: int, data: bytes) -> None:
+        """Takes the bytes of one message."""
+
+    def read(self, count: int) -> bytes:
+        """The bytes for one message."""
+
+    def stop(self) -> None:
+        """The transfer has ended."""
+
+    def power_on(self) -> None:
+        """The chip gets its power (again): all registers are as after a reset."""
+
+
+class I2cWire:
+    """The chips of one bus, with injectable faults."""
+
+    def __init__(self, chips: Sequence[I2cChip]) -> None:
+        self.chips = list(chips)
+        self.unplugged: set[int] = set()  # addresses of chips that are not connected
+        self.stuck = False  # SDA is held low
+        self.faulty: dict[int, int] = {}  # address -> error number of its transfers
+
+    def transfer(self, messages: Sequence[I2cMessage]) -> tuple[int, bytes]:
+        """The error number of Linux (0: none) and all bytes read."""
+        if self.stuck:
+            return errno.ETIMEDOUT, b""
+        data, number, heard = b"", 0, []
+        for each in messages:
+            chips = [c for c in self.chips if c.address not in self.unplugged and c.hears(each.address)]
+            number = self.faulty.get(each.address, 0) or (0 if chips else errno.EREMOTEIO)
+            if number:
+                break
+            heard += [chip for chip in chips if chip not in heard]
+            if isinstance(each, I2cWrite):
+                for chip in chips:
+                    chip.write(each.address, each.data)
+            else:  # a low level of one chip wins
+                replies = [chip.read(each.count) for chip in chips]
+                data += reduce(lambda a, b: bytes(x & y for x, y in zip(a, b, strict=True)), replies)
+        for chip in heard:
+            chip.stop()
+        return number, b"" if number else data
+
+    def unplug(self, address: int) -> None:
+        """Interrupts SDA and SCL of a chip, which keeps its power. Raises ValueError if there is none."""
+        self._chip(address)
+        self.unplugged.add(address)
+
+    def plug(self, address: int) -> None:
+        """Connects it again. Raises ValueError if there is none."""
+        self._chip(address)
+        self.unplugged.discard(address)
+
+    def restart(self, address: int) -> None:
+        """A short loss of power of a chip. Raises ValueError if there is none."""
+        self._chip(address).power_on()
+
+    def well(self) -> None:
+        """No fault."""
+        self.unplugged.clear()
+        self.faulty.clear()
+        self.stuck = False
+
+    def _chip(self, address: int) -> I2cChip:
+        for chip in self.chips:
+            if chip.address == address:
+                return chip
+        known = ", ".join(f"0x{chip.address:02X}" for chip in self.chips)
+        raise ValueError(f"must be the address of a chip, one of {known}, is 0x{address:02X}")

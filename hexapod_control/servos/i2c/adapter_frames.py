@@ -1,0 +1,88 @@
+"""Frames between a program and an emulated I2C adapter at the other end of a terminal.
+
+A frame is: start byte, length of the body (2, low first), tag, body, sum of all before. The reply has the request's
+tag, so that a late one is not taken for the next.
+
+    request body   per message: address << 1 | read, length (2, low first), and the data if it is written
+    reply body     error number of Linux (0: none), then all bytes read
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hexapod_control.servos.i2c.i2c_port import I2cMessage, I2cRead, I2cWrite
+
+REQUEST, REPLY = 0xA5, 0x5A
+HEAD, TAIL = 4, 1  # bytes before and after the body
+MAX_BODY = 4096
+
+
+class AdapterFrame(NamedTuple):
+    """A frame whose checksum is right."""
+
+    tag: int
+    body: bytes
+
+
+def frame(start: int, tag: int, body: bytes) -> bytes:
+    """A frame."""
+    data = bytes([start, len(body) & 0xFF, len(body) >> 8, tag]) + body
+    return data + bytes([sum(data) & 0xFF])
+
+
+def encoded(messages: tuple[I2cMessage, ...]) -> bytes:
+    """The body of a request."""
+    body = b""
+    for each in messages:
+        reads = isinstance(each, I2cRead)
+        count = each.count if isinstance(each, I2cRead) else len(each.data)
+        body += bytes([each.address << 1 | reads, count & 0xFF, count >> 8])
+        body += b"" if isinstance(each, I2cRead) else each.data
+    return body
+
+
+def decoded(body: bytes) -> list[I2cMessage]:
+    """The messages of a request."""
+    found: list[I2cMessage] = []
+    while len(body) >= 3:
+        address, count = body[0] >> 1, body[1] | body[2] << 8
+        if body[0] & 1:
+            found.append(I2cRead(address, count))
+            body = body[3:]
+        else:
+            found.append(I2cWrite(address, body[3 : 3 + count]))
+            body = body[3 + count :]
+    return found
+
+
+class AdapterDecoder:
+    """Turns bytes into frames with one start byte; skips what is none."""
+
+    def __init__(self, start: int) -> None:
+        self._start, self._data = start, b""
+
+    def forget(self) -> None:
+        """Drops an unfinished frame."""
+        self._data = b""
+
+    def feed(self, data: bytes) -> list[AdapterFrame]:
+        """The frames that these bytes complete."""
+        self._data += data
+        found: list[AdapterFrame] = []
+        while True:
+            begin = self._data.find(self._start)
+            self._data = self._data[begin:] if begin >= 0 else b""
+            if len(self._data) < HEAD:
+                return found
+            size = HEAD + (self._data[1] | self._data[2] << 8) + TAIL
+            if size > MAX_BODY:
+                self._data = self._data[1:]
+                continue
+            if len(self._data) < size:
+                return found
+            whole = self._data[:size]
+            good = whole[-1] == sum(whole[:-1]) & 0xFF
+            if good:
+                found.append(AdapterFrame(whole[3], whole[HEAD:-TAIL]))
+            self._data = self._data[size if good else 1 :]

@@ -1,0 +1,106 @@
+"""An emulated I2C bus behind a terminal, for programs that would use a bus of the kernel; see adapter_frames.
+
+Several programs may have it open, as with a bus of the kernel: a lock on the terminal keeps their transfers apart.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+
+from hexapod_control.servos.bus.serial_port import Port, SerialPort
+from hexapod_control.servos.i2c.adapter_frames import (
+    HEAD,
+    REPLY,
+    REQUEST,
+    TAIL,
+    AdapterDecoder,
+    AdapterFrame,
+    encoded,
+    frame,
+)
+from hexapod_control.servos.i2c.i2c_port import I2cMessage, I2cRead, failure
+
+REPLY_TIMEOUT_S = 0.03  # after the time of the bytes
+LOCK_TIMEOUT_S = 0.2
+LOCK_PERIOD_S = 0.0005
+BITS_PER_BYTE = 10
+
+
+class AdapterPort:
+    """Transfers over a port with an emulated adapter at its other end."""
+
+    def __init__(self, port: Port, path: str = "", turn: TerminalTurn | None = None) -> None:
+        """`turn` keeps the transfers of several programs apart."""
+        self.path, self.baud = path, port.baud
+        self._port, self._turn, self._tag = port, turn, os.getpid() & 0xFF
+
+    def transfer(self, *messages: I2cMessage) -> bytes:
+        """Sends messages in one transfer. Returns all bytes read."""
+        with self._turn.taken() if self._turn else contextlib.nullcontext():
+            reply = self._asked(encoded(messages), sum(each.count for each in messages if isinstance(each, I2cRead)))
+        number = reply.body[0] if reply and reply.body else errno.ETIMEDOUT
+        if number or reply is None:
+            raise failure(self.path, messages[0].address, number)
+        return reply.body[1:]
+
+    def _asked(self, body: bytes, count: int) -> AdapterFrame | None:
+        self._tag = (self._tag + 1) & 0xFF
+        request, size = frame(REQUEST, self._tag, body), HEAD + 1 + count + TAIL
+        self._port.clear()
+        self._port.write(request)
+        deadline = time.monotonic() + (len(request) + size) * BITS_PER_BYTE / self.baud + REPLY_TIMEOUT_S
+        decoder = AdapterDecoder(REPLY)
+        data = self._port.read(size, deadline)
+        while data:
+            found = next((each for each in decoder.feed(data) if each.tag == self._tag), None)
+            if found:
+                return found
+            data = self._port.read(1, deadline)
+        return None
+
+    def close(self) -> None:
+        """Closes."""
+        self._port.close()
+        if self._turn:
+            self._turn.close()
+
+
+class TerminalTurn:
+    """The lock of a terminal, which one program holds at a time."""
+
+    def __init__(self, path: str) -> None:
+        self._path, self._file = path, os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[None]:
+        """Holds the lock. Raises BusStuck if another program does not give it back."""
+        deadline = time.monotonic() + LOCK_TIMEOUT_S
+        while not self._locked():
+            if time.monotonic() >= deadline:
+                raise failure(self._path, 0, errno.ETIMEDOUT)
+            time.sleep(LOCK_PERIOD_S)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def _locked(self) -> bool:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Closes the terminal."""
+        os.close(self._file)
+
+
+def open_terminal(path: str, baud: int) -> AdapterPort:
+    """The emulated bus at the path of a terminal. Raises PortGone."""
+    return AdapterPort(SerialPort(path, baud, exclusive=False), path, TerminalTurn(path))

@@ -1,0 +1,145 @@
+"""Transfers over an emulated adapter, the errors of a bus, and what is said where there is none."""
+
+import errno
+import os
+import sys
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hexapod_control.servos.bus.bus_interface import BusError, PortGone
+from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
+from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
+from hexapod_control.servos.emulator.servo_world import LagWorld
+from hexapod_control.servos.i2c import open_bus
+from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, AdapterDecoder, decoded, encoded, frame
+from hexapod_control.servos.i2c.i2c_port import BusStuck, I2cRead, I2cWrite, NoAcknowledge, failure, read_registers
+from hexapod_control.servos.i2c.open_bus import open_i2c
+from hexapod_control.servos.i2c.smbus_port import SmbusPort
+from hexapod_control.servos.protocol_registry import PROTOCOLS
+
+messages = st.lists(
+    st.one_of(
+        st.builds(I2cWrite, st.integers(0, 0x7F), st.binary(max_size=70)),
+        st.builds(I2cRead, st.integers(0, 0x7F), st.integers(0, 300)),
+    ),
+    max_size=4,
+)
+NOISE = bytes(byte for byte in range(256) if byte != REQUEST)
+
+
+@settings(max_examples=80)
+@given(messages, st.integers(0, 255), st.binary(max_size=5), st.integers(1, 40))
+def test_a_request_arrives_as_it_was_sent_after_noise_and_in_pieces(sent, tag, noise, size):
+    data = bytes(set(noise) & set(NOISE)) + frame(REQUEST, tag, encoded(tuple(sent)))
+    decoder, found = AdapterDecoder(REQUEST), []
+    for at in range(0, len(data), size):
+        found += decoder.feed(data[at : at + size])
+    assert [(each.tag, decoded(each.body)) for each in found] == [(tag, sent)]
+
+
+@settings(max_examples=80)
+@given(st.binary(min_size=1, max_size=20), st.data())
+def test_a_frame_with_a_wrong_byte_is_none(body, data):
+    whole = frame(REPLY, 7, body)
+    at = data.draw(st.integers(4, len(whole) - 1))
+    wrong = whole[:at] + bytes([whole[at] ^ 1 << data.draw(st.integers(0, 7))]) + whole[at + 1 :]
+    assert (7, body) not in AdapterDecoder(REPLY).feed(wrong)
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "words"),
+    [
+        (errno.EREMOTEIO, NoAcknowledge, "no chip answers at address 0x41: check its power"),
+        (errno.ENXIO, NoAcknowledge, "no chip answers at address 0x41: check its power"),
+        (errno.ETIMEDOUT, BusStuck, "the I2C bus is stuck, SDA or SCL is held low: switch the power"),
+        (errno.EIO, BusError, r"a transfer with address 0x41 failed \(Input/output error\): check cables"),
+        (errno.ENODEV, PortGone, r"the I2C bus is gone \(No such device\): check the adapter"),
+    ],
+)
+def test_an_error_of_the_kernel_is_a_sentence_with_cause_and_remedy(number, kind, words):
+    with pytest.raises(kind, match=f"^/dev/i2c-1: {words}"):
+        raise failure("/dev/i2c-1", 0x41, number)
+
+
+def test_a_path_without_a_bus_is_named_with_the_way_to_switch_it_on(tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(
+        PortGone, match=r"/dev/i2c-77: there is no such I2C bus: on a Raspberry Pi .*dtparam=i2c_arm=on"
+    ):
+        open_i2c("/dev/i2c-77", 100_000)
+    for path in (str(file), "/dev/null"):
+        with pytest.raises(PortGone, match=f"{path}: is not an I2C bus: "):
+            open_i2c(path, 100_000)
+
+
+def test_a_bus_without_permission_names_the_group(monkeypatch):
+    master, slave = os.openpty()
+    path = os.ttyname(slave)
+    monkeypatch.setattr(open_bus.os, "access", lambda *_: False)
+    with pytest.raises(PortGone, match=rf"{path}: no permission: join its group with `sudo usermod -aG \w+ \$USER`"):
+        open_i2c(path, 100_000)
+    os.close(master)
+    os.close(slave)
+
+
+def test_without_smbus2_the_error_names_the_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "smbus2", None)
+    with pytest.raises(PortGone, match="smbus2, which is missing: apt install python3-smbus2, or pip install smbus2"):
+        SmbusPort("/dev/i2c-1", 100_000)
+
+
+def test_a_bus_that_the_kernel_refuses_is_an_error_of_the_port():
+    pytest.importorskip("smbus2")
+    with pytest.raises(PortGone, match="/dev/i2c-77: the I2C bus cannot be opened"):
+        SmbusPort("/dev/i2c-77", 100_000)
+
+
+@pytest.fixture
+def bus(tmp_path):
+    world = LagWorld(PROTOCOLS["pca9685"].scale, 18)
+    with PseudoTerminal(I2cAdapter(world, range(18)), 400_000, link=tmp_path / "bus") as pty:
+        yield pty
+
+
+@pytest.mark.waits
+def test_several_programs_share_a_bus_and_each_gets_its_own_replies(bus):
+    ports, wrong = [open_i2c(bus.path, 400_000) for _ in range(3)], []
+
+    def ask(port, register, expected):
+        for _ in range(15):
+            if read_registers(port, 0x40, register, 1) != expected:
+                wrong.append(register)
+
+    asked = zip(ports, (2, 3, 4), (b"\xe2", b"\xe4", b"\xe8"), strict=True)
+    threads = [threading.Thread(target=ask, args=each) for each in asked]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20.0)
+    assert wrong == []
+    for port in ports:
+        port.close()
+
+
+@pytest.mark.waits
+def test_a_reply_that_comes_too_late_is_not_taken_for_the_next(bus):
+    port = open_i2c(bus.path, 400_000)
+    bus.faults.late = 0.06
+    with pytest.raises(BusStuck):
+        read_registers(port, 0x40, 2, 1)
+    bus.faults.late = 0.0
+    assert read_registers(port, 0x41, 3, 1) == b"\xe4"
+    port.close()
+
+
+@pytest.mark.waits
+def test_a_bus_whose_terminal_vanishes_is_gone(bus):
+    port = open_i2c(bus.path, 400_000)
+    bus.hang_up()
+    with pytest.raises(PortGone):
+        read_registers(port, 0x40, 2, 1)
+    port.close()
