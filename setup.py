@@ -69,6 +69,7 @@ setup(
         "pyserial>=3.5",
         "ruamel.yaml>=0.17.21",
         "segno>=1.5",
+        "smbus2>=0.4.3",
         "xacro>=2.0",
     ],
     extras_require={

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from hexapod_control.servos.bus import pulse_board
 from hexapod_control.servos.bus.bus_interface import Bus, RawScale, ServoQuantity
 from hexapod_control.servos.bus.serial_port import Port, SerialPort
-from hexapod_control.servos.i2c import pca9685 as pca9685_chip
+from hexapod_control.servos.i2c import pwm_chip
 from hexapod_control.servos.i2c.i2c_port import I2cPort
 from hexapod_control.servos.i2c.open_bus import open_i2c
 from hexapod_control.servos.protocol_options import (
@@ -170,15 +170,15 @@ _ROWS = (
         open=pca9685.open_bus,
         scale=pulse_board.SCALE,
         baud=pca9685.BAUD,
-        ids=range(pca9685.MAX_BOARDS * pca9685_chip.CHANNELS),
+        ids=range(pca9685.MAX_BOARDS * pwm_chip.CHANNELS),
         can_read=ServoQuantity.NONE,
         options=("addresses", "oscillator", "frequency"),
         settings=(
             ListOption(
                 RegisterOption(
                     "addresses",
-                    float(pca9685_chip.FIRST_ADDRESS),
-                    float(pca9685_chip.LAST_ADDRESS),
+                    float(pwm_chip.FIRST_ADDRESS),
+                    float(pwm_chip.LAST_ADDRESS),
                     "",
                     "I2C addresses of the boards; the first has ids 0 to 15, the second 16 to 31",
                 ),

@@ -16,7 +16,7 @@ def test_a_remedy_installs_packages_that_setup_py_requires_and_never_this_one(mo
     remedy = missing_module(ModuleNotFoundError("", name=f"{module}.part"))
     assert remedy.startswith(f"{module} is missing: ")
     assert "hexapod_control" not in remedy
-    installed = re.findall(r"pip install ([a-z ]+)$", remedy)
+    installed = re.findall(r"pip install ([a-z0-9 ]+)$", remedy)
     assert all(set(names.split()) <= REQUIRED for names in installed)
     assert installed or "run make" in remedy
 

@@ -33,6 +33,7 @@ KEYS = {
     "ruamel": "python3-ruamel.yaml",
     "segno": "python3-segno",
     "serial": "python3-serial",
+    "smbus2": "python3-smbus2",
 }
 # extras of pip that have no rosdep key; imported only where they are needed, with a cure in the message
 OPTIONAL = {"mujoco", "PIL", "rosbags"}

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.servos.bus.bus_interface import PortGone
 from hexapod_control.servos.i2c.i2c_port import I2cMessage, I2cWrite, failure
 
@@ -23,10 +24,8 @@ class SmbusPort:
         """Opens the bus; `baud` [bit/s] is the clock that the system has set. Raises PortGone."""
         try:
             import smbus2
-        except ModuleNotFoundError:
-            raise PortGone(
-                f"{path}: I2C needs smbus2, which is missing: apt install python3-smbus2, or pip install smbus2"
-            ) from None
+        except ModuleNotFoundError as error:
+            raise PortGone(f"{path}: {missing_module(error)}") from None
         self.path, self.baud = path, baud
         self._write: Callable[..., Any] = smbus2.i2c_msg.write
         self._read: Callable[..., Any] = smbus2.i2c_msg.read

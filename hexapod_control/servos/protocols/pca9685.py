@@ -24,7 +24,7 @@ from hexapod_control.servos.bus.pulse_board import SCALE, PulseStaging, checked
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.i2c.adapter_port import AdapterPort
 from hexapod_control.servos.i2c.i2c_port import I2cPort, NoAcknowledge, TransferError, listed, scan
-from hexapod_control.servos.i2c.pca9685 import CHANNELS, FIRST_ADDRESS, FREQUENCY, OSCILLATOR, Pca9685
+from hexapod_control.servos.i2c.pwm_chip import CHANNELS, FIRST_ADDRESS, FREQUENCY, OSCILLATOR, Pca9685
 
 BAUD = 100_000  # [bit/s] of the bus of a Raspberry Pi, unless its configuration says otherwise
 MAX_BOARDS = 4

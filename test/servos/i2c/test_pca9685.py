@@ -10,7 +10,7 @@ from hexapod_control.servos.bus.bus_interface import BusError, NoAnswerError, Se
 from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.i2c.i2c_port import I2cRead, failure
-from hexapod_control.servos.i2c.pca9685 import Pca9685, prescale
+from hexapod_control.servos.i2c.pwm_chip import Pca9685, prescale
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols.pca9685 import MAX_MISSES, Pca9685Bus
 

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from hexapod_control.servos.bus.bus_interface import Bus
 from hexapod_control.servos.driver.group.presence import Presence
+from hexapod_control.servos.driver.group.servo_readings import ServoReadings
 
 SERVOS_AT_ONCE = 3  # that get their torque back together, to limit the inrush current
 PAUSE_S = 0.2  # between them
@@ -24,8 +25,10 @@ class LosesBoards(Protocol):
 class BoardLoss:
     """Keeps the presence of servos up to date whose boards answer for them. Indices are in row order."""
 
-    def __init__(self, bus: Bus, ids: Sequence[int], presence: Presence) -> None:
+    def __init__(self, bus: Bus, ids: Sequence[int], presence: Presence, readings: ServoReadings) -> None:
         """`update` does nothing on a bus that cannot lose single boards."""
+        self._readings = readings
+        self._goals: dict[int, int] = {}  # servo id -> last raw goal
         self._bus = bus if isinstance(bus, LosesBoards) else None
         self._index, self._presence = {servo: index for index, servo in enumerate(ids)}, presence
         self._due = -math.inf  # [s] servo time of the next return
@@ -36,8 +39,15 @@ class BoardLoss:
         """Whether lost boards are noticed."""
         return self._bus is not None
 
+    def sent(self, goals: Mapping[int, int]) -> None:
+        """Raw goals by servo id were sent."""
+        self._goals.update(goals)
+
     def update(self, now: float) -> list[int]:
-        """Takes over which boards are lost, at a servo time [s]. Returns servos that are back, a few at a time."""
+        """Takes over which boards are lost, at a servo time [s]. Returns servos that are back, a few at a time.
+
+        They count as being where they were sent last.
+        """
         if self._bus is None:
             return []
         boards = self._bus.lost_boards()
@@ -53,6 +63,8 @@ class BoardLoss:
             elif now >= self._due and len(returned) < SERVOS_AT_ONCE:
                 self._presence.answered(index, now)
                 returned.append(index)
-        if returned:
-            self._due = now + PAUSE_S
+        for servo, index in self._index.items():
+            if index in returned and servo in self._goals:
+                self._readings.positions[index] = float(self._goals[servo])
+        self._due = now + PAUSE_S if returned else self._due
         return returned

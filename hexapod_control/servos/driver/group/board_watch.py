@@ -42,8 +42,8 @@ class BoardWatch:
             return
         silence = self._clock.silence()
         if silence >= self._timeout_s:
+            text = f"its board has been silent for {silence:.1f} s: check the board's power, press its reset"
             boards = ", ".join(self._names())
-            who = f"none of its boards ({boards}) has answered for" if boards else "its board has been silent for"
-            raise BoardSilent(
-                f"{self._port}: the port is open, but {who} {silence:.1f} s: check the board's power, press its reset"
-            )
+            if boards:
+                text = f"none of its boards ({boards}) has answered for {silence:.1f} s: check their power and cables"
+            raise BoardSilent(f"{self._port}: the port is open, but {text}")

@@ -82,10 +82,9 @@ class ServoGroup:
         self.warnings: tuple[str, ...] = ()  # of the last preflight
         self.models = bus.models if isinstance(bus, KnowsModels) else None
         self._bus, self._clock, self._protocol = bus, clock, settings.protocol
-        self._sent: dict[int, int] = {}  # servo id -> last raw goal
         self._converter = UnitConverter(settings.joints)
         self._board_watch = BoardWatch(bus, settings, servo_clock)
-        self.board_loss = BoardLoss(bus, self.ids, self.presence)
+        self.board_loss = BoardLoss(bus, self.ids, self.presence, self.readings)
         one_by_one = bus.timing(len(self.ids), bus.can_read & MOTION).turnarounds > 1
         self.goal_check = GoalCheck(bus, self.budget.reads, one_by_one=one_by_one)
         self._schedule = ReadSchedule(bus, len(self.ids), self.budget, self.presence)
@@ -159,7 +158,7 @@ class ServoGroup:
             if self.presence.quarantined(index):
                 goals.pop(servo, None)
         if goals:
-            self._sent.update(goals)
+            self.board_loss.sent(goals)
             self._bus.write_goals(goals, duration)
             self.goal_check.sent(goals, duration)
 
@@ -169,7 +168,7 @@ class ServoGroup:
 
     def stage(self, goals: dict[int, int]) -> None:
         """Sends raw goals that cause no motion: the servos are already there, or have no torque."""
-        self._sent.update(goals)
+        self.board_loss.sent(goals)
         self._bus.write_goals(goals, 0.0)
 
     def torque_on(self, indices: Sequence[int]) -> None:
@@ -213,7 +212,7 @@ class ServoGroup:
         self._board_watch.check()
         self._read_health()
         if not self.reports_position:
-            return self._returned()
+            return self.board_loss.update(self.servo_clock())
         returned = self._ping()
         for indices in self._schedule.motion():  # last, as it uses all remaining time
             returned += self._read_motion(indices)
@@ -221,13 +220,6 @@ class ServoGroup:
                 self._schedule.was_read(indices[-1])
             if self._clock() >= deadline:
                 break
-        return returned
-
-    def _returned(self) -> list[int]:
-        """Servos whose board is back, which count as being where they were sent last."""
-        returned = self.board_loss.update(self.servo_clock())
-        for index in returned:
-            self.readings.positions[index] = float(self._sent.get(self.ids[index], math.nan))
         return returned
 
     def _read_motion(self, indices: list[int]) -> list[int]:

@@ -12,7 +12,7 @@ from hexapod_control.servos.emulator.device import FRAME_TIMEOUT_S, DelayedReply
 from hexapod_control.servos.emulator.devices.pulse_channels import PulseChannels
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, AdapterDecoder, decoded, frame
-from hexapod_control.servos.i2c.pca9685 import CHANNELS, FIRST_ADDRESS, OSCILLATOR
+from hexapod_control.servos.i2c.pwm_chip import CHANNELS, FIRST_ADDRESS, OSCILLATOR
 
 MAX_PERIOD = 25_000.0  # [us] of pulses that a servo follows
 
