@@ -3,11 +3,13 @@
 import dataclasses
 import math
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.scripted_bus import ManualClock
 
 from hexapod_control.servos.bus import ff_frames, transaction
 from hexapod_control.servos.bus.bus_interface import BusError, PortGone, ServoFault, ServoQuantity
@@ -21,10 +23,17 @@ SMART = ["feetech_st", "feetech_sc", "dynamixel1", "dynamixel2", "lx16a"]
 IDS = tuple(range(1, 19))
 POSITION, EVERYTHING = ServoQuantity.POSITION, ~ServoQuantity.NONE
 smart = pytest.mark.parametrize("name", SMART)
+CLOCK = ManualClock(tick=1e-6)
+
+
+@pytest.fixture(autouse=True)
+def steady_time(monkeypatch):
+    """Steady time that passes when a port waits for bytes that do not come."""
+    monkeypatch.setattr(transaction, "time", SimpleNamespace(monotonic=CLOCK))
 
 
 class Line:
-    """A port to an emulated device, without any time: what does not come at once does not come."""
+    """A port to an emulated device: what does not come at once does not come before the deadline."""
 
     def __init__(self, device, baud):
         self.device, self.baud = device, baud
@@ -49,6 +58,8 @@ class Line:
     def read(self, count, deadline):
         self.alive()
         data, self.inbox = self.inbox[:count], self.inbox[count:]
+        if len(data) < count:
+            CLOCK.now = max(CLOCK.now, deadline)
         return data
 
     def clear(self):
