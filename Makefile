@@ -72,7 +72,8 @@ aside:
 	chrt --idle 0 $(MAKE) --no-print-directory -j 1 style computing colcon >"$$log" 2>&1
 
 REPETITION := .pytest_cache/repetition
-PYTEST = pytest -q --durations=5 -o cache_dir=.pytest_cache/$@ test
+FILES = test
+PYTEST = pytest -q --durations=5 -o cache_dir=.pytest_cache/$@ $(FILES)
 # Markers of the tests that this machine cannot run, as the end of an expression for pytest -m.
 LEFT_OUT = left_out=$$($(BIN)/python scripts/machine.py test); left_out=$${left_out:+ and $$left_out}
 
@@ -89,6 +90,8 @@ endef
 waiting: $(VENV)/.package $(VENV)/.test
 	$(call PATIENTLY,not heavy,$(WAITERS))
 
+# Only the files that have heavy tests are collected.
+starting: FILES = $$(grep -rlF pytest.mark.heavy --include='test_*.py' test | sort)
 starting: $(VENV)/.package $(VENV)/.test
 	$(call PATIENTLY,heavy,$(WORKERS))
 

@@ -156,7 +156,7 @@ class _MotionObserver:
 
 def _angle(up: Sequence[float] | Array, wanted: Sequence[float]) -> float:
     """Angle between two unit vectors [deg]."""
-    return math.degrees(math.acos(max(-1.0, min(1.0, float(np.dot(up, wanted))))))
+    return math.degrees(math.acos(max(-1.0, min(1.0, up[0] * wanted[0] + up[1] * wanted[1] + up[2] * wanted[2]))))
 
 
 def perform(

@@ -86,8 +86,8 @@ class QualityRecorder:
         self._body.append((velocity[0], velocity[1], roll, pitch, data.qpos[2]))
         self._speed = max(self._speed, float(np.abs(data.qvel[world.velocity]).max()))
         torque = data.actuator_force[world.actuator]
-        self._saturated += float((np.abs(torque) >= 0.999 * world.stall_torque).mean())
-        self._square_torque += float((torque * torque).mean())
+        self._saturated += np.count_nonzero(np.abs(torque) >= 0.999 * world.stall_torque) / torque.size
+        self._square_torque += float(np.add.reduce(torque * torque, axis=None)) / torque.size
 
     def _add_feet(self, simulation: Simulation, rotation: Array) -> None:
         data, world = simulation.data, simulation.world
@@ -111,7 +111,8 @@ class QualityRecorder:
         feet, force = feet[loaded], force[loaded]
         body = world.feet[feet]
         arm = contact.pos[loaded] - data.subtree_com[model.body_rootid[body]]
-        velocity = data.cvel[body, 3:] + np.cross(data.cvel[body, :3], arm)
+        motion = data.cvel[body]
+        velocity = motion[:, 3:] + _cross(motion[:, :3], arm)
         normal = contact.frame[loaded, :3]
         along = velocity - (velocity * normal).sum(axis=1, keepdims=True) * normal
         speed = np.sqrt((along * along).sum(axis=1))
@@ -151,6 +152,11 @@ class QualityRecorder:
         for (begin, start), (end, stop) in zip(self._marks, self._marks[1:], strict=False):
             total += np.array(log(start.inverse() @ stop, end - begin)) * (end - begin)
         return Twist(*(total / (self._marks[-1][0] - self._marks[0][0])).tolist())
+
+
+def _cross(a: Array, b: Array) -> Array:
+    """Cross products of rows (n, 3); numpy's own takes several times as long for a few rows."""
+    return a[:, (1, 2, 0)] * b[:, (2, 0, 1)] - a[:, (2, 0, 1)] * b[:, (1, 2, 0)]
 
 
 def planar_pose(simulation: Simulation) -> Pose:
