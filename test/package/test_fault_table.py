@@ -49,10 +49,11 @@ def messages():
 
 @cache
 def parts(file):
-    """The tests of a file by name, and all that they share."""
+    """The texts of the tests of a file by name, and of all that they share."""
     tree = ast.parse(test_file(file).read_text(encoding="utf-8"))
     tests = {node.name: node for node in tree.body if isinstance(node, FUNCTIONS) and node.name.startswith("test_")}
-    return tests, [node for node in tree.body if node not in tests.values()]
+    shared = [node for node in tree.body if node not in tests.values()]
+    return {name: set(texts(node)) for name, node in tests.items()}, set(texts(*shared))
 
 
 def pattern(message):
@@ -62,12 +63,17 @@ def pattern(message):
 
 def asserted(message, named):
     """Whether the message or a distinctive part of it occurs in a test, or in what the tests of its file share."""
+    candidates = set()
     for file, test in named:
         tests, shared = parts(file)
-        for text in texts(tests[test], *shared):
-            match = SequenceMatcher(None, message, text, autojunk=False).find_longest_match()
-            if match.size >= MIN_ASSERTED or pattern(message).search(text):
-                return True
+        candidates |= tests[test] | shared
+    if any(pattern(message).search(text) for text in candidates):
+        return True
+    matcher = SequenceMatcher(None, "", message, autojunk=False)
+    for text in candidates:
+        matcher.set_seq1(text)
+        if matcher.find_longest_match().size >= MIN_ASSERTED:
+            return True
     return False
 
 
