@@ -22,6 +22,7 @@ from hexapod_control.core.robot import Leg, Point, Robot
 
 DIRECTIONS = tuple((math.cos(k * math.tau / 12), math.sin(k * math.tau / 12)) for k in range(12))
 FLIGHT_REACH_SHARE = 1.13  # feet in flight reach this much beyond the stance region (measured over random commands)
+LIKELY_FIRST = (0, 3, 1, 5, 2, 4)  # every second direction, in the order in which reach is likely to end
 TIBIA_CLEARANCE = 0.0112  # [m] kept between the tibias of neighbouring legs at the edges of their regions
 REGION_SHARES = (1.0, 0.8, 0.6, 0.45, 0.3)  # of the regions that a pose may leave for walking, the last at least
 HEIGHT_STEPS = 13  # rows of the table over height
@@ -137,10 +138,14 @@ def strides_fit(robot: Robot, stance: StanceRegions, pose: BodyPose, share: floa
     """True if in a body pose all feet reach this share (0 to 1) of their regions, on the ground and lifted [m]."""
     placement = Placement(pose, robot.walk.height)
     levels = ((FLIGHT_REACH_SHARE * share, 0.0), (share, lift))
+    feet = [
+        (leg, home, radius, _around(leg, home)[::2])
+        for leg, home, radius in zip(robot.legs, stance.footholds, stance.radii, strict=True)
+    ]
     return all(
-        _nearly_reaches(leg, (x + r * radius * dx, y + r * radius * dy), z, placement, robot.foot_radius)
-        for leg, (x, y), radius in zip(robot.legs, stance.footholds, stance.radii, strict=True)
-        for dx, dy in _around(leg, (x, y))[::2]
+        _nearly_reaches(leg, (x + r * radius * way[k][0], y + r * radius * way[k][1]), z, placement, robot.foot_radius)
+        for k in LIKELY_FIRST
+        for leg, (x, y), radius, way in feet
         for r, z in levels
     )
 

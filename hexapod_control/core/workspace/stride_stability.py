@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -9,10 +10,11 @@ import numpy as np
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.robot import Point
-from hexapod_control.core.statics.static_stability import static_margin, support_edges
+from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS, StanceRegions
 
 LEAST_STRIDE_MARGIN = 0.005  # [m] static margin that full strides keep
+COLLINEAR = 1e-12  # [m^2] area by which a foot may be on the other side of an edge from rounding
 TOUCH_DOWN_PHASE_STEP = 1e-6  # share of a cycle by which "just before the touch-down" is before it
 
 
@@ -28,16 +30,38 @@ def stride_margin(gaits: tuple[Gait, ...], stance: StanceRegions, center: Point,
 
 @lru_cache(maxsize=64)
 def _edges(gaits: tuple[Gait, ...], stance: StanceRegions, share: float) -> Array:
-    """Edges (n, 3) of all support polygons, see `support_edges`; they do not depend on the pose of the body."""
-    edges = {
-        edge
+    """Edges (n, 3) of all support polygons, see `support_edges`; they do not depend on the pose of the body.
+
+    All polygons are computed at once. An edge leads from one foot to another with no foot on its right.
+    """
+    phases = [
+        (gait, phase)
         for gait in gaits
-        for lift_off in gait.lift_off
+        for lift_off in set(gait.lift_off)
         for phase in (lift_off, lift_off + 1.0 - gait.duty_factor - TOUCH_DOWN_PHASE_STEP)
-        for direction in DIRECTIONS[::2]
-        for edge in support_edges(_standing(gait, phase, stance, share, direction))
-    }
-    return read_only(np.array(sorted(edges)))
+    ]
+    ahead = share * np.array(stance.radii) * np.array([_ahead(gait, phase) for gait, phase in phases])  # (P, L)
+    points = np.array(stance.footholds) + ahead[:, None, :, None] * np.array(DIRECTIONS[::2])[:, None, :]
+    legs = len(stance.radii)
+    points = points.reshape(-1, legs, 2)  # (P, L, 2) of all phases and directions; NaN for feet in the air
+    way = points[:, None, :] - points[:, :, None]  # (P, from, to, 2)
+    length = np.hypot(way[..., 0], way[..., 1])
+    left = way[:, :, :, None, 0] * way[:, :, None, :, 1] - way[:, :, :, None, 1] * way[:, :, None, :, 0]
+    edge = (length > 0.0) & ~(left < -COLLINEAR).any(axis=3)
+    dx, dy = (way[..., axis][edge] / length[edge] for axis in (0, 1))
+    x, y = (np.broadcast_to(points[:, :, None, axis], length.shape)[edge] for axis in (0, 1))
+    edges = np.stack((-dy, dx, dx * y - dy * x), axis=1)
+    unsupported = (np.isfinite(points[..., 0]).sum(axis=1) < 3).any()
+    return read_only(np.vstack((edges, [(0.0, 0.0, math.inf)])) if unsupported else edges)
+
+
+def _ahead(gait: Gait, phase: float) -> list[float]:
+    """How far ahead of neutral each foot stands at a phase of steady walking, from 1 to -1; NaN in the air."""
+    swinging, swing = gait.legs_in_swing(phase), 1.0 - gait.duty_factor
+    return [
+        math.nan if leg in swinging else 1.0 - 2.0 * ((phase - lift_off) % 1.0 - swing) / gait.duty_factor
+        for leg, lift_off in enumerate(gait.lift_off)
+    ]
 
 
 def margin_at(gait: Gait, phase: float, stance: StanceRegions, center: Point, share: float, direction: Point) -> float:
@@ -47,11 +71,8 @@ def margin_at(gait: Gait, phase: float, stance: StanceRegions, center: Point, sh
 
 def _standing(gait: Gait, phase: float, stance: StanceRegions, share: float, direction: Point) -> list[Point]:
     """Contact points [m] of the feet on the ground at a phase of steady walking in a direction."""
-    legs_in_swing, swing = gait.legs_in_swing(phase), 1.0 - gait.duty_factor
-    points = []
-    for leg, ((x, y), radius) in enumerate(zip(stance.footholds, stance.radii, strict=True)):
-        if leg not in legs_in_swing:
-            done = ((phase - gait.lift_off[leg]) % 1.0 - swing) / gait.duty_factor  # share of the stance
-            ahead = share * radius * (1.0 - 2.0 * done)
-            points.append((x + ahead * direction[0], y + ahead * direction[1]))
-    return points
+    return [
+        (x + share * radius * ahead * direction[0], y + share * radius * ahead * direction[1])
+        for (x, y), radius, ahead in zip(stance.footholds, stance.radii, _ahead(gait, phase), strict=True)
+        if not math.isnan(ahead)
+    ]
