@@ -93,8 +93,8 @@ def launched(bench, wire):
 
     made = []
 
-    def make(**arguments):
-        made.append(Launched(bench, wire(), **arguments))
+    def make(start=None, **arguments):
+        made.append(Launched(bench, wire(start=start), **arguments))
         return made[-1]
 
     yield make

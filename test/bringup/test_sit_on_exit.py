@@ -10,7 +10,7 @@ from support.real_time.wires import Launched
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
 
-pytestmark = pytest.mark.heavy
+pytestmark = pytest.mark.process
 
 
 def assert_sat_down(robot_, angles, text):
@@ -22,15 +22,16 @@ def assert_sat_down(robot_, angles, text):
 
 
 @pytest.mark.parametrize(
-    ("doing", "number"),
+    ("start", "doing", "number"),
     [
-        (Launched.stand, signal.SIGTERM),
-        (Launched.walk, signal.SIGINT),
-        (Launched.begin_to_stand, signal.SIGINT),
+        (lying(), Launched.stand, signal.SIGTERM),
+        (standing_joints(), Launched.walk, signal.SIGINT),
+        (lying(), Launched.begin_to_stand, signal.SIGINT),
     ],
+    ids=["stands", "walks", "stands up"],
 )
-def test_the_robot_sits_down_before_its_torque_is_switched_off_at_the_end(launched, doing, number):
-    robot_ = launched()
+def test_the_robot_sits_down_before_its_torque_is_switched_off_at_the_end(launched, start, doing, number):
+    robot_ = launched(start)
     doing(robot_)
     angles, text = robot_.end(number)
     assert_sat_down(robot_, angles, text)
@@ -38,7 +39,7 @@ def test_the_robot_sits_down_before_its_torque_is_switched_off_at_the_end(launch
 
 
 def test_a_walking_robot_sits_down_when_all_processes_are_signalled_at_once_as_by_systemd(launched):
-    robot_ = launched()
+    robot_ = launched(standing_joints())
     robot_.walk()
     assert len(robot_.nodes()) == 4
     angles, text = robot_.end(signal.SIGTERM, *robot_.nodes(), robot_.process.pid)
@@ -46,7 +47,7 @@ def test_a_walking_robot_sits_down_when_all_processes_are_signalled_at_once_as_b
 
 
 def test_without_sit_on_exit_the_feet_come_down_and_the_torque_is_switched_off(launched):
-    robot_ = launched(sit_on_exit="false")
+    robot_ = launched(standing_joints(), sit_on_exit="false")
     robot_.walk()
     angles, text = robot_.end(signal.SIGTERM)
     assert robot_.height(angles) > 0.9 * robot_.height(standing_joints())
@@ -56,7 +57,7 @@ def test_without_sit_on_exit_the_feet_come_down_and_the_torque_is_switched_off(l
 
 
 def test_a_driver_that_alone_is_signalled_makes_the_robot_sit_down_first(launched):
-    robot_ = launched()
+    robot_ = launched(standing_joints())
     robot_.walk()
     driver = robot_.nodes()[0]
     assert b"servo_driver" in Path(f"/proc/{driver}/cmdline").read_bytes()

@@ -73,7 +73,7 @@ def test_a_flood_of_commands_does_not_starve_the_loop(bench):
     wait_for_stop(bench, node)
 
 
-@pytest.mark.heavy
+@pytest.mark.process
 def test_a_killed_teleop_is_a_stop(bench):
     node = bench.planner()
     process = teleop(0.05)
@@ -119,7 +119,7 @@ def chain(bench):
     chain.end()
 
 
-@pytest.mark.heavy
+@pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_walking_puts_the_feet_down_and_ends_with_a_zero_and_exit_code_0(bench, chain, number):
     chain.walk()
@@ -138,7 +138,7 @@ def test_a_signal_while_walking_puts_the_feet_down_and_ends_with_a_zero_and_exit
     assert "Traceback" not in "".join(chain.end())
 
 
-@pytest.mark.heavy
+@pytest.mark.process
 def test_where_it_is_asked_to_sit_a_walking_robot_lies_on_its_belly_before_the_planner_ends(bench):
     chain = Planner(bench, "-p", "sit_on_exit:=true")
     try:
@@ -156,7 +156,7 @@ def test_where_it_is_asked_to_sit_a_walking_robot_lies_on_its_belly_before_the_p
         chain.end()
 
 
-@pytest.mark.heavy
+@pytest.mark.process
 def test_a_late_planner_is_held_until_it_goes_on_and_a_killed_one_until_its_successor_takes_over(bench, chain):
     reports = bench.listen(DiagnosticArray, "/diagnostics", QoSProfile(depth=50))
     stream = chain.walk()

@@ -9,7 +9,7 @@ from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.qos import QoSProfile
 from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
-from support.phantomx import lying
+from support.phantomx import lying, standing_joints
 from support.real_time.ros_bench import walking
 
 from hexapod_control.config.robots.robot_file import load, resolve
@@ -69,11 +69,10 @@ def settled(bench, received):
     return received[-1].linear.x
 
 
-@pytest.mark.heavy
 def test_a_robot_whose_servos_heat_up_walks_slower_recovers_and_at_the_limit_sits_with_torque_off(launched, tmp_path):
     parameters = tmp_path / "parameters.yaml"
     parameters.write_text("gait_planner:\n  ros__parameters:\n    publish_limited_velocity: true\n")
-    robot_ = launched(params_file=str(parameters))
+    robot_ = launched(standing_joints(), params_file=str(parameters))
     bench, world = robot_.bench, robot_.world
     executed = bench.listen(TwistMessage, "cmd_vel_out")
     limits = bench.listen(TwistMessage, "velocity_limits", LATCHED)
@@ -103,7 +102,6 @@ def test_a_robot_whose_servos_heat_up_walks_slower_recovers_and_at_the_limit_sit
     assert robot_.process.poll() is None
 
 
-@pytest.mark.heavy
 def test_a_robot_whose_battery_runs_down_walks_on_with_a_warning_then_sits_with_torque_off(launched, tmp_path):
     """Low is not empty: what counts is a voltage below `critical` for some seconds."""
     path = tmp_path / "robot.yaml"
@@ -112,7 +110,7 @@ def test_a_robot_whose_battery_runs_down_walks_on_with_a_warning_then_sits_with_
     data = section(file, servo_settings(file, "feetech_st", str(tmp_path / "bus")), PROTOCOLS["feetech_st"].scale)
     data["battery"] = {"warn": 10.5, "critical": 9.9, "time": 0.5}
     path.write_text(with_section(path.read_text(), "servos", data))
-    robot_ = launched(robot=str(path))
+    robot_ = launched(standing_joints(), robot=str(path))
     bench, world = robot_.bench, robot_.world
     received = bench.listen(DiagnosticArray, "/diagnostics", QoSProfile(depth=10))
     robot_.walk()

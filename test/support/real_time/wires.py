@@ -91,11 +91,11 @@ class Launched:
         self.states, self.holds = bench.listen(String, "gait_state", LATCHED), bench.listen(Bool, "armed", LATCHED)
         self.process = wire.bringup(output, **arguments)
         bench.until(
-            lambda: self._is_in_state("sitting") and self.holds and self.holds[-1].data, START, "sitting and armed"
+            lambda: self._is_in_state("sitting", "standing") and self.holds and self.holds[-1].data, START, "ready"
         )
 
-    def _is_in_state(self, state):
-        return self.states and self.states[-1].data == state
+    def _is_in_state(self, *states):
+        return self.states and self.states[-1].data in states
 
     def stand(self):
         self._begin()
