@@ -88,6 +88,7 @@ class SoakedGraph:
 
     def __init__(self, bench, process, log, left_out=()):
         self.bench, self.process, self.log, self.memory = bench, process, log, Memory()
+        self._clients = {}  # by name of the service
         self._odometry, self._states = [], bench.listen(String, "gait_state", LATCHED)
         bench.probe.create_subscription(Odometry, "odom", self._on_odometry, QoSProfile(depth=1))
         bench.until(lambda: self._odometry and self._is_in("sitting", "standing"), START, "a graph that is ready")
@@ -139,7 +140,9 @@ class SoakedGraph:
 
     def _request(self, kind, service):
         """Calls a service again and again until it responds: a killed node stays discovered for seconds."""
-        client, calls = self.bench.probe.create_client(kind, service), []
+        if service not in self._clients:  # a client for each call would remain in the memory of the node
+            self._clients[service] = self.bench.probe.create_client(kind, service)
+        client, calls = self._clients[service], []
 
         def responded():
             if not calls or time.monotonic() > calls[-1][0] + RETRY_PERIOD_S:
