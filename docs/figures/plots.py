@@ -14,13 +14,13 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
 from hexapod_control.cli.robot_files import gait_diagrams
-from hexapod_control.cli.robot_files.walk import standing_start
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.body_pose import Placement
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
 from hexapod_control.core.planner.tick_plan import TickPlan
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.walking.walk_controller import Capabilities
+from hexapod_control.evaluation.robot_check.steady_walk import standing_start
 
 IMAGES = Path(__file__).parent.parent / "images"
 DT = 0.02  # [s]

@@ -1,28 +1,68 @@
-"""`hexapod check`: what is wrong with a robot file, worst first."""
+"""`hexapod check`: what is wrong with a robot, and what it can do, worst first."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
+from typing import TextIO
 
+from hexapod_control.cli.bounded_options import number
+from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import implausible, load
+from hexapod_control.evaluation.robot_check.remark import Remark, Seriousness
 
-OK, DOUBTFUL = 0, 1
+SOUND, DOUBTFUL = 0, 1  # exit codes
+MAX_PAYLOAD_KG = 100.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     parser.add_argument("robot", metavar="NAME|FILE", help="a robot file, or a name that comes with the package")
+    payload = number(0.0, MAX_PAYLOAD_KG, "kg")
+    parser.add_argument("--payload", type=payload, default=0.0, metavar="KG", help="load on the body [kg] (default: 0)")
+    parser.add_argument("--values", action="store_true", help="only look for implausible values, which takes a second")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints what is implausible. Returns 0 if nothing is, 1 else. Raises RobotFileError for an unusable file."""
+    """Prints the remarks. Returns 1 if a value is implausible or the robot has a problem, else 0.
+
+    Raises RobotFileError for an unusable file, InputError for a robot that cannot walk with the payload.
+    """
     file = load(args.robot)
-    found = implausible(file)
+    found = [
+        Remark(Seriousness.WRONG, "value", str(error), "", {"line": error.line, "key": error.key})
+        for error in implausible(file)
+    ]
+    count = f"{len(found)} implausible value{'s' * (len(found) > 1)}"
+    verdict = count if found else "all values are plausible"
+    print(f"{file.path}: {verdict}", *([] if args.json else found), sep="\n", file=_stream(args), flush=True)
+    if not args.values:
+        from hexapod_control.evaluation.robot_check.checks import remarks
+        from hexapod_control.evaluation.robot_check.subject import Subject
+
+        try:
+            others = remarks(Subject(file, args.payload), lambda name: print(f"check: {name}", file=sys.stderr))
+        except ValueError as error:
+            raise InputError(f"{file.path}: {error}") from None
+        if not args.json:
+            print(*others, sep="\n")
+        found += others
     if args.json:
-        values = [{"line": error.line, "key": error.key, "text": error.text} for error in found]
-        print(json.dumps({"robot": file.robot.name, "implausible": values}, indent=2))
-    else:
-        print(*(str(error) for error in found), sep="\n") if found else print(f"{file.path}: all values are plausible")
-    return DOUBTFUL if found else OK
+        print(json.dumps({"robot": file.robot.name, "payload": args.payload, "remarks": list(map(_plain, found))}))
+    return DOUBTFUL if any(remark.seriousness >= Seriousness.PROBLEM for remark in found) else SOUND
+
+
+def _stream(args: argparse.Namespace) -> TextIO:
+    return sys.stderr if args.json else sys.stdout
+
+
+def _plain(remark: Remark) -> dict[str, object]:
+    return {
+        "seriousness": remark.seriousness.name.lower(),
+        "topic": remark.topic,
+        "text": remark.text,
+        "change": remark.change,
+        "figures": remark.figures,
+    }

@@ -13,14 +13,11 @@ from hexapod_control.cli.bounded_options import add_robot, number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core import names
-from hexapod_control.core.kinematics.arrays import Array, read_only
+from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.planner.planner import MAX_TICK_S, Planner
-from hexapod_control.core.planner.tick_plan import RobotState
-from hexapod_control.core.robot import Robot
+from hexapod_control.evaluation.robot_check.steady_walk import standing_start
 
-SETTLING_TIME_S = 5.0  # in which the planner recognises that the robot stands
 MAX_DURATION_S = 3600.0
 MIN_RATE_HZ, MAX_RATE_HZ = 0.1, 10_000.0
 MAX_TWIST = 100.0  # [m/s, rad/s] accepted; the planner scales to what the robot can do
@@ -68,22 +65,6 @@ def run(args: argparse.Namespace) -> int:
         for time, joints in walk(planner, start, Twist(*args.twist), args.seconds, args.rate):
             table.writerow([repr(value) for value in (time, *joints.ravel().tolist())])
     return 0
-
-
-def standing_start(robot: Robot) -> tuple[Planner, Array]:
-    """Returns a planner whose robot stands in its neutral stance, and the joint angles (n, 3) [rad].
-
-    Raises ValueError if the robot cannot reach that stance.
-    """
-    planner = Planner(robot)
-    joints = joints_at_offset(robot, planner.capabilities.stances.at(robot.walk.height).footholds, 0.0)
-    assert joints is not None  # checked by the planner
-    planner.set_measured_joints(read_only(joints))
-    for _ in range(round(SETTLING_TIME_S / MAX_TICK_S)):
-        plan = planner.step(MAX_TICK_S)
-        if planner.state is RobotState.STANDING and plan.joint_angles is not None:
-            return planner, plan.joint_angles
-    raise ValueError("the robot cannot stand in its neutral stance; check legs and walk.height of its robot file")
 
 
 def walk(planner: Planner, start: Array, twist: Twist, seconds: float, rate: float) -> Iterator[tuple[float, Array]]:

@@ -1,4 +1,4 @@
-"""`hexapod check`: implausible values with line, key and remedy; the exit code says whether there are any."""
+"""`hexapod check`: the worst first, with line, key and remedy; the exit code says whether something is wrong."""
 
 from __future__ import annotations
 
@@ -21,15 +21,27 @@ def test_an_implausible_value_is_listed_with_its_line_and_its_remedy(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = mistaken(tmp_path / "robot.yaml")
-    assert main(["check", str(path)]) == 1
-    (line,) = capsys.readouterr().out.splitlines()
-    assert line.startswith(f"{path}:49: leg.servo.stall_torque: is 15.3, ")
-    assert line.endswith("looks like kg cm: 1.5 N m")
-    assert main(["check", str(path), "--json"]) == 1
-    (value,) = json.loads(capsys.readouterr().out)["implausible"]
-    assert (value["line"], value["key"]) == (49, "leg.servo.stall_torque")
+    assert main(["check", str(path), "--values"]) == 1
+    head, line = capsys.readouterr().out.splitlines()
+    assert head == f"{path}: 1 implausible value"
+    assert line.startswith(f"wrong    {path}:49: leg.servo.stall_torque: is 15.3, ")
+    assert line.endswith("looks like kg cm: 1.5 N m.")
+    assert main(["check", str(path), "--values", "--json"]) == 1
+    (remark,) = json.loads(capsys.readouterr().out)["remarks"]
+    assert (remark["seriousness"], remark["figures"]) == ("wrong", {"line": 49, "key": "leg.servo.stall_torque"})
 
 
-def test_a_sound_file_passes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "phantomx"]) == 0
-    assert capsys.readouterr().out.endswith(": all values are plausible\n")
+def test_a_sound_robot_passes_with_its_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "phantomx", "--json"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err.startswith(f"{resolve('phantomx')}: all values are plausible\ncheck: reach\n")
+    remarks = json.loads(printed.out)["remarks"]
+    (walking,) = (remark["figures"] for remark in remarks if remark["topic"] == "walking")
+    assert walking["gait"] == "tripod" and set(walking["rms_nm"]) == {"coxa", "femur", "tibia"}
+
+
+def test_a_payload_that_no_servo_carries_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "phantomx", "--payload", "3"]) == 1
+    head, worst, *_ = capsys.readouterr().out.splitlines()
+    assert head.endswith("all values are plausible")
+    assert worst.startswith("problem  ") and "Change: servos of " in worst

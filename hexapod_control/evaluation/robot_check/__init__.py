@@ -1,0 +1,1 @@
+"""What a robot can do and what its servos must give, in plain sentences: `hexapod check`."""

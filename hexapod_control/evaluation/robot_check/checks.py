@@ -1,0 +1,199 @@
+"""The checks of a robot: each gives remarks in plain sentences with figures and what to change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.names import JOINTS
+from hexapod_control.core.workspace.robot_gaits import least_support
+from hexapod_control.evaluation.performance.footholds.foothold_search import fastest_stride
+from hexapod_control.evaluation.robot_check.joint_torques import standing_torques
+from hexapod_control.evaluation.robot_check.remark import Remark, Seriousness
+from hexapod_control.evaluation.robot_check.subject import Subject
+
+NEAR_LIMIT_DEG = 8.0  # of a joint in the neutral stance
+SMALL_STEP = 0.25  # radius of a stance region in the leg's reach; smaller makes the robot slow
+NARROW_GAP_M, FAR_M = 0.005, 10.0  # between neighbouring legs in the neutral stance
+CONTINUOUS = (0.2, 1.0 / 3.0)  # of the stall torque that servos hold without overheating
+FULL_SHARE = 0.9  # of the stall torque that leaves no reserve
+SMALL_MARGIN_M = 0.010
+WORTHWHILE = 1.1  # times the speed: other footholds are worth mentioning
+EFFICIENCY, IDLE_W = 0.5, 0.5  # of small gear motors, and electronics of each servo [W]
+
+
+def reach(subject: Subject) -> Iterator[Remark]:
+    """How far joints are from their limits in the neutral stance, and how far feet can step."""
+    nearest = math.inf
+    for leg, row in zip(subject.robot.legs, subject.standing, strict=True):
+        for name, angle, joint in zip(JOINTS, row, leg.joints, strict=True):
+            room = math.degrees(min(angle - joint.lower, joint.upper - angle))
+            nearest = min(nearest, room)
+            if room < NEAR_LIMIT_DEG:
+                text = f"Standing, the {name} of {leg.name} is {room:.1f} deg from its limit"
+                change = (
+                    f"widen joints.{name} by {NEAR_LIMIT_DEG - room:.0f} deg, or change walk.height or the foothold"
+                )
+                yield Remark(Seriousness.PROBLEM, "reach", text, change)
+    stance = subject.capabilities.stances.at(subject.robot.walk.height)
+    radius = min(stance.radii)
+    leg = subject.robot.legs[stance.radii.index(radius)]
+    share = radius / (leg.femur.length + leg.tibia.length)
+    figures = {"joint_margin_deg": round(nearest, 2), "step_radius_m": round(radius, 4)}
+    text = f"Every foot can step {1e3 * radius:.0f} mm about its foothold, joints keep {nearest:.0f} deg when standing"
+    poor = share < SMALL_STEP
+    change = f"move the foothold of {leg.name} to where its joints are mid-range, or away from its neighbour"
+    yield Remark(Seriousness.NOTE if poor else Seriousness.FIGURE, "reach", text, change if poor else "", figures)
+
+
+def neighbours(subject: Subject) -> Iterator[Remark]:
+    """The gap between neighbouring legs."""
+    gap = LegNeighbours.of(subject.robot).gap(subject.standing, FAR_M)
+    text = f"Standing, neighbouring legs are {1e3 * gap.distance:.0f} mm apart"
+    poor = gap.distance < NARROW_GAP_M
+    change = "move their footholds apart" if poor else ""
+    seriousness = Seriousness.PROBLEM if poor else Seriousness.FIGURE
+    yield Remark(seriousness, "neighbours", text, change, {"gap_m": round(gap.distance, 4)})
+
+
+def standing(subject: Subject) -> Iterator[Remark]:
+    """What servos hold while the robot stands on all legs."""
+    held = np.abs(standing_torques(subject.robot, subject.standing, [True] * len(subject.robot.legs))).max(axis=0)
+    yield from _held(subject, "standing", "Standing", held, {"torque_nm": _by_joint(held)})
+
+
+def walking(subject: Subject) -> Iterator[Remark]:
+    """What servos give while the robot walks."""
+    found, walk, stall = subject.torques, subject.walk, _stall(subject)
+    speed = max(map(abs, walk.twist))
+    what = f"Walking with {speed:.3f} m/s in {walk.gait}"
+    figures: dict[str, object] = {
+        "gait": walk.gait,
+        "speed_m_s": round(speed, 5),
+        "rms_nm": _by_joint(found.rms),
+        "peak_nm": _by_joint(found.peak),
+        "held_nm": _by_joint(found.held),
+    }
+    yield from _held(subject, "walking", what, found.held, figures)
+    full = found.peak / stall
+    worst = int(np.argmax(full))
+    if full[worst] > FULL_SHARE:
+        text = f"{what}, the {JOINTS[worst]} needs up to {found.peak[worst]:.2g} N m of {stall[worst]:.2g} N m"
+        change = f"a servo of {found.peak[worst] / 0.7:.2g} N m, or a longer walk.swing_time"
+        yield Remark(Seriousness.PROBLEM, "walking", text, change)
+
+
+def _held(subject: Subject, topic: str, what: str, held: Array, figures: dict[str, object]) -> Iterator[Remark]:
+    """How much of the stall torque the joints hold, against what servos can hold continuously."""
+    stall = _stall(subject)
+    shares = held / stall
+    worst = int(np.argmax(shares))
+    share, low, high = float(shares[worst]), *CONTINUOUS
+    text = f"{what}, each {JOINTS[worst]} holds {held[worst]:.2g} N m, {100.0 * share:.0f} % of its stall torque"
+    figures = {**figures, "share_of_stall": _by_joint(shares)}
+    if share <= low:
+        yield Remark(Seriousness.FIGURE, topic, text, "", figures)
+        return
+    lighter = subject.robot.mass * (1.0 - low / share)
+    change = f"servos of {held[worst] / low:.2g} N m, {lighter:.2g} kg less, or footholds nearer to the body"
+    hot = "servos hold a fifth to a third continuously"
+    seriousness = Seriousness.PROBLEM if share > high else Seriousness.NOTE
+    yield Remark(seriousness, topic, f"{text}; {hot}", change, figures)
+
+
+def _stall(subject: Subject) -> Array:
+    return np.array([[joint.stall_torque for joint in leg.joints] for leg in subject.robot.legs]).min(axis=0)
+
+
+def _by_joint(values: Array) -> dict[str, float]:
+    return {name: round(float(value), 5) for name, value in zip(JOINTS, values, strict=True)}
+
+
+def speeds(subject: Subject) -> Iterator[Remark]:
+    """Top speeds of every gait, and what limits them."""
+    for gait in subject.capabilities.gaits:
+        forward, left, turn = (subject.top_speed(gait, axis) for axis in ("forward", "left", "turn"))
+        limit = _limit(subject, gait, forward)
+        most = f"{forward:.3f} m/s forwards, {left:.3f} m/s sideways, {turn:.2f} rad/s turning"
+        text = f"{gait}: at most {most}; {limit} limits it"
+        figures = {"gait": gait, "forward_m_s": forward, "left_m_s": left, "turn_rad_s": turn, "limit": limit}
+        yield Remark(Seriousness.FIGURE, "speed", text, "", figures)
+
+
+def _limit(subject: Subject, gait: str, forward: float) -> str:
+    """What limits the speed forward: the stance regions, or the speed of a joint in the swing."""
+    capabilities, height = subject.capabilities, subject.robot.walk.height
+    row = capabilities.gaits[gait]
+    room = capabilities.room(row)
+    wider = capabilities.envelope.limit(row, height, 1.5 * room, Twist(100.0 * forward, 0.0, 0.0)).twist.vx
+    if wider > 1.05 * forward:
+        return "the step radius"
+    shares = np.abs(subject.walk.velocity).max(axis=(0, 1)) / np.array(
+        [joint.no_load_speed for joint in subject.robot.legs[0].joints]
+    )
+    return f"the speed of the {JOINTS[int(np.argmax(shares))]} servos"
+
+
+def margins(subject: Subject) -> Iterator[Remark]:
+    """Static margins of the gaits."""
+    for name, gait in subject.capabilities.gaits.items():
+        margin = least_support(subject.robot, gait).margin
+        text = f"{name}: the centre of mass stays {1e3 * margin:.0f} mm inside the feet on the ground"
+        poor = margin < SMALL_MARGIN_M
+        change = f"move the centre of mass or the footholds by {1e3 * (SMALL_MARGIN_M - margin):.0f} mm" if poor else ""
+        seriousness = Seriousness.NOTE if poor else Seriousness.FIGURE
+        yield Remark(seriousness, "margin", text, change, {"gait": name, "margin_m": round(margin, 5)})
+    walk = subject.walk
+    text = f"Walking with {max(map(abs, walk.twist)):.3f} m/s in {walk.gait} the margin is {1e3 * walk.margin:.0f} mm"
+    yield Remark(Seriousness.FIGURE, "margin", text, "", {"gait": walk.gait, "walking_margin_m": round(walk.margin, 5)})
+
+
+def power(subject: Subject) -> Iterator[Remark]:
+    """Electric power of that walk."""
+    servos = 3 * len(subject.robot.legs)
+    watts = subject.torques.power / EFFICIENCY + IDLE_W * servos
+    text = f"The {servos} servos take roughly {watts:.0f} W then: a battery of {watts:.0f} Wh lasts for an hour"
+    yield Remark(Seriousness.FIGURE, "power", text, "", {"power_w": round(watts, 2)})
+
+
+def footholds(subject: Subject) -> Iterator[Remark]:
+    """Footholds moved along the motion that make the robot faster."""
+    own = max(subject.top_speed(gait, "forward") for gait in subject.capabilities.gaits)
+    found = fastest_stride(subject.robot, subject.capabilities.gaits.values(), Twist(1.0, 0.0, 0.0))
+    if found.speed < WORTHWHILE * own:
+        return
+    moved = {
+        leg.name: [round(centre.real, 3), round(centre.imag, 3)]
+        for leg, centre in zip(subject.robot.legs, found.centres, strict=True)
+        if abs(centre - complex(*leg.foothold)) > 0.002
+    }
+    text = f"Other footholds allow {found.speed:.3f} m/s forwards instead of {own:.3f} m/s, in {found.gait}"
+    places = ", ".join(f"{name}.foothold {place}" for name, place in moved.items())
+    figures = {"speed_m_s": round(found.speed, 4), "gait": found.gait, "footholds": moved}
+    yield Remark(Seriousness.NOTE, "footholds", text, places, figures)
+
+
+CHECKS: Mapping[str, Callable[[Subject], Iterator[Remark]]] = {
+    "reach": reach,
+    "neighbours": neighbours,
+    "standing": standing,
+    "speed": speeds,
+    "walking": walking,
+    "margin": margins,
+    "power": power,
+    "footholds": footholds,
+}
+
+
+def remarks(subject: Subject, progress: Callable[[str], None]) -> list[Remark]:
+    """All remarks, worst first. Raises ValueError if the robot cannot walk."""
+    found: list[Remark] = []
+    for name, check in CHECKS.items():
+        progress(name)
+        found += check(subject)
+    return sorted(found, key=lambda remark: -remark.seriousness)

@@ -1,0 +1,75 @@
+"""One gait cycle of a steady walk as the planner commands it: joint angles, planted feet, margin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hexapod_control.core.kinematics.arrays import Array, read_only
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.planner.planner import MAX_TICK_S, Planner
+from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.robot import Robot
+
+SETTLING_TIME_S = 5.0  # in which the planner recognises that the robot stands
+TICK_S = 0.02
+MAX_WALK_S = 40.0  # until the twist is reached, and for one cycle after it
+REACHED = 0.999  # of the twist
+
+
+@dataclass(frozen=True, slots=True)
+class SteadyWalk:
+    """Ticks of one cycle at a constant twist."""
+
+    gait: str
+    twist: Twist
+    joints: Array  # (ticks, n, 3) [rad]
+    velocity: Array  # (ticks, n, 3) [rad/s]
+    planted: tuple[tuple[bool, ...], ...]
+    margin: float  # [m] the least static one
+
+
+def standing_start(robot: Robot) -> tuple[Planner, Array]:
+    """Returns a planner whose robot stands in its neutral stance, and the joint angles (n, 3) [rad].
+
+    Raises ValueError if the robot cannot reach that stance.
+    """
+    planner = Planner(robot)
+    joints = joints_at_offset(robot, planner.capabilities.stances.at(robot.walk.height).footholds, 0.0)
+    assert joints is not None  # checked by the planner
+    planner.set_measured_joints(read_only(joints))
+    for _ in range(round(SETTLING_TIME_S / MAX_TICK_S)):
+        plan = planner.step(MAX_TICK_S)
+        if planner.state is RobotState.STANDING and plan.joint_angles is not None:
+            return planner, plan.joint_angles
+    raise ValueError("the robot cannot stand in its neutral stance; check legs and walk.height of its robot file")
+
+
+def steady_walk(robot: Robot, gait: str, twist: Twist) -> SteadyWalk:
+    """Walks until the twist is reached, then for a cycle. Raises ValueError if the robot cannot."""
+    planner, _ = standing_start(robot)
+    refusal = planner.change_gait(gait)
+    if refusal:
+        raise ValueError(refusal)
+    planner.command(twist)
+    plans: list[TickPlan] = []
+    starts, standing = 0, True
+    for _ in range(round(MAX_WALK_S / TICK_S)):
+        plan = planner.step(TICK_S)
+        lifted, standing = standing and not plan.planted[0], plan.planted[0]
+        reached = np.abs(plan.twist).max() >= REACHED * np.abs(twist).max()
+        starts += lifted and reached
+        if starts == 2:
+            return _walk(gait, twist, plans)
+        if starts:
+            plans.append(plan)
+    raise ValueError(f"the robot does not reach the twist {tuple(twist)} in gait {gait}")
+
+
+def _walk(gait: str, twist: Twist, plans: list[TickPlan]) -> SteadyWalk:
+    angles = np.array([plan.joint_angles for plan in plans])
+    velocity = np.array([plan.joint_velocity for plan in plans])
+    planted = tuple(plan.planted for plan in plans)
+    return SteadyWalk(gait, twist, angles, velocity, planted, min(plan.margin for plan in plans))

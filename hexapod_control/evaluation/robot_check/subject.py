@@ -1,0 +1,60 @@
+"""What the checks of one robot have in common, computed once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from hexapod_control.config.robots.robot_file import RobotFile
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.evaluation.robot_check.joint_torques import JointTorques, walking_torques
+from hexapod_control.evaluation.robot_check.steady_walk import SteadyWalk, steady_walk
+
+AXES = {"forward": Twist(1.0, 0.0, 0.0), "left": Twist(0.0, 1.0, 0.0), "turn": Twist(0.0, 0.0, 1.0)}
+CRUISE = 0.7  # of the top speed: the walk whose torques and margins are stated
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A robot with its payload."""
+
+    file: RobotFile
+    payload: float  # [kg] on the body, in its centre of mass
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The robot, loaded."""
+        robot = self.file.robot
+        return replace(robot, body=replace(robot.body, mass=robot.body.mass + self.payload))
+
+    @cached_property
+    def capabilities(self) -> Capabilities:
+        """What it can do. Raises ValueError if it cannot walk."""
+        return Capabilities.of(self.robot)
+
+    @cached_property
+    def standing(self) -> tuple[LegJoints, ...]:
+        """Joint angles (n, 3) [rad] of the neutral stance."""
+        joints = joints_at_offset(self.robot, [leg.foothold for leg in self.robot.legs], 0.0)
+        assert joints is not None  # checked when the file was read
+        return joints
+
+    def top_speed(self, gait: str, axis: str) -> float:
+        """Highest speed [m/s or rad/s] of a gait along an axis."""
+        return math.dist(self.capabilities.fastest(AXES[axis], [gait]), ZERO)
+
+    @cached_property
+    def walk(self) -> SteadyWalk:
+        """A cycle of the default gait at 70 % of the top speed forward."""
+        gait = self.robot.walk.gait
+        return steady_walk(self.robot, gait, AXES["forward"].scaled(CRUISE * self.top_speed(gait, "forward")))
+
+    @cached_property
+    def torques(self) -> JointTorques:
+        """The torques of that walk."""
+        return walking_torques(self.robot, self.walk)

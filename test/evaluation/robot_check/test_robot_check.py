@@ -1,0 +1,124 @@
+"""The claims of `hexapod check` hold in physics, and forces and weights balance."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+import pytest
+
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.statics.leg_compliance import ANGLE_STEP
+from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass, static_margin
+from hexapod_control.evaluation.quality.lockstep import Course, Lockstep, walk
+from hexapod_control.evaluation.robot_check.checks import remarks
+from hexapod_control.evaluation.robot_check.joint_torques import standing_torques
+from hexapod_control.evaluation.robot_check.remark import Seriousness
+from hexapod_control.evaluation.robot_check.subject import AXES, Subject
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.start_poses import sitting_pose
+from hexapod_control.sim.world_settings import WorldSettings
+
+ROBOTS = ("phantomx", "article")
+SETTLED = 100  # ticks at the twist before a cycle is measured
+
+
+@cache
+def subject(robot: str, payload: float = 0.0) -> Subject:
+    return Subject(load(robot), payload)
+
+
+def simulation(robot: str) -> Simulation:
+    file = load(robot)
+    return Simulation(file.robot, urdf(file), WorldSettings())
+
+
+@dataclass
+class Measured:
+    """Torques and margins of a walk in physics."""
+
+    torques: list[np.ndarray] = field(default_factory=list)
+    margins: list[float] = field(default_factory=list)
+
+    def sample(self, world: Simulation) -> None:
+        data, index = world.data, world.world
+        self.torques.append(np.array(data.actuator_force[index.actuator]))
+        loaded = world.foot_forces > 0.02 * world.robot.mass * GRAVITY
+        feet = [(x, y) for x, y, _ in data.xpos[index.feet][loaded].tolist()]
+        x, y, _ = data.subtree_com[index.base].tolist()
+        self.margins.append(static_margin(feet, (x, y)) if len(feet) > 2 else -math.inf)
+
+
+@pytest.mark.physics
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_torques_and_margin_of_a_walk_are_those_of_physics(robot: str) -> None:
+    claimed, world, measured = subject(robot), simulation(robot), Measured()
+    world.reset(sitting_pose(world.robot))
+    run = Lockstep(world, Planner(world.robot, claimed.walk.gait))
+    run.stand()
+    run.reach(claimed.walk.twist)
+    for _ in range(SETTLED):
+        run.tick()
+    for _ in range(len(claimed.walk.joints)):
+        run.tick(measured.sample)
+    rms = np.sqrt((np.array(measured.torques) ** 2).mean(axis=(0, 1)))
+    assert claimed.torques.rms == pytest.approx(rms, rel=0.2)
+    # At touch-down and lift-off the feet exchange their load within a few steps: the margin is that of almost all.
+    assert claimed.walk.margin == pytest.approx(float(np.quantile(measured.margins, 0.05)), abs=0.005)
+
+
+@pytest.mark.physics
+@pytest.mark.parametrize(("robot", "axis"), [("phantomx", "forward"), ("article", "turn")])
+def test_the_claimed_top_speed_is_reached_in_physics(robot: str, axis: str) -> None:
+    top = AXES[axis].scaled(subject(robot).top_speed("tripod", axis))
+    found = walk(simulation(robot), Course("tripod", top, 1))
+    assert found.ratios == pytest.approx([1.0], abs=0.1)
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_the_feet_carry_the_weight_without_tilting_the_body(robot: str) -> None:
+    machine, joints = subject(robot).robot, subject(robot).standing
+    planted = [row != 1 for row in range(len(machine.legs))]
+    torques = standing_torques(machine, joints, planted)
+    center, force, moment = np.array(center_of_mass(machine, joints)), np.zeros(3), np.zeros(3)
+    for leg, row, torque, down in zip(machine.legs, joints, torques, planted, strict=True):
+        if not down:
+            continue
+        ahead = [hip_to_base(leg, leg_forward(leg, turned(row, k, ANGLE_STEP))[1]) for k in range(3)]
+        behind = [hip_to_base(leg, leg_forward(leg, turned(row, k, -ANGLE_STEP))[1]) for k in range(3)]
+        jacobian = (np.array(ahead) - np.array(behind)).T / (2.0 * ANGLE_STEP)
+        own = standing_torques(machine, joints, [each is not leg for each in machine.legs])[machine.legs.index(leg)]
+        foot = np.linalg.solve(jacobian.T, own - torque)
+        force += foot
+        moment += np.cross(np.array(hip_to_base(leg, leg_forward(leg, row)[1])) - center, foot)
+    assert force == pytest.approx([0.0, 0.0, machine.mass * GRAVITY], abs=1e-6)
+    assert moment == pytest.approx([0.0, 0.0, 0.0], abs=1e-6)
+
+
+def turned(row: tuple[float, ...], joint: int, angle: float) -> tuple[float, float, float]:
+    coxa, femur, tibia = (each + angle * (k == joint) for k, each in enumerate(row))
+    return coxa, femur, tibia
+
+
+def test_remarks_come_worst_first_with_what_to_change_and_in_time() -> None:
+    start = time.process_time()
+    found = remarks(Subject(load("phantomx"), 3.0), lambda name: None)
+    assert time.process_time() - start < 20.0
+    order = [remark.seriousness for remark in found]
+    assert order == sorted(order, reverse=True)
+    worst = found[0]
+    assert worst.seriousness is Seriousness.PROBLEM
+    assert worst.change.startswith("servos of ") and " kg less" in worst.change
+    topics = {remark.topic for remark in found}
+    assert topics == {"reach", "neighbours", "standing", "speed", "walking", "margin", "power", "footholds"}
+
+
+def test_a_payload_is_carried_by_the_servos() -> None:
+    light, heavy = (subject("phantomx", payload).torques.held for payload in (0.0, 1.0))
+    assert (heavy > light).all()
