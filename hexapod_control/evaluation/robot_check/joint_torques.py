@@ -20,7 +20,7 @@ from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.sensing.foot_force_estimator import FRICTION_SHARE, MOTOR_TIME_CONSTANT_S
 from hexapod_control.core.statics.leg_compliance import ANGLE_STEP
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass
-from hexapod_control.evaluation.robot_check.steady_walk import TICK_S, SteadyWalk
+from hexapod_control.evaluation.robot_check.steady_walk import TICK_S, PlannedCycle
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _own_weight(leg: Leg, joints: LegJoints) -> Array:
     return GRAVITY * np.array([0.0, knee + foot, foot])
 
 
-def walking_torques(robot: Robot, walk: SteadyWalk) -> JointTorques:
+def walking_torques(robot: Robot, walk: PlannedCycle) -> JointTorques:
     """Torques over one cycle of a steady walk."""
     stall, speed, stiffness = (
         np.array([[getattr(joint, name) for joint in leg.joints] for leg in robot.legs])

@@ -20,7 +20,7 @@ REACHED = 0.999  # of the twist
 
 
 @dataclass(frozen=True, slots=True)
-class SteadyWalk:
+class PlannedCycle:
     """Ticks of one cycle at a constant twist."""
 
     gait: str
@@ -47,7 +47,7 @@ def standing_start(robot: Robot) -> tuple[Planner, Array]:
     raise ValueError("the robot cannot stand in its neutral stance; check legs and walk.height of its robot file")
 
 
-def steady_walk(robot: Robot, gait: str, twist: Twist) -> SteadyWalk:
+def steady_walk(robot: Robot, gait: str, twist: Twist) -> PlannedCycle:
     """Walks until the twist is reached, then for a cycle. Raises ValueError if the robot cannot."""
     planner, _ = standing_start(robot)
     refusal = planner.change_gait(gait)
@@ -68,8 +68,8 @@ def steady_walk(robot: Robot, gait: str, twist: Twist) -> SteadyWalk:
     raise ValueError(f"the robot does not reach the twist {tuple(twist)} in gait {gait}")
 
 
-def _walk(gait: str, twist: Twist, plans: list[TickPlan]) -> SteadyWalk:
+def _walk(gait: str, twist: Twist, plans: list[TickPlan]) -> PlannedCycle:
     angles = np.array([plan.joint_angles for plan in plans])
     velocity = np.array([plan.joint_velocity for plan in plans])
     planted = tuple(plan.planted for plan in plans)
-    return SteadyWalk(gait, twist, angles, velocity, planted, min(plan.margin for plan in plans))
+    return PlannedCycle(gait, twist, angles, velocity, planted, min(plan.margin for plan in plans))

@@ -13,7 +13,7 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.evaluation.robot_check.joint_torques import JointTorques, walking_torques
-from hexapod_control.evaluation.robot_check.steady_walk import SteadyWalk, steady_walk
+from hexapod_control.evaluation.robot_check.steady_walk import PlannedCycle, steady_walk
 
 AXES = {"forward": Twist(1.0, 0.0, 0.0), "left": Twist(0.0, 1.0, 0.0), "turn": Twist(0.0, 0.0, 1.0)}
 CRUISE = 0.7  # of the top speed: the walk whose torques and margins are stated
@@ -49,7 +49,7 @@ class Subject:
         return math.dist(self.capabilities.fastest(AXES[axis], [gait]), ZERO)
 
     @cached_property
-    def walk(self) -> SteadyWalk:
+    def walk(self) -> PlannedCycle:
         """A cycle of the default gait at 70 % of the top speed forward."""
         gait = self.robot.walk.gait
         return steady_walk(self.robot, gait, AXES["forward"].scaled(CRUISE * self.top_speed(gait, "forward")))
