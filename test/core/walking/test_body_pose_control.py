@@ -141,3 +141,10 @@ def test_a_body_that_returns_to_neutral_moves_straight_at_full_speed(name):
 def test_in_the_neutral_pose_the_whole_stance_regions_are_for_walking(name):
     control = Body(name).control
     assert (control.region_share, control.walkable, control.still) == (1.0, True, True)
+
+
+def test_the_body_shifts_only_where_its_present_feet_stay_in_their_regions():
+    body, ahead = Body("phantomx"), BodyPose(x=0.07)
+    assert body.control.can_shift_to(ahead, body.feet)
+    assert not body.control.can_shift_to(ahead, [Foot(foot.x - ahead.x, foot.y) for foot in body.feet])
+    assert not body.control.can_shift_to(BodyPose(z=0.2), [Foot(foot.x, foot.y) for foot in body.feet])

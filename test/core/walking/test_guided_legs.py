@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 
 import numpy as np
 import pytest
@@ -139,3 +140,11 @@ def test_a_goal_out_of_all_proportion_is_refused_with_the_unit_to_send(goal, far
     planner = standing_planner("phantomx")
     refusal = planner.guide_foot(planner.robot.leg_names[0], goal)
     assert refusal and ("far out of reach; send metres" in refusal) == far
+
+
+def test_a_foot_is_not_guided_to_where_it_would_touch_another_leg():
+    planner = standing_planner("phantomx")
+    contacts = planner.step(DT).contacts
+    x, y = contacts[planner.robot.leg_names.index("left_front")]
+    refusal = planner.guide_foot_over_ground("left_middle", (x, y, 0.03))
+    assert re.fullmatch(r"left_middle: at \(.*\) m on its path it would touch left_front", refusal)

@@ -10,9 +10,10 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from support.real_time.ros_bench import overrides
 
-from hexapod_control.nodes.announcements.graph_presence import GraphPresence, NodePresence
+from hexapod_control.nodes.announcements.graph_presence import GraphPresence, NodePresence, sole
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
+from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED
 
 HOUR = 3600.0
@@ -60,6 +61,22 @@ def test_between_machines_the_longer_age_counts_unless_both_started_nearly_at_on
     theirs = OTHER._replace(graph="z", machine="z", age=HOUR + earlier)
     assert theirs.older_than(ours) is by_age
     assert ours.older_than(theirs) is not by_age  # else the order of their names decides
+
+
+def test_beside_an_older_robot_a_node_is_not_made(bench):
+    bench.probe.create_publisher(String, "robot_nodes", LATCHED).publish(String(data=OTHER.text))
+    made = []
+    with pytest.raises(ParameterError, match="mujoco_sim refuses to drive: /mujoco_sim of another robot"):
+        sole("mujoco_sim", lambda: made.append("node"))
+    assert not made
+
+
+def test_a_node_that_is_alone_announces_itself_under_its_name_once(bench):
+    received = bench.listen(String, "robot_nodes", LATCHED)
+    node = bench.add(sole("inverse_kinematics", InverseKinematics))
+    bench.until(lambda: received)
+    assert NodePresence.parsed(received[-1].data).node == node.get_fully_qualified_name()
+    bench.until(lambda: bench.probe.get_node_names().count("inverse_kinematics") == 1)
 
 
 @pytest.fixture

@@ -55,8 +55,9 @@ def test_stamps_are_compared_with_the_clock(stamp, accepted, reason):
 def test_the_age_of_a_stamp_counts_against_the_timeout():
     command = VelocityFilter(TIMEOUT)
     assert command.offer(Twist(0.1, 0.0, 0.0), STILL, 99.7, 100.0, 5.0).accepted
-    assert not command.expired(5.19)
-    assert command.expired(5.21)
+    assert command.expired(5.19) is False
+    assert command.expired(5.21) is True
+    assert command.expired(5.22) is False
 
 
 def test_of_commands_out_of_order_the_newest_counts():

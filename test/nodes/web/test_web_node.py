@@ -34,7 +34,7 @@ from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.nodes.web import page_commands
-from hexapod_control.nodes.web.web import WebNode
+from hexapod_control.nodes.web.web import STATUS_PERIOD_S, WebNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED
@@ -308,6 +308,16 @@ def test_a_missing_service_is_reported(web):
     visitor.send("ask", what="stand")
     web.until(lambda: visitor.received("answer"))
     assert visitor.received("answer")[0]["text"] == "gait_planner is not running"
+
+
+def test_slowly_changing_values_are_collected_only_while_somebody_looks(web):
+    (timer,) = (
+        timer for timer in web.node.timers if timer.timer_period_ns == STATUS_PERIOD_S * 1e9 and timer.is_canceled()
+    )
+    visitor = web.visit()
+    web.until(lambda: not timer.is_canceled())
+    visitor.drop()
+    web.until(timer.is_canceled)
 
 
 def test_a_watcher_stops_the_driver(web):

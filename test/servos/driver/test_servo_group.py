@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.phantomx import robot
+from support.scripted_bus import ManualClock, ScriptedBus
 
 from hexapod_control.servos.bus.bus_interface import (
     BoardSilent,
@@ -20,10 +22,11 @@ from hexapod_control.servos.driver.group.board_watch import MIN_SILENCE_S, QUERY
 from hexapod_control.servos.driver.group.presence import FIRST_PING_S, PING_PERIOD_S, Presence
 from hexapod_control.servos.driver.group.read_schedule import SUPPLY_PERIOD_S, ReadSchedule
 from hexapod_control.servos.driver.group.servo_clock import ServoClock
+from hexapod_control.servos.driver.group.servo_group import ServoGroup
 from hexapod_control.servos.driver.group.servo_readings import ServoReadings, as_known_rows
 from hexapod_control.servos.driver.snapshot_builder import CycleRate
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
-from hexapod_control.servos.settings.servo_section import ServoSettings
+from hexapod_control.servos.settings.servo_section import ServoSettings, standard
 
 COUNT = 18
 HEALTH_READ_S = 0.002  # of one servo on the line
@@ -280,3 +283,55 @@ def test_the_rate_is_that_of_the_cycles_of_the_last_second():
     for tick in range(21):
         rate.count(12.0 + 0.1 * tick)
     assert rate.rate == pytest.approx(10.0, rel=0.11)
+
+
+# --- the whole group ----------------------------------------------------------------------------------------
+
+
+class SlowBus(ScriptedBus):
+    """A line with time for a few servos per cycle, which notes what is read; `deaf` servos do not tell their motion."""
+
+    def __init__(self, ids, positions, clock):
+        super().__init__(ids, positions, clock)
+        self.read_ids, self.deaf = [], False
+
+    def timing(self, count, what=ServoQuantity.POSITION):
+        return BusTiming(0.001, 0.003 * count, 1)
+
+    def read(self, ids, what):
+        if what & ServoQuantity.POSITION:
+            self.read_ids += ids
+            return {} if self.deaf else super().read(ids, what)
+        return super().read(ids, what)
+
+
+def slow_group():
+    settings, clock = standard(robot(), "feetech_st", "/dev/none"), ManualClock()
+    bus = SlowBus(settings.ids, dict.fromkeys(settings.ids, 2048), clock)
+    group = ServoGroup(bus, settings, clock, ServoClock(clock))
+
+    def cycle():
+        clock.now += 0.02
+        group.poll(clock.now + 0.02)
+
+    return group, bus, cycle
+
+
+def test_where_time_is_short_the_servos_take_turns_over_the_cycles():
+    group, bus, cycle = slow_group()
+    reads = group.budget.reads
+    assert 1 < reads < len(group.ids)
+    for _ in range(len(group.ids)):
+        cycle()
+    assert bus.read_ids == [*group.ids] * reads
+
+
+def test_a_servo_that_reports_its_health_is_not_silent():
+    group, bus, cycle = slow_group()
+    bus.deaf = True
+    for index in range(len(group.ids)):
+        group.presence.missed(index)
+    cycle()  # reads the supply
+    cycle()
+    (heard,) = np.flatnonzero(np.isfinite(group.readings.temperatures))
+    assert [index for index, misses in enumerate(group.presence.misses) if not misses] == [heard]

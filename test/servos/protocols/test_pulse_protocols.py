@@ -643,3 +643,17 @@ def test_a_loopback_servo_takes_the_time_it_is_given_and_stays_without_torque():
     bus.relax()
     clock.now = 9.0
     assert bus.read([7], POSITION)[7].position == 1050
+
+
+class CutOncePort(MemoryPort):
+    """A port that loses the last byte of the first reply."""
+
+    def write(self, data):
+        self.lose = 1 if not self.written else 0
+        super().write(data)
+
+
+def test_one_reply_of_a_fork_without_its_checksum_is_not_taken_for_the_original():
+    bus = Servo2040Bus(CutOncePort(Servo2040Device(LagWorld(SCALE), dialect=Servo2040Dialect.FORK)), ALL)
+    bus.identify()
+    assert bus.dialect is Servo2040Dialect.FORK

@@ -445,6 +445,17 @@ def test_return_delays_count(name):
     assert slow.read - fast.read == pytest.approx(18 * 0.0005)
 
 
+def test_an_lx16a_is_asked_for_every_quantity_on_its_own():
+    wait, what = transaction.ReplyTiming(return_delay=0.0005), POSITION | ServoQuantity.VOLTAGE
+    slow, fast = Bench("lx16a", wait=wait), Bench("lx16a")
+    timing = fast.bus.timing(18, what)
+    assert slow.bus.timing(18, what).read - timing.read == pytest.approx(36 * 0.0005)
+    assert len(fast.bus.read(IDS, what)) == 18
+    assert len(fast.line.writes) == timing.turnarounds == 36
+    read = sum(map(len, fast.line.writes)) + fast.line.replied
+    assert read * 10 / fast.row.baud == pytest.approx(timing.read)
+
+
 # --- what is special ---------------------------------------------------------------------------------
 
 
@@ -478,6 +489,20 @@ def test_an_x_servo_with_a_time_profile_gets_the_duration_once():
         116, {1: dynamixel2_frames.goal_row(2100), 2: dynamixel2_frames.goal_row(2000)}
     )
     assert bench.line.writes == [profile, goals, goals, goals]
+
+
+def test_an_x_servo_with_a_time_profile_takes_that_time():
+    bench = Bench("dynamixel2", (1,))
+    bench.line.device.memories[0][dynamixel2_frames.Dynamixel2Register.DRIVE_MODE] = dynamixel2_frames.TIME_BASED
+    bench.bus.identify()
+    bench.bus.torque((1,), True)
+    bench.run(0.001)
+    start = bench.world.position(0)
+    bench.bus.write_goals({1: round(start) + 400}, 0.5)
+    bench.run(0.25)
+    assert 100 < bench.world.position(0) - start < 300
+    bench.run(0.75)
+    assert bench.world.position(0) - start == pytest.approx(400, abs=2)
 
 
 def test_a_fast_read_falls_back_when_a_servo_is_missing():

@@ -97,7 +97,6 @@ class GaitSelector:
 
     def halt(self, motion: FootMotion) -> None:
         """Stops a gait change with the walk; the requested gait is used when the walk restarts."""
-        self._on_detour = False
         self.wanted = None if self._requested is motion.clock.gait else self._requested
 
     def coming(self, motion: FootMotion) -> list[Gait]:

@@ -14,13 +14,14 @@ from std_srvs.srv import Trigger
 
 from hexapod_control.config.motions.motion_library import MotionFileError, known_motions, load_motion
 from hexapod_control.config.schema import did_you_mean
-from hexapod_control.core.motions.motion_player import MotionEnd, MotionOutcome, MotionPlayer, RehearsedMotion
+from hexapod_control.core.motions.motion_player import MotionEnd, MotionOutcome, MotionPlayer
 from hexapod_control.core.motions.motion_request import MotionRequest
 from hexapod_control.core.motions.motion_state import REHEARSE, MotionState, as_word, percent_in_steps
 from hexapod_control.core.motions.motion_steps import Choreography, MotionError
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.names import quoted
 from hexapod_control.nodes.gait_planner.motions.motion_reader import MotionReader
+from hexapod_control.nodes.gait_planner.motions.rehearsed_motions import RehearsedMotions
 from hexapod_control.nodes.gait_planner.requests.posture_services import answer
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -29,7 +30,6 @@ from hexapod_control.ros.qos import COMMAND, LATCHED
 OUTCOME_TIME_S = 0.5  # [s] for which `motion_state` shows how a motion has ended
 PERCENT_STEP = 2  # resolution of the progress
 POSTURE_MOTIONS = ("pack", "unpack")  # motions with their own service
-MAX_REHEARSED = 32  # motions that need no second rehearsal
 
 
 class MotionInput:
@@ -40,7 +40,7 @@ class MotionInput:
         self._node, self._player, self._commands = node, player, commands
         self._motions = self._loaded()  # by name
         self._reader = MotionReader(commands.robot)
-        self._rehearsed: dict[str, RehearsedMotion] = {}  # by name; this node has one robot only
+        self._rehearsed = RehearsedMotions()
         self._outcome, self._outcome_until = "", -math.inf  # how the last one ended, and until when it is shown [s]
         self._list = node.create_publisher(String, "motions", LATCHED)
         self._list.publish(messages.text(",".join(self._motions)))
@@ -127,8 +127,8 @@ class MotionInput:
 
     def _begin(self, motion: Choreography) -> None:
         """Plays a motion, after a rehearsal unless it has passed one."""
-        known = self._rehearsed.get(motion.name)
-        if known is not None and known.motion == motion:
+        known = self._rehearsed.find(motion)
+        if known is not None:
             self._commands.play(known)
         else:
             self._commands.rehearse(motion)
@@ -162,10 +162,7 @@ class MotionInput:
         while self._commands.rehearsing and not self._commands.awaiting and time.perf_counter() < until:
             rehearsed = self._commands.advance_rehearsal()
             if rehearsed is not None:
-                self._rehearsed.pop(rehearsed.motion.name, None)
-                self._rehearsed[rehearsed.motion.name] = rehearsed
-                if len(self._rehearsed) > MAX_REHEARSED:
-                    del self._rehearsed[next(iter(self._rehearsed))]
+                self._rehearsed.add(rehearsed)
 
     def _refuse(self, name: str, reason: str) -> str:
         name, reason = as_word(name), " ".join(reason.split())
