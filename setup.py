@@ -7,7 +7,8 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 NAME = "hexapod_control"
-NODES = ["gait_planner", "gamepad", "inverse_kinematics", "mujoco_sim", "odometry", "servo_driver", "teleop", "web"]
+NODES = ["gait_planner", "gamepad", "imu_driver", "inverse_kinematics", "mujoco_sim", "odometry", "servo_driver"]
+NODES += ["teleop", "web"]
 ROS_WHEELS = [
     "ros-rclpy[fastrtps]~=7.1",
     "ros-builtin-interfaces~=2.0.3",

@@ -32,7 +32,7 @@ from hexapod_control.evaluation.quality.command_table import transitions
 from hexapod_control.ros import parameters
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.message_types import TFMessage
-from hexapod_control.servos.settings import servo_section
+from hexapod_control.servos.settings import io_section, servo_section
 
 REFERENCE = Path(__file__).with_name("reference.md")
 VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {  # parameters with which a node has all of its topics
@@ -48,7 +48,10 @@ VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {  # parameters with whi
     "mujoco_sim": ({"publish_clock": True},),
     "web": ({"port": 0},),
 }
-WITHOUT_DEVICES: Mapping[str, Mapping[str, Any]] = {"gamepad": {"find": tuple}}  # replacements for hardware
+WITHOUT_DEVICES: Mapping[str, Mapping[str, Any]] = {  # replacements for hardware
+    "gamepad": {"find": tuple},
+    "imu_driver": {"sensors": io_section.IoSettings(imu=io_section.ImuSection("mpu6050", 0x68, (0.0, 0.0, 0.0)))},
+}
 TOPICS: Mapping[str, str] = {  # in the order of the table
     "cmd_vel": "velocity of the body, m/s and rad/s: `linear.x`, `linear.y`, `angular.z`; `TwistStamped` with "
     "`enable_stamped_cmd_vel`. An axis below 0.001 m/s or 0.001 rad/s is zero",
@@ -301,6 +304,11 @@ def servos() -> str:
     return table(("key", "value"), ((f"`servos.{key}`", value) for key, value in servo_section.section_keys()))
 
 
+def sensors() -> str:
+    """Keys of a robot file's section `io`."""
+    return table(("key", "value"), ((f"`io.{key}`", value) for key, value in io_section.io_keys()))
+
+
 def motion_file() -> str:
     """Keys of a motion file and of every kind of step."""
     head = ("key", "value", "default", "scaled", "what it is")
@@ -362,6 +370,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "motion file": motion_file,
     "states": states,
     "servos": servos,
+    "io": sensors,
 }
 PAGES: Mapping[Path, Mapping[str, Callable[[], str]]] = {
     REFERENCE: TABLES,

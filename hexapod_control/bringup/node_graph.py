@@ -15,7 +15,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hexapod_control.config import ros_names
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.ros.distribution import stamped_by_default
+from hexapod_control.servos.settings.io_section import io_settings
 
 PACKAGE = "hexapod_control"
 TEXT, NUMBER, INTEGER, TRUTH = "text", "number", "whole number", "truth"
@@ -90,10 +92,7 @@ ARGUMENTS = {
         Argument("gait", TEXT, "gait to start with; empty: the robot file's"),
         Argument("cmd_vel", TEXT, "topic of the velocity command", "cmd_vel"),
         Argument(
-            "enable_stamped_cmd_vel",
-            TRUTH,
-            "cmd_vel is TwistStamped, not Twist",
-            str(stamped_by_default()).lower(),
+            "enable_stamped_cmd_vel", TRUTH, "cmd_vel is TwistStamped, not Twist", str(stamped_by_default()).lower()
         ),
         Argument("stand_on_start", TRUTH, "stand up as soon as the pose is known"),
         Argument("sit_on_exit", TRUTH, "the robot sits down before its torque is switched off at the end", "true"),
@@ -117,6 +116,7 @@ ARGUMENTS = {
         Argument(
             "wait_for_port", TRUTH, "start before the servo port exists, and switch the torque on when it appears"
         ),
+        Argument("imu", TRUTH, "start imu_driver; empty: if the robot file has an IMU in its section io"),
         Argument("web", TRUTH, "start the page for the browser"),
         Argument("web_lan", TRUTH, "open the page to the network, with invitations by QR code"),
         Argument("web_bind", TEXT, "address on which the page is served"),
@@ -147,6 +147,7 @@ _WEB = NodeRow(
     needs=("gait_planner",),
     enabled_by="web",
 )
+_IMU = NodeRow("imu_driver", parameters=_same("robot", "use_sim_time", "tf_frame_prefix"), enabled_by="imu")
 _TELEOP = NodeRow("teleop", parameters=_same("use_sim_time", "enable_stamped_cmd_vel"), remaps=_same("cmd_vel"))
 _ODOMETRY = {**_same("robot", "use_sim_time", "enable_odom_tf", "tf_frame_prefix"), "mode": "odometry_mode"}
 _GROUND = _same("world", "seed", "slope_deg", "block_height", "bump_height", "friction")
@@ -180,7 +181,7 @@ GRAPHS: Mapping[str, tuple[NodeRow, ...]] = {
         NodeRow("mujoco_sim", parameters={**_SIMULATOR, "publish_clock": "use_sim_time", "bus_port": "servo_port"}),
         _SIMULATED_SERVOS,
     ),
-    "bringup": _walking(NodeRow("servo_driver", parameters=_SERVOS), planner=_REAL_PLANNER),
+    "bringup": (*_walking(NodeRow("servo_driver", parameters=_SERVOS), planner=_REAL_PLANNER), _IMU),
     "teleop": (NodeRow("game_controller_node", "joy", _same("use_sim_time", "device_id", "device_name")), _TELEOP),
     "gamepad": (NodeRow("gamepad", parameters=_same("device_name")), _TELEOP),
     "display": (
@@ -217,7 +218,7 @@ def specs(graph: str, given: Mapping[str, object] | None = None) -> tuple[NodeSp
     check_names(values)
     if "bus" in values:
         values.setdefault("servo_port", str(Path(tempfile.gettempdir(), f"hexapod_bus_{os.getpid()}")))
-    rows = (row for row in GRAPHS[graph] if not row.enabled_by or values.get(row.enabled_by, _by_default(row, graph)))
+    rows = (row for row in GRAPHS[graph] if not row.enabled_by or _enabled(row, graph, values))
     return tuple(_spec(row, values) for row in rows)
 
 
@@ -232,7 +233,11 @@ def check_names(values: Mapping[str, ParameterValue]) -> None:
         raise GraphError(str(error)) from None
 
 
-def _by_default(row: NodeRow, graph: str) -> bool:
+def _enabled(row: NodeRow, graph: str, values: Mapping[str, ParameterValue]) -> bool:
+    if row.enabled_by in values:
+        return bool(values[row.enabled_by])
+    if row.enabled_by == "imu":
+        return io_settings(load(_robot(str(values["robot"])))).imu is not None
     return row.enabled_by == "web" and graph in WITH_PAGE
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from ruamel.yaml.scalarbool import ScalarBoolean
-from ruamel.yaml.scalarint import ScalarInt
+from ruamel.yaml.scalarint import HexCapsInt, HexInt, ScalarInt
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, SingleQuotedScalarString
 
 from hexapod_control.config.document import DocumentEntry
@@ -33,6 +33,7 @@ class NumberRow:
     unit: str
     hint: str
     whole: bool = False  # integers only
+    hexadecimal: bool = False  # also as 0x40
 
     def below(self, name: str) -> NumberRow:
         """The same row for a key below this one."""
@@ -143,6 +144,8 @@ def _number(entry: DocumentEntry, row: NumberRow, item: object, index: str) -> f
     what = f"is {spell(item)}" if not index else f"has {spell(item)} at {index}"
     if isinstance(item, str):
         raise entry.error(what, bound(row), _text_hint(item))
+    if row.hexadecimal and isinstance(item, HexInt | HexCapsInt):
+        item = int(item)
     if isinstance(item, ScalarInt) and (type(item) is not ScalarInt or (getattr(item, "_width", 0) or 0) > 1):
         raise entry.error(what, bound(row), "write a decimal number without leading zeros")
     if isinstance(item, (bool, ScalarBoolean)) or not isinstance(item, (int, float)):

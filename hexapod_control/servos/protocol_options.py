@@ -43,7 +43,7 @@ class MeasureOption:
 
     @property
     def _row(self) -> NumberRow:
-        return NumberRow(self.key, 1, self.lower, self.upper, self.unit, self.what)
+        return NumberRow(self.key, 1, self.lower, self.upper, self.unit, self.what, hexadecimal=self.unit == "")
 
     @property
     def bound(self) -> str:

@@ -21,6 +21,7 @@ from hexapod_control.servos.emulator import fault_injection
 from hexapod_control.servos.emulator.fault_injection import Emulation, FaultCommand
 from hexapod_control.servos.emulator.robot_emulator import emulate
 from hexapod_control.servos.protocol_registry import PROTOCOLS
+from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings
 
 POLL_PERIOD_S = 0.05
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     with stop_requests() as asked:
         try:
-            emulation = emulate(file.robot, settings, link)
+            emulation = emulate(file.robot, settings, link, io_settings(file))
         except BusError as error:
             raise InputError(f"--protocol: {error}") from None
         try:

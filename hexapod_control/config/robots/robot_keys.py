@@ -62,4 +62,4 @@ ODOMETRY_SCALE: tuple[NumberRow, ...] = (  # under the optional section `odometr
     NumberRow("distance", 1, 0.5, 2.0, "", "remove the section, or calibrate again with hexapod odom-calibrate"),
     NumberRow("turn", 1, 0.5, 2.0, "", "remove the section, or calibrate again with hexapod odom-calibrate"),
 )
-OPTIONAL_SECTIONS = ("servos", "odometry_scale")  # checked by their readers: servos.settings and odometry_scale
+OPTIONAL_SECTIONS = ("servos", "io", "odometry_scale")  # checked by their readers: servos.settings, odometry_scale

@@ -9,20 +9,28 @@ import numpy as np
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
 from hexapod_control.core.robot import Robot
+from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
+from hexapod_control.servos.emulator.chips.io_chips import NO_IO, io_chips
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.fault_injection import Emulation
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
+from hexapod_control.servos.settings.io_section import IoSettings
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 
-def emulate(robot: Robot, settings: ServoSettings, link: Path, *, seed: int = 0) -> Emulation:
-    """Servos as in the settings, behind a link to a pty. Raises ValueError or BusError without a device."""
+def emulate(robot: Robot, settings: ServoSettings, link: Path, io: IoSettings = NO_IO, *, seed: int = 0) -> Emulation:
+    """Servos as in the settings, behind a link to a pty; on I2C with the chips of `io`.
+
+    Raises ValueError or BusError without a device.
+    """
     protocol = PROTOCOLS[settings.protocol]
     home = [leg.foothold for leg in robot.legs]
     lying = np.ravel(np.array(joints_at_offset(robot, home, stand_up.lying_offset(robot, home)))).tolist()
     places = [joint.raw(angle) for joint, angle in zip(settings.joints, lying, strict=True)]
     world = LagWorld(protocol.scale, len(settings.ids), positions=places)
     device = emulated_device(settings.protocol, world, settings.ids, settings.options)
+    if isinstance(device, I2cAdapter):
+        device.wire.chips += io_chips(io)
     return Emulation(PseudoTerminal(device, settings.baud, link=link, seed=seed), world, settings.ids)

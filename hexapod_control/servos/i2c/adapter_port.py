@@ -51,11 +51,12 @@ class AdapterPort:
     def _asked(self, body: bytes, count: int) -> AdapterFrame | None:
         self._tag = (self._tag + 1) & 0xFF
         request, size = frame(REQUEST, self._tag, body), HEAD + 1 + count + TAIL
-        self._port.clear()
         self._port.write(request)
         deadline = time.monotonic() + (len(request) + size) * BITS_PER_BYTE / self.baud + REPLY_TIMEOUT_S
-        decoder = AdapterDecoder(REPLY)
         data = self._port.read(size, deadline)
+        if len(data) == size and data[0] == REPLY and data[3] == self._tag and data[-1] == sum(data[:-1]) & 0xFF:
+            return AdapterFrame(self._tag, data[HEAD:-TAIL])  # nearly always: no other bytes before it
+        decoder = AdapterDecoder(REPLY)
         while data:
             found = next((each for each in decoder.feed(data) if each.tag == self._tag), None)
             if found:

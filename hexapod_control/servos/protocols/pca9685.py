@@ -74,16 +74,16 @@ class Pca9685Bus:
         """Addresses of the boards in order, 0x40 and following by default; `oscillator` [MHz] of each, or of all."""
         self.ids = checked(ids, MAX_BOARDS * CHANNELS - 1, "bus of PCA9685 boards")
         used = sorted({i // CHANNELS for i in self.ids})
-        places = list(addresses) or list(range(FIRST_ADDRESS, FIRST_ADDRESS + used[-1] + 1))
-        clocks = list(oscillator) * (len(places) if len(oscillator) == 1 else 1)
-        if len(clocks) != len(places) or used[-1] >= len(places):
+        found = places(self.ids, {"addresses": addresses})
+        clocks = list(oscillator) * (len(found) if len(oscillator) == 1 else 1)
+        if len(clocks) != len(found) or used[-1] >= len(found):
             raise ValueError(
-                f"servo ids up to {max(self.ids)} with {len(places)} addresses and {len(clocks)} oscillators: each "
+                f"servo ids up to {max(self.ids)} with {len(found)} addresses and {len(clocks)} oscillators: each "
                 f"board has {CHANNELS} ids, and needs an address and an oscillator"
             )
         self._port = port
         self._boards = [
-            PulseBoard(Pca9685(port, places[n], clocks[n], frequency), tuple(i for i in self.ids if i // CHANNELS == n))
+            PulseBoard(Pca9685(port, found[n], clocks[n], frequency), tuple(i for i in self.ids if i // CHANNELS == n))
             for n in used
         ]
         self._staging = PulseStaging(self.ids)
@@ -248,6 +248,13 @@ def _configure(chip: Pca9685) -> None:
     """Configures a chip unless it runs as it should: its pulses would be interrupted."""
     if not chip.runs():
         chip.configure()
+
+
+def places(ids: Sequence[int], options: Mapping[str, object]) -> list[int]:
+    """The I2C addresses of the boards of these ids, in order: those of the options, or 0x40 and following."""
+    given = options.get("addresses")
+    usual = range(FIRST_ADDRESS, FIRST_ADDRESS + max(ids, default=0) // CHANNELS + 1)
+    return list(given) if given and isinstance(given, Sequence) else list(usual)
 
 
 def open_bus(port: Port | I2cPort, ids: Sequence[int], **options: object) -> Pca9685Bus:

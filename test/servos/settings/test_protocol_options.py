@@ -3,6 +3,7 @@
 import pytest
 from support.phantomx import narrow_file
 
+from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import with_section
 from hexapod_control.servos.bus.bus_interface import BusError
@@ -12,7 +13,7 @@ from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols.servo2040 import Servo2040Dialect
-from hexapod_control.servos.settings.save_servo_section import section
+from hexapod_control.servos.settings.save_servo_section import save, section
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 OPTIONS = [(row.name, option.key) for row in PROTOCOLS.values() for option in row.settings]
@@ -94,3 +95,27 @@ def test_a_dialect_that_the_board_does_not_use_is_refused_with_a_remedy(with_opt
     bus = board(with_options("servo2040", {"dialect": "fork"}, str(tmp_path / "bus")), Servo2040Dialect.ORIGINAL)
     with pytest.raises(BusError, match=r"its dialect is not fork: remove options\.dialect"):
         bus.identify()
+
+
+def test_addresses_may_be_hexadecimal_and_keep_that_when_the_section_is_written_again(with_options, tmp_path):
+    with_options("pca9685", {"addresses": [0x40, 0x41]})
+    path = tmp_path / "robot.yaml"
+    path.write_text(path.read_text().replace("[64, 65]", "[0x40, 0x5F]"))
+    found = servo_settings(load(path))
+    assert dict(found.options) == {"addresses": (0x40, 0x5F)}
+    save(load(path), found, PROTOCOLS["pca9685"].scale)
+    assert "addresses: [0x40, 0x5F]" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([0x40, 0x40], "is 64 again, must differ from the others"),
+        ([0x40, 0x41, 0x42, 0x43, 0x44], "has 5 values"),
+        ([0x30], "must be a number within 64 and 119"),
+        ([0x40, 64.5], "must be a whole number"),
+    ],
+)
+def test_addresses_that_no_boards_can_have_are_refused(with_options, given, words):
+    with pytest.raises(RobotFileError, match=words):
+        with_options("pca9685", {"addresses": given})

@@ -12,7 +12,8 @@ from hexapod_control.servos.emulator.device import FRAME_TIMEOUT_S, DelayedReply
 from hexapod_control.servos.emulator.devices.pulse_channels import PulseChannels
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, AdapterDecoder, decoded, frame
-from hexapod_control.servos.i2c.pwm_chip import CHANNELS, FIRST_ADDRESS, OSCILLATOR
+from hexapod_control.servos.i2c.pwm_chip import CHANNELS, OSCILLATOR
+from hexapod_control.servos.protocols.pca9685 import places
 
 MAX_PERIOD = 25_000.0  # [us] of pulses that a servo follows
 
@@ -32,13 +33,12 @@ class I2cAdapter:
         """Boards as in the options of protocol pca9685; the host sets the `frequency`."""
         self.world = world
         self._channels = PulseChannels(world, ids)
-        count = max(ids, default=0) // CHANNELS + 1
-        places = list(addresses) or [FIRST_ADDRESS + n for n in range(count)]
-        clocks = list(oscillator) * (len(places) if len(oscillator) == 1 else 1)
+        boards = places(ids, {"addresses": addresses})
+        clocks = list(oscillator) * (len(boards) if len(oscillator) == 1 else 1)
         self.wire = I2cWire(
             [
                 Pca9685Chip(place, partial(self._drive, CHANNELS * n), oscillator=clocks[n])
-                for n, place in enumerate(places)
+                for n, place in enumerate(boards)
             ]
         )
         self._decoder, self._received_at = AdapterDecoder(REQUEST), 0.0

@@ -1,0 +1,157 @@
+"""Attitude of the body from the rates and accelerations of an IMU: a complementary filter, and the bias of the gyro.
+
+The rates are integrated exactly for a constant rate; the acceleration turns roll and pitch slowly towards gravity and
+never the heading. Quaternions are (w, x, y, z) and turn vectors of the body into the world, whose z points up. Plain
+numbers: arrays of three elements cost more than their arithmetic. Source: R. Mahony, T. Hamel and J.-M. Pflimlin,
+Nonlinear complementary filters on the special orthogonal group, IEEE Transactions on Automatic Control 53 (2008).
+"""
+
+from __future__ import annotations
+
+import math
+
+from hexapod_control.core.robot import Vector
+from hexapod_control.core.statics.static_stability import GRAVITY
+
+Quaternion = tuple[float, float, float, float]
+
+LEVEL: Quaternion = (1.0, 0.0, 0.0, 0.0)
+TIME_CONSTANT_S = 2.0  # of the correction by gravity
+MAX_GRAVITY_ERROR = 0.15  # share by which an acceleration may differ from gravity to be used
+STILL_TIME_S = 1.0  # without motion, over which the bias is measured
+STILL_RATE = 0.03  # [rad/s] greatest spread of the rates meanwhile
+STILL_ACCELERATION = 0.4  # [m/s^2] greatest spread of the accelerations
+MAX_BIAS = 0.35  # [rad/s] 20 deg/s, the zero-rate output of an MPU6050
+MAX_BIAS_CHANGE = 0.02  # [rad/s] of a bias once measured; a faster turn is a motion
+BIAS_SHARE = 0.3  # of a new measurement in the bias
+
+
+def product(a: Quaternion, b: Quaternion) -> Quaternion:
+    """The rotation `b`, then `a`."""
+    aw, ax, ay, az = a
+    bw, bx, by, bz = b
+    return (
+        aw * bw - ax * bx - ay * by - az * bz,
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+    )
+
+
+def inverse(q: Quaternion) -> Quaternion:
+    """The opposite rotation of a unit quaternion."""
+    return q[0], -q[1], -q[2], -q[3]
+
+
+def rotated(q: Quaternion, vector: Vector) -> Vector:
+    """A vector turned by a unit quaternion."""
+    _, x, y, z = product(product(q, (0.0, *vector)), inverse(q))
+    return x, y, z
+
+
+def rotation(turn: Vector) -> Quaternion:
+    """The rotation about an axis by its length [rad]."""
+    angle = math.hypot(*turn)
+    scale = 0.5 - angle * angle / 48.0 if angle < 1e-4 else math.sin(angle / 2.0) / angle
+    return math.cos(angle / 2.0), turn[0] * scale, turn[1] * scale, turn[2] * scale
+
+
+def from_roll_pitch_yaw(angles: Vector) -> Quaternion:
+    """The rotation by yaw about z, then pitch about the new y, then roll about the new x [rad]."""
+    roll, pitch, yaw = angles
+    return product(product(rotation((0.0, 0.0, yaw)), rotation((0.0, pitch, 0.0))), rotation((roll, 0.0, 0.0)))
+
+
+def to_roll_pitch_yaw(q: Quaternion) -> Vector:
+    """Roll, pitch and yaw [rad] of a unit quaternion."""
+    w, x, y, z = q
+    return (
+        math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y)),
+        math.asin(min(max(2.0 * (w * y - z * x), -1.0), 1.0)),
+        math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)),
+    )
+
+
+class AttitudeFilter:
+    """The attitude of one IMU. The heading starts at 0."""
+
+    def __init__(self, time_constant: float = TIME_CONSTANT_S) -> None:
+        """`time_constant` [s] of the correction by gravity."""
+        self.attitude = LEVEL
+        self._time_constant, self._begun = time_constant, False
+
+    def update(self, rate: Vector, acceleration: Vector, dt: float) -> Quaternion:
+        """The attitude after `dt` [s] with a rate [rad/s] and an acceleration [m/s^2, + up at rest] of the body."""
+        turned = product(self.attitude, rotation((rate[0] * dt, rate[1] * dt, rate[2] * dt)))
+        size = math.hypot(*acceleration)
+        if abs(size - GRAVITY) < MAX_GRAVITY_ERROR * GRAVITY:
+            share = -math.expm1(-dt / self._time_constant) if self._begun else 1.0
+            turned = product(_towards_up(rotated(turned, acceleration), share), turned)
+            self._begun = True
+        norm = math.hypot(*turned)
+        self.attitude = turned[0] / norm, turned[1] / norm, turned[2] / norm, turned[3] / norm
+        return self.attitude
+
+
+def _towards_up(measured: Vector, share: float) -> Quaternion:
+    """A share of the rotation that turns a vector of the world up, about a horizontal axis."""
+    x, y, z = measured
+    level = math.hypot(x, y)
+    if level == 0.0:
+        return LEVEL if z >= 0.0 else rotation((share * math.pi, 0.0, 0.0))
+    angle = share * math.atan2(level, z)
+    return rotation((angle * y / level, -angle * x / level, 0.0))
+
+
+class GyroBias:
+    """The rate that a gyro shows at rest, measured whenever the robot is still for a second."""
+
+    def __init__(self) -> None:
+        """Starts with zero, and unknown."""
+        self.bias: Vector = (0.0, 0.0, 0.0)  # [rad/s]
+        self.known = False
+        self._window = StillWindow()
+
+    def update(self, rate: Vector, acceleration: Vector, dt: float, at_rest: bool) -> Vector:
+        """The rate [rad/s] without its bias. `at_rest`: the robot is not told to move."""
+        if not at_rest or not self._window.take(rate, acceleration, dt):
+            self._window = StillWindow()
+        elif self._window.time >= STILL_TIME_S:
+            self._measured(self._window.mean)
+            self._window = StillWindow()
+        x, y, z = self.bias
+        return rate[0] - x, rate[1] - y, rate[2] - z
+
+    def _measured(self, mean: Vector) -> None:
+        change = [new - old for new, old in zip(mean, self.bias, strict=True)]
+        if max(map(abs, change)) > (MAX_BIAS_CHANGE if self.known else MAX_BIAS):
+            return
+        share = BIAS_SHARE if self.known else 1.0
+        x, y, z = (old + share * new for old, new in zip(self.bias, change, strict=True))
+        self.bias, self.known = (x, y, z), True
+
+
+class StillWindow:
+    """Samples of a time in which nothing moves."""
+
+    def __init__(self) -> None:
+        self.time = 0.0  # [s]
+        self._count, self._sum = 0, (0.0, 0.0, 0.0)
+        self._low: tuple[float, ...] = (math.inf,) * 6
+        self._high: tuple[float, ...] = (-math.inf,) * 6
+
+    @property
+    def mean(self) -> Vector:
+        """Of the rates [rad/s]."""
+        x, y, z = self._sum
+        return x / self._count, y / self._count, z / self._count
+
+    def take(self, rate: Vector, acceleration: Vector, dt: float) -> bool:
+        """Takes a sample `dt` [s] after the last one. Returns whether nothing has moved so far."""
+        sample = (*rate, *acceleration)
+        self._low = tuple(map(min, self._low, sample))
+        self._high = tuple(map(max, self._high, sample))
+        self._sum = (self._sum[0] + rate[0], self._sum[1] + rate[1], self._sum[2] + rate[2])
+        self._count, self.time = self._count + 1, self.time + dt
+        spread = [high - low for low, high in zip(self._low, self._high, strict=True)]
+        return max(spread[:3]) < STILL_RATE and max(spread[3:]) < STILL_ACCELERATION

@@ -1,0 +1,68 @@
+"""From readings of an IMU chip to attitude, rate and acceleration of the body, and whether the readings are alive."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hexapod_control.core.robot import Vector
+from hexapod_control.core.sensing.attitude_filter import (
+    AttitudeFilter,
+    GyroBias,
+    Quaternion,
+    from_roll_pitch_yaw,
+    inverse,
+    product,
+    rotated,
+)
+
+MAX_STEP_S = 0.1  # that is integrated; a longer pause is one
+LATE_PERIODS = 2.5  # between two readings, from which the second is late
+FROZEN_S = 0.25  # of identical readings, after which they are frozen: noise changes every reading of a chip that works
+
+
+class BodyMotion(NamedTuple):
+    """An estimate in the axes of the body."""
+
+    attitude: Quaternion
+    rate: Vector  # [rad/s] without the bias of the gyro
+    acceleration: Vector  # [m/s^2] including gravity: + up at rest
+
+
+class ImuEstimator:
+    """Attitude and motion of a body that carries a chip."""
+
+    def __init__(self, mounting: Vector) -> None:
+        """`mounting` [rad] is roll, pitch and yaw of the chip's axes in the body."""
+        self.gyro = GyroBias()
+        self._mounting, self._filter = from_roll_pitch_yaw(mounting), AttitudeFilter()
+
+    def update(
+        self, acceleration: Vector, rate: Vector, orientation: Quaternion | None, dt: float, at_rest: bool
+    ) -> BodyMotion:
+        """Takes readings of the chip `dt` [s] after the last ones; `orientation` if it estimates its own."""
+        turned, felt = rotated(self._mounting, rate), rotated(self._mounting, acceleration)
+        if orientation is not None:  # such a chip corrects its gyro by itself
+            return BodyMotion(product(orientation, inverse(self._mounting)), turned, felt)
+        corrected = self.gyro.update(turned, felt, dt, at_rest)
+        return BodyMotion(self._filter.update(corrected, felt, min(dt, MAX_STEP_S)), corrected, felt)
+
+
+class Freshness:
+    """Whether readings come in time and change."""
+
+    def __init__(self, period: float) -> None:
+        """`period` [s] of the readings."""
+        self._limit = LATE_PERIODS * period
+        self.late = 0  # readings that came late
+        self._raw, self._same = b"", 0.0  # [s] for which the readings have not changed
+
+    def take(self, raw: bytes, dt: float) -> None:
+        """Takes a reading `dt` [s] after the last one."""
+        self.late += dt > self._limit
+        self._same = self._same + dt if raw == self._raw else 0.0
+        self._raw = raw
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the readings do not change any more."""
+        return self._same >= FROZEN_S

@@ -1,0 +1,1 @@
+"""Node imu_driver: an IMU on I2C."""

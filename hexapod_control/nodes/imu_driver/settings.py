@@ -1,0 +1,16 @@
+"""Parameters of imu_driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hexapod_control.ros.parameters import RobotSettings, choice, number
+
+
+@dataclass(frozen=True, slots=True)
+class ImuDriverSettings(RobotSettings):
+    """Parameters of imu_driver."""
+
+    rate: float = number(100.0, "Hz", 10.0, 200.0, "readings and messages of imu/data")
+    bus: str = choice("", "I2C bus; empty: that of the robot file's section io")
+    tf_frame_prefix: str = choice("", "put before the frame id imu_link")

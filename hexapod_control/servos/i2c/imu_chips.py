@@ -1,0 +1,160 @@
+"""IMUs on I2C: what is written to each at the start, and where its readings are. Vectors are in the axes of the chip.
+
+Sources: InvenSense register maps RM-MPU-6000A (4.2), RM-MPU-9250A (1.6) and DS-000189 (ICM-20948, 1.3); Bosch
+BST-BNO055-DS000 (1.8).
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hexapod_control.core.robot import Vector
+from hexapod_control.core.sensing.attitude_filter import Quaternion
+from hexapod_control.core.statics.static_stability import GRAVITY
+from hexapod_control.servos.i2c.i2c_port import (
+    I2cPort,
+    I2cRead,
+    I2cWrite,
+    TransferError,
+    read_registers,
+    write_registers,
+)
+
+
+class RegisterWrite(NamedTuple):
+    """A value to write, and the time [s] that the chip needs then."""
+
+    register: int
+    value: int
+    wait: float = 0.0
+
+
+class ImuSample(NamedTuple):
+    """One reading."""
+
+    acceleration: Vector  # [m/s^2] including gravity: + up at rest
+    rate: Vector  # [rad/s]
+    orientation: Quaternion | None  # if the chip estimates it
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ImuChip:
+    """A model of chip. Positions are offsets in the block of readings."""
+
+    title: str
+    address: int  # usual one
+    identity: tuple[int, int]  # register and value
+    setup: tuple[RegisterWrite, ...]
+    block: tuple[int, int]  # first register and length of the readings
+    order: str  # of bytes: > high first, < low first
+    acceleration: tuple[int, float]  # position, [m/s^2] per count
+    rate: tuple[int, float]  # position, [rad/s] per count
+    orientation: int | None = None  # position of four numbers, 2^14 counts each
+
+
+_COUNTS_4_G, _COUNTS_500_DEG_S = 8192.0, 65.5  # per g, per deg/s
+_MOTION = (GRAVITY / _COUNTS_4_G, math.radians(1.0 / _COUNTS_500_DEG_S))
+
+
+def _mpu(title: str, identity: int, *more: RegisterWrite) -> ImuChip:
+    """Reset, clock of the gyro, 44 Hz low pass, 200 Hz, 500 deg/s, 4 g."""
+    setup = (
+        RegisterWrite(0x6B, 0x80, 0.1),
+        RegisterWrite(0x6B, 0x01, 0.03),
+        RegisterWrite(0x1A, 0x03),
+        RegisterWrite(0x19, 0x04),
+        RegisterWrite(0x1B, 0x08),
+        RegisterWrite(0x1C, 0x08, 0.05),
+        *more,
+    )
+    return ImuChip(title, 0x68, (0x75, identity), setup, (0x3B, 14), ">", (0, _MOTION[0]), (8, _MOTION[1]))
+
+
+IMU_CHIPS: Mapping[str, ImuChip] = {
+    "mpu6050": _mpu("MPU6050", 0x68),
+    "mpu9250": _mpu("MPU9250", 0x71, RegisterWrite(0x1D, 0x03)),
+    "icm20948": ImuChip(
+        "ICM-20948",
+        0x68,
+        (0x00, 0xEA),
+        (
+            RegisterWrite(0x7F, 0x00),  # bank 0
+            RegisterWrite(0x06, 0x80, 0.1),
+            RegisterWrite(0x06, 0x01, 0.03),
+            RegisterWrite(0x7F, 0x20),  # bank 2
+            RegisterWrite(0x00, 0x04),
+            RegisterWrite(0x01, 0x1B),
+            RegisterWrite(0x11, 0x04),
+            RegisterWrite(0x14, 0x1B),
+            RegisterWrite(0x7F, 0x00, 0.05),
+        ),
+        (0x2D, 12),
+        ">",
+        (0, _MOTION[0]),
+        (6, _MOTION[1]),
+    ),
+    "bno055": ImuChip(
+        "BNO055",
+        0x28,
+        (0x00, 0xA0),
+        (
+            RegisterWrite(0x3D, 0x00, 0.025),  # mode CONFIG
+            RegisterWrite(0x3B, 0x00),  # m/s^2, deg/s
+            RegisterWrite(0x3D, 0x08, 0.025),  # mode IMU: fusion without magnetometer
+        ),
+        (0x08, 32),
+        "<",
+        (0, 1.0 / 100.0),
+        (12, math.radians(1.0 / 16.0)),
+        24,
+    ),
+}
+
+
+class ImuDevice:
+    """One chip on a bus. All methods raise TransferError or PortGone."""
+
+    def __init__(self, port: I2cPort, chip: ImuChip, address: int) -> None:
+        self._port, self._chip, self._address = port, chip, address
+        first, count = chip.block
+        self._request = I2cWrite(address, bytes([first])), I2cRead(address, count)
+
+    def configure(self) -> None:
+        """Checks the identity of the chip, resets it and sets its ranges; takes 0.2 s."""
+        register, expected = self._chip.identity
+        found = read_registers(self._port, self._address, register, 1)[0]
+        if found != expected:
+            raise TransferError(
+                f"{self._port.path}: the chip at address 0x{self._address:02X} is no {self._chip.title}, its identity "
+                f"is 0x{found:02X} instead of 0x{expected:02X}: correct io.imu.chip{_hint(register, found)}"
+            )
+        for each in self._chip.setup:
+            write_registers(self._port, self._address, each.register, [each.value])
+            time.sleep(each.wait)
+
+    def read(self) -> ImuSample:
+        """The newest readings."""
+        chip = self._chip
+        data = self._port.transfer(*self._request)
+        orientation = None
+        if chip.orientation is not None:
+            w, x, y, z = struct.unpack_from(f"{chip.order}4h", data, chip.orientation)
+            norm = math.hypot(w, x, y, z)
+            orientation = (w / norm, x / norm, y / norm, z / norm) if norm else None
+        return ImuSample(_vector(chip, data, *chip.acceleration), _vector(chip, data, *chip.rate), orientation, data)
+
+
+def _vector(chip: ImuChip, data: bytes, position: int, scale: float) -> Vector:
+    x, y, z = struct.unpack_from(f"{chip.order}3h", data, position)
+    return x * scale, y * scale, z * scale
+
+
+def _hint(register: int, found: int) -> str:
+    names = [name for name, chip in IMU_CHIPS.items() if chip.identity == (register, found)]
+    return f" to {names[0]}" if names else " or the address"

@@ -1,0 +1,127 @@
+"""imu_driver over an emulated I2C bus on real DDS: messages, bias, lost and frozen chips, processor time."""
+
+import math
+import threading
+import time
+
+import pytest
+from sensor_msgs.msg import Imu
+from std_msgs.msg import String
+from support.phantomx import narrow_file
+from support.real_time.ros_bench import overrides
+
+from hexapod_control.core.sensing.attitude_filter import from_roll_pitch_yaw, inverse, rotated
+from hexapod_control.core.statics.static_stability import GRAVITY
+from hexapod_control.nodes.imu_driver.imu_driver import RATE_VARIANCE, THREAD, UNKNOWN_BIAS_VARIANCE, ImuDriver
+from hexapod_control.ros import messages
+from hexapod_control.ros.parameters import ParameterError
+from hexapod_control.ros.qos import LATCHED, SENSOR
+from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
+from hexapod_control.servos.emulator.chips.imu_chip import EmulatedMpu, ImuMotion
+from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
+from hexapod_control.servos.emulator.servo_world import LagWorld
+from hexapod_control.servos.protocol_registry import PROTOCOLS
+
+BIAS = (0.02, -0.01, 0.015)
+MOUNTING = (0.0, 0.0, 90.0)  # [deg]
+MAX_CPU = 0.06  # of a core at 100 Hz; 0.03 on a quiet desktop
+
+
+class Rig:
+    """An emulated MPU6050, the node, and what it publishes."""
+
+    def __init__(self, bench, path, rate=100.0):
+        self.bench, self.motion = bench, ImuMotion(bias=BIAS)
+        self.device = I2cAdapter(LagWorld(PROTOCOLS["pca9685"].scale, 0), ())
+        self.device.wire.chips[:] = [EmulatedMpu(0x68, self.motion)]
+        self.pty = PseudoTerminal(self.device, 400_000, link=path / "bus")
+        file = narrow_file(path / "robot.yaml")
+        section = f"io:\n  bus: {path}/bus\n  imu: {{chip: mpu6050, mounting_deg: {list(MOUNTING)}}}\n"
+        file.write_text(f"{file.read_text()}\n{section}")
+        self.heard = bench.listen(Imu, "imu/data", SENSOR)
+        self.node = bench.add(ImuDriver(parameter_overrides=overrides(robot=str(file), rate=rate)))
+
+    def tilt(self, roll, pitch):
+        """Lays the body at rest with this attitude [rad]; the chip is mounted by MOUNTING."""
+        body = rotated(inverse(from_roll_pitch_yaw((roll, pitch, 0.0))), (0.0, 0.0, GRAVITY))
+        turn = inverse(from_roll_pitch_yaw(tuple(map(math.radians, MOUNTING))))
+        self.motion.acceleration = rotated(turn, body)
+
+    def newest(self):
+        return messages.inertial(self.heard[-1])
+
+
+@pytest.fixture
+def rig(bench, tmp_path):
+    made = Rig(bench, tmp_path)
+    yield made
+    made.pty.close()
+
+
+def test_attitude_and_rates_are_those_of_the_body_and_the_bias_is_taken_off_at_rest(rig):
+    rig.tilt(0.2, -0.1)
+    rig.bench.until(lambda: rig.heard, 5.0, "messages")
+    assert rig.heard[-1].header.frame_id == "imu_link"
+    assert rig.heard[-1].angular_velocity_covariance[0] == pytest.approx(UNKNOWN_BIAS_VARIANCE)
+    rig.bench.until(lambda: rig.node.status()["gyro bias known"], 5.0, "bias")
+    rig.bench.until(lambda: rig.heard[-1].angular_velocity_covariance[0] == pytest.approx(RATE_VARIANCE), 3.0)
+    roll, pitch, _ = rig.newest().orientation
+    assert (roll, pitch) == pytest.approx((0.2, -0.1), abs=0.02)
+    recent = [messages.inertial(each).angular_velocity for each in rig.heard[-50:]]
+    assert [sum(rates[i] for rates in recent) / 50 for i in range(3)] == pytest.approx((0.0, 0.0, 0.0), abs=0.003)
+    bias = [float(value) for value in rig.node.status()["gyro bias [rad/s]"].split()]
+    assert bias == pytest.approx((-BIAS[1], BIAS[0], BIAS[2]), abs=0.002)  # in axes of the body
+    rig.motion.rate = (0.0, 0.0, 0.5)
+    rig.bench.until(lambda: rig.newest().orientation[2] > 0.2, 3.0, "turned to the left")
+
+
+def test_a_robot_that_walks_measures_no_bias(rig):
+    gait = rig.bench.probe.create_publisher(String, "gait_state", LATCHED)
+    gait.publish(String(data="walking 0.3"))
+    rig.bench.until(lambda: len(rig.heard) > 150, 10.0, "readings")
+    assert not rig.node.status()["gyro bias known"]
+    rig.bench.until(lambda: rig.node.last_report("bias"), 5.0, "report")
+    assert "the bias of the gyro is not known yet, the heading drifts: keep the robot still" in (
+        rig.node.last_report("bias")
+    )
+    gait.publish(String(data="standing"))
+    rig.bench.until(lambda: rig.node.status()["gyro bias known"], 5.0, "bias")
+
+
+def test_a_chip_that_is_lost_or_frozen_is_reported_and_used_again_when_it_is_well(rig):
+    rig.bench.until(lambda: rig.heard, 5.0, "messages")
+    rig.device.wire.unplug(0x68)
+    rig.bench.until(lambda: "the IMU is lost: " in rig.node.last_report("imu"), 2.0, "lost")
+    assert "no chip answers at address 0x68: check its power" in rig.node.last_report("imu")
+    silent = len(rig.heard)
+    rig.device.wire.plug(0x68)
+    rig.bench.until(lambda: len(rig.heard) > silent + 20, 4.0, "back")
+    rig.motion.frozen = True
+    rig.bench.until(lambda: "do not change: it is configured again; if they stay" in rig.node.last_report("imu"), 3.0)
+    silent = len(rig.heard)
+    rig.motion.frozen = False
+    rig.bench.until(lambda: len(rig.heard) > silent + 20, 4.0, "back")
+
+
+def test_readings_that_come_late_are_reported(bench, tmp_path):
+    made = Rig(bench, tmp_path, rate=200.0)
+    bench.until(lambda: made.heard, 5.0, "messages")
+    made.pty.faults.slow = 0.018
+    bench.until(lambda: "a reading of the IMU came after" in made.node.last_report("late"), 3.0, "late")
+    bench.until(lambda: made.node.status()["late readings"] > 3, 3.0, "count")
+    made.pty.close()
+
+
+def test_a_robot_file_without_an_imu_is_refused(bench):
+    with pytest.raises(ParameterError, match=r"has no IMU: add io\.imu, e\.g\. \{chip: mpu6050\}"):
+        ImuDriver()
+
+
+def test_a_hundred_readings_a_second_take_little_processor_time(rig):
+    rig.bench.until(lambda: len(rig.heard) > 20, 5.0, "messages")
+    (thread,) = (each for each in threading.enumerate() if each.name == THREAD)
+    clock = time.pthread_getcpuclockid(thread.ident)
+    before, count = time.clock_gettime(clock), rig.node.status()["readings"]
+    rig.bench.until(lambda: rig.node.status()["readings"] >= count + 200, 10.0, "readings")
+    spent = (time.clock_gettime(clock) - before) / (rig.node.status()["readings"] - count)  # [s]
+    assert spent < MAX_CPU / 100.0, f"{1e6 * spent:.0f} us for each"

@@ -1,0 +1,111 @@
+"""IMU chips: what is written and read, against the register maps, and refusals."""
+
+import math
+import struct
+
+import pytest
+
+from hexapod_control.core.statics.static_stability import GRAVITY
+from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
+from hexapod_control.servos.emulator.chips.imu_chip import EmulatedMpu, ImuMotion
+from hexapod_control.servos.emulator.chips.io_chips import imu_chip
+from hexapod_control.servos.i2c.i2c_port import I2cRead, TransferError, failure
+from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS, ImuDevice
+
+
+class Line:
+    """A bus with one emulated IMU; records what is written."""
+
+    path, baud = "/dev/i2c-1", 400_000
+
+    def __init__(self, chip):
+        self.wire, self.written = I2cWire([chip]), []
+
+    def transfer(self, *messages):
+        self.written += [each.data.hex(" ").upper() for each in messages if not isinstance(each, I2cRead)]
+        number, data = self.wire.transfer(messages)
+        if number:
+            raise failure(self.path, messages[0].address, number)
+        return data
+
+
+def device(name, motion=None, chip=""):
+    row = IMU_CHIPS[name]
+    line = Line(imu_chip(chip or name, row.address, motion or ImuMotion()))
+    return ImuDevice(line, row, row.address), line
+
+
+@pytest.mark.parametrize("name", IMU_CHIPS)
+def test_every_chip_reads_in_si_units_what_it_feels(name):
+    motion = ImuMotion((1.0, -2.0, 9.0), (0.3, -0.4, 0.5), (0.0, 0.0, 0.0), (0.5, 0.5, -0.5, 0.5))
+    imu, _ = device(name, motion)
+    imu.configure()
+    samples = [imu.read() for _ in range(50)]
+    for quantity, expected, tolerance in (("acceleration", (1.0, -2.0, 9.0), 0.05), ("rate", (0.3, -0.4, 0.5), 0.005)):
+        mean = [sum(getattr(s, quantity)[i] for s in samples) / 50 for i in range(3)]
+        assert mean == pytest.approx(expected, abs=tolerance)
+    if name == "bno055":
+        assert samples[0].orientation == pytest.approx((0.5, 0.5, -0.5, 0.5), abs=1e-4)
+    else:
+        assert samples[0].orientation is None
+
+
+def test_an_mpu6050_is_woken_and_set_to_the_registers_of_its_map():
+    imu, line = device("mpu6050")
+    imu.configure()
+    imu.read()
+    # identity; reset; clock of the gyro; 44 Hz; 1 kHz / 5; 500 deg/s; 4 g; readings
+    assert line.written == ["75", "6B 80", "6B 01", "1A 03", "19 04", "1B 08", "1C 08", "3B"]
+
+
+def test_the_counts_of_an_mpu6050_are_those_of_its_data_sheet():
+    """At 4 g there are 8192 counts per g, at 500 deg/s there are 65.5 per deg/s."""
+    still = ImuMotion()
+    imu, line = device("mpu6050", still)
+    imu.configure()
+    still.frozen = True
+    line.wire.chips[0].registers[0x6B] = 0x40
+    data = struct.pack(">7h", 8192, -4096, 16384, 0, 655, -1310, 0)
+
+    class Given(Line):
+        def transfer(self, *messages):
+            return data
+
+    sample = ImuDevice(Given(None), IMU_CHIPS["mpu6050"], 0x68).read()
+    assert sample.acceleration == pytest.approx((GRAVITY, -0.5 * GRAVITY, 2.0 * GRAVITY))
+    assert sample.rate == pytest.approx((math.radians(10.0), math.radians(-20.0), 0.0))
+
+
+def test_the_quaternion_of_a_bno055_has_2_to_the_14_counts_low_byte_first():
+    data = bytes(24) + struct.pack("<4h", 0, 16384, 0, 0)
+
+    class Given(Line):
+        def transfer(self, *messages):
+            return data
+
+    assert ImuDevice(Given(None), IMU_CHIPS["bno055"], 0x28).read().orientation == (0.0, 1.0, 0.0, 0.0)
+
+
+def test_an_emulated_mpu6050_sleeps_after_power_on_and_does_not_change_its_readings_then():
+    chip = EmulatedMpu(0x68, ImuMotion())
+    wire = I2cWire([chip])
+    assert wire.transfer([I2cRead(0x68, 1)])[0] == 0
+    chip.write(0x68, b"\x3b")
+    asleep = chip.read(14)
+    chip.write(0x68, b"\x3b")
+    assert chip.read(14) == asleep == bytes(14)
+    chip.write(0x68, b"\x6b\x01")
+    chip.write(0x68, b"\x3b")
+    assert struct.unpack(">7h", chip.read(14))[2] == pytest.approx(16384, abs=400)  # 2 g after power-on
+    chip.write(0x68, b"\x75\x00")
+    chip.write(0x68, b"\x75")
+    assert chip.read(1) == b"\x68"
+
+
+def test_another_chip_at_the_address_is_named():
+    imu, line = device("mpu6050", chip="mpu9250")
+    with pytest.raises(TransferError, match=r"at address 0x68 is no MPU6050, its identity is 0x71 instead of 0x68"):
+        imu.configure()
+    assert line.written == ["75"]  # nothing is written
+    with pytest.raises(TransferError, match=r"correct io\.imu\.chip to mpu9250"):
+        imu.configure()

@@ -1,0 +1,74 @@
+"""The section `io` of a robot file: values, defaults, and refusals with file, key, value, bound and remedy."""
+
+import math
+
+import pytest
+from support.phantomx import narrow_file
+
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.section_writer import with_section
+from hexapod_control.servos.protocol_registry import PROTOCOLS
+from hexapod_control.servos.settings.io_section import BUS, IoSettings, io_keys, io_settings
+from hexapod_control.servos.settings.save_servo_section import section
+from hexapod_control.servos.settings.servo_section import servo_settings
+
+
+@pytest.fixture
+def read(tmp_path):
+    """The settings of a robot file with this section; with servos on PCA9685 boards on the bus `servos`."""
+
+    def make(io, servos=""):
+        path = narrow_file(tmp_path / "robot.yaml")
+        if servos:
+            data = section(load(path), servo_settings(load(path), "pca9685", servos), PROTOCOLS["pca9685"].scale)
+            path.write_text(with_section(path.read_text(), "servos", data))
+        path.write_text(f"{path.read_text()}\nio: {io}\n")
+        return io_settings(load(path))
+
+    return make
+
+
+def test_a_robot_without_the_section_has_no_sensors():
+    assert io_settings(load("phantomx")) == IoSettings()
+
+
+def test_the_usual_address_and_no_rotation_are_the_defaults(read):
+    found = read("{imu: {chip: bno055}}")
+    assert (found.bus, found.imu.chip, found.imu.address, found.imu.mounting) == (BUS, "bno055", 0x28, (0.0, 0.0, 0.0))
+    found = read("{bus: /dev/i2c-3, imu: {chip: mpu6050, address: 0x69, mounting_deg: [180, 0, -90]}}")
+    assert (found.bus, found.imu.address) == ("/dev/i2c-3", 0x69)
+    assert found.imu.mounting == pytest.approx((math.pi, 0.0, -math.pi / 2.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("3", "io: is 3, must be a section"),
+        ("{imu: {}}", "io.imu.chip: is missing, must be one of mpu6050"),
+        ("{imu: 3}", "io.imu: is 3, must be a section"),
+        ("{imu: {chip: mpu6055}}", "did you mean mpu6050"),
+        ("{imu: {chip: mpu6050, address: 0x80}}", "must be a whole number within 8 and 119"),
+        ("{imu: {chip: mpu6050, mounting_deg: [0, 0]}}", "must be a list of 3 numbers"),
+        ("{imu: {chip: mpu6050, mounting: [0, 0, 1]}}", "did you mean mounting_deg"),
+        ("{imus: {chip: mpu6050}}", "did you mean imu"),
+        ("{bus: 1}", "must be the path of an I2C bus"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_the_place_and_a_remedy(read, text, words):
+    with pytest.raises(RobotFileError, match=r"robot\.yaml.*io") as refusal:
+        read(text)
+    assert words in str(refusal.value)
+
+
+def test_an_address_of_a_board_of_the_servos_is_refused_on_the_same_bus_only(read):
+    text = "{bus: /dev/i2c-1, imu: {chip: mpu6050, address: 0x41}}"
+    with pytest.raises(RobotFileError, match=r"io\.imu\.address: is 0x41, which a PCA9685 of the servos has already"):
+        read(text, servos="/dev/i2c-1")
+    assert read(text, servos="/dev/i2c-2").imu.address == 0x41
+
+
+def test_every_key_has_its_bound():
+    keys = dict(io_keys())
+    assert keys["bus"] == "must be the path of an I2C bus"
+    assert all(text.startswith("must be ") for text in keys.values())
