@@ -20,7 +20,7 @@ LATE_PERIODS = 2.5  # between two readings, from which the second is late
 FROZEN_S = 0.25  # of identical readings, after which they are frozen: noise changes every reading of a chip that works
 
 
-class BodyMotion(NamedTuple):
+class BodyReading(NamedTuple):
     """An estimate in the axes of the body."""
 
     attitude: Quaternion
@@ -38,13 +38,13 @@ class ImuEstimator:
 
     def update(
         self, acceleration: Vector, rate: Vector, orientation: Quaternion | None, dt: float, at_rest: bool
-    ) -> BodyMotion:
+    ) -> BodyReading:
         """Takes readings of the chip `dt` [s] after the last ones; `orientation` if it estimates its own."""
         turned, felt = rotated(self._mounting, rate), rotated(self._mounting, acceleration)
         if orientation is not None:  # such a chip corrects its gyro by itself
-            return BodyMotion(product(orientation, inverse(self._mounting)), turned, felt)
+            return BodyReading(product(orientation, inverse(self._mounting)), turned, felt)
         corrected = self.gyro.update(turned, felt, dt, at_rest)
-        return BodyMotion(self._filter.update(corrected, felt, min(dt, MAX_STEP_S)), corrected, felt)
+        return BodyReading(self._filter.update(corrected, felt, min(dt, MAX_STEP_S)), corrected, felt)
 
 
 class Freshness:

@@ -18,7 +18,7 @@ from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.core.sensing.imu_estimator import BodyMotion, Freshness, ImuEstimator
+from hexapod_control.core.sensing.imu_estimator import BodyReading, Freshness, ImuEstimator
 from hexapod_control.nodes.imu_driver.settings import ImuDriverSettings
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
@@ -122,7 +122,7 @@ class ImuDriver(GuardedNode):
         at_rest = not self._moves
         self._publish(self._estimator.update(sample.acceleration, sample.rate, sample.orientation, dt, at_rest))
 
-    def _publish(self, motion: BodyMotion) -> None:
+    def _publish(self, motion: BodyReading) -> None:
         message = self._message
         message.header.stamp = self.get_clock().now().to_msg()
         q, rate, felt = message.orientation, message.angular_velocity, message.linear_acceleration

@@ -24,7 +24,7 @@ from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
 from hexapod_control.nodes.mujoco_sim.simulation_output import SimulationOutput
 from hexapod_control.nodes.mujoco_sim.viewer_window import ViewerWindow
 from hexapod_control.nodes.mujoco_sim.world_services import WorldServices
-from hexapod_control.nodes.torque_services import ArmedTopic, TorqueServices
+from hexapod_control.nodes.servo_driver.torque_services import ArmedTopic, TorqueServices
 from hexapod_control.ros import messages, parameters
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run

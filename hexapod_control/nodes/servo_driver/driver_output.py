@@ -12,7 +12,7 @@ from std_msgs.msg import Float64
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.foot_force_estimator import FootForceEstimator
-from hexapod_control.nodes.torque_services import ArmedTopic
+from hexapod_control.nodes.servo_driver.torque_services import ArmedTopic
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import COMMAND, LATCHED

@@ -21,7 +21,7 @@ from hexapod_control.nodes.servo_driver.calibration_services import CalibrationS
 from hexapod_control.nodes.servo_driver.driver_output import DriverOutput
 from hexapod_control.nodes.servo_driver.planner_requests import PlannerRequests
 from hexapod_control.nodes.servo_driver.settings import DriverSettings
-from hexapod_control.nodes.torque_services import HOW_TO_ARM, TorqueServices
+from hexapod_control.nodes.servo_driver.torque_services import HOW_TO_ARM, TorqueServices
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
