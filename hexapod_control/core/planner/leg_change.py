@@ -2,7 +2,7 @@
 
 The feet step to neutral, and the body moves over those that will support it. Then only the leg moves, in joint space:
 up, into the plane of its hip, folded; or in reverse. In between, the context changes to the other set of legs, with
-feet and body where they are.
+feet and body where they are. At the end the feet step to where these legs stand, before the robot walks on.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def change_legs(state: PlannerState, goal: WalkingLegs, context: PlannerContext)
     """Begins to walk on other legs: one leg more or less than now."""
     match state:
         case OnFeet(then=None) as on_feet:
-            return StateReply(LegChange.beginning(on_feet.walk, goal, context))
+            return StateReply(LegChange.beginning(on_feet.walk, goal))
         case Lying() if goal.lost > context.legs.lost:
             return StateReply(LegChange(None, goal, moves=_folding(context, goal, None)))
         case Lying():
@@ -60,7 +60,7 @@ def change_legs(state: PlannerState, goal: WalkingLegs, context: PlannerContext)
 
 @dataclass(slots=True)
 class LegChange:
-    """The robot comes to rest, then one leg is folded or unfolded."""
+    """The robot comes to rest, one leg is folded or unfolded, and the feet step to their new footholds."""
 
     walk: WalkController | None  # None: the robot lies
     goal: WalkingLegs
@@ -71,11 +71,11 @@ class LegChange:
     lies_down: bool = False
 
     @classmethod
-    def beginning(cls, walk: WalkController, goal: WalkingLegs, context: PlannerContext) -> LegChange:
-        """Brings the feet to neutral, and the body over the feet as the goal needs it."""
+    def beginning(cls, walk: WalkController, goal: WalkingLegs) -> LegChange:
+        """Brings feet and body to neutral."""
         command = walk.state.command
         walk.drive(ZERO)
-        walk.settle(_moved(NEUTRAL, goal.shift, context.legs.shift))
+        walk.settle(NEUTRAL)
         return cls(walk, goal, command)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
@@ -110,32 +110,38 @@ class LegChange:
         return pose
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
-        """The leg moves once the robot rests; the robot goes on once it has."""
+        """Begins the next part when one is over."""
         if self.moves:
             if self.moves[0].done:
                 del self.moves[0]
-            return self if self.moves else self._going_on(context)
+            return self if self.moves else self._after_moves(context)
         assert self.walk is not None
-        if self.walk.state.in_neutral_stance:
-            if self.goal.lost > context.legs.lost:
-                self.moves = _folding(context, self.goal, self.walk)
-            else:
-                self.walk = _on_other_legs(self.walk, self.goal, context)
-                self.moves = _unfolding(context, self.walk)
+        if not self.walk.state.in_neutral_stance:
+            return self
+        if context.legs is self.goal:
+            state = OnFeet.beginning(self.walk, context, PoseOrigin.REQUESTED)
+            self.walk.drive(self.command)
+            return state
+        over_goal = _moved(NEUTRAL, self.goal.shift, context.legs.shift)
+        if self.walk.state.pose_goal != over_goal:
+            self.walk.settle(over_goal)  # only now: away from their footholds the feet may not reach this pose
+        elif self.goal.lost > context.legs.lost:
+            self.moves = _folding(context, self.goal, self.walk)
+        else:
+            self.walk = _on_other_legs(self.walk, self.goal, context)
+            self.moves = _unfolding(context, self.walk)
         return self
 
-    def _going_on(self, context: PlannerContext) -> PlannerState:
-        """The state after the leg has moved."""
-        walk = self.walk
-        if walk is None:
+    def _after_moves(self, context: PlannerContext) -> PlannerState:
+        """The feet step to their footholds on the other legs, from which full strides are stable; or the robot lies."""
+        if self.walk is None:
             context.change_legs(self.goal)
             return Lying()
         if context.legs is not self.goal:
-            walk = _on_other_legs(walk, self.goal, context)
-        state = OnFeet.beginning(walk, context, PoseOrigin.REQUESTED)
-        walk.settle(NEUTRAL)
-        walk.drive(self.command)
-        return state
+            self.walk = _on_other_legs(self.walk, self.goal, context)
+        self.walk.change_settings(context.settings)
+        self.walk.settle(NEUTRAL)
+        return self
 
     def after_rest(self, context: PlannerContext) -> PlannerState:
         """Goes on."""

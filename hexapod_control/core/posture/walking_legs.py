@@ -11,22 +11,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from types import MappingProxyType
 from typing import TypeVar
 
+from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.posture import transport_pose
 from hexapod_control.core.posture.posture_sequences import PostureSequences
 from hexapod_control.core.robot import Body, Point, Robot
+from hexapod_control.core.statics.load_drift import load_drift
 from hexapod_control.core.statics.static_stability import center_of_mass, static_margin
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
 from hexapod_control.core.workspace.stance_regions import nominal_stance
-from hexapod_control.core.workspace.stride_stability import stride_margin
+from hexapod_control.core.workspace.stride_stability import LEAST_STRIDE_MARGIN, stride_margin, swaying_stride_margin
 
 LEAST_MARGIN = 0.01  # [m] static margin that strides on fewer legs keep
 STRIDE_SHARES = tuple(0.1 * k for k in range(10, 2, -1))  # of the stance regions that they may use for that
@@ -100,17 +102,30 @@ def _stable_capabilities(robot: Robot) -> Capabilities | None:
         rows = gaits(robot)
     except ValueError:  # too few legs, or no gait is stable
         return None
-    stance, center = nominal_stance(robot), neutral_center(robot)
-    shares = {
-        name: next((s for s in STRIDE_SHARES if stride_margin((gait,), stance, center, s) >= LEAST_MARGIN), 0.0)
-        for name, gait in rows.items()
-    }
+    able = Capabilities.of(replace(robot, walk=replace(robot.walk, gait=next(iter(rows)))))
+    shares = {name: _stride_share(able, gait) for name, gait in rows.items()}
     usable = {name: gait for name, gait in rows.items() if shares[name]}
     if not usable:
         return None
     fastest = max(usable, key=lambda name: shares[name] / usable[name].stance)
-    found = Capabilities.of(replace(robot, walk=replace(robot.walk, gait=fastest)))
-    return replace(found, gaits=MappingProxyType(usable), envelope=found.envelope.with_shorter_strides(shares))
+    started = replace(able.robot, walk=replace(robot.walk, gait=fastest))
+    envelope = able.envelope.with_shorter_strides(shares)
+    drift = {name: load_drift(robot, gait, neutral_center(robot)) for name, gait in usable.items()}
+    return replace(
+        able, robot=started, gaits=MappingProxyType(usable), envelope=envelope, drift=MappingProxyType(drift)
+    )
+
+
+def _stride_share(able: Capabilities, gait: Gait) -> float:
+    """Share (0 to 1) of the room for strides in a gait in which the static margin is large enough; 0: none is."""
+    stance, center_at = nominal_stance(able.robot), partial(neutral_center, able.robot)
+    if gait.sway == (0.0, 0.0):
+        center = center_at()
+        margins = ((share, stride_margin((gait,), stance, center, share)) for share in STRIDE_SHARES)
+        return next((share for share, margin in margins if margin >= LEAST_MARGIN), 0.0)
+    room = able.room(gait)
+    margins = ((share, swaying_stride_margin(gait, stance, center_at, share * room)) for share in STRIDE_SHARES)
+    return next((share for share, margin in margins if margin >= LEAST_STRIDE_MARGIN), 0.0)
 
 
 def _carrying(whole: Robot, lost: frozenset[int], joints: Sequence[LegJoints]) -> Robot:

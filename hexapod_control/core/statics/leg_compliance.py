@@ -16,7 +16,7 @@ import numpy as np
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
-from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
@@ -56,9 +56,19 @@ def slip_compensation(robot: Robot, gait: Gait, swing_time: float, slope: tuple[
     return Twist(-speed * math.sin(pitch), speed * math.sin(roll), 0.0)
 
 
-def compensated_twist(robot: Robot, gait: Gait, swing_time: float, twist: Twist, slope: tuple[float, float]) -> Twist:
-    """Returns the twist for the feet on a slope (roll, pitch) [rad] with which the body follows `twist`."""
-    if slope == (0.0, 0.0) or twist.is_zero:
+def compensated_twist(
+    robot: Robot, gait: Gait, swing_time: float, twist: Twist, slope: tuple[float, float], drift: Twist = ZERO
+) -> Twist:
+    """Returns the twist for the feet with which the body follows `twist`.
+
+    It is on a slope (roll, pitch) [rad], and would drift [m, m, rad] per cycle (`load_drift`).
+    """
+    if twist.is_zero:
+        return twist
+    if drift != ZERO:
+        back = drift.scaled(-1.0 / (gait.cycle * swing_time))
+        twist = Twist(twist.vx + back.vx, twist.vy + back.vy, twist.wz + back.wz)
+    if slope == (0.0, 0.0):
         return twist
     x, y, _ = slip_compensation(robot, gait, swing_time, slope)
     return Twist(twist.vx + x, twist.vy + y, twist.wz)

@@ -196,7 +196,9 @@ class WalkController:
         self._change_speed(dt, limit, stance, region_share)
         motion.resting = speed.command.is_zero and speed.twist.is_zero
         slope = body.slope if motion.running else LEVEL
-        twist = compensated_twist(robot, motion.clock.gait, speed.swing_time, speed.twist, slope)
+        gait = motion.clock.gait
+        drift = self._capabilities.drift.get(gait.name, ZERO)
+        twist = compensated_twist(robot, gait, speed.swing_time, speed.twist, slope, drift)
         motion.step(dt, twist, speed.swing_time, stance, region_share)
         if motion.guiding:
             placements = (body.placement, body.resting_placement)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from hexapod_control.core.gait.gait_table import AUTO, Gait, GaitSelection
@@ -31,6 +31,7 @@ class Capabilities:
     stances: StanceRegionTable
     envelope: SpeedEnvelope
     margins: tuple[float, ...]  # [m] by the set of feet in the air
+    drift: Mapping[str, Twist] = field(default_factory=dict)  # [m, m, rad] of the body per cycle by gait, compensated
 
     @classmethod
     @lru_cache(maxsize=8)

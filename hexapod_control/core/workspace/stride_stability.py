@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -28,18 +29,33 @@ def stride_margin(gaits: tuple[Gait, ...], stance: StanceRegions, center: Point,
     return float((normals_and_offsets[:, :2] @ center - normals_and_offsets[:, 2]).min())
 
 
+def swaying_stride_margin(
+    gait: Gait, stance: StanceRegions, center_at: Callable[[Point], Point], share: float
+) -> float:
+    """As `stride_margin` of a gait that sways; `center_at` is the centre of mass [m] with the body shifted [m]."""
+    return min(
+        margin_at(gait, phase, stance, center_at(gait.shift(phase)), share, direction)
+        for phase in _critical_phases(gait)
+        for direction in DIRECTIONS[::2]
+    )
+
+
+def _critical_phases(gait: Gait) -> list[float]:
+    """After each lift-off, and before each touch-down."""
+    return [
+        phase
+        for lift_off in set(gait.lift_off)
+        for phase in (lift_off, lift_off + 1.0 - gait.duty_factor - TOUCH_DOWN_PHASE_STEP)
+    ]
+
+
 @lru_cache(maxsize=64)
 def _edges(gaits: tuple[Gait, ...], stance: StanceRegions, share: float) -> Array:
     """Edges (n, 3) of all support polygons, see `support_edges`; they do not depend on the pose of the body.
 
     All polygons are computed at once. An edge leads from one foot to another with no foot on its right.
     """
-    phases = [
-        (gait, phase)
-        for gait in gaits
-        for lift_off in set(gait.lift_off)
-        for phase in (lift_off, lift_off + 1.0 - gait.duty_factor - TOUCH_DOWN_PHASE_STEP)
-    ]
+    phases = [(gait, phase) for gait in gaits for phase in _critical_phases(gait)]
     ahead = share * np.array(stance.radii) * np.array([_ahead(gait, phase) for gait, phase in phases])  # (P, L)
     points = np.array(stance.footholds) + ahead[:, None, :, None] * np.array(DIRECTIONS[::2])[:, None, :]
     legs = len(stance.radii)

@@ -113,10 +113,28 @@ def test_on_five_legs_the_feet_stay_planted_in_the_world_and_support_the_robot_a
     assert walk_state(planner).clock_running
 
 
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("pair", [("left_middle", "right_middle"), ("left_rear", "right_front")])
+def test_without_two_opposite_legs_the_robot_crawls_and_takes_them_back_at_once_one_after_the_other(name, pair):
+    planner = standing_planner(name)
+    laws = Laws(planner)
+    for lost in (True, False):
+        for leg in pair:
+            assert planner.change_leg(leg, lost=lost) == ""
+            for plan in ticks_of_change(planner):
+                laws.check(plan)
+        if lost:
+            assert planner.view.lost_legs == pair and planner.view.active_gait == "crawl"
+            for plan in drive(planner, Twist(planner.view.maxima().vx, 0.0, 0.0), 10.0):
+                laws.check(plan)
+            assert plan.twist.vx > 0.005
+    assert planner.view.lost_legs == () and laws.least_margin > 0.004
+
+
 def test_lost_legs_that_leave_no_stable_gait_are_refused_with_reason_and_remedy():
     planner = on_five("phantomx", "left_front")
-    assert planner.change_leg("right_rear", lost=True) == (
-        "without left_front and right_rear the others do not support the robot: sit down and repair a leg first"
+    assert planner.change_leg("left_middle", lost=True) == (
+        "without left_front and left_middle the others do not support the robot: sit down and repair a leg first"
     )
     assert planner.view.lost_legs == ("left_front",)
     assert planner.change_leg("tail", lost=True).startswith("unknown leg 'tail'; known: left_front")

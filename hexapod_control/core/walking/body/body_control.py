@@ -75,8 +75,9 @@ class BodyControl:
 
     @property
     def settled(self) -> bool:
-        """True if the body is in the requested pose and not tilted by levelling."""
-        return self._pose.pose == self._pose.standing_goal and not (self.temporary or self.levelling)
+        """True if the body is in the requested pose, neither swayed nor tilted by levelling."""
+        centred = self.sway.offset == CENTRED
+        return centred and self._pose.pose == self._pose.standing_goal and not (self.temporary or self.levelling)
 
     @property
     def region_share(self) -> float:
