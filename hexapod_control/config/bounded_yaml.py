@@ -48,8 +48,8 @@ class _BoundedComposer(Composer):
         return node
 
 
-def read_text(path: Path, newline: str | None = None) -> str:
-    """The text of a regular file of at most MAX_FILE_BYTES, in UTF-8. Raises UnusableFileError.
+def read_text(path: Path, newline: str | None = None, most: int = MAX_FILE_BYTES) -> str:
+    """The text of a regular file of at most `most` bytes, in UTF-8. Raises UnusableFileError.
 
     Pipes and devices are refused without waiting for them. `newline` is that of `open`.
     """
@@ -67,13 +67,13 @@ def read_text(path: Path, newline: str | None = None) -> str:
             what = "a folder" if stat.S_ISDIR(kind) else "a pipe or a device"
             raise UnusableFileError(f"cannot be read: it is {what}, give the path of a text file")
         with open(descriptor, "rb", closefd=False) as file:
-            data = file.read(MAX_FILE_BYTES + 1)
+            data = file.read(most + 1)
     except OSError as error:
         raise UnusableFileError(f"cannot be read: {error.strerror}") from error
     finally:
         os.close(descriptor)
-    if len(data) > MAX_FILE_BYTES:
-        raise UnusableFileError(f"is larger than {MAX_FILE_BYTES / 1e6:g} MB: is it the right file?")
+    if len(data) > most:
+        raise UnusableFileError(f"is larger than {most / 1e6:g} MB: is it the right file?")
     try:
         return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline=newline).read()
     except UnicodeDecodeError as error:

@@ -2,7 +2,8 @@ r"""The geometry of a robot as frozen, validated data, in SI units and radians.
 
 Frames: base_link is the body's frame (x forward, y left, z up). A leg's hip frame has its origin on the
 coxa axis, z up and x in the leg's mounting direction, `hip_yaw` from base_link's x. With every joint at
-zero the leg is straight and horizontal along the hip frame's x.
+zero the leg is straight and horizontal along the hip frame's x. A coxa axis that is not quite vertical tilts its
+hip frame: kinematics is exact then; clearances, static moments and the rolling of the foot neglect the tilt.
 
 Signs, the same for every leg: coxa + is counter-clockwise about +z, femur and tibia + lift the foot.
 
@@ -26,10 +27,23 @@ Point = tuple[float, float]
 Vector = tuple[float, float, float]
 """x, y and z [m]."""
 
+Matrix = tuple[Vector, Vector, Vector]
+"""Rows of a rotation."""
+
 
 def _require(condition: bool, what: str) -> None:
     if not condition:
         raise ValueError(what)
+
+
+def _hip_rotation(roll: float, pitch: float, cos_yaw: float, sin_yaw: float) -> Matrix:
+    """Rotation by roll about x, then pitch about y, then yaw about z, as in URDF."""
+    cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
+    return (
+        (cos_yaw * cp, cos_yaw * sp * sr - sin_yaw * cr, cos_yaw * sp * cr + sin_yaw * sr),
+        (sin_yaw * cp, sin_yaw * sp * sr + cos_yaw * cr, sin_yaw * sp * cr - cos_yaw * sr),
+        (-sp, cp * sr, cp * cr),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +94,9 @@ class Leg:
     femur_joint: Joint
     tibia_joint: Joint
     foothold: Point  # [m] neutral contact point in base_footprint at the nominal height
+    tilt: Point = (0.0, 0.0)  # [rad] roll and pitch of the hip frame before it is turned by hip_yaw
     turn: tuple[float, float] = field(init=False, repr=False, compare=False)  # cosine and sine of hip_yaw
+    rotation: Matrix | None = field(init=False, repr=False, compare=False)  # of a tilted hip frame in base_link
     moments: tuple[float, ...] = field(init=False, repr=False, compare=False)
     """Mass of the leg [kg] and its static moments about the hip [kg m].
 
@@ -90,6 +106,7 @@ class Leg:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "turn", (math.cos(self.hip_yaw), math.sin(self.hip_yaw)))
+        object.__setattr__(self, "rotation", _hip_rotation(*self.tilt, *self.turn) if any(self.tilt) else None)
         m1, m2, m3 = self.coxa.mass, self.femur.mass, self.tibia.mass
         # Every mass is halfway along its segment.
         moments = (

@@ -11,11 +11,11 @@ from hexapod_control.config import schema
 from hexapod_control.config.document import DocumentEntry, plain, read
 from hexapod_control.config.errors import FileError, RobotFileError
 from hexapod_control.config.robots import robot_keys
-from hexapod_control.config.robots.checked_values import CheckedValues
-from hexapod_control.config.robots.consistency import check
-from hexapod_control.config.robots.gait_section import check_gaits, read_gaits
 from hexapod_control.config.robots.plausibility.check_values import findings, placed
 from hexapod_control.config.robots.plausibility.finding import Described
+from hexapod_control.config.robots.rules.checked_values import CheckedValues
+from hexapod_control.config.robots.rules.consistency import check
+from hexapod_control.config.robots.rules.gait_section import check_gaits, read_gaits
 from hexapod_control.config.robots.servo_values import merged
 from hexapod_control.config.shipped_files import known, named
 from hexapod_control.core.robot import (
@@ -30,7 +30,7 @@ from hexapod_control.core.robot import (
 
 __all__ = ["RobotFile", "RobotFileError", "known_robots", "load"]
 
-_PLACE = tuple(row.key for row in robot_keys.PLACE)
+_PLACE = tuple(row.key for row in (*robot_keys.PLACE, robot_keys.TILT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +115,15 @@ def _section(root: DocumentEntry, name: str) -> DocumentEntry:
 
 def _leg_values(common: DocumentEntry, own: DocumentEntry) -> CheckedValues:
     """One leg's values: its place and the common ones with its own overrides."""
-    place = CheckedValues.checked(own, robot_keys.PLACE)
+    tilt = (robot_keys.TILT,) if robot_keys.TILT.key in own.children else ()
+    place = CheckedValues.checked(own, (*robot_keys.PLACE, *tilt))
     overrides = {name: child for name, child in own.children.items() if name not in _PLACE}
     leg = merged(common, DocumentEntry(own.path, own.key, own.line, overrides))
     return place.joined(CheckedValues.checked(leg, robot_keys.COMMON))
 
 
 def _leg(name: str, values: CheckedValues) -> Leg:
+    roll, pitch = values.point(robot_keys.TILT.key) if robot_keys.TILT.key in values.values else (0.0, 0.0)
     return Leg(
         name=name,
         hip=values.vector("hip"),
@@ -135,6 +137,7 @@ def _leg(name: str, values: CheckedValues) -> Leg:
         femur_joint=_joint(values, "femur"),
         tibia_joint=_joint(values, "tibia"),
         foothold=values.point("foothold"),
+        tilt=(math.radians(roll), math.radians(pitch)),
     )
 
 

@@ -27,7 +27,7 @@ ROBOT: tuple[KeyRow, ...] = (
     NumberRow("walk.preload", 1, 0.0, 0.02, "m", "0 unless the feet of a soft robot must press"),
 )
 COMMON: tuple[KeyRow, ...] = (  # under `leg`, or under the name of a leg to override
-    NumberRow("coxa.length", 1, 0.001, 1.0, "m", _METRES),
+    NumberRow("coxa.length", 1, 1e-7, 1.0, "m", _METRES),
     NumberRow("coxa.mass", 1, 1e-4, 20.0, "kg", _KILOGRAMS),
     NumberRow("coxa.radius", 1, 0.001, 0.2, "m", _METRES),
     NumberRow("femur.length", 1, 0.001, 1.0, "m", _METRES),
@@ -54,6 +54,7 @@ PLACE: tuple[KeyRow, ...] = (  # under the name of each leg
     NumberRow("yaw_deg", 1, -180.0, 180.0, "deg", _DEGREES),
     NumberRow("foothold", 2, -3.0, 3.0, "m", _METRES),
 )
+TILT = NumberRow("tilt_deg", 2, -15.0, 15.0, "deg", "degrees; leave it out for a vertical coxa axis")  # optional
 GAIT: tuple[NumberRow, ...] = (  # under the name of each gait of the optional section `gaits`
     NumberRow("duty_factor", 1, 0.5, 0.95, "", "the share of the cycle that a foot is on the ground"),
 )

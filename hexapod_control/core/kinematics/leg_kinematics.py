@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array, read_only
-from hexapod_control.core.robot import Leg, Robot, Vector
+from hexapod_control.core.robot import Leg, Matrix, Robot, Vector
 
 Coordinate = TypeVar("Coordinate", float, Array)
 
@@ -112,7 +112,10 @@ def solve_leg_unlimited(leg: Leg, foot: Vector, previous: LegJoints) -> LegResul
     x, y, z = foot
     hip_x, hip_y, hip_z = leg.hip
     x, y, z = x - hip_x, y - hip_y, z - hip_z
-    x, y = c * x + s * y, c * y - s * x
+    if leg.rotation is None:
+        x, y = c * x + s * y, c * y - s * x
+    else:
+        x, y, z = _into_tilted(leg.rotation, (x, y, z))
     d = leg.femur_lateral
     reason: UnreachableReason | None = None
     excess = 0.0
@@ -177,6 +180,14 @@ def leg_velocity(leg: Leg, joints: LegJoints, velocity: Vector) -> LegJoints:
 def hip_to_base(leg: Leg, point: Vector) -> Vector:
     """A point of the hip frame [m] in base_link [m]."""
     c, s = leg.turn
+    if leg.rotation is not None:
+        (a, b, e), (f, g, h), (i, j, k) = leg.rotation
+        x, y, z = point
+        return (
+            leg.hip[0] + a * x + b * y + e * z,
+            leg.hip[1] + f * x + g * y + h * z,
+            leg.hip[2] + i * x + j * y + k * z,
+        )
     return (
         leg.hip[0] + c * point[0] - s * point[1],
         leg.hip[1] + s * point[0] + c * point[1],
@@ -192,7 +203,18 @@ def base_to_hip(
     x, y, z = point
     hip_x, hip_y, hip_z = leg.hip
     x, y = x - hip_x, y - hip_y
+    if leg.rotation is not None:
+        return _into_tilted(leg.rotation, (x, y, z - hip_z))
     return c * x + s * y, c * y - s * x, z - hip_z
+
+
+def _into_tilted(
+    rotation: Matrix, vector: tuple[Coordinate, Coordinate, Coordinate]
+) -> tuple[Coordinate, Coordinate, Coordinate]:
+    """A vector of base_link [m], or arrays of vectors, along the axes of a tilted hip frame."""
+    (a, b, c), (d, e, f), (g, h, i) = rotation
+    x, y, z = vector
+    return a * x + d * y + g * z, b * x + e * y + h * z, c * x + f * y + i * z
 
 
 def forward(robot: Robot, joints: Array) -> Array:
@@ -222,5 +244,8 @@ def joint_velocities(robot: Robot, joints: Array, velocities: Array) -> Array:
         robot.legs, np.asarray(joints).tolist(), np.asarray(velocities).tolist(), strict=True
     ):
         c, s = leg.turn
-        rows.append(leg_velocity(leg, row, (c * vx + s * vy, c * vy - s * vx, vz)))
+        velocity = (c * vx + s * vy, c * vy - s * vx, vz)
+        rows.append(
+            leg_velocity(leg, row, velocity if leg.rotation is None else _into_tilted(leg.rotation, (vx, vy, vz)))
+        )
     return read_only(rows)

@@ -21,7 +21,7 @@ ALONE = "write the number alone"
 METRES = "metres, not millimetres?"
 KILOGRAMS = "kilograms, not grams?"
 LENGTH = "must be a number within 0.001 and 1 m"
-LEG_KEYS = "hip, yaw_deg, foothold, coxa, femur, tibia, joints, servo"
+LEG_KEYS = "hip, yaw_deg, foothold, tilt_deg, coxa, femur, tibia, joints, servo"
 MODEL = "must be a text, the servo's name"
 ANGLE = "must be a number within -180 and 180 deg"
 
@@ -120,7 +120,7 @@ BAD = {
         "must be a list of 2 numbers, each within -3 and 3 m",
         "write the number alone, no unit",
     ),
-    "millimetres": ("length: 0.052 ", "length: 52 ", "leg.coxa.length: is 52", LENGTH, METRES),
+    "millimetres": ("length: 0.066 ", "length: 66 ", "leg.femur.length: is 66", LENGTH, METRES),
     "hip in millimetres": (
         "hip: [0.0, 0.1034, 0.0]",
         "hip: [0.0, 103.4, 0.0]",

@@ -159,6 +159,7 @@ def _mirror(leg: Leg) -> Leg:
         leg,
         hip=(x, -y, z),
         hip_yaw=-leg.hip_yaw,
+        tilt=(-leg.tilt[0], leg.tilt[1]),
         femur_lateral=-leg.femur_lateral,
         coxa_joint=replace(coxa, lower=-coxa.upper, upper=-coxa.lower),
         foothold=(foot_x, -foot_y),

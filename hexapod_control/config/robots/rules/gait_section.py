@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from hexapod_control.config.document import DocumentEntry
-from hexapod_control.config.robots.checked_values import CheckedValues
 from hexapod_control.config.robots.robot_keys import GAIT, LIFT_OFF
+from hexapod_control.config.robots.rules.checked_values import CheckedValues
 from hexapod_control.config.schema import did_you_mean, known_keys, refuse_unknown, spell
 from hexapod_control.core.gait.gait_table import AUTO, NAMES
 from hexapod_control.core.robot import GaitRow, Leg, Robot

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hexapod_control.config.robots.checked_values import CheckedValues
+from hexapod_control.config.robots.rules.checked_values import CheckedValues
 from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, base_to_hip, leg_inverse
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Leg, Robot

@@ -1,0 +1,141 @@
+"""`hexapod import`: makes a robot file, a joint mapping and a report from a URDF or xacro file."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hexapod_control.cli.bounded_options import number
+from hexapod_control.cli.input_error import InputError
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.servo_table import nearest_models, versions
+from hexapod_control.config.robots.urdf_import.body_frame import DIRECTIONS
+from hexapod_control.config.robots.urdf_import.body_values import ImportOptions
+from hexapod_control.config.robots.urdf_import.findings import ImportedRobot
+from hexapod_control.config.robots.urdf_import.importer import ImportRequest, import_urdf
+from hexapod_control.config.robots.urdf_import.writing.report import report_page, sections
+from hexapod_control.config.robots.urdf_import.writing.robot_text import mapping_text, robot_text
+
+MAX_ANGLE, MAX_POINT = 7.0, 3.0  # [rad] of a frozen joint, [m] of a foot tip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    parser.add_argument("urdf", metavar="ROBOT.urdf|.xacro", help="file to import")
+    parser.add_argument("--out", metavar="FILE", help="robot file to write (default: NAME.yaml in this folder)")
+    parser.add_argument("--force", action="store_true", help="replace files that exist")
+    parser.add_argument(
+        "--freeze",
+        action="append",
+        default=[],
+        metavar="JOINT=ANGLE",
+        help="a joint that stays at an angle, in rad, or in degrees with deg behind it; the name may contain * and ?",
+    )
+    parser.add_argument(
+        "--foot",
+        nargs=3,
+        type=number(-MAX_POINT, MAX_POINT, "m"),
+        metavar=("X", "Y", "Z"),
+        help="centre of the foot in the frame of the last link of every leg [m] (default: searched)",
+    )
+    parser.add_argument("--foot-radius", type=number(0.0005, 0.2, "m"), metavar="R", help="radius of the feet [m]")
+    parser.add_argument("--mass", type=number(0.01, 200.0, "kg"), metavar="KG", help="mass of the whole robot [kg]")
+    parser.add_argument(
+        "--servo", default="", metavar="MODEL", help="servo of the table; hexapod servos models lists it"
+    )
+    parser.add_argument("--voltage", type=number(1.0, 60.0, "V"), metavar="V", help="supply of the servos [V]")
+    axes = "|".join(DIRECTIONS)
+    parser.add_argument(
+        "--forward", choices=tuple(DIRECTIONS), metavar=axes, help="axis of the base link, e.g. --forward=-y"
+    )
+    parser.add_argument(
+        "--up", choices=tuple(DIRECTIONS), metavar=axes, help="axis of the base link (default: searched)"
+    )
+    parser.add_argument(
+        "--xacro-arg", action="append", default=[], metavar="NAME:=VALUE", help="argument of a xacro file"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Writes the files and prints the report. Raises InputError or UrdfError."""
+    robot = import_urdf(request(args))
+    out = Path(args.out) if args.out else Path(f"{robot.name.lower()}.yaml")
+    if out.suffix not in (".yaml", ".yml"):
+        raise InputError(f"--out: {out}: the name of a robot file must end in .yaml")
+    files = {kind: out.with_suffix(suffix) for kind, suffix in _SUFFIXES.items()}
+    taken = [path for path in files.values() if path.exists()]
+    if taken and not args.force:
+        raise InputError(f"{taken[0]}: exists already; give --out for another name, or --force to replace it")
+    files["robot file"].write_text(robot_text(robot), encoding="utf-8")
+    files["joint mapping"].write_text(mapping_text(robot), encoding="utf-8")
+    loaded = load(files["robot file"].absolute()).robot
+    files["report"].write_text(report_page(robot, loaded), encoding="utf-8")
+    _print(robot, files)
+    return 0
+
+
+_SUFFIXES = {"robot file": ".yaml", "joint mapping": ".joints.yaml", "report": ".report.html"}
+
+
+def request(args: argparse.Namespace) -> ImportRequest:
+    """What the arguments say. Raises InputError."""
+    if args.forward and args.up and args.forward.lstrip("-") == args.up.lstrip("-"):
+        raise InputError(f"--forward: must be another axis than --up, is {args.forward}")
+    return ImportRequest(
+        path=Path(args.urdf),
+        frozen=dict(map(_frozen, args.freeze)),
+        arguments=dict(_pairs("--xacro-arg", args.xacro_arg, ":=")),
+        foot=args.foot,
+        forward=args.forward,
+        up=args.up,
+        options=_with_servo(ImportOptions(mass=args.mass, foot_radius=args.foot_radius), args.servo, args.voltage),
+    )
+
+
+def _pairs(option: str, texts: Sequence[str], sign: str) -> list[tuple[str, str]]:
+    for text in texts:
+        if sign not in text.strip(sign):
+            raise InputError(f"{option}: must be NAME{sign}VALUE, is {text!r}")
+    return [(name, value) for name, _, value in (text.partition(sign) for text in texts)]
+
+
+def _frozen(text: str) -> tuple[str, float]:
+    ((name, value),) = _pairs("--freeze", [text], "=")
+    degrees = value.removesuffix("deg")
+    try:
+        angle = math.radians(float(degrees)) if degrees != value else float(value)
+    except ValueError:
+        angle = math.nan
+    if not abs(angle) <= MAX_ANGLE:
+        raise InputError(f"--freeze: {name} must be an angle in rad, e.g. 0.5 or 30deg, is {value!r}")
+    return name, angle
+
+
+def _with_servo(options: ImportOptions, model: str, voltage: float | None) -> ImportOptions:
+    if not model:
+        return options
+    known = versions(model)
+    if not known:
+        near = ", ".join(nearest_models(model)) or "none is similar"
+        raise InputError(f"--servo: unknown model {model!r}; nearest: {near}; hexapod servos models lists all")
+    if voltage is None or not any(servo.permits(voltage) for servo in known):
+        ranges = " or ".join(f"{servo.voltage[0]:g} to {servo.voltage[1]:g}" for servo in known)
+        given = "is missing" if voltage is None else f"is {voltage:g}"
+        raise InputError(f"--voltage: {given}, must be {ranges} V for {model}")
+    return replace(options, servo=model, voltage=voltage)
+
+
+def _print(robot: ImportedRobot, files: dict[str, Path]) -> None:
+    for title, lines in sections(robot):
+        print(f"{title}:")
+        for line in lines:
+            print(f"  {line}")
+    print()
+    for kind, path in files.items():
+        print(f"{kind + ':':<15}{path}")
+    print(
+        f"\nNext: read {files['report']}, correct what was assumed, then\n  hexapod sim --robot ./{files['robot file']}"
+    )

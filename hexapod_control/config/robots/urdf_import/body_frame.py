@@ -1,0 +1,152 @@
+"""base_link of the import: which way is forward and where its origin is, and the names of the legs in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hexapod_control.config.robots.urdf_import.leg_chains import JointChain, LegChains
+from hexapod_control.core.kinematics.arrays import Array
+
+KEEP_SHARE = 0.1  # of the hips' radius, up to which the URDF's own origin is the middle
+CENTRE_SHARE = 0.15  # of the hips' radius, within which a leg is on the centreline
+NAME_WEIGHT = 3.0  # of a leg whose name fits its place, over one whose place is balanced
+AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+DIRECTIONS = {
+    f"{sign}{name}": np.array(axis) * (-1.0 if sign else 1.0) for name, axis in AXES.items() for sign in ("", "-")
+}
+PREFERENCE = {"x": 0.6, "y": 0.3, "-y": 0.2, "-x": 0.1, "z": 0.05, "-z": 0.0}  # of equals
+ALONG = {"front": 1, "fore": 1, "forward": 1, "f": 1, "rear": -1, "back": -1, "hind": -1, "r": -1, "b": -1, "h": -1}
+MIDDLE = ("middle", "mid", "center", "centre", "m", "c")
+SIDE = {"left": 1, "right": -1, "l": 1, "r": -1}
+ROWS = {
+    1: ("",),
+    2: ("front", "rear"),
+    3: ("front", "middle", "rear"),
+    4: ("front", "middle_front", "middle_rear", "rear"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BodyFrame:
+    """base_link of the import."""
+
+    pose: Array  # (4, 4) in the base link of the URDF
+    forward: str  # axis of the URDF that points forward
+    moved: bool  # its origin is not that of the URDF
+    reasons: tuple[str, ...]  # why
+
+    @property
+    def same(self) -> bool:
+        """True if it is the frame of the URDF."""
+        return bool(np.allclose(self.pose, np.eye(4), atol=1e-12))
+
+
+def find_frame(chains: LegChains, forward: str | None) -> BodyFrame:
+    """The frame in the middle of the hips, x forward and z up; `forward` names the axis if it is given."""
+    hips = np.array([chain.axes[0].point for chain in chains.legs])
+    knees = np.array([chain.axes[1].point for chain in chains.legs])
+    level = {name: axis for name, axis in DIRECTIONS.items() if abs(axis @ chains.up) < 0.3}
+    places = [_place(chain.names + chain.links) for chain in chains.legs]
+    scores = {name: _score(knees, _facing(axis, chains.up), places) + PREFERENCE[name] for name, axis in level.items()}
+    best = forward if forward in level else max(scores, key=lambda name: scores[name])
+    rotation = _facing(level[best], chains.up)
+    pose = np.eye(4)
+    pose[:3, :3] = rotation.T
+    middle = hips.mean(axis=0)
+    radius = float(np.linalg.norm(hips - middle, axis=1).mean())
+    reach = max(float(np.linalg.norm(c.axes[2].point - c.axes[1].point)) for c in chains.legs)
+    moved = bool(np.hypot(*(rotation @ middle)[:2]) > KEEP_SHARE * radius or abs((rotation @ middle)[2]) > reach)
+    if moved:
+        pose[:3, 3] = middle
+    known = sum(place != (0, 0) for place in places)
+    why = (
+        "given"
+        if forward
+        else "the names of the legs"
+        if known > len(places) / 2
+        else "an assumption (no leg is named left, right, front or rear), --forward changes it"
+    )
+    return BodyFrame(pose, best, moved, (f"forward is {best} of link {chains.base}, by {why}",))
+
+
+def _facing(forward: Array, up: Array) -> Array:
+    """Rows: forward, left and up, perpendicular."""
+    ahead = forward - (forward @ up) * up
+    ahead /= np.linalg.norm(ahead)
+    return np.array([ahead, np.cross(up, ahead), up])
+
+
+def _score(points: Array, rotation: Array, places: Sequence[tuple[int, int]]) -> float:
+    """How well a heading fits the names of the legs, and how evenly the legs are on both sides of it."""
+    local = (points - points.mean(axis=0)) @ rotation.T
+    radius = float(np.linalg.norm(local[:, :2], axis=1).mean())
+    side = np.where(np.abs(local[:, 1]) > CENTRE_SHARE * radius, np.sign(local[:, 1]), 0.0)
+    along = np.sign(local[:, 0])
+    named = sum(a * x + s * y for (a, s), x, y in zip(places, along, side, strict=True))
+    uneven = abs(float(side.sum())) + float(np.sum(side == 0.0))
+    return NAME_WEIGHT * float(named) / len(places) - uneven
+
+
+def _place(names: Iterable[str]) -> tuple[int, int]:
+    """(front 1, rear -1, or 0; left 1, right -1, or 0) as the names of a leg's joints and links say."""
+    along: list[int] = []
+    side: list[int] = []
+    for name in names:
+        for word in _words(name):
+            if word in ALONG and word != "r":
+                along.append(ALONG[word])
+            if word in SIDE:
+                side.append(SIDE[word])
+            pair = _pair(word)
+            along += pair[:1]
+            side += pair[1:]
+    return _majority(along), _majority(side)
+
+
+def _words(name: str) -> list[str]:
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])", " ", name)
+    return [word for word in re.split(r"[^a-z]+", spaced.lower()) if word]
+
+
+def _pair(word: str) -> list[int]:
+    """[along, side] of a word of two letters like lf, rm or rr; [] for any other."""
+    if len(word) != 2:
+        return []
+    for side, along in ((word[0], word[1]), (word[1], word[0])):
+        if side in "lr" and (along in ALONG or along in MIDDLE):
+            return [ALONG.get(along, 0), SIDE[side]]
+    return []
+
+
+def _majority(votes: Sequence[int]) -> int:
+    return int(np.sign(sum(votes)))
+
+
+def leg_names(points: Array) -> tuple[str, ...]:
+    """Names of legs at points (n, 2) [m] of base_link, e.g. left_front; by angle if they are not in two even rows."""
+    radius = float(np.linalg.norm(points - points.mean(axis=0), axis=1).mean())
+    across = points[:, 1] - points[:, 1].mean()
+    sides = [[k for k, y in enumerate(across) if sign * y > CENTRE_SHARE * radius] for sign in (1.0, -1.0)]
+    if len(sides[0]) != len(sides[1]) or sum(map(len, sides)) != len(points):
+        around = np.arctan2(across, points[:, 0] - points[:, 0].mean())
+        order = sorted(range(len(points)), key=lambda k: (around[k] + 1e-6) % (2.0 * np.pi))
+        half = (len(points) + 1) // 2
+        sides = [order[:half], order[: half - 1 : -1]]
+    else:
+        sides = [sorted(side, key=lambda k: -points[k, 0]) for side in sides]
+    names = [""] * len(points)
+    for side, rows in zip(("left", "right"), sides, strict=True):
+        places = ROWS.get(len(rows), tuple(str(k + 1) for k in range(len(rows))))
+        for row, place in zip(rows, places, strict=True):
+            names[row] = "_".join(filter(None, (side, place)))
+    return tuple(names)
+
+
+def in_frame(frame: BodyFrame, chain: JointChain) -> tuple[tuple[Array, Array], ...]:
+    """Point [m] and direction of each axis of a leg in base_link."""
+    back = np.linalg.inv(frame.pose)
+    return tuple((back[:3, :3] @ axis.point + back[:3, 3], back[:3, :3] @ axis.direction) for axis in chain.axes)

@@ -1,0 +1,178 @@
+"""Masses, box, thicknesses and servo of an imported robot: read where the URDF is plausible, else given or assumed.
+
+Assumed figures are in proportion to a hexapod of the PhantomX class, and marked as assumed wherever they appear.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hexapod_control.config.robots.servo_table import versions
+from hexapod_control.config.robots.urdf_import.body_frame import BodyFrame
+from hexapod_control.config.robots.urdf_import.findings import ImportedBody, ImportedServo, NotedValue, Origin
+from hexapod_control.config.robots.urdf_import.foot_tips import FootFinder
+from hexapod_control.config.robots.urdf_import.leg_chains import LegChains
+from hexapod_control.config.robots.urdf_import.leg_geometry import LegGeometry
+from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfTree
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.names import JOINTS
+from hexapod_control.core.robot import Vector
+
+GRAVITY = 9.81  # [m/s2]
+BODY_DENSITY, LEG_DENSITY = 68.0, 10.75  # [kg/m3] mass over the cube of the leg's length
+LEG_SHARES = {"coxa": 0.35, "femur": 0.325, "tibia": 0.325}  # of a leg's mass
+LEAST_MASS = 1e-4  # [kg]
+THICKNESS = {"coxa": 0.16, "femur": 0.16, "tibia": 0.05, "foot": 0.06}  # [m] of femur or tibia
+SPEEDS = (0.5, 30.0)  # [rad/s] of a servo
+ASSUMED_SPEED = 6.0  # [rad/s]
+TORQUES = (1.0, 30.0)  # stall torque over the torque of standing on half of the legs
+ASSUMED_TORQUE = 5.0  # times that torque
+FULL_TORQUE_ERROR = math.radians(5.0)  # [rad] at which a position loop gives its stall torque
+FLAT_SHARE = 0.3  # of the smaller side of the box, its assumed height
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """What the user gives beside the URDF."""
+
+    mass: float | None = None  # [kg] of the whole robot
+    servo: str = ""  # model of the servo table
+    voltage: float | None = None  # [V]
+    foot_radius: float | None = None  # [m]
+
+
+class BodyReader:
+    """Reads what is not kinematics from one URDF."""
+
+    def __init__(self, tree: UrdfTree, chains: LegChains, frame: BodyFrame, poses: Mapping[str, Array]) -> None:
+        self._tree, self._chains = tree, chains
+        to_body = np.linalg.inv(poses[chains.base] @ frame.pose)
+        self._poses = {name: to_body @ pose for name, pose in poses.items()}
+
+    def _behind(self, link: str) -> list[str]:
+        links = [link]
+        for each in links:  # grows while it is read
+            links += [joint.child for joint in self._tree.children[each]]
+        return links
+
+    def _mass(self, links: Sequence[str]) -> float:
+        return sum(self._tree.links[link].mass or 0.0 for link in links)
+
+    def segment_masses(self, length: float, options: ImportOptions) -> dict[str, NotedValue]:
+        """Mass [kg] of coxa, femur and tibia, the mean of all legs of this length [m]."""
+        sums = np.zeros(len(JOINTS))
+        for chain in self._chains.legs:
+            behind = [self._mass(self._behind(axis.joint.child)) for axis in chain.axes] + [0.0]
+            sums -= np.diff(behind)
+        found = dict(zip(JOINTS, (sums / len(self._chains.legs)).tolist(), strict=True))
+        leg = LEG_DENSITY * length**3
+        if options.mass is not None:
+            leg = 0.5 * options.mass / len(self._chains.legs)
+        return {
+            name: NotedValue(found[name], Origin.READ)
+            if found[name] > LEAST_MASS
+            else NotedValue(max(LEAST_MASS, LEG_SHARES[name] * leg), Origin.ASSUMED, "the URDF gives no mass: weigh it")
+            for name in JOINTS
+        }
+
+    def body(
+        self, legs: Sequence[LegGeometry], finder: FootFinder, masses: Mapping[str, NotedValue], options: ImportOptions
+    ) -> ImportedBody:
+        """The trunk with everything on it that is no leg."""
+        moving = {link for chain in self._chains.legs for link in self._behind(chain.links[0])}
+        links = [link for link in self._behind(self._tree.root) if link not in moving]
+        mass, limbs = self._mass(links), sum(value.value for value in masses.values()) * len(legs)
+        length = legs[0].coxa + legs[0].femur + legs[0].tibia
+        if options.mass is not None:
+            noted = NotedValue(max(LEAST_MASS, options.mass - limbs), Origin.GIVEN, "the rest of --mass")
+        elif mass > 10.0 * LEAST_MASS:
+            noted = NotedValue(mass, Origin.READ)
+        else:
+            note = "the URDF gives no mass: weigh the robot, or give --mass"
+            noted = NotedValue(BODY_DENSITY * length**3, Origin.ASSUMED, note)
+        size, center, origin = self._box(legs, finder)
+        place = self._center_of_mass(links) if mass > 10.0 * LEAST_MASS else center
+        hips = np.array([leg.hip[:2] for leg in legs])
+        inside = bool((hips.min(axis=0) <= place[:2]).all() and (place[:2] <= hips.max(axis=0)).all())
+        read = Origin.READ if inside and place is not center else Origin.ASSUMED
+        return ImportedBody(size, center, noted, place if inside else center, origin, read)
+
+    def _center_of_mass(self, links: Sequence[str]) -> Vector:
+        heavy = [self._tree.links[link] for link in links if self._tree.links[link].mass]
+        total = sum(link.mass or 0.0 for link in heavy)
+        places = [(self._poses[link.name] @ np.append(link.center, 1.0))[:3] * (link.mass or 0.0) for link in heavy]
+        return _vector(np.sum(places, axis=0) / total)
+
+    def _box(self, legs: Sequence[LegGeometry], finder: FootFinder) -> tuple[Vector, Vector, Origin]:
+        """Size and centre of the box: the shapes of the trunk, but inside the hips so that no leg touches it."""
+        hips = np.array([leg.hip for leg in legs])
+        low, high = hips.min(axis=0), hips.max(axis=0)
+        points = finder.extents(self._chains.trunk)
+        if points is None:
+            flat = FLAT_SHARE * float(min((high - low)[:2]))
+            low[2], high[2] = hips[:, 2].mean() - flat / 2.0, hips[:, 2].mean() + flat / 2.0
+            return _vector(high - low), _vector((low + high) / 2.0), Origin.ASSUMED
+        pose = self._poses[self._chains.trunk[0]]
+        points = points @ pose[:3, :3].T + pose[:3, 3]
+        bottom, top = points.min(axis=0), points.max(axis=0)
+        reach = max(leg.femur for leg in legs)
+        low = np.maximum(np.array([*low[:2], hips[:, 2].mean() - reach]), bottom)
+        high = np.minimum(np.array([*high[:2], hips[:, 2].mean() + reach]), top)
+        size = np.maximum(high - low, 0.002)
+        return _vector(size), _vector((low + high) / 2.0), Origin.READ
+
+    def servo(self, load: float, options: ImportOptions) -> ImportedServo:
+        """The servo; `load` [N m] is the torque at which a femur holds the robot on half of its legs."""
+        if options.servo and options.voltage is not None:
+            model = next(each for each in versions(options.servo) if each.permits(options.voltage))
+            figures, given = model.at(options.voltage), Origin.GIVEN
+            values = (figures.no_load_speed, figures.stall_torque, model.stiffness(options.voltage))
+            return ImportedServo(options.servo, options.voltage, *(NotedValue(v, given, "servo table") for v in values))
+        joints = [axis.joint for chain in self._chains.legs for axis in chain.axes]
+        speed = _usable("velocity", [joint.velocity for joint in joints], SPEEDS, ASSUMED_SPEED, "rad/s")
+        bounds = (TORQUES[0] * load, TORQUES[1] * load)
+        torque = _usable("effort", [joint.effort for joint in joints], bounds, ASSUMED_TORQUE * load, "N m")
+        stiffness = NotedValue(torque.value / FULL_TORQUE_ERROR, Origin.ASSUMED, "stall torque at an error of 5 deg")
+        return ImportedServo("unknown", None, speed, torque, stiffness)
+
+
+def _usable(
+    what: str, values: Sequence[float | None], bounds: tuple[float, float], assumed: float, unit: str
+) -> NotedValue:
+    """The smallest value of all joints if it is plausible, else the assumed one."""
+    known = [value for value in values if value is not None]
+    remedy = "see the servo's data sheet, or give --servo MODEL"
+    if len(known) < len(values) or not known:
+        return NotedValue(assumed, Origin.ASSUMED, f"the URDF gives no {what}: {remedy}")
+    least, most = min(known), max(known)
+    if not bounds[0] <= least <= bounds[1]:
+        plausible = f"{bounds[0]:.2g} to {bounds[1]:.2g} {unit} would be plausible"
+        return NotedValue(assumed, Origin.ASSUMED, f"the URDF's {what} {least:g} is unusable, {plausible}: {remedy}")
+    differ = f"the smallest of {least:g} to {most:g} {unit}" if most > least else ""
+    return NotedValue(least, Origin.READ, differ)
+
+
+def thicknesses(leg: LegGeometry, tip_radius: float | None, options: ImportOptions) -> dict[str, NotedValue]:
+    """Radii [m] of coxa, femur and tibia, for collisions and pictures, and of the foot's ball."""
+    lengths = {"coxa": leg.femur, "femur": leg.femur, "tibia": leg.tibia, "foot": leg.tibia}
+    found = {
+        name: NotedValue(max(0.001, THICKNESS[name] * lengths[name]), Origin.ASSUMED, "a share of the length")
+        for name in THICKNESS
+    }
+    if options.foot_radius is not None:
+        found["foot"] = NotedValue(options.foot_radius, Origin.GIVEN)
+    elif tip_radius is not None and 0.0005 <= tip_radius <= 0.4 * leg.tibia:
+        found["foot"] = NotedValue(tip_radius, Origin.READ)
+    room = leg.tibia / 2.0 - found["foot"].value  # the tibia holds twice the radii of foot and tibia
+    if found["tibia"].value >= 0.8 * room:
+        found["tibia"] = NotedValue(max(0.001, 0.5 * room), Origin.ASSUMED, "a share of the length")
+    return found
+
+
+def _vector(values: Array) -> Vector:
+    x, y, z = values.tolist()
+    return x, y, z

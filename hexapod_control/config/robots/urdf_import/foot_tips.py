@@ -1,0 +1,141 @@
+"""Where the foot of a leg is: a given point, a frame behind the last joint, or the end of the last link's shapes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hexapod_control.config.robots.urdf_import.leg_chains import JointChain
+from hexapod_control.config.robots.urdf_import.reading.mesh_files import mesh_path, stl_vertices
+from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfLink, UrdfShape, UrdfTree
+from hexapod_control.core.kinematics.arrays import Array
+
+END_SHARE = 0.03  # of the distance from the axis, within which points of a shape are its end
+NEAR_SHARE = 0.6  # of the distance of the farthest shape, below which a frame is not the foot
+FOOT_NAME = re.compile(r"foot|feet|tip|toe|end|ee$|contact|sole|claw", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class FootTip:
+    """The centre of a foot's ball."""
+
+    link: str
+    point: Array  # (3,) [m] in the link
+    radius: float | None  # [m] of a sphere there, None if the URDF has none
+    source: str  # what it was read from
+
+
+class FootFinder:
+    """Finds the feet of one URDF, and remembers which meshes could not be read."""
+
+    def __init__(self, tree: UrdfTree, poses: Mapping[str, Array], given: Sequence[float] | None) -> None:
+        """`poses` of all links; `given` is the tip in the frame of each last link [m], None to search it."""
+        self._tree, self._poses, self._given = tree, poses, given
+        self.unread: list[str] = []  # meshes
+
+    def tip(self, chain: JointChain) -> FootTip:
+        """The foot of a leg. Raises UrdfError if nothing tells where it is."""
+        axis = chain.axes[2]
+        last = axis.joint.child
+        if self._given is not None:
+            return FootTip(last, np.array(self._given), None, "given")
+        links = self._behind(last)
+        frames = [self._seen(last, link, np.zeros(3)) for link in links]
+        away = [self._distance(chain, point) for point in frames]
+        ends = [(self._end(chain, link, "collisions"), "collision shapes") for link in links]
+        ends += [(self._end(chain, link, "visuals"), "visual shapes") for link in links]
+        shapes = [(end, source) for end, source in ends if end is not None]
+        farthest = max((self._distance(chain, end[0]) for end, _ in shapes), default=0.0)
+        choice = max(range(len(links)), key=lambda k: (bool(FOOT_NAME.search(links[k])), away[k]))
+        if away[choice] < max(1e-3, NEAR_SHARE * farthest):
+            choice = max(range(len(links)), key=lambda k: away[k])
+        if away[choice] >= max(1e-3, NEAR_SHARE * farthest):
+            link = links[choice]
+            return FootTip(last, frames[choice], self._radius(link, last, frames[choice]), f"frame {link}")
+        if shapes:
+            (point, radius), source = max(shapes, key=lambda each: self._distance(chain, each[0][0]))
+            return FootTip(last, point, radius, f"end of the {source}")
+        raise self._tree.error(
+            f"does not say where the foot of joint {axis.joint.name} is: no frame behind it, no readable shape",
+            f"give the tip in the frame of link {last}: --foot X Y Z in metres",
+        )
+
+    def _behind(self, link: str) -> list[str]:
+        """A link and the links behind it, without those that follow another joint."""
+        links = [link]
+        for each in links:  # grows while it is read
+            links += [joint.child for joint in self._tree.children[each] if joint.mimic is None]
+        return links
+
+    def _seen(self, last: str, link: str, points: Array) -> Array:
+        """A point (3,) or points (n, 3) of a link in the frame of the last link."""
+        pose = np.linalg.inv(self._poses[last]) @ self._poses[link]
+        return np.asarray(points @ pose[:3, :3].T + pose[:3, 3])
+
+    def _distance(self, chain: JointChain, point: Array) -> float:
+        """Distance [m] of a point in the last link from the last joint's axis."""
+        return float(np.linalg.norm(np.cross(chain.axes[2].joint.axis, point)))
+
+    def _radius(self, link: str, last: str, frame: Array) -> float | None:
+        """Radius of a sphere around a frame, None if there is none."""
+        for name in (link, last):
+            for shape in (*self._tree.links[name].collisions, *self._tree.links[name].visuals):
+                if shape.kind == "sphere":
+                    center = self._seen(last, name, shape.pose[:3, 3])
+                    if float(np.linalg.norm(center - frame)) <= shape.size[0]:
+                        return shape.size[0]
+        return None
+
+    def _end(self, chain: JointChain, link: str, kind: str) -> tuple[Array, float | None] | None:
+        """The end of a link's shapes in the last link, and the radius if it is a sphere; None without shapes."""
+        best: tuple[Array, float | None] | None = None
+        for shape in getattr(self._tree.links[link], kind):
+            points = self.corners(shape)
+            if points is None:
+                continue
+            local = self._seen(chain.axes[2].joint.child, link, points)
+            distances = np.linalg.norm(np.cross(chain.axes[2].joint.axis, local), axis=1)
+            end = local[distances >= (1.0 - END_SHARE) * distances.max()].mean(axis=0)
+            if best is None or distances.max() > self._distance(chain, best[0]):
+                best = end, shape.size[0] if shape.kind == "sphere" else None
+        return best
+
+    def corners(self, shape: UrdfShape) -> Array | None:
+        """Points (n, 3) [m] that span a shape, in its link; None for a mesh that cannot be read."""
+        if shape.kind == "mesh":
+            points = self._vertices(shape)
+            if points is None:
+                return None
+        elif shape.kind == "box":
+            signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+            points = signs * np.array(shape.size) / 2.0
+        elif shape.kind == "sphere":
+            points = np.zeros((1, 3))
+        else:
+            points = np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]]) * shape.size[1]
+        return np.asarray(points @ shape.pose[:3, :3].T + shape.pose[:3, 3])
+
+    def extents(self, links: Sequence[str]) -> Array | None:
+        """Corners (n, 3) [m] of all readable shapes of links, in the frame of the first; None without shapes."""
+        found = [
+            self._seen(links[0], link, points) for link in links for points in self._readable(self._tree.links[link])
+        ]
+        return np.concatenate(found) if found else None
+
+    def _readable(self, link: UrdfLink) -> Iterator[Array]:
+        for shape in link.collisions or link.visuals:
+            points = self.corners(shape)
+            if points is not None:
+                yield np.array([points.min(axis=0), points.max(axis=0)])
+
+    def _vertices(self, shape: UrdfShape) -> Array | None:
+        path = mesh_path(self._tree.path, shape.file)
+        points = None if path is None else stl_vertices(path)
+        if points is None:
+            if shape.file not in self.unread:
+                self.unread.append(shape.file)
+            return None
+        return np.asarray(points * np.array(shape.size))

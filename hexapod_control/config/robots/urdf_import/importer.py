@@ -1,0 +1,215 @@
+"""Imports a URDF: from the text of a file to everything that its robot file says."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+
+from hexapod_control.config.robots.urdf_import.body_frame import DIRECTIONS, BodyFrame, find_frame, in_frame, leg_names
+from hexapod_control.config.robots.urdf_import.body_values import GRAVITY, BodyReader, ImportOptions, thicknesses
+from hexapod_control.config.robots.urdf_import.findings import ImportedBody, ImportedRobot, ImportFinding, Origin
+from hexapod_control.config.robots.urdf_import.foot_tips import FootFinder, FootTip
+from hexapod_control.config.robots.urdf_import.leg_chains import JointChain, LegChains, find_legs
+from hexapod_control.config.robots.urdf_import.leg_geometry import LegGeometry, leg_geometry
+from hexapod_control.config.robots.urdf_import.reading.urdf_text import read_urdf
+from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfTree, parse_tree
+from hexapod_control.config.robots.urdf_import.stance_search import find_stance, lever
+from hexapod_control.core.kinematics.arrays import Array
+
+MAX_LENGTH = 2.0  # [m] of femur and tibia
+LEAST_LENGTH = 0.002  # [m] of femur or tibia
+MAX_ERROR = 0.005  # [m] of the forward kinematics
+NOTED_ERROR = 1e-6  # [m]
+ROW_ORDER = ("left", "right")
+TRIALS = 50  # random joint angles for the comparison
+ROUNDING = (7, 9)  # digits of lengths [m] and of angles [rad]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRequest:
+    """What to import, and what the user says beside it."""
+
+    path: Path
+    frozen: Mapping[str, float] = field(default_factory=dict)  # [rad] by the name of a joint, with * and ?
+    arguments: Mapping[str, str] = field(default_factory=dict)  # of a xacro file
+    foot: Sequence[float] | None = None  # [m] tip in the frame of each last link
+    forward: str | None = None  # axis of the base link
+    up: str | None = None
+    options: ImportOptions = field(default_factory=ImportOptions)
+
+
+def import_urdf(request: ImportRequest) -> ImportedRobot:
+    """The robot of a URDF or xacro file. Raises UrdfError."""
+    tree = parse_tree(request.path, read_urdf(request.path, request.arguments))
+    frozen = _frozen(tree, request.frozen)
+    chains = find_legs(tree, frozen, DIRECTIONS[request.up] if request.up else None)
+    _refuse_passive(tree, chains)
+    frame = find_frame(chains, request.forward)
+    poses = tree.placements(frozen)
+    finder = FootFinder(tree, poses, request.foot)
+    named = _named_legs(chains, frame)
+    tips = {name: finder.tip(chain) for name, chain in named.items()}
+    legs = {name: _geometry(frame, poses, chains, chain, tips[name]) for name, chain in named.items()}
+    _check_lengths(tree, legs)
+    error = _kinematics_error(tree, chains, frame, frozen, legs, tips)
+    if error > MAX_ERROR:
+        crooked = "the pitch axes of a leg are not parallel, or not across its yaw axis"
+        raise tree.error(f"has legs that differ from yaw, pitch, pitch by {1000.0 * error:.1f} mm", crooked)
+    reader = BodyReader(tree, chains, frame, poses)
+    first = next(iter(legs.values()))
+    options = request.options
+    masses = reader.segment_masses(first.coxa + first.femur + first.tibia, options)
+    body = reader.body(list(legs.values()), finder, masses, options)
+    total = body.mass.value + len(legs) * sum(value.value for value in masses.values())
+    servo = reader.servo(total * GRAVITY / (len(legs) / 2.0) * lever(first), options)
+    radii = thicknesses(first, next(iter(tips.values())).radius, options)
+    stance = find_stance(legs, body, masses, radii, servo)
+    if stance is None:
+        ranges = ", ".join(f"{line.name} {line.lower:.0f} to {line.upper:.0f} deg" for line in first.joints)
+        remedy = f"in the angles of a robot file the limits of one leg are {ranges}: correct them in the URDF"
+        raise tree.error(
+            "has no stance in which all feet can step within the joint limits and the robot is stable", remedy
+        )
+    resting = {name: angle for name, angle in _resting(tree, named, frozen)}
+    name = re.sub(r"\W+", "_", tree.name, flags=re.ASCII).strip("_")
+    name = name if re.match(r"[A-Za-z]", name) else f"robot_{name}".rstrip("_")
+    findings = tuple(_findings(chains, frame, legs, tips, body, finder, error))
+    return ImportedRobot(
+        tree, name, chains, frame, legs, tips, body, masses, radii, servo, stance, resting, error, findings
+    )
+
+
+def _frozen(tree: UrdfTree, wanted: Mapping[str, float]) -> dict[str, float]:
+    """The joints to freeze, with their names spelled out. Raises UrdfError for one that does not exist."""
+    found: dict[str, float] = {}
+    for pattern, angle in wanted.items():
+        names = [name for name, joint in tree.joints.items() if joint.turns and fnmatchcase(name, pattern)]
+        if not names:
+            known = ", ".join(name for name, joint in tree.joints.items() if joint.turns)
+            raise tree.error(f"has no turning joint {pattern!r} to freeze", f"it has {known}")
+        found.update(dict.fromkeys(names, angle))
+    return found
+
+
+def _refuse_passive(tree: UrdfTree, chains: LegChains) -> None:
+    """A joint that follows another one may not lie between hip and tibia, where it would move the foot."""
+    for chain in chains.legs:
+        last = chain.links.index(chain.axes[2].joint.child)
+        for joint in chain.passive:
+            if joint.mimic is not None or chain.links.index(joint.child) < last:
+                what = f"follows {joint.mimic}" if joint.mimic else f"is {joint.kind}"
+                raise tree.error(f"joint {joint.name} within a leg {what}", "only turning joints may move a foot")
+
+
+def _named_legs(chains: LegChains, frame: BodyFrame) -> dict[str, JointChain]:
+    """The legs by name, left ones first, front to rear."""
+    points = np.array([in_frame(frame, chain)[1][0] for chain in chains.legs])
+    named = dict(zip(leg_names(points[:, :2]), zip(chains.legs, points, strict=True), strict=True))
+    order = sorted(named, key=lambda name: (not name.startswith(ROW_ORDER[0]), -named[name][1][0]))
+    return {name: named[name][0] for name in order}
+
+
+def _geometry(
+    frame: BodyFrame, poses: Mapping[str, Array], chains: LegChains, chain: JointChain, tip: FootTip
+) -> LegGeometry:
+    to_body = np.linalg.inv(poses[chains.base] @ frame.pose)
+    foot = to_body @ poses[tip.link] @ np.append(tip.point, 1.0)
+    back = np.linalg.inv(frame.pose)
+    hips = np.array([(back @ np.append(each.axes[0].point, 1.0))[:3] for each in chains.legs])
+    return leg_geometry(in_frame(frame, chain), foot[:3], [axis.joint for axis in chain.axes], hips.mean(axis=0))
+
+
+def _check_lengths(tree: UrdfTree, legs: Mapping[str, LegGeometry]) -> None:
+    for leg in legs.values():
+        for part, length in (("femur", leg.femur), ("tibia", leg.tibia)):
+            joint = leg.joints[1 if part == "femur" else 2].name
+            if length > MAX_LENGTH:
+                raise tree.error(f"has a {part} of {length:.3g} m behind joint {joint}", "is it in millimetres?")
+            if length < LEAST_LENGTH:
+                text = f"has a {part} of {1000.0 * length:.1f} mm behind joint {joint}"
+                raise tree.error(text, "a leg bends in femur and tibia: is the foot elsewhere? give --foot X Y Z")
+
+
+def _kinematics_error(
+    tree: UrdfTree,
+    chains: LegChains,
+    frame: BodyFrame,
+    frozen: Mapping[str, float],
+    legs: Mapping[str, LegGeometry],
+    tips: Mapping[str, FootTip],
+) -> float:
+    """Largest difference [m] between the URDF's feet and ours, for random joint angles within a quarter turn."""
+    random = np.random.default_rng(0)
+    worst = 0.0
+    for _ in range(TRIALS):
+        ours = {name: random.uniform(-math.pi / 2.0, math.pi / 2.0, 3).tolist() for name in legs}
+        angles = dict(frozen)
+        for name, leg in legs.items():
+            angles |= {line.name: line.original(q) for line, q in zip(leg.joints, ours[name], strict=True)}
+        poses = tree.placements(angles)
+        to_body = np.linalg.inv(poses[chains.base] @ frame.pose)
+        for name, leg in legs.items():
+            foot = to_body @ poses[tips[name].link] @ np.append(tips[name].point, 1.0)
+            worst = max(worst, float(np.abs(foot[:3] - leg.foot(ours[name])).max()))
+    return worst
+
+
+def _resting(
+    tree: UrdfTree, legs: Mapping[str, JointChain], frozen: Mapping[str, float]
+) -> Iterator[tuple[str, float]]:
+    """Joints that RViz needs although no leg moves them, with an angle within their limits."""
+    moved = {name for chain in legs.values() for name in chain.names}
+    for name, joint in tree.joints.items():
+        if joint.kind in ("revolute", "continuous", "prismatic") and joint.mimic is None and name not in moved:
+            low, high = joint.lower or 0.0, joint.upper or 0.0
+            inside = min(max(0.0, low), high) if low <= high and joint.kind != "continuous" else 0.0
+            yield name, frozen.get(name, inside)
+
+
+def _findings(
+    chains: LegChains,
+    frame: BodyFrame,
+    legs: Mapping[str, LegGeometry],
+    tips: Mapping[str, FootTip],
+    body: ImportedBody,
+    finder: FootFinder,
+    error: float,
+) -> Iterator[ImportFinding]:
+    read, assumed, measure = Origin.READ, Origin.ASSUMED, Origin.MEASURE
+    yield ImportFinding(read, f"{len(legs)} legs on link {chains.base}: hips, lengths, offsets, signs and zeros")
+    if not chains.up_known:
+        yield ImportFinding(assumed, "up is not z of the base link: the yaw axes and the feet say so; --up changes it")
+    for reason in frame.reasons:
+        yield ImportFinding(assumed if "assumption" in reason else read, reason)
+    if frame.moved:
+        yield ImportFinding(assumed, "base_link is in the middle of the hips, not at the origin of the URDF's link")
+    yield from (ImportFinding(assumed, f"not a leg, at rest: {', '.join(chain.names)}") for chain in chains.others)
+    for source in dict.fromkeys(re.sub(r"frame .*", "a frame behind the last joint", t.source) for t in tips.values()):
+        kind = assumed if source.startswith("end") else read
+        yield ImportFinding(
+            kind, f"foot tip: {source}" + ("; measure the length of the tibia" if kind is assumed else "")
+        )
+    unset = [line.name for leg in legs.values() for line in leg.joints if not line.range_known]
+    if unset:
+        text = f"limits of {len(unset)} joints, which the URDF leaves open ({', '.join(unset[:3])}, ...)"
+        yield ImportFinding(measure, f"{text}: the file has wide ones, measure where brackets and cables end")
+    if body.center_origin is assumed:
+        yield ImportFinding(
+            assumed, "centre of mass in the middle of the body: the URDF gives none, or one outside the hips"
+        )
+    if body.size_origin is assumed:
+        yield ImportFinding(assumed, "size of the body: the URDF has no readable shapes of the trunk")
+    if finder.unread:
+        text = f"{len(finder.unread)} meshes are missing or no STL, so their extents are unknown"
+        yield ImportFinding(assumed, f"{text}: {', '.join(finder.unread[:2])}")
+    if error > NOTED_ERROR:
+        yield ImportFinding(
+            read, f"the feet differ from those of the URDF by up to {1000.0 * error:.3f} mm: crooked axes"
+        )
+    yield ImportFinding(measure, "yaw, signs and zeros on the real robot: move every joint a little before it walks")

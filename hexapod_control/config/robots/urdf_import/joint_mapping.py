@@ -1,0 +1,84 @@
+"""A file that names the joints as in a URDF: topics then carry its names, signs and zeros instead of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hexapod_control.config.document import DocumentEntry, read
+from hexapod_control.config.errors import FileError
+from hexapod_control.config.schema import NumberRow, TextRow, number, refuse_unknown, require, value
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.names import joint_names
+from hexapod_control.core.robot import Robot
+
+MAX_ANGLE = 100.0  # [rad]
+NAME = TextRow("name", r"\S+", "the name of a joint of the URDF", "without spaces")
+SIGN = NumberRow("sign", 1, -1.0, 1.0, "", "1 or -1")
+OFFSET = NumberRow("offset", 1, -MAX_ANGLE, MAX_ANGLE, "rad", "the URDF's angle where ours is 0")
+ENTRY = (NAME, SIGN, OFFSET)
+
+
+class JointMappingError(FileError):
+    """A joint mapping that cannot be used."""
+
+    kind = "joint mapping"
+    example = "hexapod import writes one beside the robot file"
+
+
+@dataclass(frozen=True, slots=True)
+class JointMapping:
+    """The joints of a robot as a URDF names and counts them: its angle is sign * ours + offset."""
+
+    names: tuple[str, ...]  # in the order of the robot's joints, leg by leg
+    signs: Array  # (n, 3) of 1 and -1
+    offsets: Array  # (n, 3) [rad]
+    fixed: Mapping[str, float]  # [rad] joints that no leg moves
+
+
+def load_mapping(path: str, robot: Robot) -> JointMapping | None:
+    """The mapping of a file for a robot; None for an empty path. Raises JointMappingError."""
+    if not path:
+        return None
+    root = read(Path(path).expanduser(), JointMappingError)
+    refuse_unknown(root, dict.fromkeys(("joints", "fixed")))
+    joints = _section(root, "joints")
+    ours = joint_names(robot.leg_names)
+    refuse_unknown(joints, dict.fromkeys(ours))
+    rows = []
+    for name in ours:
+        if name not in joints.children:
+            remedy = f"robot {robot.name} has this joint; is the mapping of another robot?"
+            raise joints.error("is missing", remedy, below=name)
+        rows.append(_row(joints.children[name]))
+    names = tuple(row[0] for row in rows)
+    fixed = root.children.get("fixed")
+    values = {} if fixed is None else {name: number(fixed, _angle(name)) for name in _section(root, "fixed").children}
+    for index, name in enumerate(names):
+        if name in names[:index] or name in values:
+            raise joints.children[ours[index]].error(f"names {name!r}, which another entry names already")
+    signs, offsets = (np.array([row[k] for row in rows]).reshape(-1, 3) for k in (1, 2))
+    return JointMapping(names, signs, offsets, values)
+
+
+def _angle(name: str) -> NumberRow:
+    return NumberRow(name, 1, -MAX_ANGLE, MAX_ANGLE, "rad", "the angle at which it stays")
+
+
+def _section(root: DocumentEntry, name: str) -> DocumentEntry:
+    entry = root.children.get(name)
+    if entry is None or not entry.is_section:
+        raise root.error("must be a section", JointMappingError.example, below=name)
+    return entry
+
+
+def _row(entry: DocumentEntry) -> tuple[str, float, float]:
+    refuse_unknown(entry, dict.fromkeys(row.key for row in ENTRY))
+    name, sign, offset = (value(require(entry, row), row) for row in ENTRY)
+    assert isinstance(name, str) and isinstance(sign, float) and isinstance(offset, float)
+    if abs(sign) != 1.0:
+        raise entry.children["sign"].error(f"is {sign:g}", "must be 1 or -1")
+    return name, sign, offset

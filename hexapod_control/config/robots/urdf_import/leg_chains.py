@@ -1,0 +1,229 @@
+"""Finds the legs of a URDF: chains of joints from the trunk to a foot, and what makes a chain a leg of this package.
+
+The trunk is the rigid group of links from which most chains of turning joints start. A leg is a chain of three turning
+joints: the first turns about the vertical, the other two about parallel axes across it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfJoint, UrdfTree
+from hexapod_control.core.kinematics.arrays import Array
+
+MAX_SKEW = math.radians(3.0)  # [rad] of axes that count as parallel or perpendicular
+MIN_LEGS = 4
+MAX_NAMED = 3  # joints named in a message
+FLAT_SHARE = 0.5  # of the hips' spread in a plane, up to which they lie in it
+
+
+@dataclass(frozen=True, slots=True)
+class JointAxis:
+    """A turning joint's axis in the trunk, with every joint at zero."""
+
+    joint: UrdfJoint
+    point: Array  # (3,) [m]
+    direction: Array  # (3,) unit
+
+
+@dataclass(frozen=True, slots=True)
+class JointChain:
+    """The turning joints from the trunk to the end of one branch."""
+
+    axes: tuple[JointAxis, ...]
+    links: tuple[str, ...]  # from the first joint's child on, along the chain
+    passive: tuple[UrdfJoint, ...]  # joints along the chain that slide or follow another one
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the joints."""
+        return tuple(axis.joint.name for axis in self.axes)
+
+    @property
+    def is_planar(self) -> bool:
+        """True for three joints, the last two parallel and the first across them."""
+        if len(self.axes) != 3:
+            return False
+        first, second, third = (axis.direction for axis in self.axes)
+        return bool(abs(second @ third) > math.cos(MAX_SKEW) and abs(first @ second) < math.sin(MAX_SKEW))
+
+
+@dataclass(frozen=True, slots=True)
+class LegChains:
+    """The legs of a URDF, and what else moves."""
+
+    trunk: tuple[str, ...]  # links
+    base: str  # link in whose frame all axes are given
+    legs: tuple[JointChain, ...]
+    others: tuple[JointChain, ...]  # heads, arms, wheels
+    up: Array  # (3,) unit, in the base link
+    up_known: bool  # by the base link's own z axis
+
+
+def find_legs(tree: UrdfTree, frozen: Mapping[str, float], up: Array | None = None) -> LegChains:
+    """The legs of a tree with some joints frozen at angles [rad]; `up` if it is given. Raises UrdfError."""
+    trunk = _trunk(tree, frozen)
+    base = _base(tree, trunk)
+    poses = tree.placements(frozen)
+    to_base = np.linalg.inv(poses[base])
+    chains = []
+    for link in trunk:
+        for joint in tree.children[link]:
+            if joint.child not in trunk:
+                chain = _longest(tree, joint, frozen, {name: to_base @ pose for name, pose in poses.items()})
+                if chain.axes:
+                    chains.append(chain)
+    candidates = [chain for chain in chains if chain.is_planar]
+    found = up if up is not None else _up(candidates)
+    legs = tuple(c for c in candidates if found is not None and _is_yaw(c, found))
+    if len(legs) < MIN_LEGS or found is None:
+        raise tree.error(*_refusal(chains, candidates, found))
+    others = tuple(chain for chain in chains if chain not in legs)
+    rivals = [chain for chain in others if len(chain.axes) >= 3]
+    if len(rivals) >= len(legs):
+        raise tree.error(*_refusal(rivals, [], found))
+    return LegChains(tuple(trunk), base, legs, others, found, bool(up is not None or found[2] > 0.7))
+
+
+def _rigid(joint: UrdfJoint, frozen: Mapping[str, float]) -> bool:
+    return joint.kind == "fixed" or joint.name in frozen
+
+
+def _trunk(tree: UrdfTree, frozen: Mapping[str, float]) -> list[str]:
+    """Links of the rigid group from which most turning joints start; of equals the nearest to the root."""
+    groups: list[list[str]] = []
+    starts = [tree.root]
+    while starts:
+        group = [starts.pop(0)]
+        for link in group:  # grows while it is read
+            for joint in tree.children[link]:
+                (group if _rigid(joint, frozen) else starts).append(joint.child)
+        groups.append(group)
+
+    def moving(group: Sequence[str]) -> int:
+        joints = (joint for link in group for joint in tree.children[link])
+        return sum(joint.turns and joint.name not in frozen for joint in joints)
+
+    return max(groups, key=moving)
+
+
+def _base(tree: UrdfTree, trunk: Sequence[str]) -> str:
+    """The link of the trunk whose frame the import starts from: base_link, else that with most chains."""
+    if "base_link" in trunk:
+        return "base_link"
+    return max(trunk, key=lambda link: sum(joint.turns for joint in tree.children[link]))
+
+
+def _longest(tree: UrdfTree, start: UrdfJoint, frozen: Mapping[str, float], poses: Mapping[str, Array]) -> JointChain:
+    """The path below a joint with most turning joints; of equals the one that ends farthest away."""
+
+    def paths(path: tuple[UrdfJoint, ...]) -> Iterator[tuple[UrdfJoint, ...]]:
+        below = tree.children[path[-1].child]
+        if not below:
+            yield path
+        for joint in below:
+            yield from paths((*path, joint))
+
+    def turning(path: Sequence[UrdfJoint]) -> list[UrdfJoint]:
+        return [joint for joint in path if joint.turns and joint.name not in frozen]
+
+    def rank(path: Sequence[UrdfJoint]) -> tuple[int, int, float]:
+        axes = turning(path)
+        from_last = poses[path[-1].child][:3, 3] - poses[(axes or path)[-1].child][:3, 3]
+        followers = sum(joint.mimic is not None for joint in path)
+        return len(axes), -followers, float(np.linalg.norm(from_last))
+
+    best = max(paths((start,)), key=rank)
+    passive = tuple(j for j in best if not j.turns and not _rigid(j, frozen))
+    axes = tuple(
+        JointAxis(joint, poses[joint.child][:3, 3], poses[joint.child][:3, :3] @ joint.axis) for joint in turning(best)
+    )
+    return JointChain(axes, tuple(joint.child for joint in best), passive)
+
+
+def _up(candidates: Sequence[JointChain]) -> Array | None:
+    """The common direction of the first axes, upwards; None if they have none that can be vertical."""
+    if len(candidates) < MIN_LEGS:
+        return None
+    vertical = [chain for chain in candidates if abs(chain.axes[0].direction[2]) > 0.7]
+    if len(vertical) >= MIN_LEGS:
+        return np.array([0.0, 0.0, 1.0])
+    first = candidates[0].axes[0].direction
+    directions = [axis.direction * np.sign(axis.direction @ first) for axis in (c.axes[0] for c in candidates)]
+    mean = np.mean(directions, axis=0)
+    mean /= max(1e-9, float(np.linalg.norm(mean)))
+    hips = np.array([chain.axes[0].point for chain in candidates])
+    hips -= hips.mean(axis=0)
+    along = float(np.std(hips @ mean))
+    across = float(np.linalg.norm(hips - np.outer(hips @ mean, mean), axis=1).std() + np.std(hips, axis=0).max())
+    if along > FLAT_SHARE * across or float(np.min(np.array(directions) @ mean)) < 0.7:
+        return None  # the hips are spread along their axes: these are roll axes
+    snapped = _snapped(mean)
+    below = np.mean([chain.axes[2].point - chain.axes[0].point for chain in candidates], axis=0) @ snapped
+    return snapped if below <= 0.0 else -snapped
+
+
+def _snapped(direction: Array) -> Array:
+    """The nearest axis of the base link if it is within the skew of axes, else the direction itself."""
+    axis = np.zeros(3)
+    k = int(np.argmax(np.abs(direction)))
+    axis[k] = np.sign(direction[k])
+    return axis if float(axis @ direction) > math.cos(MAX_SKEW) else direction
+
+
+def _is_yaw(chain: JointChain, up: Array) -> bool:
+    return bool(abs(chain.axes[0].direction @ up) > 0.7)
+
+
+def _refusal(chains: Sequence[JointChain], candidates: Sequence[JointChain], up: Array | None) -> tuple[str, ...]:
+    """What was found instead of legs, and the remedy, in one sentence."""
+    wanted = "a leg needs three turning joints: yaw, pitch, pitch"
+    if not chains:
+        return "has no chain of turning joints", wanted
+    if len(candidates) >= MIN_LEGS:
+        what = f"{len(candidates)} legs whose first joint ({_some(candidates)}) is a roll axis, not a yaw axis"
+        return f"has {what}, like a dog", wanted
+    count, number = Counter(len(chain.axes) for chain in chains).most_common(1)[0]
+    same = [chain for chain in chains if len(chain.axes) == count]
+    what = f"has {number} chains of {_joints(count)} ({_some(same)})"
+    if candidates and len(candidates) >= number:
+        return f"has only {len(candidates)} legs ({_some(candidates)})", f"at least {MIN_LEGS} are needed to walk"
+    if number < MIN_LEGS:
+        return what, f"at least {MIN_LEGS} legs are needed, and {wanted}"
+    if count == 3:
+        return f"{what}, which are not one yaw axis and two parallel pitch axes across it", wanted
+    if count == 4:
+        return what, wanted, _freezing(same)
+    return what, wanted
+
+
+def _freezing(chains: Sequence[JointChain]) -> str:
+    """The remedy for four joints: which of them can be frozen so that the rest is a leg."""
+    axes = chains[0].axes
+    for left_out in (3, 2, 1, 0):
+        rest = tuple(axis for k, axis in enumerate(axes) if k != left_out)
+        if JointChain(rest, (), ()).is_planar:
+            return f"freeze one in each leg, e.g. --freeze {axes[left_out].joint.name}=ANGLE"
+    return "no joint can be frozen so that the rest is such a leg"
+
+
+def _joints(count: int) -> str:
+    words = {
+        1: "one joint each",
+        2: "two joints",
+        3: "three joints",
+        4: "four joints",
+        5: "five joints",
+        6: "six joints",
+    }
+    return words.get(count, f"{count} joints")
+
+
+def _some(chains: Sequence[JointChain]) -> str:
+    names = [", ".join(chain.names) if len(chains) == 1 else chain.names[0] for chain in chains]
+    return ", ".join(names[:MAX_NAMED]) + (", ..." if len(names) > MAX_NAMED else "")

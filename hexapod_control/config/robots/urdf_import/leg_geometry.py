@@ -1,0 +1,156 @@
+"""One leg of a URDF in the terms of a robot file: hip, lengths, offsets, and how its joint angles follow from ours.
+
+All is read with every joint of the URDF at zero. The leg's plane is across the pitch axes; only the foot's place along
+them matters, so offsets of femur and tibia along the axes add up in `lateral_offset`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfJoint, rotation_from_angles
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.names import JOINTS
+
+STRAIGHT_M = 1e-4  # [m] of the coxa, below which it points away from the body's middle
+SAME_LIMITS_RAD = 1e-3  # between two limits that are unset, not a range
+WHOLE_TURN_RAD = math.radians(340.0)  # from which a range is no limit
+KEEP_ZERO_RAD = math.radians(30.0)  # of the middle of the coxa's range, up to which the URDF's zero is kept
+LIMIT_DEG = 180.0
+UNSET_RANGE = {"coxa": (-60.0, 60.0), "femur": (-90.0, 120.0), "tibia": (-150.0, 0.0)}  # [deg] assumed
+
+
+@dataclass(frozen=True, slots=True)
+class JointLine:
+    """A joint of the URDF: its angle is sign * ours + offset."""
+
+    name: str
+    sign: int
+    offset: float  # [rad]
+    lower: float  # [deg] ours
+    upper: float  # [deg] ours
+    range_known: bool
+
+    def original(self, angle: float) -> float:
+        """The URDF's angle [rad] for ours."""
+        return self.sign * angle + self.offset
+
+
+@dataclass(frozen=True, slots=True)
+class LegGeometry:
+    """Lengths [m] and angles of a leg in base_link, exact to rounding if its axes are."""
+
+    hip: Array  # (3,) [m]
+    yaw: float  # [rad]
+    tilt: tuple[float, float]  # [rad] roll and pitch of the hip before it is turned by yaw
+    coxa: float
+    lateral: float
+    vertical: float
+    femur: float
+    tibia: float
+    joints: tuple[JointLine, JointLine, JointLine]
+
+    def foot(self, angles: Sequence[float]) -> Array:
+        """The foot [m] in base_link for our angles [rad]."""
+        coxa, femur, tibia = angles
+        radial = self.coxa + self.femur * math.cos(femur) + self.tibia * math.cos(femur + tibia)
+        height = self.vertical + self.femur * math.sin(femur) + self.tibia * math.sin(femur + tibia)
+        turned = rotation_from_angles(*self.tilt, self.yaw) @ rotation_from_angles(0.0, 0.0, coxa)
+        return np.asarray(self.hip + turned @ np.array([radial, self.lateral, height]))
+
+
+def leg_geometry(
+    axes: Sequence[tuple[Array, Array]], foot: Array, joints: Sequence[UrdfJoint], middle: Array
+) -> LegGeometry:
+    """The leg with these axes (point [m], direction) and this foot [m] in base_link, at zero of the URDF.
+
+    `middle` [m] is that of the body.
+    """
+    (hip, turn), (knee_start, lift), (knee, bend) = axes
+    up = turn * np.sign(turn[2])
+    ahead = _ahead(up, lift, knee_start - hip, knee_start - middle)
+    left = np.cross(up, ahead)
+
+    def in_plane(vector: Array) -> tuple[float, float]:
+        x, y = float(vector @ ahead), float(vector @ up)
+        return math.hypot(x, y), math.atan2(y, x)
+
+    femur, femur_angle = in_plane(knee - knee_start)
+    tibia, tibia_angle = in_plane(foot - knee)
+    signs = [int(np.sign(turn @ up)), int(np.sign(-lift @ left)), int(np.sign(-bend @ left))]
+    zero = _coxa_zero(joints[0], signs[0])
+    ours = (zero, femur_angle, tibia_angle - femur_angle)  # at zero of the URDF
+    lines = [_line(*each) for each in zip(JOINTS, joints, signs, ours, strict=True)]
+    c, s = math.cos(zero), math.sin(zero)
+    rotation = np.column_stack((c * ahead - s * left, s * ahead + c * left, up))
+    roll, pitch, yaw = angles_of_rotation(rotation)
+    return LegGeometry(
+        hip=hip,
+        yaw=yaw,
+        tilt=(roll, pitch),
+        coxa=float((knee_start - hip) @ ahead),
+        lateral=float((foot - hip) @ left),
+        vertical=float((knee_start - hip) @ up),
+        femur=femur,
+        tibia=tibia,
+        joints=(lines[0], lines[1], lines[2]),
+    )
+
+
+def _ahead(up: Array, lift: Array, coxa: Array, outwards: Array) -> Array:
+    """Direction of a leg at zero of the URDF: across its femur axis, the way that the coxa, or the body, points."""
+    across = lift - (lift @ up) * up
+    ahead = np.cross(across / np.linalg.norm(across), up)
+    length = float(coxa @ ahead)
+    return np.asarray(-ahead if (length if abs(length) > STRAIGHT_M else float(outwards @ ahead)) < 0.0 else ahead)
+
+
+def angles_of_rotation(rotation: Array) -> tuple[float, float, float]:
+    """Roll, pitch and yaw [rad] of a rotation, as in URDF; rounding errors of an upright one are dropped."""
+    roll = math.atan2(rotation[2, 1], rotation[2, 2])
+    pitch = math.atan2(-rotation[2, 0], math.hypot(rotation[2, 1], rotation[2, 2]))
+    yaw = math.atan2(rotation[1, 0], rotation[0, 0])
+    return (roll if abs(roll) > 1e-9 else 0.0), (pitch if abs(pitch) > 1e-9 else 0.0), yaw
+
+
+def _limits(joint: UrdfJoint) -> tuple[float, float] | None:
+    """The range [rad] of a joint in the URDF; None if it is continuous, unset, 0 0 or a whole turn."""
+    if joint.kind == "continuous" or joint.lower is None or joint.upper is None:
+        return None
+    low, high = sorted((joint.lower, joint.upper))
+    return (low, high) if SAME_LIMITS_RAD < high - low < WHOLE_TURN_RAD else None
+
+
+def _coxa_zero(joint: UrdfJoint, sign: int) -> float:
+    """Our coxa angle at the URDF's zero: 0 unless that is far from the middle of the joint's range."""
+    limits = _limits(joint)
+    middle = 0.0 if limits is None else sign * (limits[0] + limits[1]) / 2.0
+    return 0.0 if abs(middle) < KEEP_ZERO_RAD else -middle
+
+
+def _line(kind: str, joint: UrdfJoint, sign: int, ours: float) -> JointLine:
+    """The line of a joint whose angle is `ours` [rad] at the URDF's zero."""
+    limits = _limits(joint)
+    ends = UNSET_RANGE[kind]
+    if limits is not None:
+        low, high = sorted(math.degrees(sign * limit + ours) for limit in limits)
+        turns = _whole_turns(kind, low, high)
+        ours += math.tau * turns
+        ends = max(-LIMIT_DEG, low + 360.0 * turns), min(LIMIT_DEG, high + 360.0 * turns)
+    else:
+        ours = math.remainder(ours, math.tau)
+    return JointLine(joint.name, sign, -sign * ours, *ends, limits is not None)
+
+
+def _whole_turns(kind: str, low: float, high: float) -> int:
+    """Turns to add to a range [deg], so that most of it lies where a leg works: tibia below 0, others around it."""
+    wanted = (-LIMIT_DEG, 0.0) if kind == "tibia" else (-90.0, 90.0)
+
+    def shared(turns: int) -> float:
+        return min(high + 360.0 * turns, wanted[1]) - max(low + 360.0 * turns, wanted[0])
+
+    return max((0, 1, -1, 2, -2), key=shared)

@@ -1,0 +1,46 @@
+"""Finds the meshes that a URDF names, and reads the vertices of STL files; other kinds are not read."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from pathlib import Path
+from urllib.parse import urlparse
+
+import numpy as np
+
+from hexapod_control.config.robots.urdf_import.reading.urdf_text import package_folder
+from hexapod_control.core.kinematics.arrays import Array
+
+MAX_MESH_BYTES = 30_000_000
+
+
+def mesh_path(near: Path, name: str) -> Path | None:
+    """The file of a mesh, searched like ROS does and around the URDF; None if it is not there."""
+    parts = urlparse(name)
+    if parts.scheme in ("package", "model"):
+        folder = package_folder(near, parts.netloc)
+        path = folder / parts.path.lstrip("/") if folder else None
+    else:
+        path = near.absolute().parent / (parts.path if parts.scheme == "file" else name)
+    return path if path is not None and path.is_file() else None
+
+
+def stl_vertices(path: Path) -> Array | None:
+    """Vertices (n, 3) of a binary or text STL file; None if it is another kind of file, or too large."""
+    if path.suffix.lower() != ".stl" or path.stat().st_size > MAX_MESH_BYTES:
+        return None
+    data = path.read_bytes()
+    if len(data) >= 84:
+        (count,) = struct.unpack_from("<I", data, 80)
+        if count and len(data) >= 84 + 50 * count:
+            rows = np.frombuffer(data, np.uint8, 50 * count, 84).reshape(count, 50)
+            corners = rows[:, 12:48].copy().view("<f4").reshape(-1, 3).astype(float)
+            return corners if np.isfinite(corners).all() else None
+    words = re.findall(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)", data)
+    try:
+        points = np.array([[float(word) for word in row] for row in words])
+    except ValueError:
+        return None
+    return points if len(points) and math.isfinite(float(points.sum())) else None

@@ -1,0 +1,272 @@
+"""A URDF as a tree of links and joints with its forward kinematics, as far as an import needs it.
+
+xml.etree suffices: the usual parsers print to the console, refuse files that RViz shows, or need compiled libraries.
+"""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+
+from hexapod_control.config.robots.urdf_import.reading.urdf_text import UrdfError
+from hexapod_control.core.kinematics.arrays import Array
+
+TURNING = ("revolute", "continuous")
+KINDS = (*TURNING, "prismatic", "fixed", "floating", "planar")
+ENDS, LIMITS = ("parent", "child"), ("lower", "upper", "effort", "velocity")
+MAX_XML_DEPTH, MAX_LINKS = 60, 2000
+MAX_VALUE = 1e6  # of any number
+
+
+@dataclass(frozen=True, slots=True)
+class UrdfShape:
+    """A geometry of a link."""
+
+    kind: str  # box, cylinder, sphere, capsule or mesh
+    size: tuple[float, ...]  # [m] edges of a box; radius and length; scale of a mesh
+    pose: Array  # (4, 4) in the link
+    file: str = ""  # of a mesh
+
+
+@dataclass(frozen=True, slots=True)
+class UrdfLink:
+    """A link."""
+
+    name: str
+    mass: float | None  # [kg], None if the URDF gives none
+    center: Array  # (3,) [m] centre of mass
+    collisions: tuple[UrdfShape, ...]
+    visuals: tuple[UrdfShape, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UrdfJoint:
+    """A joint; a limit is None if the URDF gives none."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    origin: Array  # (4, 4) in the parent
+    axis: Array  # (3,) in the joint
+    lower: float | None  # [rad]
+    upper: float | None  # [rad]
+    effort: float | None  # [N m]
+    velocity: float | None  # [rad/s]
+    mimic: str | None  # the joint that it follows
+    mimic_line: tuple[float, float] = (1.0, 0.0)  # factor and offset
+
+    @property
+    def turns(self) -> bool:
+        """True for a joint with an angle of its own."""
+        return self.kind in TURNING and self.mimic is None
+
+
+@dataclass(frozen=True, slots=True)
+class UrdfTree:
+    """Links and joints of one robot."""
+
+    path: Path
+    name: str
+    links: dict[str, UrdfLink]
+    joints: dict[str, UrdfJoint]
+    root: str
+    children: dict[str, tuple[UrdfJoint, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        below: dict[str, list[UrdfJoint]] = {name: [] for name in self.links}
+        for joint in self.joints.values():
+            below[joint.parent].append(joint)
+        object.__setattr__(self, "children", {name: tuple(joints) for name, joints in below.items()})
+
+    def error(self, *sentence: str) -> UrdfError:
+        """The refusal of this file."""
+        return UrdfError(self.path, None, "", *sentence)
+
+    def placements(self, angles: Mapping[str, float]) -> dict[str, Array]:
+        """Pose (4, 4) of every link in the root for joint angles [rad]; joints without one are at zero."""
+        found: dict[str, Array] = {self.root: np.eye(4)}
+        open_links = [self.root]
+        while open_links:
+            link = open_links.pop()
+            for joint in self.children[link]:
+                found[joint.child] = found[link] @ joint.origin @ _motion(joint, self._value(joint, angles))
+                open_links.append(joint.child)
+        return found
+
+    def _value(self, joint: UrdfJoint, angles: Mapping[str, float]) -> float:
+        if joint.mimic is None:
+            return angles.get(joint.name, 0.0)
+        factor, offset = joint.mimic_line
+        return factor * angles.get(joint.mimic, 0.0) + offset
+
+
+def _motion(joint: UrdfJoint, value: float) -> Array:
+    pose = np.eye(4)
+    if joint.kind in TURNING:
+        pose[:3, :3] = rotation_about(joint.axis, value)
+    elif joint.kind == "prismatic":
+        pose[:3, 3] = joint.axis * value
+    return pose
+
+
+def rotation_about(axis: Array, angle: float) -> Array:
+    """Rotation (3, 3) by an angle [rad] about a unit axis."""
+    x, y, z = axis
+    skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.asarray(np.eye(3) + math.sin(angle) * skew + (1.0 - math.cos(angle)) * (skew @ skew))
+
+
+def rotation_from_angles(roll: float, pitch: float, yaw: float) -> Array:
+    """Rotation (3, 3) of fixed-axis roll, pitch and yaw [rad], as in URDF."""
+    x, y, z = np.eye(3)
+    return np.asarray(rotation_about(z, yaw) @ rotation_about(y, pitch) @ rotation_about(x, roll))
+
+
+def parse_tree(path: Path, text: str) -> UrdfTree:
+    """The tree in the text of a URDF; `path` names it in messages. Raises UrdfError."""
+    reader = _UrdfReader(path)
+    robot = reader.root(text)
+    links = {link.name: link for link in map(reader.link, robot.iterfind("link"))}
+    joints = {joint.name: joint for joint in map(reader.joint, robot.iterfind("joint"))}
+    reader.refuse_doubles("link", [str(e.get("name")) for e in robot.iterfind("link")])
+    reader.refuse_doubles("joint", [str(e.get("name")) for e in robot.iterfind("joint")])
+    if len(links) > MAX_LINKS:
+        raise reader.error(f"has {len(links)} links", f"at most {MAX_LINKS} are read")
+    for joint in joints.values():
+        for link in (joint.parent, joint.child):
+            if link not in links:
+                raise reader.error(f"joint {joint.name} names link {link!r}, which does not exist")
+    reader.refuse_doubles("child of a joint", [joint.child for joint in joints.values()])
+    return UrdfTree(path, robot.get("name") or path.stem, links, joints, _root(reader, links, joints))
+
+
+def _root(reader: _UrdfReader, links: Mapping[str, UrdfLink], joints: Mapping[str, UrdfJoint]) -> str:
+    """The root of the largest tree. Raises UrdfError for a loop."""
+    above = {joint.child: joint.parent for joint in joints.values()}
+    sizes: Counter[str] = Counter()
+    for link in links:
+        top, steps = link, 0
+        while top in above:
+            top, steps = above[top], steps + 1
+            if steps > len(links):
+                raise reader.error(f"link {link!r} is its own ancestor", "the joints of a URDF form a tree")
+        sizes[top] += 1
+    if not sizes:
+        raise reader.error("has no links", UrdfError.example)
+    return sizes.most_common(1)[0][0]
+
+
+class _UrdfReader:
+    """Reads elements, and names the file in errors."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def error(self, *sentence: str) -> UrdfError:
+        return UrdfError(self._path, None, "", *sentence)
+
+    def root(self, text: str) -> ElementTree.Element:
+        """The element `robot` of a text with bounded nesting."""
+        try:
+            depth = 0
+            for event, _ in ElementTree.iterparse(StringIO(text), ("start", "end")):
+                depth += 1 if event == "start" else -1
+                if depth > MAX_XML_DEPTH:
+                    raise self.error(f"has more than {MAX_XML_DEPTH} elements within each other")
+            found = ElementTree.fromstring(text)
+        except ElementTree.ParseError as error:
+            raise self.error(f"is not valid XML: {error}") from error
+        if found.tag != "robot":
+            raise self.error(f"begins with <{found.tag}>, a URDF begins with <robot>", UrdfError.example)
+        return found
+
+    def refuse_doubles(self, what: str, names: Sequence[str]) -> None:
+        """Raises UrdfError for a name that occurs twice."""
+        name, count = Counter(names).most_common(1)[0] if names else ("", 0)
+        if count > 1:
+            raise self.error(f"{what} {name!r} occurs {count} times", "names are unique")
+
+    def link(self, element: ElementTree.Element) -> UrdfLink:
+        """A link."""
+        name = element.get("name", "")
+        inertial = element.find("inertial")
+        mass, center = None, np.zeros(3)
+        if inertial is not None:
+            mass = self._number(inertial.find("mass"), "value", f"mass of link {name}")
+            center = self._pose(inertial.find("origin"), f"link {name}")[:3, 3]
+        shapes = [tuple(self._shapes(name, element.iterfind(kind))) for kind in ("collision", "visual")]
+        return UrdfLink(name, mass, center, *shapes)
+
+    def _shapes(self, link: str, elements: Iterator[ElementTree.Element]) -> Iterator[UrdfShape]:
+        for element in elements:
+            geometry = element.find("geometry")
+            pose = self._pose(element.find("origin"), f"link {link}")
+            for shape in geometry if geometry is not None else ():
+                what = f"{shape.tag} of link {link}"
+                if shape.tag == "box":
+                    yield UrdfShape("box", self._triple(shape.get("size"), what, "0 0 0"), pose)
+                elif shape.tag == "sphere":
+                    yield UrdfShape("sphere", (self._number(shape, "radius", what) or 0.0,), pose)
+                elif shape.tag in ("cylinder", "capsule"):
+                    size = (self._number(shape, "radius", what) or 0.0, self._number(shape, "length", what) or 0.0)
+                    yield UrdfShape(shape.tag, size, pose)
+                elif shape.tag == "mesh":
+                    yield UrdfShape(
+                        "mesh", self._triple(shape.get("scale"), what, "1 1 1"), pose, shape.get("filename", "")
+                    )
+
+    def joint(self, element: ElementTree.Element) -> UrdfJoint:
+        """A joint."""
+        name, kind = element.get("name", ""), element.get("type", "")
+        if kind not in KINDS:
+            raise self.error(f"joint {name} has the type {kind!r}", f"must be one of {', '.join(KINDS)}")
+        parent, child = (end.get("link", "") if (end := element.find(tag)) is not None else "" for tag in ENDS)
+        axis_element, limit, mimic = element.find("axis"), element.find("limit"), element.find("mimic")
+        text = axis_element.get("xyz") if axis_element is not None else None
+        axis = np.array(self._triple(text, f"axis of joint {name}", "1 0 0"))
+        size = float(np.linalg.norm(axis))
+        if kind in (*TURNING, "prismatic") and size < 1e-6:
+            raise self.error(f"joint {name} has the axis 0 0 0", "an axis has a direction")
+        lower, upper, effort, velocity = (self._number(limit, key, f"{key} of joint {name}") for key in LIMITS)
+        follows = mimic.get("joint") if mimic is not None else None
+        line = [self._number(mimic, key, f"mimic of joint {name}") for key in ("multiplier", "offset")]
+        factor, offset = line[0] if line[0] is not None else 1.0, line[1] or 0.0
+        pose = self._pose(element.find("origin"), f"joint {name}")
+        axis /= max(size, 1e-6)
+        line_of_mimic = (factor, offset)
+        return UrdfJoint(name, kind, parent, child, pose, axis, lower, upper, effort, velocity, follows, line_of_mimic)
+
+    def _pose(self, element: ElementTree.Element | None, what: str) -> Array:
+        pose = np.eye(4)
+        if element is not None:
+            pose[:3, 3] = self._triple(element.get("xyz"), f"origin of {what}", "0 0 0")
+            pose[:3, :3] = rotation_from_angles(*self._triple(element.get("rpy"), f"origin of {what}", "0 0 0"))
+        return pose
+
+    def _triple(self, text: str | None, what: str, default: str) -> tuple[float, float, float]:
+        words = (text if text is not None and text.strip() else default).split()
+        if len(words) != 3:
+            raise self.error(f"{what} has {len(words)} numbers", "must have 3")
+        x, y, z = (self._float(word, what) for word in words)
+        return x, y, z
+
+    def _number(self, element: ElementTree.Element | None, key: str, what: str) -> float | None:
+        text = element.get(key) if element is not None else None
+        return self._float(text, what) if text is not None and text.strip() else None
+
+    def _float(self, text: str, what: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise self.error(f"{what} is {text!r}", "must be a number") from None
+        if not abs(value) <= MAX_VALUE:
+            raise self.error(f"{what} is {text}", f"must be at most {MAX_VALUE:g}")
+        return value

@@ -1,0 +1,164 @@
+"""Chooses height and footholds of an imported robot: the stance in which the feet can step farthest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from hexapod_control.config.robots.urdf_import.findings import ImportedBody, ImportedServo, ImportedStance, NotedValue
+from hexapod_control.config.robots.urdf_import.leg_geometry import LegGeometry
+from hexapod_control.core.names import JOINTS
+from hexapod_control.core.robot import Body, Joint, Leg, Robot, Segment, WalkDefaults
+from hexapod_control.core.workspace.robot_gaits import gaits
+from hexapod_control.core.workspace.stance_regions import LEAST_RADIUS, clearance, radius_about
+
+FEMUR_DEG = (0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # [deg] above the horizon
+TIBIA_DEG = (-60.0, -70.0, -80.0, -90.0, -100.0)  # [deg] of the tibia below it
+LIFTS = (0.15, 0.08, 0.04)  # of femur and tibia together
+LOAD_WEIGHT = 0.25  # of the lever of the load, against the radius in which a foot can step
+HEIGHT_WEIGHT = 0.15  # of the height, likewise
+ROUNDING = 4  # digits [m, rad] of the legs in the search, so that equal ones are recognised
+FIRST_GAIT = "tripod"
+SAME_TURN = math.radians(3.0)  # [rad] of a coxa
+SWING_TIME = 0.45  # [s]
+
+
+def lever(leg: LegGeometry) -> float:
+    """Typical distance [m] from the femur axis to the foot, horizontally."""
+    return 0.8 * leg.femur + 0.2 * leg.tibia
+
+
+def find_stance(
+    legs: Mapping[str, LegGeometry],
+    body: ImportedBody,
+    masses: Mapping[str, NotedValue],
+    radii: Mapping[str, NotedValue],
+    servo: ImportedServo,
+) -> ImportedStance | None:
+    """The best stance within the joint limits; None if there is none in which every foot can step."""
+    model = _model(legs, body, masses, radii, servo)
+    for share in LIFTS:
+        size = min(leg.femur + leg.tibia for leg in legs.values())
+        best, best_score = None, -math.inf
+        for stance in _stances(legs, share * size, radii["foot"].value):
+            robot = _standing(model, stance)
+            if stance.height <= max(stance.lift, body.size[2] / 2.0 - body.center[2] + 0.1 * size):
+                continue
+            cost = (LOAD_WEIGHT * _reach(robot) + HEIGHT_WEIGHT * stance.height) / size
+            radius = _least_radius(robot, max(LEAST_RADIUS, size * (best_score + cost)))
+            if radius >= LEAST_RADIUS and radius / size - cost > best_score:
+                best, best_score = robot, radius / size - cost
+        names = _gaits(best) if best is not None else ()
+        if best is not None and names:
+            places = {leg.name: leg.foothold for leg in best.legs}
+            return ImportedStance(
+                best.walk.height, best.walk.lift_height, places, FIRST_GAIT if FIRST_GAIT in names else names[0]
+            )
+    return None
+
+
+def _gaits(robot: Robot) -> tuple[str, ...]:
+    """Names of the gaits in which a robot is stable."""
+    try:
+        return tuple(gaits(robot))
+    except ValueError:
+        return ()
+
+
+def _least_radius(robot: Robot, wanted: float) -> float:
+    """The smallest radius [m] in which a foot can step; 0 as soon as one is below `wanted`."""
+    least = math.inf
+    apart = clearance(robot)
+    if min(apart) < wanted:
+        return 0.0
+    for leg, most in zip(robot.legs, apart, strict=True):
+        least = min(least, radius_about(leg, robot, leg.foothold, robot.walk.height, most))
+        if least < wanted:
+            return 0.0
+    return least
+
+
+def _reach(robot: Robot) -> float:
+    """Mean horizontal distance [m] from the femur axes to the feet."""
+    return float(np.mean([math.dist(leg.hip[:2], leg.foothold) - leg.coxa.length for leg in robot.legs]))
+
+
+def _stances(legs: Mapping[str, LegGeometry], lift: float, ball: float) -> Iterator[ImportedStance]:
+    middle = np.mean([leg.hip[:2] for leg in legs.values()], axis=0)
+    tried: list[dict[str, float]] = []
+    for turns in _neutral_turns(legs, middle):
+        if any(all(abs(turns[name] - other[name]) < SAME_TURN for name in legs) for other in tried):
+            continue
+        tried.append(turns)
+        for femur in map(math.radians, FEMUR_DEG):
+            for tibia in map(math.radians, TIBIA_DEG):
+                angles = {name: (turns[name], femur, tibia - femur) for name in legs}
+                feet = {name: leg.foot(angles[name]) for name, leg in legs.items()}
+                height = ball - float(np.mean([foot[2] for foot in feet.values()]))
+                places = {name: (round(float(f[0]), 4), round(float(f[1]), 4)) for name, f in feet.items()}
+                yield ImportedStance(round(height, 4), round(lift, 4), places, FIRST_GAIT)
+
+
+def _neutral_turns(legs: Mapping[str, LegGeometry], middle: np.ndarray) -> Iterator[dict[str, float]]:
+    """Coxa angles [rad] to try: zero, the middle of each range, and away from the middle of the body."""
+    yield {name: _within(leg, 0.0) for name, leg in legs.items()}
+    yield {name: math.radians((leg.joints[0].lower + leg.joints[0].upper) / 2.0) for name, leg in legs.items()}
+    away = {name: leg.hip[:2] - middle for name, leg in legs.items()}
+    yield {
+        name: _within(leg, math.remainder(math.atan2(away[name][1], away[name][0]) - leg.yaw, math.tau))
+        for name, leg in legs.items()
+    }
+
+
+def _within(leg: LegGeometry, angle: float) -> float:
+    return min(max(angle, math.radians(leg.joints[0].lower)), math.radians(leg.joints[0].upper))
+
+
+def _standing(model: Robot, stance: ImportedStance) -> Robot:
+    legs = tuple(replace(leg, foothold=stance.footholds[leg.name]) for leg in model.legs)
+    return replace(model, legs=legs, walk=replace(model.walk, height=stance.height, lift_height=stance.lift))
+
+
+def _model(
+    legs: Mapping[str, LegGeometry],
+    body: ImportedBody,
+    masses: Mapping[str, NotedValue],
+    radii: Mapping[str, NotedValue],
+    servo: ImportedServo,
+) -> Robot:
+    """The robot as the planner sees it, without a stance yet."""
+    trunk = Body(body.size, body.center, body.mass.value, body.center_of_mass)
+    walk = WalkDefaults(FIRST_GAIT, 1.0, SWING_TIME, 0.0, 0.0)
+    rows = tuple(_leg(name, leg, masses, radii, servo) for name, leg in legs.items())
+    return Robot("imported", trunk, rows, radii["foot"].value, (0.0, 0.0, 0.0), walk)
+
+
+def _leg(
+    name: str, leg: LegGeometry, masses: Mapping[str, NotedValue], radii: Mapping[str, NotedValue], servo: ImportedServo
+) -> Leg:
+    lengths = dict(zip(JOINTS, (leg.coxa, leg.femur, leg.tibia), strict=True))
+    coxa, femur, tibia = (
+        Segment(max(1e-7, round(lengths[part], ROUNDING)), masses[part].value, radii[part].value) for part in JOINTS
+    )
+    figures = (servo.speed.value, servo.torque.value, servo.stiffness.value)
+    ends = [(round(math.radians(line.lower), 3), round(math.radians(line.upper), 3)) for line in leg.joints]
+    first, second, third = (Joint(max(-math.pi, lower), min(math.pi, upper), *figures) for lower, upper in ends)
+    x, y, z = (round(value, ROUNDING) for value in leg.hip.tolist())
+    return Leg(
+        name=name,
+        hip=(x, y, z),
+        hip_yaw=leg.yaw,
+        coxa=coxa,
+        femur=femur,
+        tibia=tibia,
+        femur_lateral=round(leg.lateral, ROUNDING),
+        femur_vertical=round(leg.vertical, ROUNDING),
+        coxa_joint=first,
+        femur_joint=second,
+        tibia_joint=third,
+        foothold=(0.0, 0.0),
+        tilt=(round(leg.tilt[0], ROUNDING), round(leg.tilt[1], ROUNDING)),
+    )

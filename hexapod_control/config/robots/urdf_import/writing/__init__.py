@@ -1,0 +1,1 @@
+"""Writing what an import found: robot file, joint mapping, report and drawings."""
