@@ -195,10 +195,7 @@ def _findings(
         yield ImportFinding(
             kind, f"foot tip: {source}" + ("; measure the length of the tibia" if kind is assumed else "")
         )
-    unset = [line.name for leg in legs.values() for line in leg.joints if not line.range_known]
-    if unset:
-        text = f"limits of {len(unset)} joints, which the URDF leaves open ({', '.join(unset[:3])}, ...)"
-        yield ImportFinding(measure, f"{text}: the file has wide ones, measure where brackets and cables end")
+    yield from _open_limits(legs)
     if body.center_origin is assumed:
         yield ImportFinding(
             assumed, "centre of mass in the middle of the body: the URDF gives none, or one outside the hips"
@@ -213,3 +210,10 @@ def _findings(
             read, f"the feet differ from those of the URDF by up to {1000.0 * error:.3f} mm: crooked axes"
         )
     yield ImportFinding(measure, "yaw, signs and zeros on the real robot: move every joint a little before it walks")
+
+
+def _open_limits(legs: Mapping[str, LegGeometry]) -> Iterator[ImportFinding]:
+    unset = [line.name for leg in legs.values() for line in leg.joints if not line.range_known]
+    if unset:
+        text = f"limits of {len(unset)} joints, which the URDF leaves open ({', '.join(unset[:3])}, ...)"
+        yield ImportFinding(Origin.MEASURE, f"{text}: the file has wide ones, measure where brackets and cables end")
