@@ -83,14 +83,16 @@ computing: $(VENV)/.package $(VENV)/.test
 # On a loaded machine a test that waits can fail for lack of time: failed tests run once more, alone, and are listed.
 define PATIENTLY
 	@$(LEFT_OUT); export $(ENV); tests=($(PYTEST) --timeout 120 -m "waits and $(1)$$left_out"); \
-	"$${tests[@]}" -n $(2) --dist worksteal || \
+	"$${tests[@]}" -n $(2) --dist $(DIST) || \
 	"$${tests[@]}" --last-failed --last-failed-no-failures none --repetition $(REPETITION)
 endef
 
+DIST = worksteal
 waiting: $(VENV)/.package $(VENV)/.test
 	$(call PATIENTLY,not heavy,$(WAITERS))
 
-# Only the files that have heavy tests are collected.
+# Only the files that have heavy tests are collected; those of one file share a graph, the files with most tests first.
+starting: DIST = loadscope
 starting: FILES = $$(grep -rlF pytest.mark.heavy --include='test_*.py' test | sort)
 starting: $(VENV)/.package $(VENV)/.test
 	$(call PATIENTLY,heavy,$(WORKERS))

@@ -10,7 +10,7 @@ from support.real_time.wires import Launched
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
 
-pytestmark = pytest.mark.process
+pytestmark = pytest.mark.heavy
 
 
 def assert_sat_down(robot_, angles, text):

@@ -17,7 +17,7 @@ from hexapod_control.ros.distribution import stamped_by_default
 pytestmark = [pytest.mark.heavy, pytest.mark.physics]
 
 LIMIT = 60.0  # [s] for anything
-FORWARD = Twist(0.1, 0.0, 0.0)
+FORWARD = Twist(0.06, 0.0, 0.0)
 FALLEN_M = 0.07  # of base_link: below it the robot has sunk
 
 
