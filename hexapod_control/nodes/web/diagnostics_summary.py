@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 WORLD_KEYS = {"world": "world", "friction": "friction", "payload [kg]": "payload"}
 SIMULATOR = "mujoco_sim"
+MAX_AGE_S = 5.0  # of a status
+MAX_STATUSES = 200
 
 
 class NodeStatus(NamedTuple):
@@ -17,6 +19,25 @@ class NodeStatus(NamedTuple):
     level: int
     text: str
     values: Mapping[str, str]
+
+
+class RecentStatuses:
+    """The newest status of each node; a limited number, as anything may be published with ever new names."""
+
+    def __init__(self) -> None:
+        self._newest: dict[str, tuple[NodeStatus, float]] = {}  # with their steady time [s], the oldest first
+
+    def take(self, name: str, status: NodeStatus, now: float) -> None:
+        """Keeps a status that has arrived now [s]."""
+        self._newest.pop(name, None)
+        self._newest[name] = status, now
+        if len(self._newest) > MAX_STATUSES:
+            del self._newest[next(iter(self._newest))]
+
+    def at(self, now: float) -> dict[str, NodeStatus]:
+        """The statuses that are not too old at a time [s], by name; the others are forgotten."""
+        self._newest = {name: each for name, each in self._newest.items() if now - each[1] < MAX_AGE_S}
+        return {name: status for name, (status, _) in self._newest.items()}
 
 
 def summary(nodes: Mapping[str, NodeStatus]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.motions.motion_state import REFUSED, MotionState
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.joint_state_input import JointStateInput
-from hexapod_control.nodes.web.diagnostics_summary import NodeStatus, summary
+from hexapod_control.nodes.web.diagnostics_summary import NodeStatus, RecentStatuses, summary
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import DISPLAY, LATCHED
@@ -28,7 +28,7 @@ from hexapod_control.web.page_state import DrawnState, drawing
 
 MAX_AGE_S = 0.3  # of feet and velocities
 MAX_SILENCE_S = 1.0  # without joint_states, after which the robot counts as disconnected
-MAX_STATUS_AGE_S = 5.0  # of diagnostics and the battery
+MAX_BATTERY_AGE_S = 5.0
 DIAGNOSTICS_DEPTH = 20
 LATCHED_TEXTS = ("gait_state", "gait_active", "gait_selected", "gaits", "motions", "command_source")
 
@@ -88,7 +88,7 @@ class RobotFeed:
         self._refused = refused
         self._motion: dict[str, Any] | None = None
         self._pose: list[float] | None = None
-        self._diagnostics: dict[str, tuple[NodeStatus, float]] = {}  # with their steady time [s]
+        self._diagnostics = RecentStatuses()
         self._joints = NewestMessage(node, JointState, "joint_states", lambda message: measured.accept(message).joints)
         self._targets = NewestMessage(node, MultiDOFJointState, "foot_targets", targets.forces)
         self._states = NewestMessage(node, MultiDOFJointState, "foot_states", states.forces)
@@ -137,7 +137,7 @@ class RobotFeed:
         now = time.monotonic()
         for status in message.status:
             values = {pair.key: pair.value for pair in status.values}
-            self._diagnostics[status.name] = NodeStatus(status.level[0], status.message, values), now
+            self._diagnostics.take(status.name, NodeStatus(status.level[0], status.message, values), now)
 
     # --- state: in the server's thread, the only one that reads these messages ------------------------------------
 
@@ -167,9 +167,6 @@ class RobotFeed:
 
     def status(self) -> dict[str, Any]:
         """The fields of a `status` message."""
-        now = time.monotonic()
-        entries = list(self._diagnostics.items())
-        recent = {name: status for name, (status, at) in entries if now - at < MAX_STATUS_AGE_S}
         return {
             "state": self._texts["gait_state"],
             "gait": self._texts["gait_active"],
@@ -180,8 +177,8 @@ class RobotFeed:
             "pose": self._pose,
             "source": self._texts["command_source"],
             "simulated": bool(self._node.count_publishers("simulator/floating_base_state")),
-            "battery": self._battery.read(MAX_STATUS_AGE_S),
-            **summary(recent),
+            "battery": self._battery.read(MAX_BATTERY_AGE_S),
+            **summary(self._diagnostics.at(time.monotonic())),
         }
 
 

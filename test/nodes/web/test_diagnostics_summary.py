@@ -2,7 +2,16 @@
 
 import pytest
 
-from hexapod_control.nodes.web.diagnostics_summary import NodeStatus, first_number, loop_rate, summary, temperatures
+from hexapod_control.nodes.web.diagnostics_summary import (
+    MAX_AGE_S,
+    MAX_STATUSES,
+    NodeStatus,
+    RecentStatuses,
+    first_number,
+    loop_rate,
+    summary,
+    temperatures,
+)
 
 
 def test_without_diagnostics_the_torque_counts_as_on_and_nothing_else_is_known():
@@ -55,3 +64,13 @@ def test_temperatures_are_named_by_joint():
 def test_the_first_number_of_a_text_is_found(text, number):
     assert first_number(text) == number
     assert loop_rate({"Loop rate": text}) == number
+
+
+def test_old_statuses_are_forgotten_and_of_many_names_the_newest_are_kept():
+    recent, status = RecentStatuses(), NodeStatus(0, "ok", {})
+    recent.take("/odometry", status, 0.0)
+    assert recent.at(0.9 * MAX_AGE_S) == {"/odometry": status} and recent.at(MAX_AGE_S) == {}
+    for number in range(2 * MAX_STATUSES):
+        recent.take(f"{number}", status, 0.0)
+        recent.take("/web", status, 0.0)
+    assert set(recent.at(0.0)) == {"/web", *(f"{number}" for number in range(MAX_STATUSES + 1, 2 * MAX_STATUSES))}
