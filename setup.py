@@ -75,6 +75,7 @@ setup(
     ],
     extras_require={
         "gamepad": ["evdev>=1.6"],
+        "gpio": ["gpiod>=2.1"],
         "ros": ROS_WHEELS,
         "record": ["matplotlib>=3.6", "rosbags>=0.11"],
         "sim": ["mujoco>=3.2", "pillow>=10"],

@@ -9,6 +9,7 @@ REMEDIES = {
     "rosbags": "pip install rosbags matplotlib",
     "matplotlib": "apt install python3-matplotlib, or pip install matplotlib",
     "smbus2": "apt install python3-smbus2, or pip install smbus2",
+    "gpiod": "apt install python3-libgpiod, or pip install gpiod",
     "evdev": "apt install python3-evdev, or pip install evdev",
     "xacro": "apt install ros-jazzy-xacro, or pip install xacro",
 }

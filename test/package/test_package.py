@@ -36,7 +36,7 @@ KEYS = {
     "smbus2": "python3-smbus2",
 }
 # extras of pip that have no rosdep key; imported only where they are needed, with a cure in the message
-OPTIONAL = {"mujoco", "PIL", "rosbags"}
+OPTIONAL = {"gpiod", "mujoco", "PIL", "rosbags"}
 FILES = [
     path.relative_to(ROOT)
     for folder in ("config", "launch", "urdf")

@@ -12,6 +12,7 @@ from std_msgs.msg import Float64
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.foot_force_estimator import FootForceEstimator
+from hexapod_control.nodes.servo_driver.switched_feet import SwitchedFeet
 from hexapod_control.nodes.servo_driver.torque_services import ArmedTopic
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
@@ -23,8 +24,11 @@ from hexapod_control.servos.driver.telemetry import Snapshot, TorqueState
 class DriverOutput:
     """Publishers of one robot's servos."""
 
-    def __init__(self, node: GuardedNode, robot: Robot, *, feet: bool = True) -> None:
-        """`feet`: publish foot_states, estimated from the servos' load; False: contact sensors publish them."""
+    def __init__(
+        self, node: GuardedNode, robot: Robot, *, feet: bool = True, switched: SwitchedFeet | None = None
+    ) -> None:
+        """`feet`: publish foot_states, from switches or else estimated from the servos' load; False: others do it."""
+        self._switched = switched
         self._stall_torques = np.array([[joint.stall_torque for joint in leg.joints] for leg in robot.legs])  # [N m]
         self._estimator = FootForceEstimator(robot)
         self._joints, self._feet = JointLayout(robot), FootStates(robot)
@@ -51,7 +55,12 @@ class DriverOutput:
         if snapshot.joints is None:
             return
         torques = None if snapshot.loads is None else np.nan_to_num(snapshot.loads) * self._stall_torques
-        if torques is not None:
+        if self._switched is not None and self._foot_states is not None:
+            self._feet.update(snapshot.joints, snapshot.time)
+            forces = self._switched.forces(snapshot.time)
+            if forces is not None:
+                self._foot_states.publish(self._feet.message(forces, stamp))
+        elif torques is not None:
             self._publish_feet(snapshot, snapshot.joints, torques, stamp)
         message = self._joints.message(snapshot.joints, snapshot.velocities, stamp, torques)
         self._joint_states.publish(message)
@@ -69,6 +78,8 @@ class DriverOutput:
         """Quality of the contact estimate from servo loads, as a text for /diagnostics."""
         if self._foot_states is None:
             return "from contact sensors"
+        if self._switched is not None:
+            return self._switched.error or "known: from switches"
         if snapshot.loads is None or snapshot.times is None:
             return "unknown: needs servos that report load in every cycle and move evenly from goal to goal"
         if self._estimator.learning:

@@ -21,6 +21,7 @@ from hexapod_control.nodes.servo_driver.calibration_services import CalibrationS
 from hexapod_control.nodes.servo_driver.driver_output import DriverOutput
 from hexapod_control.nodes.servo_driver.planner_requests import PlannerRequests
 from hexapod_control.nodes.servo_driver.settings import DriverSettings
+from hexapod_control.nodes.servo_driver.switched_feet import SwitchedFeet
 from hexapod_control.nodes.servo_driver.torque_services import HOW_TO_ARM, TorqueServices
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
@@ -32,7 +33,9 @@ from hexapod_control.servos.bus.serial_port import latency
 from hexapod_control.servos.driver.driver_thread import Driver
 from hexapod_control.servos.driver.setpoints.target_watchdog import SILENCE_QUESTION
 from hexapod_control.servos.driver.telemetry import PlannerRequest, Snapshot, TorqueState
+from hexapod_control.servos.i2c.supply_sensor import SupplySensor
 from hexapod_control.servos.line_probe import explained
+from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.servo_section import OnExit, servo_settings
 
 TARGET_SILENCE_S = 0.25  # without targets, after which the robot counts as at rest
@@ -56,13 +59,16 @@ class ServoDriver(GuardedNode):
         self._servos = servo_settings(file, settings.protocol, settings.port)
         assumed = lying_joints(file.robot) if start is None else start
         opener = bus_opener(self._servos, file.robot, assumed, settings.reply_margin, settings.force_model)
-        self.driver = Driver(file.robot, self._servos, opener, assumed)
+        io = io_settings(file)
+        battery = SupplySensor(io.battery, settings.i2c_bus or io.bus) if io.battery else None
+        self.driver = Driver(file.robot, self._servos, opener, assumed, battery=battery)
         self._arm_when_connected = not self._connect(settings) and settings.arm_on_start
         self._check_latency()
         self._last_targets, self._published = time.monotonic(), self.driver.snapshot
         self._ending = False
         self._layout = JointLayout(file.robot)
-        self._output = DriverOutput(self, file.robot, feet=settings.publish_foot_states)
+        self._switched = SwitchedFeet(file.robot, io.feet, settings.i2c_bus or io.bus) if io.feet else None
+        self._output = DriverOutput(self, file.robot, feet=settings.publish_foot_states, switched=self._switched)
         self._planner = PlannerRequests(self, self.driver.seated)
         self.create_subscription(JointState, "joint_targets", self.on_joint_targets, COMMAND)
         TorqueServices(self, self.driver)
@@ -150,6 +156,8 @@ class ServoDriver(GuardedNode):
         snapshot = self.driver.snapshot
         self._output.battery(snapshot, self.get_clock().now().to_msg())
         self._report_diagnoses(snapshot)
+        if self._switched is not None and self._switched.error:
+            self.report("feet", ReportLevel.WARNING, self._switched.error)
         if self.driver.latched:
             self.report("torque", ReportLevel.ERROR, f"emergency stop: {HOW_TO_ARM}")
         elif snapshot.power is TorqueState.OFF:

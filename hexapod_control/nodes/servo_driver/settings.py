@@ -15,6 +15,7 @@ class DriverSettings(RobotSettings):
     arm_on_start: bool = choice(True, "switch the torque on at the start, if the servos report their positions")
     protocol: str = choice("", "servo bus; empty: the robot file's, loopback if it has no servos section")
     port: str = choice("", "serial port; empty: the robot file's")
+    i2c_bus: str = choice("", "I2C bus of the sensors; empty: that of the robot file's section io")
     wait_for_port: bool = choice(False, "start without the port, and switch the torque on when it appears")
     reply_margin: float = number(0.008, "s", 0.001, 0.2, "delay after which a reply counts as lost")
     force_model: bool = choice(False, "use servos whose model is not one of the protocol's; reported as a warning")

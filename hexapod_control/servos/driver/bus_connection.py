@@ -8,6 +8,7 @@ from collections.abc import Callable
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
 from hexapod_control.servos.driver.group.servo_clock import ServoClock
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
+from hexapod_control.servos.i2c.supply_sensor import SupplySensor
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 MIN_BACK_OFF_S = 0.25  # between the first two attempts to open the port
@@ -39,7 +40,14 @@ class BackOff:
 class BusConnection:
     """The bus and its servos. Owned by one thread. `bus` and `group` are None while it is closed."""
 
-    def __init__(self, settings: ServoSettings, open_bus: Callable[[], Bus], clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        settings: ServoSettings,
+        open_bus: Callable[[], Bus],
+        clock: Callable[[], float],
+        battery: SupplySensor | None = None,
+    ) -> None:
+        self._battery = battery
         self.bus: Bus | None = None
         self.group: ServoGroup | None = None
         self.lost_reason = "not connected yet"
@@ -66,7 +74,7 @@ class BusConnection:
         """
         bus = self._open_bus()
         try:
-            group = ServoGroup(bus, self._settings, self._clock, self.servo_clock)
+            group = ServoGroup(bus, self._settings, self._clock, self.servo_clock, self._battery)
             self.servo_clock.follow(bus.counters, 1.0 / group.budget.rate)
             group.handshake()
         except BaseException:

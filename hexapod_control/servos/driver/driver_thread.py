@@ -24,6 +24,7 @@ from hexapod_control.servos.driver.setpoints.target_follower import TargetFollow
 from hexapod_control.servos.driver.snapshot_builder import SnapshotBuilder
 from hexapod_control.servos.driver.telemetry import Diagnosis, Snapshot, TorqueState
 from hexapod_control.servos.driver.torque_switch import ESTOP_LATCHED, EmergencyStop, TorqueSwitch
+from hexapod_control.servos.i2c.supply_sensor import SupplySensor
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 ANSWER_TIMEOUT_S = 5.0  # that a caller waits for the thread
@@ -134,13 +135,14 @@ class Driver:
         open_bus: Callable[[], Bus],
         assumed: Array,
         clock: Callable[[], float] = time.monotonic,
+        battery: SupplySensor | None = None,
     ) -> None:
-        """`assumed` (n, 3) [rad] is the pose of servos that do not report their position, before they are armed."""
+        """`assumed` (n, 3) [rad] is the pose of servos that report none; `battery` measures the supply, not the bus."""
         interpolation = Interpolation.LINEAR if settings.rate >= MIN_LINEAR_RATE_HZ else Interpolation.HOLD
         self._clock = clock
         self._follower = TargetFollower(robot, assumed, interpolation)
         self._estop = EmergencyStop()
-        self._connection = BusConnection(settings, open_bus, clock)
+        self._connection = BusConnection(settings, open_bus, clock, battery)
         self._torque = TorqueSwitch(self._connection, self._estop, assumed)
         self._health = ServoHealth(settings)
         self._cycle = DriverCycle(settings, self._connection, self._torque, self._follower, self._health, clock)

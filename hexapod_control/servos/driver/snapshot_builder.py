@@ -102,6 +102,8 @@ class SnapshotBuilder:
             self._diagnoses = (Diagnosis("port", True, text),)
             return
         found = list(self._health.diagnoses(group, group.servo_clock()))
+        if group.battery is not None and group.battery.error:
+            found.append(Diagnosis("battery sensor", False, group.battery.error))
         if group.budget.limitation:
             found.append(Diagnosis("budget", False, group.budget.limitation))
         found.extend(Diagnosis("preflight", False, text) for text in group.warnings)

@@ -3,6 +3,8 @@
     io:
       bus: /dev/i2c-1
       imu: {chip: mpu6050, address: 0x68, mounting_deg: [0, 0, 90]}
+      battery: {chip: ads7830, channel: 0, divider: 3.0}
+      feet: {chip: mcp23017, pins: {left_front: 0, left_middle: 1, ...}}
 
 A robot without the section has no such sensors. No two devices may have one address, PCA9685 boards included.
 """
@@ -10,8 +12,9 @@ A robot without the section has no such sensors. No two devices may have one add
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from hexapod_control.config.document import DocumentEntry, read
 from hexapod_control.config.robots.robot_file import RobotFile
@@ -23,17 +26,23 @@ from hexapod_control.config.schema import (
     YamlValue,
     bound,
     known_keys,
+    number,
     refuse_unknown,
     require,
     spell,
     value,
 )
 from hexapod_control.core.robot import Vector
+from hexapod_control.servos.i2c.foot_switches import SWITCH_CHIPS, FootSwitchSection
 from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS
+from hexapod_control.servos.i2c.supply_sensor import SUPPLY_CHIPS, SupplySection
 from hexapod_control.servos.protocols.pca9685 import places
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 BUS = "/dev/i2c-1"
+MAX_CHANNELS = {"ads1115": 3}
+MCP23017_ADDRESS, GPIO_DEVICE, BOUNCE_S = 0x20, "/dev/gpiochip0", 0.01
+_PIN = NumberRow("pins.LEG", 1, 0.0, 63.0, "", "the number of the pin, up to 15 on an MCP23017", whole=True)
 I2C_SERVOS = "pca9685"
 _BUS = TextRow("bus", r"/\S+", "the path of an I2C bus", "ls /dev/i2c-* shows them")
 _ADDRESS = NumberRow(
@@ -56,11 +65,17 @@ class IoSettings:
 
     bus: str = BUS
     imu: ImuSection | None = None
+    battery: SupplySection | None = None
+    feet: FootSwitchSection | None = None
 
     def devices(self) -> Iterator[tuple[str, int, str]]:
         """Key, address and title of every device on the bus."""
         if self.imu:
             yield "imu", self.imu.address, IMU_CHIPS[self.imu.chip].title
+        if self.battery:
+            yield "battery", self.battery.address, SUPPLY_CHIPS[self.battery.chip].title
+        if self.feet and self.feet.chip != "gpio":
+            yield "feet", self.feet.address, SWITCH_CHIPS[self.feet.chip].title
 
 
 _PARTS: Mapping[str, tuple[KeyRow, ...]] = {  # `chip` is required, everything else has a default
@@ -68,6 +83,21 @@ _PARTS: Mapping[str, tuple[KeyRow, ...]] = {  # `chip` is required, everything e
         ChoiceRow("chip", tuple(IMU_CHIPS), "the model printed on it"),
         _ADDRESS,
         NumberRow("mounting_deg", 3, -180.0, 180.0, "deg", "roll, pitch, yaw of the chip's axes in the body's"),
+    ),
+    "battery": (
+        ChoiceRow("chip", tuple(SUPPLY_CHIPS), "the model printed on it"),
+        _ADDRESS,
+        NumberRow("shunt", 1, 1e-5, 10.0, "ohm", "ohms, not milliohms? 0.1 on most boards with an INA219"),
+        NumberRow("channel", 1, 0.0, 7.0, "", "the input to which the battery is wired", whole=True),
+        NumberRow("divider", 1, 0.01, 100.0, "", "battery = divider * input"),
+        NumberRow("reference", 1, 1.0, 6.0, "V", "supply of the converter"),
+    ),
+    "feet": (
+        ChoiceRow("chip", tuple(SWITCH_CHIPS), "gpio: pins of this computer"),
+        _ADDRESS,
+        TextRow("device", r"/\S+", "the path of a GPIO chip", "ls /dev/gpiochip* shows them"),
+        ChoiceRow("pressed", ("low", "high"), "level of the pin when the foot stands; low: switch to ground"),
+        NumberRow("bounce", 1, 0.0, 0.2, "s", "seconds, not milliseconds?"),
     ),
 }
 
@@ -78,6 +108,7 @@ def io_keys() -> Iterator[tuple[str, str]]:
     for part, rows in _PARTS.items():
         for row in rows:
             yield f"{part}.{row.key}", bound(row)
+    yield "feet.pins.LEG", bound(_PIN)
 
 
 def io_settings(file: RobotFile) -> IoSettings:
@@ -87,9 +118,17 @@ def io_settings(file: RobotFile) -> IoSettings:
         return IoSettings()
     if not section.is_section:
         raise section.error(f"is {spell(section.value)}", "must be a section", "remove it if there are no sensors")
-    refuse_unknown(section, known_keys(["bus", *(key for key, _ in io_keys() if key != "bus")]))
+    legs = dict.fromkeys(file.robot.leg_names)
+    known = known_keys(key for key, _ in io_keys())
+    refuse_unknown(section, {**known, "feet": {**known_keys(row.key for row in _PARTS["feet"]), "pins": legs}})
     bus = str(value(section.children["bus"], _BUS)) if "bus" in section.children else BUS
-    found = IoSettings(bus, imu=_imu(section.children["imu"]) if "imu" in section.children else None)
+    parts = section.children
+    found = IoSettings(
+        bus,
+        imu=_imu(parts["imu"]) if "imu" in parts else None,
+        battery=_battery(parts["battery"]) if "battery" in parts else None,
+        feet=_feet(parts["feet"], file.robot.leg_names) if "feet" in parts else None,
+    )
     _check_addresses(section, found, file)
     return found
 
@@ -109,10 +148,41 @@ def _imu(entry: DocumentEntry) -> ImuSection:
     return ImuSection(chip, _address(given, IMU_CHIPS[chip].address), (roll, pitch, yaw))
 
 
+def _battery(entry: DocumentEntry) -> SupplySection:
+    given = _values(entry, _PARTS["battery"])
+    name = str(given["chip"])
+    chip = SUPPLY_CHIPS[name]
+    for key in set(given) - {"chip", "address", *chip.keys}:
+        raise entry.children[key].error("is not used", f"known with {name}: {', '.join(chip.keys)}", "remove it")
+    numbers: dict[str, Any] = {key: given[key] for key in chip.keys if key in given}
+    if "channel" in numbers:
+        numbers["channel"] = int(numbers["channel"])
+    if numbers.get("channel", 0) > MAX_CHANNELS.get(name, 7):
+        raise entry.children["channel"].error(f"is {numbers['channel']}", "must be 0 to 3 with this chip")
+    return SupplySection(name, _address(given, chip.address), **numbers)
+
+
+def _feet(entry: DocumentEntry, legs: Sequence[str]) -> FootSwitchSection:
+    given = _values(entry, _PARTS["feet"])
+    chip = str(given["chip"])
+    row = replace(_PIN, upper=float(SWITCH_CHIPS[chip].last_pin))
+    pins: dict[int, str] = {}
+    for leg in legs:
+        pin = int(number(entry, replace(row, key=f"pins.{leg}")))
+        if pin in pins:
+            what = f"is {pin}, which {pins[pin]} has already"
+            raise entry.children["pins"].children[leg].error(what, "must be a pin of its own")
+        pins[pin] = leg
+    bounce = given.get("bounce", BOUNCE_S)
+    assert isinstance(bounce, float)
+    device, pressed = str(given.get("device", GPIO_DEVICE)), str(given.get("pressed", "low"))
+    return FootSwitchSection(chip, _address(given, MCP23017_ADDRESS), device, tuple(pins), pressed, bounce)
+
+
 def _address(given: Mapping[str, YamlValue], usual: int) -> int:
-    number = given.get("address", float(usual))
-    assert isinstance(number, float)
-    return int(number)
+    address = given.get("address", float(usual))
+    assert isinstance(address, float)
+    return int(address)
 
 
 def _check_addresses(section: DocumentEntry, settings: IoSettings, file: RobotFile) -> None:

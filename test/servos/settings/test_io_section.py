@@ -72,3 +72,39 @@ def test_every_key_has_its_bound():
     keys = dict(io_keys())
     assert keys["bus"] == "must be the path of an I2C bus"
     assert all(text.startswith("must be ") for text in keys.values())
+
+
+def test_a_battery_has_the_options_of_its_chip_only(read):
+    found = read("{battery: {chip: ina219, address: 0x45, shunt: 0.01}}").battery
+    assert (found.address, found.shunt, found.divider) == (0x45, 0.01, 1.0)
+    found = read("{battery: {chip: ads7830, channel: 2, divider: 3, reference: 3.3}}").battery
+    assert (found.address, found.channel, found.divider, found.reference) == (0x48, 2, 3.0, 3.3)
+    for text, words in (
+        ("{battery: {chip: ads7830, shunt: 0.1}}", "known with ads7830: channel, divider, reference"),
+        ("{battery: {chip: ina219, channel: 1}}", "known with ina219: shunt, divider"),
+        ("{battery: {chip: ads1115, channel: 5}}", "must be 0 to 3 with this chip"),
+        ("{imu: {chip: mpu6050, address: 0x48}, battery: {chip: ads7830}}", "is 0x48, which the MPU6050 of io.imu has"),
+    ):
+        with pytest.raises(RobotFileError) as refusal:
+            read(text)
+        assert words in str(refusal.value)
+
+
+PINS = "left_front: 0, left_middle: 1, left_rear: 2, right_front: 3, right_middle: 4, right_rear: {last}"
+
+
+def test_feet_have_a_pin_for_every_leg(read):
+    found = read(f"{{feet: {{chip: mcp23017, pins: {{{PINS.format(last=15)}}}}}}}").feet
+    assert (found.address, found.pins, found.pressed, found.bounce) == (0x20, (0, 1, 2, 3, 4, 15), "low", 0.01)
+    found = read(f"{{feet: {{chip: gpio, pressed: high, bounce: 0.02, pins: {{{PINS.format(last=27)}}}}}}}").feet
+    assert (found.device, found.pins[-1], found.pressed) == ("/dev/gpiochip0", 27, "high")
+    for text, words in (
+        (f"{{feet: {{chip: mcp23017, pins: {{{PINS.format(last=16)}}}}}}}", "within 0 and 15"),
+        (f"{{feet: {{chip: gpio, pins: {{{PINS.format(last=3)}}}}}}}", "is 3, which right_front has already"),
+        ("{feet: {chip: gpio, pins: {left_front: 1}}}", "io.feet.pins.left_middle: is missing"),
+        ("{feet: {chip: gpio}}", "io.feet.pins.left_front: is missing"),
+        (f"{{feet: {{chip: gpio, pins: {{{PINS.format(last=5)}, tail: 9}}}}}}", "is unknown"),
+    ):
+        with pytest.raises(RobotFileError) as refusal:
+            read(text)
+        assert words in str(refusal.value)

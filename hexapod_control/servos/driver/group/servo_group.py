@@ -26,6 +26,7 @@ from hexapod_control.servos.driver.group.presence import Presence
 from hexapod_control.servos.driver.group.read_schedule import HEALTH, MOTION, ReadSchedule
 from hexapod_control.servos.driver.group.servo_clock import ServoClock
 from hexapod_control.servos.driver.group.servo_readings import ServoReadings
+from hexapod_control.servos.i2c.supply_sensor import SupplySensor
 from hexapod_control.servos.preflight import preflight
 from hexapod_control.servos.settings.joint_calibration import UnitConverter
 from hexapod_control.servos.settings.servo_section import ServoSettings
@@ -65,8 +66,16 @@ class JumpsToGoal(Protocol):
 class ServoGroup:
     """All servos of one connection. Life cycle: made for an open bus, `handshake`, then `send` and `poll` per cycle."""
 
-    def __init__(self, bus: Bus, settings: ServoSettings, clock: Callable[[], float], servo_clock: ServoClock) -> None:
-        """Raises BusError if the line is too slow."""
+    def __init__(
+        self,
+        bus: Bus,
+        settings: ServoSettings,
+        clock: Callable[[], float],
+        servo_clock: ServoClock,
+        battery: SupplySensor | None = None,
+    ) -> None:
+        """`battery` measures the supply in place of the bus. Raises BusError if the line is too slow."""
+        self.battery = battery
         self.ids = settings.ids
         self.reports_position = ServoQuantity.POSITION in bus.can_read
         motion = partial(bus.timing, what=bus.can_read & MOTION)
@@ -136,7 +145,7 @@ class ServoGroup:
 
     def recalibrated(self, settings: ServoSettings) -> ServoGroup:
         """The same servos with new calibrations; their positions are read again."""
-        group = ServoGroup(self._bus, settings, self._clock, self.servo_clock)
+        group = ServoGroup(self._bus, settings, self._clock, self.servo_clock, self.battery)
         group.rated_voltage = self.rated_voltage
         if group.reports_position:
             group.read_all()
@@ -256,7 +265,7 @@ class ServoGroup:
         """Reads one servo's voltage, temperature and faults, or the board's supply."""
         now, quantities = self._clock(), self._bus.can_read & HEALTH
         if self._schedule.supply_due(now):
-            self.board_voltage, self.board_current = self._bus.supply()
+            self.board_voltage, self.board_current = (self.battery.read if self.battery else self._bus.supply)()
             return
         index = self._schedule.health(now) if quantities else None
         if index is None:

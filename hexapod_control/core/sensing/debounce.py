@@ -1,0 +1,27 @@
+"""Switches that bounce: a change counts once it has lasted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class Debounce:
+    """States of several switches. They start as they are first read."""
+
+    def __init__(self, time: float) -> None:
+        """`time` [s] for which a switch must have its new state."""
+        self.states: tuple[bool, ...] = ()
+        self._time = time
+        self._changed: list[float] = []  # [s] for which each switch has differed from its state
+
+    def update(self, read: Sequence[bool], dt: float) -> tuple[bool, ...]:
+        """The states after a reading, `dt` [s] after the last one."""
+        if not self.states:
+            self.states, self._changed = tuple(read), [0.0] * len(read)
+        states = list(self.states)
+        for i, new in enumerate(read):
+            self._changed[i] = self._changed[i] + dt if new != states[i] else 0.0
+            if new != states[i] and self._changed[i] >= self._time:
+                states[i], self._changed[i] = new, 0.0
+        self.states = tuple(states)
+        return self.states

@@ -1,0 +1,39 @@
+"""Forces under the feet from switches: an even share of the weight for each foot that is pressed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.sensing.debounce import Debounce
+from hexapod_control.core.statics.static_stability import GRAVITY
+from hexapod_control.servos.i2c.foot_switches import FootSwitches, FootSwitchSection
+
+LIVELINESS = 1e-3  # share of the force by which every second reading differs: readers take equal ones for frozen
+MAX_STEP_S = 1.0  # between two readings
+
+
+class SwitchedFeet:
+    """The switches of one robot, debounced. Owned by one thread."""
+
+    def __init__(self, robot: Robot, section: FootSwitchSection, bus: str) -> None:
+        self._switches, self._debounce = FootSwitches(section, bus), Debounce(section.bounce)
+        self._even = robot.mass * GRAVITY / len(robot.legs)  # [N]
+        self._read_at, self._odd = -math.inf, False  # [s]
+
+    @property
+    def error(self) -> str:
+        """Why the switches are not known; empty if they are."""
+        return self._switches.error
+
+    def forces(self, now: float) -> Array | None:
+        """Forces (n,) [N] at a steady time [s]; None if the switches are not known."""
+        read = self._switches.read()
+        if read is None:
+            return None
+        pressed = self._debounce.update(read, min(now - self._read_at, MAX_STEP_S))
+        self._read_at, self._odd = now, not self._odd
+        return self._even * (np.array(pressed, dtype=float) + LIVELINESS * self._odd)

@@ -1,0 +1,78 @@
+"""Emulated sensors of a battery. Sources as in servos.i2c.supply_sensor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
+
+
+@dataclass(slots=True)
+class EmulatedSupply:
+    """What a sensor measures. May be changed at any time."""
+
+    volts: float = 11.98  # [V] at its input
+    shunt: float = 0.02  # [V] across the shunt
+
+
+def ina219(address: int, supply: EmulatedSupply) -> RegisterChip:
+    """An INA219: 10 uV and 4 mV per count."""
+    return RegisterChip(
+        address,
+        {0x00: 0x399F},
+        lambda _: {0x01: round(supply.shunt / 10e-6) & 0xFFFF, 0x02: round(supply.volts / 4e-3) << 3 | 0x2},
+        width=2,
+    )
+
+
+def ina226(address: int, supply: EmulatedSupply) -> RegisterChip:
+    """An INA226: 2.5 uV and 1.25 mV per count."""
+    return RegisterChip(
+        address,
+        {0x00: 0x4127, 0xFE: 0x5449, 0xFF: 0x2260},
+        lambda _: {0x01: round(supply.shunt / 2.5e-6) & 0xFFFF, 0x02: round(supply.volts / 1.25e-3) & 0x7FFF},
+        width=2,
+    )
+
+
+def ads1115(address: int, supply: EmulatedSupply, channel: int = 0) -> RegisterChip:
+    """An ADS1115 whose input `channel` has the voltage; the others have 0 V. It converts only in continuous mode."""
+
+    def conversion(chip: RegisterChip) -> dict[int, int]:
+        config = chip.registers[0x01]
+        full = (6.144, 4.096, 2.048, 1.024, 0.512, 0.256, 0.256, 0.256)[config >> 9 & 7]
+        wired = config >> 12 & 7 == 4 + channel and not config & 0x100
+        return {0x00: min(round(supply.volts / full * 32768), 32767) & 0xFFFF if wired else 0}
+
+    return RegisterChip(address, {0x01: 0x8583, 0x02: 0x8000, 0x03: 0x7FFF}, conversion, width=2)
+
+
+class EmulatedAds7830:
+    """An ADS7830: the command byte selects a channel, a read converts it. Channel `channel` has the voltage."""
+
+    def __init__(self, address: int, supply: EmulatedSupply, channel: int = 0, reference: float = 5.0) -> None:
+        self.address, self._supply, self._channel, self._reference = address, supply, channel, reference
+        self.power_on()
+
+    def power_on(self) -> None:
+        """No channel is selected."""
+        self._command = 0
+
+    def hears(self, address: int) -> bool:
+        """Its own address."""
+        return address == self.address
+
+    def write(self, address: int, data: bytes) -> None:
+        """Takes the command."""
+        self._command = data[-1] if data else self._command
+
+    def read(self, count: int) -> bytes:
+        """The selected channel; 0 if it is not wired or a difference of two channels."""
+        code = self._command >> 4 & 7
+        channel = (code & 3) << 1 | code >> 2
+        wired = self._command & 0x80 and channel == self._channel
+        value = min(max(round(self._supply.volts / self._reference * 255), 0), 255) if wired else 0
+        return bytes([value]) * count
+
+    def stop(self) -> None:
+        """Nothing happens at the end of a transfer."""

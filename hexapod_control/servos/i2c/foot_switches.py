@@ -1,0 +1,153 @@
+"""Switches under the feet: on GPIO pins of this computer by libgpiod, or on an MCP23017.
+
+Source: Microchip DS20001952C (MCP23017), with its registers in pairs (IOCON.BANK = 0), as after power-on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from hexapod_control.config.missing_modules import missing_module
+from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.i2c.i2c_port import I2cPort, TransferError, read_registers, write_registers
+from hexapod_control.servos.i2c.open_bus import open_i2c
+
+BAUD = 400_000  # [bit/s] assumed where the bus is emulated
+IODIR, GPPU, GPIO = 0x00, 0x0C, 0x12
+CONSUMER = "hexapod_control"
+
+
+@dataclass(frozen=True, slots=True)
+class FootSwitchSection:
+    """`io.feet` of a robot file."""
+
+    chip: str
+    address: int  # of an MCP23017
+    device: str  # of GPIO pins
+    pins: tuple[int, ...]  # by leg, in row order
+    pressed: str  # low or high
+    bounce: float  # [s]
+
+
+class SwitchInputs(Protocol):
+    """Open inputs."""
+
+    def levels(self) -> Sequence[bool]:
+        """Whether each pin is high. Raises TransferError or PortGone."""
+
+    def close(self) -> None:
+        """Closes; never raises."""
+
+
+class Mcp23017Inputs:
+    """Pins of an MCP23017: 0 to 7 are GPA0 to GPA7, 8 to 15 are GPB0 to GPB7."""
+
+    def __init__(self, section: FootSwitchSection, bus: str) -> None:
+        """Sets the pins to inputs with pull-up. Raises TransferError or PortGone."""
+        self._section, self._port = section, open_i2c(bus, BAUD)
+        try:
+            self._configure(self._port)
+        except TransferError:
+            self._port.close()
+            raise
+
+    def _configure(self, port: I2cPort) -> None:
+        mask = sum(1 << pin for pin in self._section.pins)
+        for register in (IODIR, GPPU):
+            low, high = read_registers(port, self._section.address, register, 2)
+            value = low | high << 8 | mask
+            write_registers(port, self._section.address, register, value.to_bytes(2, "little"))
+
+    def levels(self) -> Sequence[bool]:
+        """Whether each pin is high."""
+        low, high = read_registers(self._port, self._section.address, GPIO, 2)
+        return [bool((low | high << 8) >> pin & 1) for pin in self._section.pins]
+
+    def close(self) -> None:
+        """Closes the bus."""
+        self._port.close()
+
+
+class GpioInputs:
+    """Pins of this computer, with pull-up, by libgpiod 1 or 2."""
+
+    def __init__(self, section: FootSwitchSection, bus: str) -> None:
+        """Requests the pins. Raises PortGone."""
+        try:
+            import gpiod
+        except ModuleNotFoundError as error:
+            raise PortGone(f"{section.device}: {missing_module(error)}") from None
+        self._section = section
+        try:
+            self._lines, self._read = _requested(gpiod, section)
+        except OSError as error:
+            raise PortGone(
+                f"{section.device}: pins {', '.join(map(str, section.pins))} cannot be used ({error}): check "
+                "io.feet.device and io.feet.pins, end other programs that use them, join the group gpio"
+            ) from None
+
+    def levels(self) -> Sequence[bool]:
+        """Whether each pin is high."""
+        try:
+            return self._read()
+        except OSError as error:
+            raise PortGone(f"{self._section.device}: the pins cannot be read ({error}): restart the driver") from None
+
+    def close(self) -> None:
+        """Gives the pins back."""
+        self._lines.release()
+
+
+def _requested(gpiod: Any, section: FootSwitchSection) -> tuple[Any, Callable[[], Sequence[bool]]]:
+    """The requested lines and a function that reads them, in either version of libgpiod."""
+    if hasattr(gpiod, "request_lines"):
+        line = gpiod.line
+        wanted = gpiod.LineSettings(direction=line.Direction.INPUT, bias=line.Bias.PULL_UP)
+        lines = gpiod.request_lines(section.device, consumer=CONSUMER, config={section.pins: wanted})
+        return lines, lambda: [value == line.Value.ACTIVE for value in lines.get_values(section.pins)]
+    lines = gpiod.Chip(section.device).get_lines(list(section.pins))
+    lines.request(CONSUMER, type=gpiod.LINE_REQ_DIR_IN, flags=gpiod.LINE_REQ_FLAG_BIAS_PULL_UP)
+    return lines, lambda: [bool(value) for value in lines.get_values()]
+
+
+class SwitchChip(NamedTuple):
+    """A way to connect switches."""
+
+    title: str
+    last_pin: int
+    open: Callable[[FootSwitchSection, str], SwitchInputs]
+
+
+SWITCH_CHIPS: Mapping[str, SwitchChip] = {
+    "gpio": SwitchChip("GPIO", 63, GpioInputs),
+    "mcp23017": SwitchChip("MCP23017", 15, Mcp23017Inputs),
+}
+
+
+class FootSwitches:
+    """Reads the switches; opens them again after an error. Owned by one thread."""
+
+    def __init__(self, section: FootSwitchSection, bus: str) -> None:
+        self.error = ""  # why they are not known; empty if they are
+        self._section, self._bus = section, bus
+        self._inputs: SwitchInputs | None = None
+
+    def read(self) -> tuple[bool, ...] | None:
+        """Whether each foot is pressed, by leg; None if that is not known."""
+        try:
+            if self._inputs is None:
+                self._inputs = SWITCH_CHIPS[self._section.chip].open(self._section, self._bus)
+            levels, self.error = self._inputs.levels(), ""
+        except (PortGone, TransferError) as error:
+            self.error = f"the foot switches are not read: {error}"
+            self.close()
+            return None
+        return tuple(level == (self._section.pressed == "high") for level in levels)
+
+    def close(self) -> None:
+        """Closes the inputs."""
+        if self._inputs is not None:
+            self._inputs.close()
+        self._inputs = None

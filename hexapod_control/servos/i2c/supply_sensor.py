@@ -1,0 +1,134 @@
+"""Sensors of the battery: current monitors INA219 and INA226, and the converters ADS1115 and ADS7830 behind a divider.
+
+Sources: Texas Instruments SBOS448G (INA219), SBOS547A (INA226), SBAS444D (ADS1115), SBAS302C (ADS7830).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.i2c.i2c_port import (
+    I2cPort,
+    I2cRead,
+    I2cWrite,
+    TransferError,
+    read_registers,
+    write_registers,
+)
+from hexapod_control.servos.i2c.open_bus import open_i2c
+
+Supply = tuple[float | None, float | None]
+"""Voltage [V] and current [A], None where unknown."""
+
+BAUD = 400_000  # [bit/s] assumed where the bus is emulated
+ADS1115_STEP = 4.096 / 32768  # [V]
+ADS1115_CONTINUOUS = 0x4283  # channel 0 against ground, 4.096 V, continuous, 128 samples/s, no comparator
+
+
+@dataclass(frozen=True, slots=True)
+class SupplySection:
+    """How the battery is wired to a sensor: `io.battery` of a robot file."""
+
+    chip: str
+    address: int
+    shunt: float = 0.1  # [ohm]
+    channel: int = 0
+    divider: float = 1.0  # battery = divider * input
+    reference: float = 5.0  # [V] of a converter without its own
+
+
+class SupplyChip(NamedTuple):
+    """A model of sensor."""
+
+    title: str
+    address: int  # usual one
+    keys: tuple[str, ...]  # of SupplySection that apply
+    identity: tuple[int, tuple[int, ...]] | None  # register and its values in a chip of this model
+    read: Callable[[I2cPort, SupplySection], Supply]
+
+
+def _word(port: I2cPort, address: int, register: int) -> int:
+    (value,) = struct.unpack(">h", read_registers(port, address, register, 2))
+    return int(value)
+
+
+def _ina219(port: I2cPort, section: SupplySection) -> Supply:
+    volts = ((_word(port, section.address, 0x02) & 0xFFFF) >> 3) * 4e-3
+    return volts * section.divider, _word(port, section.address, 0x01) * 10e-6 / section.shunt
+
+
+def _ina226(port: I2cPort, section: SupplySection) -> Supply:
+    volts = (_word(port, section.address, 0x02) & 0x7FFF) * 1.25e-3
+    return volts * section.divider, _word(port, section.address, 0x01) * 2.5e-6 / section.shunt
+
+
+def _ads1115(port: I2cPort, section: SupplySection) -> Supply:
+    wanted = ADS1115_CONTINUOUS | section.channel << 12
+    if _word(port, section.address, 0x01) & 0x7FFF != wanted:
+        write_registers(port, section.address, 0x01, wanted.to_bytes(2, "big"))
+        return None, None  # the first value comes after 8 ms
+    return _word(port, section.address, 0x00) * ADS1115_STEP * section.divider, None
+
+
+def _ads7830(port: I2cPort, section: SupplySection) -> Supply:
+    command = 0x84 | (section.channel << 2 & 0x4 | section.channel >> 1) << 4  # single-ended, reference off
+    (value,) = port.transfer(I2cWrite(section.address, bytes([command])), I2cRead(section.address, 1))
+    return value / 255.0 * section.reference * section.divider, None
+
+
+SUPPLY_CHIPS: Mapping[str, SupplyChip] = {
+    "ina219": SupplyChip("INA219", 0x40, ("shunt", "divider"), (0x00, (0x399F,)), _ina219),
+    "ina226": SupplyChip("INA226", 0x40, ("shunt", "divider"), (0xFE, (0x5449,)), _ina226),
+    "ads1115": SupplyChip(
+        "ADS1115", 0x48, ("channel", "divider"), (0x01, (0x8583, *(0x4283 | n << 12 for n in range(4)))), _ads1115
+    ),
+    "ads7830": SupplyChip("ADS7830", 0x48, ("channel", "divider", "reference"), None, _ads7830),
+}
+
+
+class SupplySensor:
+    """Reads the battery; opens the bus again after an error. Owned by one thread."""
+
+    def __init__(self, section: SupplySection, bus: str) -> None:
+        self.error = ""  # why the battery is not known; empty if it is
+        self._section, self._bus, self._chip = section, bus, SUPPLY_CHIPS[section.chip]
+        self._port: I2cPort | None = None
+        self._checked = False
+
+    def read(self) -> Supply:
+        """Voltage and current of the battery, None where unknown."""
+        try:
+            if self._port is None:
+                self._port, self._checked = open_i2c(self._bus, BAUD), False
+            if not self._checked:
+                self._check(self._port)
+            found, self.error = self._chip.read(self._port, self._section), ""
+        except (PortGone, TransferError) as error:
+            self.error = f"the battery is not measured: {error}"
+            if isinstance(error, PortGone):
+                self.close()
+            return None, None
+        return found
+
+    def _check(self, port: I2cPort) -> None:
+        """Raises TransferError if another chip has the address."""
+        if self._chip.identity is not None:
+            register, values = self._chip.identity
+            found = _word(port, self._section.address, register) & 0xFFFF
+            if found not in values and found & 0x7FFF not in values:
+                raise TransferError(
+                    f"{self._bus}: the chip at address 0x{self._section.address:02X} is no {self._chip.title}, its "
+                    f"register {register} is 0x{found:04X} instead of 0x{values[0]:04X}: correct io.battery, or switch "
+                    "its power off and on"
+                )
+        self._checked = True
+
+    def close(self) -> None:
+        """Closes the bus."""
+        if self._port is not None:
+            self._port.close()
+        self._port = None

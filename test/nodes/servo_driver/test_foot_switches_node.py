@@ -1,0 +1,40 @@
+"""servo_driver publishes foot_states from switches on an I2C bus, together with servos on the same bus."""
+
+import pytest
+from sensor_msgs.msg import MultiDOFJointState
+from support.phantomx import LEGS, narrow_file, robot
+from support.real_time.ros_bench import overrides
+from support.real_time.wires import Wire
+
+from hexapod_control.core.statics.static_stability import GRAVITY
+from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
+from hexapod_control.ros.qos import SENSOR
+from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
+
+
+def forces(message):
+    return [wrench.force.z for wrench in message.wrench]
+
+
+def test_a_pressed_switch_is_a_foot_that_carries_its_share_of_the_weight(bench, tmp_path):
+    wire, levels = Wire(tmp_path, "pca9685"), {0x12: 0xFF, 0x13: 0xFF}
+    wire.pty.device.wire.chips.append(RegisterChip(0x20, {0x00: 0xFF, 0x01: 0xFF}, lambda _: levels))
+    file = narrow_file(tmp_path / "robot.yaml")
+    pins = ", ".join(f"{leg}: {pin}" for pin, leg in enumerate(LEGS))
+    file.write_text(f"{file.read_text()}\nio:\n  bus: {tmp_path}/bus\n  feet: {{chip: mcp23017, pins: {{{pins}}}}}\n")
+    heard = bench.listen(MultiDOFJointState, "foot_states", SENSOR)
+    options = overrides(**wire.parameters, robot=str(file), assume_lying=True)
+    node = bench.add(ServoDriver(parameter_overrides=options))
+    bench.until(lambda: heard, 10.0, "foot_states")
+    assert max(forces(heard[-1])) < 0.1
+    levels[0x12] = 0xFF & ~0b101  # the first leg and the third
+    bench.until(lambda: forces(heard[-1])[2] > 1.0, 2.0, "pressed")
+    even = robot().mass * GRAVITY / len(LEGS)
+    assert forces(heard[-1]) == pytest.approx([even, 0.0, even, 0.0, 0.0, 0.0], abs=0.01 * even)
+    assert len({tuple(forces(each)) for each in heard[-4:]}) > 1  # equal readings would count as frozen
+    wire.pty.device.wire.unplug(0x20)
+    bench.until(lambda: "the foot switches are not read: " in node.last_report("feet"), 3.0, "report")
+    count = len(heard)
+    bench.until(lambda: node.housekeeping_runs > 8, 5.0)
+    assert len(heard) <= count + 1
+    wire.pty.close()

@@ -1,0 +1,116 @@
+"""Sensors of the battery: the examples of their data sheets, dividers and faults."""
+
+import pytest
+
+from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
+from hexapod_control.servos.emulator.chips.io_chips import supply_chip
+from hexapod_control.servos.emulator.chips.supply_chips import EmulatedSupply
+from hexapod_control.servos.i2c import supply_sensor
+from hexapod_control.servos.i2c.i2c_port import I2cRead, I2cWrite, failure
+from hexapod_control.servos.i2c.supply_sensor import SUPPLY_CHIPS, SupplySection, SupplySensor
+
+SECTIONS = {
+    "ina219": SupplySection("ina219", 0x44, shunt=0.002),
+    "ina226": SupplySection("ina226", 0x44, shunt=0.002),
+    "ads1115": SupplySection("ads1115", 0x49, channel=2, divider=4.0),
+    "ads7830": SupplySection("ads7830", 0x48, channel=5, divider=3.0),
+}
+
+
+class Line:
+    """A bus with one emulated sensor, opened by SupplySensor."""
+
+    path, baud = "/dev/i2c-1", 400_000
+
+    def __init__(self, monkeypatch, section, supply, chip=""):
+        other = SupplySection(chip, section.address) if chip else section
+        self.wire = I2cWire([supply_chip(other, supply)])
+        monkeypatch.setattr(supply_sensor, "open_i2c", lambda path, baud: self)
+        self.sensor = SupplySensor(section, self.path)
+
+    def transfer(self, *messages):
+        number, data = self.wire.transfer(messages)
+        if number:
+            raise failure(self.path, messages[0].address, number)
+        return data
+
+    def registers(self, *addresses):
+        ask = [
+            (I2cWrite(self.wire.chips[0].address, bytes([a])), I2cRead(self.wire.chips[0].address, 2))
+            for a in addresses
+        ]
+        return [self.wire.transfer(each)[1].hex().upper() for each in ask]
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("name", "registers"), [("ina219", ["07D0", "5D9A"]), ("ina226", ["1F40", "2570"])], ids=["INA219", "INA226"]
+)
+def test_the_example_of_the_data_sheet_has_10_amperes_at_11_98_volts_over_2_milliohms(monkeypatch, name, registers):
+    line = Line(monkeypatch, SECTIONS[name], EmulatedSupply(11.98, 0.02))
+    assert line.registers(0x01, 0x02) == registers  # bit 1 of an INA219: a conversion is ready
+    assert line.sensor.read() == pytest.approx((11.98, 10.0))
+    line.wire.chips[0] = supply_chip(SECTIONS[name], EmulatedSupply(11.98, -0.02))
+    assert line.sensor.read()[1] == pytest.approx(-10.0)
+
+
+@pytest.mark.parametrize(("name", "tolerance"), [("ads1115", 0.001), ("ads7830", 0.04)])
+def test_the_voltage_of_a_converter_is_that_before_the_divider_on_its_own_channel(monkeypatch, name, tolerance):
+    section = SECTIONS[name]
+    line = Line(monkeypatch, section, EmulatedSupply(11.1 / section.divider))
+    found = [line.sensor.read()[0] for _ in range(2)]
+    assert found[-1] == pytest.approx(11.1, abs=tolerance)
+    others = [
+        Line(monkeypatch, section.__class__(name, section.address, channel=other, divider=section.divider), None)
+        for other in range(4)
+        if other != section.channel
+    ]
+    for other in others:
+        other.wire = line.wire
+        volts = [other.sensor.read()[0] for _ in range(2)]
+        assert volts[-1] == 0.0
+
+
+def test_the_command_bytes_of_an_ads7830_are_those_of_its_table(monkeypatch):
+    commands = []
+
+    class Heard(Line):
+        def transfer(self, *messages):
+            commands.append(messages[0].data[0])
+            return super().transfer(*messages)
+
+    for channel in range(8):
+        section = SupplySection("ads7830", 0x48, channel=channel)
+        Heard(monkeypatch, section, EmulatedSupply(1.0)).sensor.read()
+    assert commands == [0x84, 0xC4, 0x94, 0xD4, 0xA4, 0xE4, 0xB4, 0xF4]
+
+
+def test_an_ads1115_is_set_to_continuous_conversion_of_its_channel(monkeypatch):
+    line = Line(monkeypatch, SECTIONS["ads1115"], EmulatedSupply(2.0))
+    assert line.registers(0x01) == ["8583"]  # after power-on
+    assert line.sensor.read() == (None, None)
+    assert line.registers(0x01) == ["6283"]
+    assert line.sensor.read()[0] == pytest.approx(8.0, abs=1e-3)
+    assert line.registers(0x00) == [f"{round(2.0 / 4.096 * 32768):04X}"]
+
+
+@pytest.mark.parametrize("name", ["ina219", "ina226", "ads1115"])
+def test_another_chip_at_the_address_is_named_and_not_written_to(monkeypatch, name):
+    line = Line(monkeypatch, SECTIONS[name], EmulatedSupply(), chip="ina226" if name != "ina226" else "ina219")
+    before = dict(line.wire.chips[0].registers)
+    assert line.sensor.read() == (None, None)
+    assert f"is no {SUPPLY_CHIPS[name].title}, its register" in line.sensor.error
+    assert line.wire.chips[0].registers == before
+
+
+def test_a_sensor_that_is_lost_is_reported_and_read_again_when_it_is_back(monkeypatch):
+    line = Line(monkeypatch, SECTIONS["ina219"], EmulatedSupply())
+    assert line.sensor.read()[0] == pytest.approx(11.98)
+    line.wire.unplug(0x44)
+    assert line.sensor.read() == (None, None)
+    assert line.sensor.error.startswith("the battery is not measured: /dev/i2c-1: no chip answers at address 0x44")
+    line.wire.plug(0x44)
+    assert line.sensor.read()[0] == pytest.approx(11.98)
+    assert line.sensor.error == ""
