@@ -55,7 +55,7 @@ class Pad:
 
 
 class Robot:
-    """The topics that teleop subscribes to, and a record of the services that it calls."""
+    """The topics that teleop and the keyboard subscribe to, and a record of the services that it calls."""
 
     def __init__(self, bench):
         self.calls = []
@@ -66,12 +66,12 @@ class Robot:
             for kind, topic in (
                 (TwistMessage, "velocity_limits"),
                 (String, "gaits"),
-                (String, "gait_selected"),
                 (String, "gait_state"),
             )
         }
         publish["gaits"].publish(String(data="tripod,ripple,wave"))
-        publish["gait_selected"].publish(String(data="tripod"))
+        for topic in ("gait_selected", "gait_active"):  # a node reads one of them
+            bench.publisher(String, topic, LATCHED, matched=0).publish(String(data="tripod"))
         publish["velocity_limits"].publish(messages.twist_message(TOP))
         self._state = publish["gait_state"]
         self.state("standing")
