@@ -75,6 +75,14 @@ class GaitMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class LegMessage:
+    """Folds a lost leg away, or takes it back."""
+
+    name: str
+    lost: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PlayMessage:
     """Starts a motion; an empty name ends the present motion after its cycle."""
 
@@ -218,6 +226,7 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "drive": (DriveMessage, {"on": _boolean, "vx": _SHARE, "vy": _SHARE, "wz": _SHARE}),
     "pose": (PoseMessage, _POSE),
     "gait": (GaitMessage, {"name": _text(40)}),
+    "leg": (LegMessage, {"name": _text(40), "lost": _boolean}),
     "play": (PlayMessage, {"name": _text(60)}),
     "lift": (LiftMessage, {"share": _number(0.2, 1.0)}),
     "ask": (RequestMessage, {"what": _one_of(*REQUESTS)}),

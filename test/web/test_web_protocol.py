@@ -32,6 +32,7 @@ from hexapod_control.web.client_sessions import (
 from hexapod_control.web.protocol import (
     DriveMessage,
     GaitMessage,
+    LegMessage,
     PlayMessage,
     PoseMessage,
     RefusedMessage,
@@ -90,6 +91,7 @@ def text(**fields):
         (text(t="drive", on=True, vx=0.5, wz=-1), DriveMessage(True, 0.5, 0.0, -1.0)),
         (text(t="pose", z=0.01, roll=0.1), PoseMessage(z=0.01, roll=0.1)),
         (text(t="gait", name="wave"), GaitMessage("wave")),
+        (text(t="leg", name="left_front", lost=True), LegMessage("left_front", True)),
         (text(t="play", name="bow"), PlayMessage("bow")),
         (text(t="play", name=""), PlayMessage("")),
         (text(t="ask", what="estop"), RequestMessage("estop")),

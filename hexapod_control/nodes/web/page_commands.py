@@ -28,11 +28,12 @@ from hexapod_control.nodes.announcements.drive_announcement import DriveAnnounce
 from hexapod_control.nodes.web.robot_feed import RobotFeed
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
-from hexapod_control.ros.qos import COMMAND
+from hexapod_control.ros.qos import COMMAND, EVENTS
 from hexapod_control.web.client_sessions import Forward
 from hexapod_control.web.protocol import (
     DriveMessage,
     GaitMessage,
+    LegMessage,
     LiftMessage,
     PlayMessage,
     PoseMessage,
@@ -86,6 +87,9 @@ class PageCommands:
         self._pose = create(RosPose, "body_pose", COMMAND)
         self._gait = create(String, "gait", COMMAND)
         self._motion = create(String, "motion", COMMAND)
+        self._lose_leg, self._return_leg = (create(String, topic, COMMAND) for topic in ("lose_leg", "return_leg"))
+        self._leg_page = 0  # that has requested a change of legs last
+        node.create_subscription(String, "leg_refused", self.on_leg_refused, EVENTS)
         self._push = create(Wrench, f"{SIMULATOR}/push", COMMAND)
         self._clients = {name: node.create_client(_service_type(name), name) for name in SERVICE_OWNERS}
         self._waiting: list[PendingCall] = []
@@ -101,6 +105,8 @@ class PageCommands:
             self._pose.publish(messages.body_pose_message(BodyPose(**asdict(body))))
         elif isinstance(body, GaitMessage):
             self._gait.publish(messages.text(body.name))
+        elif isinstance(body, LegMessage):
+            self._change_leg(command.client, body)
         elif isinstance(body, PlayMessage):
             self._play(command.client, body.name)
         elif isinstance(body, PushMessage):
@@ -111,6 +117,15 @@ class PageCommands:
             self._set(command.client, PLANNER, {"lift_scale": body.share})
         elif isinstance(body, RequestMessage):
             self._request(command.client, body.what)
+
+    def _change_leg(self, page: int, body: LegMessage) -> None:
+        """Requests that a leg is lost or returns; if it is refused, this page is told."""
+        self._leg_page = page
+        (self._lose_leg if body.lost else self._return_leg).publish(messages.text(body.name))
+
+    def on_leg_refused(self, message: String) -> None:
+        """Tells the page that has requested a change of legs last why it is refused."""
+        self._answer(self._leg_page, "leg", False, message.data)
 
     def _play(self, page: int, name: str) -> None:
         """Requests a motion of the planner's list; an empty name ends the present one."""

@@ -30,7 +30,7 @@ MAX_AGE_S = 0.3  # of feet and velocities
 MAX_SILENCE_S = 1.0  # without joint_states, after which the robot counts as disconnected
 MAX_BATTERY_AGE_S = 5.0
 DIAGNOSTICS_DEPTH = 20
-LATCHED_TEXTS = ("gait_state", "gait_active", "gait_selected", "gaits", "motions", "command_source")
+LATCHED_TEXTS = ("gait_state", "gait_active", "gait_selected", "gaits", "lost_legs", "motions", "command_source")
 
 
 class NewestMessage:
@@ -172,6 +172,7 @@ class RobotFeed:
             "gait": self._texts["gait_active"],
             "selected_gait": self._texts["gait_selected"],
             "gaits": _names(self._texts["gaits"]),
+            "lost_legs": _names(self._texts["lost_legs"]),
             "motions": self.motions,
             "limits": [round(value, 4) for value in self.limits],
             "pose": self._pose,

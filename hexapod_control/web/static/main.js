@@ -95,6 +95,8 @@ $("lower").onclick = actions.f;
 $("neutral").onclick = actions.c;
 $("gait").onchange = () => connection.send("gait", { name: $("gait").value });
 $("seat").onclick = () => connection.send("seat", { act: robot.driver === robot.me || robot.asking.includes(robot.me) ? "leave" : "take" });
+$("leg").onchange = updateLeg;
+$("lose-leg").onclick = () => connection.send("leg", { name: $("leg").value, lost: !isLost($("leg").value) });
 $("reset").onclick = () => request("reset_world");
 $("world").onchange = () => connection.send("world", { world: $("world").value });
 $("help").onclick = () => $("help-box").showModal();
@@ -149,6 +151,7 @@ connection.addEventListener("welcome", ({ detail }) => {
   $("world").replaceChildren(...detail.worlds.map((name) => new Option(name, name)));
   $("robot").textContent = shape.name;
   document.title = shape.name;
+  $("leg").replaceChildren(...shape.legs.map((leg) => new Option(leg.name.replaceAll("_", " "), leg.name)));
   if (scene) connection.send("wish", { what: "urdf" });
 });
 connection.addEventListener("state", ({ detail }) => {
@@ -198,6 +201,7 @@ function status(news) {
   if (String([...gaits.options].map((option) => option.value)) !== String(news.gaits)) gaits.replaceChildren(...news.gaits.map((name) => new Option(name, name)));
   if (document.activeElement !== gaits) gaits.value = news.selected_gait;
   $("setup-world").hidden = !news.simulated;
+  updateLeg();
   for (const [id, value] of Object.entries(news.world)) {
     if (document.activeElement === $(id)) continue;
     $(id).value = value;
@@ -206,6 +210,14 @@ function status(news) {
   }
   updateChips();
   updateBanner();
+}
+
+function isLost(leg) {
+  return robot.status?.lost_legs.includes(leg) ?? false;
+}
+
+function updateLeg() {
+  $("lose-leg").textContent = isLost($("leg").value) ? "Return" : "Leg lost";
 }
 
 function setChip(id, text, tone = "") {

@@ -83,7 +83,7 @@ def test_the_status_has_what_the_planner_announces(bench):
     status = feed.feed.status()
     assert (status["pose"], status["limits"], status["gaits"], status["simulated"]) == (None, [0.0] * 3, [], False)
     texts = {"gait_state": "walking", "gait_active": "wave", "gaits": "wave,auto", "motions": "bow"}
-    texts["gait_selected"] = "auto"
+    texts |= {"gait_selected": "auto", "lost_legs": "left_front"}
     for topic, text in (*texts.items(), ("command_source", "tablet")):
         bench.publisher(String, topic, LATCHED).publish(String(data=text))
     bench.publisher(TwistMessage, "velocity_limits", LATCHED).publish(messages.twist_message(Twist(0.2, 0.1, 1 / 3)))
@@ -93,6 +93,7 @@ def test_the_status_has_what_the_planner_announces(bench):
         "state": "walking",
         "gait": "wave",
         "selected_gait": "auto",
+        "lost_legs": ["left_front"],
         "gaits": ["wave", "auto"],
         "motions": ["bow"],
         "source": "tablet",

@@ -169,6 +169,21 @@ def test_pose_gait_motion_and_push_reach_their_topics(web):
     assert (pushes[-1].force.x, pushes[-1].force.y) == (10.0, -5.0)
 
 
+def test_a_leg_is_lost_and_returns_and_the_page_that_asked_is_told_why_not(web):
+    lost, back = (web.bench.listen(String, topic) for topic in ("lose_leg", "return_leg"))
+    refusals = web.bench.publisher(String, "leg_refused")
+    web.until(lambda: subscribed(web.node, "lose_leg", "return_leg"))
+    visitor = web.visit()
+    visitor.send("leg", name="left_front", lost=True)
+    visitor.send("leg", name="left_rear", lost=False)
+    web.until(lambda: lost and back)
+    assert (lost[-1].data, back[-1].data) == ("left_front", "left_rear")
+    refusals.publish(String(data="without left_front it tips"))
+    web.until(lambda: visitor.received("answer"))
+    answer = visitor.received("answer")[-1]
+    assert (answer["what"], answer["ok"], answer["text"]) == ("leg", False, "without left_front it tips")
+
+
 @pytest.mark.parametrize("name", ["../../etc/passwd", "/dev/zero", "./bow.yaml", '{"file": "a", "text": "b"}', "Bow"])
 def test_only_motions_of_the_list_are_played(web, name):
     motions = web.bench.listen(String, "motion")
