@@ -19,6 +19,7 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hin
 
 import numpy as np
 
+from hexapod_control.core.workspace.speed_envelope import SpeedEnvelope
 from hexapod_control.core.workspace.stance_regions import StanceRegionTable
 
 Copied = TypeVar("Copied")
@@ -26,8 +27,9 @@ Copied = TypeVar("Copied")
 Memo = dict[int, Any]  # id of an original: its copy
 Copier = Callable[[Any, Memo], Any]
 
-# StanceRegionTable: a table that never changes after its construction.
-_shared: set[type] = {type(None), bool, int, float, complex, str, bytes, frozenset, type, StanceRegionTable}
+TABLES = {StanceRegionTable, SpeedEnvelope}  # they never change after their construction
+
+_shared: set[type] = {type(None), bool, int, float, complex, str, bytes, frozenset, type, *TABLES}
 
 
 def independent_copy(original: Copied) -> Copied:
