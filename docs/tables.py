@@ -1,4 +1,4 @@
-"""Generates the tables of docs/reference.md and docs/your-servos.md from the code: `python docs/tables.py`.
+"""Generates the tables of docs/reference.md, docs/your-servos.md and docs/gallery.md from the code: `python docs/tables.py`.
 
 A table stands between the lines `<!-- NAME -->` and `<!-- end -->`; test/package/test_docs.py compares them with the
 code.
@@ -25,7 +25,7 @@ from hexapod_control.cli import main
 from hexapod_control.config import schema
 from hexapod_control.config.motions.motion_keys import FOR_HEIGHT_DOCUMENTATION, keys
 from hexapod_control.config.robots import robot_keys
-from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.robots.servo_table import servo_table
 from hexapod_control.core.motions.motion_steps import KINDS, Choreography
 from hexapod_control.evaluation.quality.command_table import transitions
@@ -360,6 +360,22 @@ def servo_models() -> str:
     )
 
 
+def gallery() -> str:
+    """The robots that come with the package."""
+    head = ("robot", "legs", "kg", "coxa, femur, tibia, mm", "servo", "gait", "what it is")
+    return table(head, map(_gallery_row, known_robots()))
+
+
+def _gallery_row(name: str) -> tuple[str, ...]:
+    file = load(name)
+    robot, leg = file.robot, file.robot.legs[0]
+    comment = " ".join(re.findall(r"^# (.*)$", file.path.read_text(encoding="utf-8").split("\n\n")[0], re.M))
+    what = re.match(r'(?:"[^"]*"|[^".:,])+', comment)
+    lengths = ", ".join(f"{1000.0 * link.length:g}" for link in (leg.coxa, leg.femur, leg.tibia))
+    described = "" if what is None else what[0]
+    return f"`{name}`", str(len(robot.legs)), f"{robot.mass:.1f}", lengths, file.servo_model, robot.walk.gait, described
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "topics": topics,
     "services": services,
@@ -375,6 +391,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
 PAGES: Mapping[Path, Mapping[str, Callable[[], str]]] = {
     REFERENCE: TABLES,
     REFERENCE.with_name("your-servos.md"): {"servo models": servo_models},
+    REFERENCE.with_name("gallery.md"): {"gallery": gallery},
 }
 
 

@@ -5,8 +5,9 @@ import math
 import mujoco
 import numpy as np
 import pytest
+from support.drives import ROBOTS
 
-from hexapod_control.config.robots.robot_file import known_robots, load
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.evaluation.quality.patrols import distance_to_obstacles, patrol, prepare_patrol
 from hexapod_control.sim.collision_counter import CollisionCounter
@@ -91,7 +92,7 @@ def test_ranges_beyond_the_maximum_are_inf_and_below_the_minimum_minus_inf(phant
     assert np.isposinf(Lidar(phantomx[0]).ranges(flat)).all()
 
 
-@pytest.mark.parametrize("name", known_robots())
+@pytest.mark.parametrize("name", ROBOTS)
 def test_it_looks_over_the_legs_of_a_standing_robot_and_below_the_tops_of_the_walls(name):
     robot_file = load(name)
     simulation = Simulation(robot_file.robot, urdf(robot_file), WorldSettings())

@@ -33,6 +33,7 @@ CORNERS = 8  # of the polygon round one stance region
 ROUNDING_M = 0.001  # by which regions are enlarged, because coordinates are rounded
 CLEARANCE_M = 0.2  # of the inflation beyond the footprint
 PATH_STEP_M = 0.025  # between two points of a path: half a cell of the global costmap
+LEAST_WINDOW_M = 3  # of the local costmap, in whole metres
 MAX_OFFSET_POINTS = 20  # Nav2's own offset, for robots with a horizon of more than a metre
 
 
@@ -146,12 +147,14 @@ def values(robot: Nav2Robot, horizon: float) -> dict[str, object]:
         "footprint": polygon,
         "inflation_layer.inflation_radius": round(robot.radius + CLEARANCE_M, 2),
     }
+    prune = round(1.2 * ahead, 2)
+    window = max(LEAST_WINDOW_M, math.ceil(2.0 * (robot.radius + CLEARANCE_M + prune)))  # the path ahead fits into it
     return {
-        **_under("controller_server.ros__parameters.FollowPath", {**path, "prune_distance": round(1.2 * ahead, 2)}),
+        **_under("controller_server.ros__parameters.FollowPath", {**path, "prune_distance": prune}),
         **_under("controller_server.ros__parameters.FollowPath", critics),
         **_under("velocity_smoother.ros__parameters", smoother),
         **_under("behavior_server.ros__parameters", spin),
-        **_under("local_costmap.local_costmap.ros__parameters", costmap),
+        **_under("local_costmap.local_costmap.ros__parameters", {**costmap, "width": window, "height": window}),
         **_under("global_costmap.global_costmap.ros__parameters", costmap),
     }
 

@@ -7,11 +7,12 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.drives import ROBOTS as SUITE_ROBOTS
 from support.paths import ROOT
 
 from hexapod_control.config.motions.motion_keys import EVERY, keys
 from hexapod_control.config.motions.motion_library import MotionFileError, known_motions, load_motion, request
-from hexapod_control.config.robots.robot_file import known_robots, load
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.motions.motion_player import MotionPlayer, RehearsedMotion
 from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
@@ -25,7 +26,7 @@ from hexapod_control.core.motions.motion_steps import (
 )
 from hexapod_control.core.planner.planner import Planner
 
-ROBOTS = {name: load(name).robot for name in known_robots()}
+ROBOTS = {name: load(name).robot for name in SUITE_ROBOTS}
 PHANTOMX = ROBOTS["phantomx"]
 TICK = 0.02  # [s]
 HEAD = "name: test\ndescription: For a test.\n"

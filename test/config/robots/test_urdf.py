@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import xacro
 from numpy.typing import NDArray
+from support.drives import ROBOTS
 
 from hexapod_control.config.robots.robot_file import RobotFile, known_robots, load
 from hexapod_control.config.robots.urdf import urdf
@@ -191,7 +192,8 @@ def neutral_joints(robot: Robot) -> Matrix:
     return inverse(robot, feet, np.zeros((len(robot.legs), 3))).joints
 
 
-def test_xacro_alone_makes_the_same_robot_from_the_same_file(robot_file: RobotFile, tree: ET.Element) -> None:
+@pytest.mark.parametrize("robot_file", [*ROBOTS, asymmetric, four_legs], indirect=True)
+def test_xacro_alone_makes_the_same_robot_from_a_complete_file(robot_file: RobotFile, tree: ET.Element) -> None:
     document = xacro.process_file(
         str(share("urdf", "hexapod.urdf.xacro")), mappings={"robot_file": str(robot_file.path)}
     )

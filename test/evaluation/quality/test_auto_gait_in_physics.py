@@ -3,8 +3,9 @@
 import math
 
 import pytest
+from support.drives import ROBOTS
 
-from hexapod_control.config.robots.robot_file import known_robots, load
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.kinematics.se2 import Twist
@@ -19,7 +20,7 @@ DEVIATION = 0.02  # of the distance from the commanded one
 
 
 @pytest.mark.physics
-@pytest.mark.parametrize("name", known_robots())
+@pytest.mark.parametrize("name", ROBOTS)
 def test_a_sweep_up_and_down_is_walked_at_its_speed_through_every_gait(name):
     robot_file = load(name)
     lockstep = standing_lockstep(robot_file.robot, urdf(robot_file), WorldSettings())

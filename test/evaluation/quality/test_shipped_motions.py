@@ -3,16 +3,17 @@
 import os
 
 import pytest
+from support.drives import ROBOTS
 
 from hexapod_control.config.motions.motion_library import known_motions
-from hexapod_control.config.robots.robot_file import known_robots, load
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.evaluation.quality import shipped_motions as figures
 from hexapod_control.sim.world_settings import WorldSettings
 
 pytestmark = pytest.mark.physics
 
-FILES = {name: load(name) for name in known_robots()}
+FILES = {name: load(name) for name in ROBOTS}
 NAMES = (*(posture.name for posture in figures.POSTURES), *known_motions())
 
 

@@ -10,6 +10,7 @@ import pytest
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.evaluation.quality import flat_ground, gait_changes
 from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S, Course, WalkError, walk
 from hexapod_control.evaluation.quality.odometry_drift import standing_lockstep
@@ -55,11 +56,13 @@ def test_the_same_walk_gives_the_same_figures(phantomx):
 
 
 @pytest.mark.parametrize("name", known_robots())
-def test_every_robot_follows_its_command(name):
+def test_every_robot_of_the_package_walks_at_70_percent_of_its_top_speed(name):
     robot_file = load(name)
-    simulation = Simulation(robot_file.robot, urdf(robot_file), WorldSettings())
-    found = walk(simulation, Course(robot_file.robot.walk.gait, Twist(0.05, 0.0, 0.0)))
-    assert found.ratio == pytest.approx(1.0, abs=0.03)
+    robot, gait = robot_file.robot, robot_file.robot.walk.gait
+    top = Capabilities.of(robot).fastest(Twist(1.0, 0.0, 0.0), [gait])
+    found = walk(Simulation(robot, urdf(robot_file), WorldSettings()), Course(gait, top.scaled(0.7), 2))
+    assert found.ratio == pytest.approx(1.0, abs=0.05)
+    assert found.slip <= 0.01
     assert not found.unwanted_contacts
     assert found.unreachable == 0
 

@@ -5,8 +5,9 @@ import math
 
 import numpy as np
 import pytest
+from support.drives import ROBOTS
 
-from hexapod_control.config.robots.robot_file import known_robots, load
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Twist, exp, log
 from hexapod_control.core.names import JOINTS, joint_names
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.physics
 GRAVITY = 9.81
 
 
-@pytest.fixture(scope="module", params=known_robots())
+@pytest.fixture(scope="module", params=ROBOTS)
 def described(request):
     """(robot, URDF text) of every robot file."""
     robot_file = load(request.param)

@@ -29,6 +29,8 @@ def sides(case: Described) -> Iterator[Finding]:
             if word in leg.name.split("_") and sign * across <= 0.0:
                 what = f"a {word} leg has {'a positive' if sign > 0 else 'a negative'} y"
                 yield Finding("hip", f"is {listed(leg.hip)}", what, "are left and right swapped?", leg.name)
+            elif word in leg.name.split("_") and sign * leg.foothold[1] < 0.0:
+                yield Finding("foothold", f"is {listed(leg.foothold)}", what, "is a sign wrong?", leg.name)
 
 
 def order(case: Described) -> Iterator[Finding]:
