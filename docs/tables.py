@@ -1,4 +1,4 @@
-"""Generates the tables of docs/reference.md, docs/your-servos.md and docs/gallery.md from the code: `python docs/tables.py`.
+"""Generates the tables of docs/{reference,your-servos,gallery}.md from the code: `python docs/tables.py`.
 
 A table stands between the lines `<!-- NAME -->` and `<!-- end -->`; test/package/test_docs.py compares them with the
 code.

@@ -18,7 +18,6 @@ from support.paths import ROOT, test_file
 from hexapod_control.bringup import nav2_graph, node_graph
 from hexapod_control.cli import main
 from hexapod_control.clients import keyboard_map as keyboard
-from hexapod_control.config.robots.robot_file import known_robots
 from hexapod_control.core.planner.tick_plan import RobotState
 
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
