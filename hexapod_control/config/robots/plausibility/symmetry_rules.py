@@ -26,10 +26,12 @@ def sides(case: Described) -> Iterator[Finding]:
     for leg in case.robot.legs:
         for word, sign in SIDES.items():
             across = leg.hip[1] if abs(leg.hip[1]) > CENTRELINE_M else leg.foothold[1]
-            if word in leg.name.split("_") and sign * across <= 0.0:
-                what = f"a {word} leg has {'a positive' if sign > 0 else 'a negative'} y"
+            if word not in leg.name.split("_"):
+                continue
+            what = f"a {word} leg has {'a positive' if sign > 0 else 'a negative'} y"
+            if sign * across <= 0.0:
                 yield Finding("hip", f"is {listed(leg.hip)}", what, "are left and right swapped?", leg.name)
-            elif word in leg.name.split("_") and sign * leg.foothold[1] < 0.0:
+            elif sign * leg.foothold[1] < 0.0:
                 yield Finding("foothold", f"is {listed(leg.foothold)}", what, "is a sign wrong?", leg.name)
 
 
