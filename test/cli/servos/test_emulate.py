@@ -23,11 +23,23 @@ IDS = tuple(range(1, 19))
 
 
 @pytest.fixture
-def emulation(tmp_path):
-    file, link = load("phantomx"), tmp_path / "bus"
-    made = emulate(file.robot, servo_settings(file, "feetech_st", str(link)), link)
-    yield made
-    made.pty.close()
+def emulated(tmp_path):
+    """Emulates the servos of a robot with a protocol."""
+    made = []
+
+    def emulation(protocol):
+        file, link = load("phantomx"), tmp_path / "bus"
+        made.append(emulate(file.robot, servo_settings(file, protocol, str(link)), link))
+        return made[-1]
+
+    yield emulation
+    for each in made:
+        each.pty.close()
+
+
+@pytest.fixture
+def emulation(emulated):
+    return emulated("feetech_st")
 
 
 @pytest.fixture
@@ -87,12 +99,18 @@ def test_the_port_comes_back_under_the_same_name_after_the_cable_was_pulled(emul
 
 
 @pytest.mark.parametrize("name", fault_injection.KINDS)
-def test_every_fault_of_the_table_can_be_injected(name, emulation):
-    values = {"SHARE": "0.5", "HEX": "FF", "MS": "3", "ID": "4", "VOLTS": "7.4", "": ""}
+def test_every_fault_of_the_table_can_be_injected(name, emulated):
+    values = {"SHARE": "0.5", "HEX": "FF", "MS": "3", "ID": "4", "VOLTS": "7.4", "ADDRESS": "0x40", "": ""}
     value = values[fault_injection.KINDS[name].value]
     order = fault_injection.parse_fault(f"{name}={value}@1.5" if value else f"{name}@1.5")
     assert (order.name, order.after) == (name, 1.5)
-    order.act(emulation)
+    order.act(emulated("pca9685"))
+
+
+@pytest.mark.parametrize("text", ["nack=0x40", "stuck"])
+def test_a_fault_of_an_i2c_bus_is_refused_on_another_one(emulation, text):
+    with pytest.raises(ValueError, match="use protocol pca9685"):
+        fault_injection.parse_fault(text).act(emulation)
 
 
 @pytest.mark.parametrize("text", ["drip=1", "drop", "echo=1", "drop=1@soon", "drop=1@-2"])
