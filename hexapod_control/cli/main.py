@@ -28,6 +28,7 @@ COMMANDS = {
         "emulate the servos of a robot behind a pseudo-terminal, with the protocol of real ones",
     ),
     "servos": ("servos.servos", "find, monitor and move the servos of a robot"),
+    "i2c": ("servos.i2c", "list what answers on the I2C bus of a robot, what is expected and what is missing"),
     "calibrate": (
         "servos.calibrate",
         "calibrate the servos of a robot step by step and write the result into its robot file",

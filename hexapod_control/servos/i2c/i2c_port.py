@@ -83,11 +83,13 @@ def scan(port: I2cPort) -> list[int]:
     return [address for address in ADDRESSES if _answers(port, address)]
 
 
-def _answers(port: I2cPort, address: int) -> bool:
+def _answers(port: I2cPort, address: int, tries: int = 3) -> bool:
     try:
         port.transfer(I2cRead(address, 1))
     except BusStuck:
-        raise
+        if tries == 1:
+            raise
+        return _answers(port, address, tries - 1)
     except TransferError:
         return False
     return True

@@ -1,0 +1,81 @@
+"""`hexapod i2c scan`: what answers on the I2C bus of a robot, what its robot file expects, and what is missing."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping
+
+from hexapod_control.cli.input_error import InputError
+from hexapod_control.config.robots.robot_file import RobotFile, load
+from hexapod_control.servos.bus.bus_interface import BusError, PortGone
+from hexapod_control.servos.i2c.i2c_port import listed, scan
+from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS
+from hexapod_control.servos.i2c.open_bus import open_i2c
+from hexapod_control.servos.i2c.pwm_chip import ALL_CALL, FIRST_ADDRESS
+from hexapod_control.servos.i2c.supply_sensor import SUPPLY_CHIPS
+from hexapod_control.servos.protocol_registry import PROTOCOLS
+from hexapod_control.servos.protocols.pca9685 import places
+from hexapod_control.servos.settings.io_section import I2C_SERVOS, MCP23017_ADDRESS, io_settings
+from hexapod_control.servos.settings.servo_section import servo_settings
+
+FOUND, MISSING = 0, 1  # exit codes
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    parser.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help="robot (default: %(default)s)")
+    parser.add_argument("--bus", default="", metavar="PATH", help="I2C bus (default: the robot file's)")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("scan", help="list what answers, what is expected and what is missing; changes nothing")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the table. Returns 1 if an expected device is missing."""
+    file = load(args.robot)
+    bus = args.bus or io_settings(file).bus
+    wanted = expected(file, bus if not args.bus else "")
+    try:
+        port = open_i2c(bus, PROTOCOLS[I2C_SERVOS].baud)
+        try:
+            found = scan(port)
+        finally:
+            port.close()
+    except (PortGone, BusError) as error:
+        raise InputError(str(error)) from None
+    for line in report(bus, found, wanted):
+        print(line)
+    return MISSING if set(wanted) - set(found) else FOUND
+
+
+def expected(file: RobotFile, bus: str) -> dict[int, str]:
+    """Titles of the devices of a robot file by address; boards of the servos if they are on the bus (empty: any)."""
+    servos = servo_settings(file)
+    boards = servos.protocol == I2C_SERVOS and bus in ("", servos.port)
+    titles = {
+        address: f"PCA9685, servo ids {16 * n} to {16 * n + 15}"
+        for n, address in enumerate(places(servos.ids, dict(servos.options)) if boards else ())
+    }
+    return titles | {address: f"{title}, io.{key}" for key, address, title in io_settings(file).devices()}
+
+
+def report(bus: str, found: Iterable[int], wanted: Mapping[int, str]) -> list[str]:
+    """The table of all addresses, and a summary."""
+    present = set(found)
+    lines = []
+    for address in sorted(present | set(wanted)):
+        state = "found" if address in present & set(wanted) else "MISSING" if address in wanted else "unknown"
+        lines.append(f"0x{address:02X}  {state:8s} {wanted.get(address) or guess(address, wanted)}")
+    missing = sorted(set(wanted) - present)
+    gaps = f"{listed(missing)}: check their power, cables and address jumpers" if missing else "none"
+    return [*lines, f"{bus}: {len(present)} devices answer, {len(wanted)} are expected, missing: {gaps}"]
+
+
+def guess(address: int, wanted: Mapping[int, str]) -> str:
+    """What a device that is not in the robot file may be."""
+    if address == ALL_CALL and any("PCA9685" in title for title in wanted.values()):
+        return "the common address of all PCA9685 until the driver starts"
+    usual = [chip.title for chip in IMU_CHIPS.values() if address - chip.address in (0, 1)]
+    usual += [chip.title for chip in SUPPLY_CHIPS.values() if address == chip.address]
+    usual += ["PCA9685"] if FIRST_ADDRESS <= address < FIRST_ADDRESS + 4 else []
+    usual += ["MCP23017"] if address == MCP23017_ADDRESS else []
+    return "not in the robot file" + (f"; perhaps {', '.join(usual)}" if usual else "")

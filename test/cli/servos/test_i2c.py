@@ -1,0 +1,63 @@
+"""`hexapod i2c scan` over an emulated bus: what is found, expected, missing and unknown."""
+
+import pytest
+from support.phantomx import narrow_file
+
+from hexapod_control.cli.main import main
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.section_writer import with_section
+from hexapod_control.servos.emulator.robot_emulator import emulate
+from hexapod_control.servos.protocol_registry import PROTOCOLS
+from hexapod_control.servos.settings.io_section import io_settings
+from hexapod_control.servos.settings.save_servo_section import section
+from hexapod_control.servos.settings.servo_section import servo_settings
+
+pytestmark = pytest.mark.waits
+
+
+@pytest.fixture
+def kit(tmp_path):
+    """A robot file with two boards, an IMU and a battery, and its emulated bus."""
+    path, link = narrow_file(tmp_path / "robot.yaml"), tmp_path / "bus"
+    data = section(load(path), servo_settings(load(path), "pca9685", str(link)), PROTOCOLS["pca9685"].scale)
+    text = with_section(path.read_text(), "servos", {**data, "baud": 1_000_000})
+    parts = f"  bus: {link}\n  imu: {{chip: mpu6050}}\n  battery: {{chip: ads7830, divider: 3.0}}\n"
+    path.write_text(f"{text}\nio:\n{parts}")
+    file = load(path)
+    made = emulate(file.robot, servo_settings(file), link, io_settings(file))
+    yield path, made.pty
+    made.pty.close()
+
+
+def test_everything_that_is_expected_is_found(kit, capsys):
+    path, _ = kit
+    assert main(["i2c", "--robot", str(path), "scan"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:-1] == [
+        "0x40  found    PCA9685, servo ids 0 to 15",
+        "0x41  found    PCA9685, servo ids 16 to 31",
+        "0x48  found    ADS7830, io.battery",
+        "0x68  found    MPU6050, io.imu",
+        "0x70  unknown  the common address of all PCA9685 until the driver starts",
+    ]
+    assert lines[-1].endswith("bus: 5 devices answer, 4 are expected, missing: none")
+
+
+def test_missing_and_unknown_devices_are_named(kit, capsys):
+    path, pty = kit
+    pty.device.wire.unplug(0x68)
+    pty.device.wire.chips[-1].address = 0x49
+    assert main(["i2c", "--robot", str(path), "scan"]) == 1
+    text = capsys.readouterr().out
+    assert "0x68  MISSING  MPU6050, io.imu" in text
+    assert "0x49  unknown  not in the robot file" in text
+    assert "missing: 0x48, 0x68: check their power, cables and address jumpers" in text
+
+
+def test_a_bus_that_is_stuck_or_absent_is_one_sentence(kit, capsys):
+    path, pty = kit
+    pty.device.wire.stuck = True
+    assert main(["i2c", "--robot", str(path), "scan"]) == 2
+    assert "the I2C bus is stuck, SDA or SCL is held low" in capsys.readouterr().err
+    assert main(["i2c", "--bus", "/dev/i2c-77", "scan"]) == 2
+    assert "/dev/i2c-77: there is no such I2C bus" in capsys.readouterr().err
