@@ -6,9 +6,7 @@ default is passed on only if the user gives a value, because its default is defi
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,6 +14,7 @@ from pathlib import Path
 
 from hexapod_control.config import ros_names
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf_import.reading.urdf_text import read_urdf
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.servos.settings.io_section import io_settings
 
@@ -85,8 +84,14 @@ def _same(*names: str) -> dict[str, str]:
 ARGUMENTS = {
     argument.name: argument
     for argument in (
-        Argument("robot", TEXT, "name of a robot that comes with the package, or a robot file", "phantomx"),
+        Argument(
+            "robot",
+            TEXT,
+            "name of a robot that comes with the package, or a robot file; for display also a URDF",
+            "phantomx",
+        ),
         Argument("namespace", TEXT, "namespace of all nodes and topics"),
+        Argument("joint_mapping", TEXT, "file with the joint names, signs and zeros of a URDF, from hexapod import"),
         Argument("use_sim_time", TRUTH, "run on the time of /clock", "false"),
         Argument("params_file", TEXT, "ROS parameter file for all nodes; it overrides the other arguments"),
         Argument("gait", TEXT, "gait to start with; empty: the robot file's"),
@@ -130,7 +135,15 @@ ARGUMENTS = {
 _PLANNER = NodeRow(
     "gait_planner",
     parameters=_same(
-        *("robot", "use_sim_time", "gait", "enable_stamped_cmd_vel", "stand_on_start", "tf_frame_prefix"),
+        *(
+            "robot",
+            "joint_mapping",
+            "use_sim_time",
+            "gait",
+            "enable_stamped_cmd_vel",
+            "stand_on_start",
+            "tf_frame_prefix",
+        ),
         *("adaptive_touch_down", "imu_levelling"),
     ),
     remaps=_same("cmd_vel"),
@@ -140,7 +153,7 @@ _REAL_PLANNER = replace(_PLANNER, parameters={**_PLANNER.parameters, "sit_on_exi
 _WEB = NodeRow(
     "web",
     parameters={
-        **_same("robot", "use_sim_time", "enable_stamped_cmd_vel"),
+        **_same("robot", "joint_mapping", "use_sim_time", "enable_stamped_cmd_vel"),
         **{"lan": "web_lan", "bind": "web_bind", "port": "web_port"},
     },
     remaps=_same("cmd_vel"),
@@ -149,29 +162,32 @@ _WEB = NodeRow(
 )
 _IMU = NodeRow("imu_driver", parameters=_same("robot", "use_sim_time", "tf_frame_prefix"), enabled_by="imu")
 _TELEOP = NodeRow("teleop", parameters=_same("use_sim_time", "enable_stamped_cmd_vel"), remaps=_same("cmd_vel"))
-_ODOMETRY = {**_same("robot", "use_sim_time", "enable_odom_tf", "tf_frame_prefix"), "mode": "odometry_mode"}
+_ODOMETRY = {
+    **_same("robot", "joint_mapping", "use_sim_time", "enable_odom_tf", "tf_frame_prefix"),
+    "mode": "odometry_mode",
+}
 _GROUND = _same("world", "seed", "slope_deg", "block_height", "bump_height", "friction")
-_SIMULATOR = {**_GROUND, **_same("robot", "payload", "servo_model", "bus", "tf_frame_prefix")}
+_SIMULATOR = {**_GROUND, **_same("robot", "joint_mapping", "payload", "servo_model", "bus", "tf_frame_prefix")}
 _PUBLISHER = {"robot_description": "robot", "frame_prefix": "tf_frame_prefix", "use_sim_time": "use_sim_time"}
 
 
 # With an emulated bus, the simulator publishes ground truth; the driver publishes joint states, contacts and torque.
 _SIMULATED_SERVOS = NodeRow(
     "servo_driver",
-    parameters={**_same("robot"), **{"protocol": "bus", "port": "servo_port"}},
+    parameters={**_same("robot", "joint_mapping"), **{"protocol": "bus", "port": "servo_port"}},
     needs=("mujoco_sim",),
     enabled_by="bus",
     fixed={"wait_for_port": True, "assume_lying": True, "reply_margin": 0.2},
 )
 _SERVOS = {
-    **_same("robot", "use_sim_time", "arm_on_start", "wait_for_port"),
+    **_same("robot", "joint_mapping", "use_sim_time", "arm_on_start", "wait_for_port"),
     **{"protocol": "servo_protocol", "port": "servo_port"},
 }
 
 
 def _walking(*hardware: NodeRow, planner: NodeRow = _PLANNER) -> tuple[NodeRow, ...]:
     needs = tuple(row.executable for row in hardware)
-    kinematics = NodeRow("inverse_kinematics", parameters=_same("robot", "use_sim_time"), needs=needs)
+    kinematics = NodeRow("inverse_kinematics", parameters=_same("robot", "joint_mapping", "use_sim_time"), needs=needs)
     return (*hardware, kinematics, NodeRow("odometry", parameters=_ODOMETRY, needs=needs), planner, _WEB)
 
 
@@ -256,13 +272,17 @@ def _spec(row: NodeRow, values: Mapping[str, ParameterValue]) -> NodeSpec:
 
 
 def _parameter(name: str, value: ParameterValue) -> ParameterValue:
-    if name == "robot":
-        return _robot(str(value))
-    if name == "robot_description":
-        from hexapod_control.config.robots import robot_file, urdf
+    made = {"robot": _robot, "joint_mapping": _absolute, "robot_description": _description}
+    return made[name](str(value)) if name in made else value
 
-        return urdf.urdf(robot_file.load(str(value)))
-    return value
+
+def _description(text: str) -> str:
+    """The URDF of a robot, or of a URDF or xacro file."""
+    if text.lower().endswith((".urdf", ".xacro")):
+        return read_urdf(Path(text).expanduser(), {})
+    from hexapod_control.config.robots import robot_file, urdf
+
+    return urdf.urdf(robot_file.load(text))
 
 
 def _robot(text: str) -> str:
@@ -279,21 +299,3 @@ def _rviz_arguments(values: Mapping[str, ParameterValue]) -> tuple[str, ...]:
 
     frame = f"{values.get('tf_frame_prefix', '')}{values['fixed_frame']}"
     return ("-d", str(share("config", "rviz", "hexapod.rviz")), "-f", frame)
-
-
-def command_line(spec: NodeSpec) -> list[str]:
-    """Returns the command that starts a node of this package with the running Python, from any working folder."""
-    line = [
-        sys.executable,
-        "-P",
-        "-m",
-        f"{PACKAGE}.nodes.{spec.executable}.{spec.executable}",
-        *spec.arguments,
-        "--ros-args",
-    ]
-    for name, value in spec.parameters.items():
-        line += ["-p", f"{name}:={json.dumps(value)}"]  # quoted as JSON, so that ROS does not read a text as a number
-    for source, target in spec.remaps.items():
-        line += ["-r", f"{source}:={target}"]
-    line += ["--params-file", spec.params_file] if spec.params_file else []
-    return [*line, "-r", f"__ns:={spec.namespace}"] if spec.namespace else line

@@ -18,8 +18,9 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 
 from hexapod_control.bringup import restart_plan
+from hexapod_control.bringup.command_line import command_line
 from hexapod_control.bringup.graph_identity import VARIABLE, new_graph, remove_state
-from hexapod_control.bringup.node_graph import PACKAGE, NodeSpec, command_line
+from hexapod_control.bringup.node_graph import PACKAGE, NodeSpec
 
 STOP_TIMEOUT_S = 8.0  # after SIGINT: the gait planner first puts the feet down
 TERMINATE_TIMEOUT_S = 1.0  # after SIGTERM, before SIGKILL

@@ -9,6 +9,7 @@ from builtin_interfaces.msg import Time
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
+from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.joint_plausibility import JointPlausibility
@@ -30,9 +31,9 @@ class MeasuredSample(NamedTuple):
 class JointStateInput:
     """The accepted messages of joint_states."""
 
-    def __init__(self, node: GuardedNode, robot: Robot) -> None:
+    def __init__(self, node: GuardedNode, robot: Robot, mapping: JointMapping | None = None) -> None:
         """Subscribes to nothing yet."""
-        self._node, self._layout, self._plausibility = node, JointLayout(robot), JointPlausibility(robot)
+        self._node, self._layout, self._plausibility = node, JointLayout(robot, mapping), JointPlausibility(robot)
         self.rejected = 0  # messages
 
     def subscribe(self, use: Callable[[MeasuredSample], None], qos: QoSProfile) -> None:

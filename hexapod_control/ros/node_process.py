@@ -19,7 +19,7 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
-from hexapod_control.config.errors import ArgumentError, RobotFileError
+from hexapod_control.config.errors import ArgumentError, FileError
 from hexapod_control.config.ros_names import check_arguments
 from hexapod_control.ros.executor import Spinner
 from hexapod_control.ros.guarded_node import GuardedNode
@@ -58,7 +58,7 @@ def run(make: Callable[[], GuardedNode], args: Sequence[str] | None = None) -> i
         return _refuse(error)
     try:
         node = make()
-    except (ArgumentError, RobotFileError, ParameterError, FileNotFoundError, ParameterException) as error:
+    except (ArgumentError, FileError, ParameterError, FileNotFoundError, ParameterException) as error:
         return _refuse(error)
     code = 1
     executor = Spinner()

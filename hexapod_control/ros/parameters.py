@@ -200,3 +200,6 @@ class RobotSettings:
     """The parameter of every node that needs the robot."""
 
     robot: str = choice("phantomx", "name of a robot that comes with the package, or path of a robot file")
+    joint_mapping: str = choice(
+        "", "file with the joint names, signs and zeros of a URDF, for joint_states and joint_targets; empty: ours"
+    )

@@ -16,6 +16,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Quaternion, Transform, Twist, Wrench
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
+from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.names import foot_name, joint_names, quoted
@@ -37,10 +38,12 @@ class HasXyz(Protocol):
 class _NamedRows:
     """Maps the names in a message to array rows; a list of names is checked once and remembered."""
 
-    def __init__(self, kind: str, names: Sequence[str]) -> None:
+    def __init__(self, kind: str, names: Sequence[str], ignored: Sequence[str] = ()) -> None:
+        """Names in `ignored` may be in a message and have no row."""
         self.kind = kind
         self.names = list(names)
         self._row = {name: row for row, name in enumerate(self.names)}
+        self._ignored = frozenset(ignored)
         self._seen: list[str] = self.names
         self._order: list[int] | None = None
 
@@ -55,6 +58,8 @@ class _NamedRows:
     def _match(self, names: list[str]) -> list[int]:
         position: dict[str, int] = {}
         for index, name in enumerate(names):
+            if name in self._ignored:
+                continue
             if name not in self._row:
                 raise MessageError(f"{self.kind} {quoted(name)} is unknown; this robot has {', '.join(self.names)}")
             if name in position:
@@ -75,11 +80,17 @@ def _finite(kind: str, what: str, names: Sequence[str], values: Sequence[float],
 
 
 class JointLayout:
-    """Converts sensor_msgs/JointState of all joints: angles (n, 3) [rad] and velocities (n, 3) [rad/s]."""
+    """Converts sensor_msgs/JointState of all joints: angles (n, 3) [rad] and velocities (n, 3) [rad/s].
 
-    def __init__(self, robot: Robot) -> None:
-        self._rows = _NamedRows("joint", joint_names(robot.leg_names))
-        self._message = JointState(name=self._rows.names)
+    With a mapping, messages have the names, signs and zeros of a URDF: its angle is sign * ours + offset.
+    """
+
+    def __init__(self, robot: Robot, mapping: JointMapping | None = None) -> None:
+        fixed = {} if mapping is None else mapping.fixed
+        names = joint_names(robot.leg_names) if mapping is None else mapping.names
+        self._rows = _NamedRows("joint", names, tuple(fixed))
+        self._mapping, self._fixed = mapping, list(fixed.values())
+        self._message = JointState(name=[*names, *fixed])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -88,13 +99,15 @@ class JointLayout:
 
     def joints(self, message: JointState) -> Array:
         """Returns the angles (n, 3) [rad] of all joints. Raises MessageError."""
-        return self._values(message, message.position, "position")
+        found = self._values(message, message.position, "position")
+        return found if self._mapping is None else self._mapping.signs * (found - self._mapping.offsets)
 
     def velocities(self, message: JointState) -> Array:
         """Returns the velocities (n, 3) [rad/s], zero if the message has none. Raises MessageError."""
         if not len(message.velocity):
             return np.zeros((len(self._rows.names) // 3, 3))
-        return self._values(message, message.velocity, "velocity")
+        found = self._values(message, message.velocity, "velocity")
+        return found if self._mapping is None else self._mapping.signs * found
 
     def _values(self, message: JointState, values: Sequence[float], what: str) -> Array:
         names: list[str] = message.name
@@ -107,12 +120,17 @@ class JointLayout:
 
     def message(self, joints: Array, velocities: Array | None, stamp: Time, efforts: Array | None = None) -> JointState:
         """Returns the message of angles (n, 3) [rad], velocities [rad/s] and torques [N m]; the next call reuses it."""
-        message = self._message
+        message, mapping = self._message, self._mapping
+        if mapping is not None:
+            joints = mapping.signs * joints + mapping.offsets
+            velocities = None if velocities is None else mapping.signs * velocities
+            efforts = None if efforts is None else mapping.signs * efforts
+        still = [0.0] * len(self._fixed)
         message.header.stamp = stamp
-        message.position = array("d", np.ravel(joints).tolist())
-        message.velocity = array("d", [] if velocities is None else np.ravel(velocities).tolist())
+        message.position = array("d", np.ravel(joints).tolist() + self._fixed)
+        message.velocity = array("d", [] if velocities is None else np.ravel(velocities).tolist() + still)
         if efforts is not None:
-            message.effort = array("d", np.ravel(efforts).tolist())
+            message.effort = array("d", np.ravel(efforts).tolist() + still)
         return message
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hexapod_control.bringup import node_graph
+from hexapod_control.bringup.command_line import command_line
 from hexapod_control.ros import parameters
 from hexapod_control.ros.distribution import stamped_by_default
 
@@ -112,7 +113,7 @@ def test_a_command_line_has_all_parameters_remaps_and_the_namespace():
     spec = by_name("sim", namespace="a", cmd_vel="cmd_vel_nav", gait="wave", enable_stamped_cmd_vel="false")[
         "gait_planner"
     ]
-    arguments = node_graph.command_line(spec)
+    arguments = command_line(spec)
     assert arguments[:4] == [sys.executable, "-P", "-m", "hexapod_control.nodes.gait_planner.gait_planner"]
     assert " ".join(arguments[4:]) == (
         '--ros-args -p robot:="phantomx" -p use_sim_time:=false -p gait:="wave" -p enable_stamped_cmd_vel:=false '
@@ -123,14 +124,12 @@ def test_a_command_line_has_all_parameters_remaps_and_the_namespace():
 def test_a_parameter_file_comes_last_on_the_command_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.yaml").write_text("/**: {}\n")
-    arguments = node_graph.command_line(by_name("sim", params_file="mine.yaml")["odometry"])
+    arguments = command_line(by_name("sim", params_file="mine.yaml")["odometry"])
     assert arguments[-2:] == ["--params-file", str(Path("mine.yaml").absolute())]
 
 
 def test_a_text_that_looks_like_a_number_stays_a_text():
-    [value] = [
-        word for word in node_graph.command_line(by_name("sim", robot="42")["odometry"]) if word.startswith("robot:=")
-    ]
+    [value] = [word for word in command_line(by_name("sim", robot="42")["odometry"]) if word.startswith("robot:=")]
     assert json.loads(value.removeprefix("robot:=")) == "42"
 
 
@@ -184,3 +183,17 @@ def test_every_parameter_of_the_graph_is_declared_by_its_node(row):
     wanted.pop("use_sim_time", None)  # of every node of ROS
     found = declared(row.executable)
     assert wanted == {name: found.get(name, "not declared") for name in wanted}
+
+
+def test_the_urdf_of_another_program_is_shown_as_it_is(tmp_path):
+    """RViz then follows its joints by the mapping that the nodes have."""
+    (tmp_path / "robot.urdf").write_text('<robot name="other"><link name="base"/></robot>')
+    spec = by_name("display", robot=str(tmp_path / "robot.urdf"))["robot_state_publisher"]
+    assert spec.parameters["robot_description"] == '<robot name="other"><link name="base"/></robot>'
+
+
+def test_the_joint_mapping_reaches_every_node_that_reads_or_writes_joints():
+    specs = by_name("bringup", joint_mapping="mine.joints.yaml", web=True)
+    given = {name for name, spec in specs.items() if "joint_mapping" in spec.parameters}
+    assert given >= {"servo_driver", "inverse_kinematics", "gait_planner", "odometry", "web"}
+    assert specs["odometry"].parameters["joint_mapping"] == str(Path("mine.joints.yaml").absolute())

@@ -35,6 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--speed", type=number(0.05, 10.0), default=1.0, metavar="X", help="factor on real time (default: 1)"
     )
+    parser.add_argument(
+        "--joint-mapping", metavar="FILE", help="joint names, signs and zeros of a URDF, from hexapod import"
+    )
     parser.add_argument("--namespace", default="", help="namespace of all nodes and topics")
     parser.add_argument(
         "--bus", default="", metavar="PROTOCOL", help="drive the simulated servos over an emulated bus, e.g. feetech_st"

@@ -88,6 +88,7 @@ class SimulationRun:
         given = {**self._given, "robot": args.robot, "gait": args.gait, "namespace": args.namespace}
         given |= {"bus": args.bus} if args.bus else {}
         given |= {"odometry_mode": args.odometry} if args.odometry else {}
+        given |= {"joint_mapping": args.joint_mapping} if args.joint_mapping else {}
         given |= {name: True for name in ("adaptive_touch_down", "imu_levelling") if getattr(args, name)}
         given |= {"tf_frame_prefix": _prefix(args.namespace)}
         given |= {"web": not args.no_web, "web_lan": args.lan}

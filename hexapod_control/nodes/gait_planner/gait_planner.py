@@ -12,6 +12,7 @@ from std_srvs.srv import Trigger
 
 from hexapod_control.config.robots.plausibility.check_values import one_line
 from hexapod_control.config.robots.robot_file import RobotFile, implausible, load
+from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.core.motions.motion_player import MotionPlayer
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.planner.planner import Planner
@@ -57,7 +58,7 @@ class GaitPlanner(GuardedNode):
         self._report_doubts(file)
         self.player = MotionPlayer(self.planner)
         self.commands = OperatorCommands(self.player)
-        self._measured = JointStateInput(self, self.planner.robot)
+        self._measured = JointStateInput(self, file.robot, load_mapping(settings.joint_mapping, file.robot))
         self._period = 1.0 / settings.control_rate
         self._last_tick: int | None = None  # [ns]
         self._ticks = self._overruns = 0

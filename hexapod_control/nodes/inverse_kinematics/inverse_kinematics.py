@@ -16,6 +16,7 @@ from builtin_interfaces.msg import Time
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.nodes.announcements.graph_presence import sole
 from hexapod_control.nodes.inverse_kinematics.joint_target_filter import FilteredTargets, JointTargetFilter
 from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
@@ -41,10 +42,12 @@ class InverseKinematics(GuardedNode):
     def __init__(self, **options: Any) -> None:
         """Raises RobotFileError or ParameterError."""
         super().__init__("inverse_kinematics", **options)
-        robot = load(declare(self, RobotSettings).robot).robot
+        settings = declare(self, RobotSettings)
+        robot = load(settings.robot).robot
+        mapping = load_mapping(settings.joint_mapping, robot)
         self._filter = JointTargetFilter(robot)
         self._feet = FootLayout(robot)
-        self._joints = JointLayout(robot)
+        self._motions, self._joints = JointLayout(robot), JointLayout(robot, mapping)
         self._measured = np.zeros((len(robot.legs), 3))  # [rad] of the newest joint_states
         self._measured_at = -math.inf  # [s] steady time
         self._last_targets_at = time.monotonic()  # [s] steady time
@@ -54,7 +57,7 @@ class InverseKinematics(GuardedNode):
         self._targets = self.create_publisher(JointState, "joint_targets", COMMAND)
         self.create_subscription(MultiDOFJointState, "foot_targets", self.on_foot_targets, COMMAND)
         self.create_subscription(JointState, "joint_motion", self.on_joint_motion, COMMAND)
-        JointStateInput(self, robot).subscribe(self.on_measured_joints, COMMAND)
+        JointStateInput(self, robot, mapping).subscribe(self.on_measured_joints, COMMAND)
         self.create_timer(WATCH_PERIOD_S, self.watch, clock=self.steady)
 
     def on_measured_joints(self, sample: MeasuredSample) -> None:
@@ -70,7 +73,7 @@ class InverseKinematics(GuardedNode):
 
     def on_joint_motion(self, message: JointState) -> None:
         """Publishes the joint targets for a motion in joint space."""
-        joints, velocities = self._joints.joints(message), self._joints.velocities(message)
+        joints, velocities = self._motions.joints(message), self._motions.velocities(message)
         if self._ready():
             stamp = message.header.stamp
             self._send(self._filter.joints(joints, velocities, _seconds(stamp)), stamp, "joint_motion")

@@ -17,6 +17,7 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.nodes.announcements.graph_presence import sole
 from hexapod_control.nodes.mujoco_sim.lidar_output import LidarOutput
 from hexapod_control.nodes.mujoco_sim.running_world import RunningWorld
@@ -50,8 +51,10 @@ class MujocoSim(GuardedNode):
         self._record = StateRecording(settings.record, settings.record_rate) if settings.record else None
         self._ticks = self._reported_ticks = 0
         self._reported_at = time.monotonic()
-        self._output = SimulationOutput(self, world.robot, settings.tf_frame_prefix, servos=world.bus is None)
-        self._lidar = LidarOutput(self, world.robot, settings.tf_frame_prefix, lidar)
+        self._mapping = load_mapping(settings.joint_mapping, world.robot)
+        prefix = settings.tf_frame_prefix
+        self._output = SimulationOutput(self, world.robot, prefix, self._mapping, servos=world.bus is None)
+        self._lidar = LidarOutput(self, world.robot, prefix, lidar)
         self._armed: ArmedTopic | None = None
         if isinstance(world.driver, TargetFollower):
             self._accept_targets(world.driver)
@@ -64,7 +67,7 @@ class MujocoSim(GuardedNode):
     def _accept_targets(self, driver: TargetFollower) -> None:
         """Without a bus: joint_targets, `armed` and the torque services."""
         world = self.world
-        self._driver, self._layout = driver, JointLayout(world.robot)
+        self._driver, self._layout = driver, JointLayout(world.robot, self._mapping)
         self.create_subscription(JointState, "joint_targets", self._take_targets, COMMAND)
         self._torque, self._armed = TorqueServices(self, world.torque), ArmedTopic(self)
 

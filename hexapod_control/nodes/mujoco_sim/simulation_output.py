@@ -7,6 +7,7 @@ from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 
+from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angles
 from hexapod_control.core.kinematics.se2 import wrap
@@ -25,10 +26,12 @@ NO_COVARIANCE = np.zeros((6, 6))  # of ground truth
 class SimulationOutput:
     """Publishers of one simulated robot."""
 
-    def __init__(self, node: GuardedNode, robot: Robot, prefix: str, *, servos: bool = True) -> None:
+    def __init__(
+        self, node: GuardedNode, robot: Robot, prefix: str, mapping: JointMapping | None = None, *, servos: bool = True
+    ) -> None:
         """`prefix` comes before base_link and imu_link; `servos`: also publish joint_states and foot_states."""
         self._base, self._imu_frame = f"{prefix}base_link", f"{prefix}imu_link"
-        self._joints, self._feet = JointLayout(robot), FootStates(robot, self._base)
+        self._joints, self._feet = JointLayout(robot, mapping), FootStates(robot, self._base)
         self._joint_states = node.create_publisher(JointState, "joint_states", COMMAND) if servos else None
         self._foot_states = node.create_publisher(MultiDOFJointState, "foot_states", COMMAND) if servos else None
         self._imu = node.create_publisher(Imu, "imu/data", COMMAND)

@@ -23,6 +23,7 @@ from std_srvs.srv import Trigger
 
 from hexapod_control.config.robots.odometry_scale import odometry_scale
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.sensing.heading_fusion import MAX_AGE_S, HeadingFusion
@@ -57,7 +58,8 @@ class OdometryNode(GuardedNode):
         self._odometry = Odometry(robot, odometry_scale(robot_file))
         self._memory = PoseMemory(self.get_fully_qualified_name())
         self._resume()
-        self._joint_layout, self._foot_layout = JointLayout(robot), FootLayout(robot)
+        mapping = load_mapping(self._settings.joint_mapping, robot)
+        self._joint_layout, self._foot_layout = JointLayout(robot, mapping), FootLayout(robot)
         self._support, self._heading = SupportForces(robot), HeadingFusion()
         self._last: float | None = None  # [s] stamp of the last joints
         self._published = -math.inf  # [s]
@@ -73,7 +75,7 @@ class OdometryNode(GuardedNode):
             self.create_subscription(MultiDOFJointState, "foot_states", self._take_foot_states, SAMPLES)
         if self._settings.mode == "legs_imu":
             self.create_subscription(Imu, "imu/data", self._take_imu, SENSOR)
-        self._measured, self._rejected = JointStateInput(self, robot), 0
+        self._measured, self._rejected = JointStateInput(self, robot, mapping), 0
         if self._settings.mode == "commanded":
             self.create_subscription(JointState, "joint_targets", self._take_targets, SAMPLES)
         else:

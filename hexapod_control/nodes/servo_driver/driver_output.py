@@ -9,6 +9,7 @@ from builtin_interfaces.msg import Time
 from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
 from std_msgs.msg import Float64
 
+from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.foot_force_estimator import FootForceEstimator
@@ -25,13 +26,19 @@ class DriverOutput:
     """Publishers of one robot's servos."""
 
     def __init__(
-        self, node: GuardedNode, robot: Robot, *, feet: bool = True, switched: SwitchedFeet | None = None
+        self,
+        node: GuardedNode,
+        robot: Robot,
+        mapping: JointMapping | None = None,
+        *,
+        feet: bool = True,
+        switched: SwitchedFeet | None = None,
     ) -> None:
         """`feet`: publish foot_states, from switches or else estimated from the servos' load; False: others do it."""
         self._switched = switched
         self._stall_torques = np.array([[joint.stall_torque for joint in leg.joints] for leg in robot.legs])  # [N m]
         self._estimator = FootForceEstimator(robot)
-        self._joints, self._feet = JointLayout(robot), FootStates(robot)
+        self._joints, self._feet = JointLayout(robot, mapping), FootStates(robot)
         self._joint_states = node.create_publisher(JointState, "joint_states", COMMAND)
         self._foot_states = node.create_publisher(MultiDOFJointState, "foot_states", COMMAND) if feet else None
         self._battery = node.create_publisher(BatteryState, "battery_state", COMMAND)

@@ -14,6 +14,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.nodes.announcements.graph_presence import sole
 from hexapod_control.nodes.servo_driver.bus_opener import bus_opener, lying_joints
@@ -66,9 +67,11 @@ class ServoDriver(GuardedNode):
         self._check_latency()
         self._last_targets, self._published = time.monotonic(), self.driver.snapshot
         self._ending = False
-        self._layout = JointLayout(file.robot)
+        mapping = load_mapping(settings.joint_mapping, file.robot)
+        self._layout = JointLayout(file.robot, mapping)
         self._switched = SwitchedFeet(file.robot, io.feet, settings.i2c_bus or io.bus) if io.feet else None
-        self._output = DriverOutput(self, file.robot, feet=settings.publish_foot_states, switched=self._switched)
+        feet = settings.publish_foot_states
+        self._output = DriverOutput(self, file.robot, mapping, feet=feet, switched=self._switched)
         self._planner = PlannerRequests(self, self.driver.seated)
         self.create_subscription(JointState, "joint_targets", self.on_joint_targets, COMMAND)
         TorqueServices(self, self.driver)

@@ -15,6 +15,7 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
 from std_msgs.msg import Float64, String
 
+from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.motions.motion_state import REFUSED, MotionState
 from hexapod_control.core.robot import Robot
@@ -77,10 +78,17 @@ class NewestMessage:
 class RobotFeed:
     """The subscriptions of the node; `state` and `status` return what the page shows."""
 
-    def __init__(self, node: GuardedNode, robot: Robot, stamped: bool, refused: Callable[[str, str], None]) -> None:
+    def __init__(
+        self,
+        node: GuardedNode,
+        robot: Robot,
+        stamped: bool,
+        refused: Callable[[str, str], None],
+        mapping: JointMapping | None = None,
+    ) -> None:
         """`refused(motion, reason)` is called when a motion cannot be played."""
         self._robot = robot
-        measured, targets, states = JointStateInput(node, robot), FootLayout(robot), FootLayout(robot)
+        measured, targets, states = JointStateInput(node, robot, mapping), FootLayout(robot), FootLayout(robot)
         self._drawn = DrawnState()
         self._node = node
         self.limits: Twist = ZERO

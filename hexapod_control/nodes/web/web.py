@@ -14,6 +14,7 @@ from typing import Any
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.nodes.web.page_commands import PageCommands
 from hexapod_control.nodes.web.robot_feed import RobotFeed
 from hexapod_control.nodes.web.settings import WebSettings
@@ -52,7 +53,8 @@ class WebNode(GuardedNode):
         self.server = PageServer(
             self.sessions, HostPolicy(hosts, literal=self.public), self._queue_command, self._count_clients
         )
-        self.feed = RobotFeed(self, robot_file.robot, settings.enable_stamped_cmd_vel, self._refused)
+        mapping = load_mapping(settings.joint_mapping, robot_file.robot)
+        self.feed = RobotFeed(self, robot_file.robot, settings.enable_stamped_cmd_vel, self._refused, mapping)
         self.commands = PageCommands(self, self.feed, self.server.send, settings.enable_stamped_cmd_vel)
         self._status_timer = self.create_timer(STATUS_PERIOD_S, self._send_status, clock=self.steady)
         self._status_timer.cancel()  # runs while there is a client

@@ -4,11 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import STEP, Bench
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
+from hexapod_control.core.names import joint_names
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
 from hexapod_control.nodes.inverse_kinematics.joint_target_filter import (
     MAX_PERIOD_S,
@@ -140,9 +142,9 @@ def test_joints_beyond_their_limits_stay_at_the_limit_and_are_named(target_filte
 class Chain:
     """The node with its three inputs and its output."""
 
-    def __init__(self):
+    def __init__(self, **options):
         self.bench = Bench()
-        self.node = self.bench.add(InverseKinematics())
+        self.node = self.bench.add(InverseKinematics(**options))
         self.out = self.bench.listen(JointState, "joint_targets")
         self.states = self.bench.publisher(JointState, "joint_states")
         self.feet = self.bench.publisher(MultiDOFJointState, "foot_targets")
@@ -217,3 +219,26 @@ def test_incomplete_or_infinite_messages_are_refused_by_name(chain):
     chain.joints.publish(short)
     chain.bench.until(lambda: "left_front_coxa_joint missing" in chain.node.last_report("refused joint_motion"))
     assert chain.out == []
+
+
+def test_a_joint_mapping_names_counts_and_turns_the_joints_as_a_urdf_does(tmp_path):
+    """joint_states and joint_targets change, joint_motion between the nodes of this package does not."""
+    signs, path = np.where(np.arange(18) % 2, 1, -1), tmp_path / "mapping.yaml"
+    names = enumerate(joint_names(robot().leg_names))
+    rows = (f"  {ours}: {{name: u{k}, sign: {signs[k]}, offset: {k / 10}}}" for k, ours in names)
+    path.write_text("\n".join(("joints:", *rows, "fixed:", "  head: 0.25", "")))
+    chain = Chain(parameter_overrides=[Parameter("joint_mapping", value=str(path))])
+    try:
+        theirs = signs * standing_joints().ravel() + np.arange(18) / 10
+        message = JointState(name=[*(f"u{k}" for k in range(18)), "head"], position=[*theirs.tolist(), 0.0])
+        message.header.stamp = messages.time(1)
+        chain.states.publish(message)
+        chain.bench.until(lambda: chain.node.received["joint_states"])
+        chain.joints.publish(chain.layout.message(standing_joints() + 0.05, ZEROS + 0.1, messages.time(10**9)))
+        chain.bench.until(lambda: chain.out)
+        assert list(chain.out[0].name) == list(message.name)
+        moved = signs * 0.05
+        np.testing.assert_allclose(chain.out[0].position, [*(theirs + moved), 0.25])
+        np.testing.assert_allclose(chain.out[0].velocity, [*(signs * 0.1), 0.0])
+    finally:
+        chain.bench.close()

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hexapod_control.bringup import node_graph
+from hexapod_control.bringup.command_line import command_line
 from hexapod_control.bringup.process_supervisor import Supervisor
 
 
@@ -48,7 +49,7 @@ class ProcessGroup:
 
 def _command(spec: node_graph.NodeSpec) -> list[str]:
     if spec.package == node_graph.PACKAGE:
-        return node_graph.command_line(spec)
+        return command_line(spec)
     words = [
         sys.executable,
         "-P",

@@ -1,0 +1,26 @@
+"""The command that starts a node of a graph."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from hexapod_control.bringup.node_graph import PACKAGE, NodeSpec
+
+
+def command_line(spec: NodeSpec) -> list[str]:
+    """Returns the command that starts a node of this package with the running Python, from any working folder."""
+    line = [
+        sys.executable,
+        "-P",
+        "-m",
+        f"{PACKAGE}.nodes.{spec.executable}.{spec.executable}",
+        *spec.arguments,
+        "--ros-args",
+    ]
+    for name, value in spec.parameters.items():
+        line += ["-p", f"{name}:={json.dumps(value)}"]  # quoted as JSON, so that ROS does not read a text as a number
+    for source, target in spec.remaps.items():
+        line += ["-r", f"{source}:={target}"]
+    line += ["--params-file", spec.params_file] if spec.params_file else []
+    return [*line, "-r", f"__ns:={spec.namespace}"] if spec.namespace else line
