@@ -170,7 +170,6 @@ _GROUND = _same("world", "seed", "slope_deg", "block_height", "bump_height", "fr
 _SIMULATOR = {**_GROUND, **_same("robot", "joint_mapping", "payload", "servo_model", "bus", "tf_frame_prefix")}
 _PUBLISHER = {"robot_description": "robot", "frame_prefix": "tf_frame_prefix", "use_sim_time": "use_sim_time"}
 
-
 # With an emulated bus, the simulator publishes ground truth; the driver publishes joint states, contacts and torque.
 _SIMULATED_SERVOS = NodeRow(
     "servo_driver",
@@ -297,5 +296,5 @@ def _absolute(path: str) -> str:
 def _rviz_arguments(values: Mapping[str, ParameterValue]) -> tuple[str, ...]:
     from hexapod_control.config.shipped_files import share
 
-    frame = f"{values.get('tf_frame_prefix', '')}{values['fixed_frame']}"
-    return ("-d", str(share("config", "rviz", "hexapod.rviz")), "-f", frame)
+    place = str(share("config", "rviz", "hexapod.rviz"))
+    return ("-d", place, "-f", f"{values.get('tf_frame_prefix', '')}{values['fixed_frame']}")
