@@ -8,6 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from hexapod_control.evaluation.robot_check.wire_budget import idle_bus
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, ServoQuantity
 from hexapod_control.servos.bus.bus_timing import TURNAROUND_S, budget
 from hexapod_control.servos.protocol_registry import PROTOCOLS, ServoProtocol
@@ -16,13 +17,6 @@ from hexapod_control.servos.settings.servo_section import LOOPBACK
 COUNT, RATE = 18, 50.0  # servos, [Hz] default of a robot file
 FASTER = {"dynamixel2": 1_000_000}  # baud worth setting
 HEAD = ("protocol", "baud", "ids", "positions are", "write, read", "loops", "at 50 Hz the driver")
-
-
-class IdlePort:
-    """A port without traffic."""
-
-    def __init__(self, baud: int) -> None:
-        self.baud = baud
 
 
 def rows() -> Iterator[tuple[str, ...]]:
@@ -35,7 +29,7 @@ def rows() -> Iterator[tuple[str, ...]]:
 
 def _row(row: ServoProtocol, baud: int) -> tuple[str, ...]:
     ids = [i for i in row.ids if i or row.ids.stop > COUNT][:COUNT]
-    bus: Bus = row.open(IdlePort(baud), ids)
+    bus = idle_bus(row, baud, ids)
     timing, reads = bus.timing(COUNT), bool(row.can_read & ServoQuantity.POSITION)
     read = timing.read + timing.turnarounds * TURNAROUND_S if reads else 0.0
     return (

@@ -16,6 +16,7 @@ from hexapod_control.evaluation.performance.footholds.foothold_search import fas
 from hexapod_control.evaluation.robot_check.joint_torques import standing_torques
 from hexapod_control.evaluation.robot_check.remark import Remark, Seriousness
 from hexapod_control.evaluation.robot_check.subject import Subject
+from hexapod_control.evaluation.robot_check.wire_budget import wire
 
 NEAR_LIMIT_DEG = 8.0  # of a joint in the neutral stance
 SMALL_STEP = 0.25  # radius of a stance region in the leg's reach; smaller makes the robot slow
@@ -186,6 +187,7 @@ CHECKS: Mapping[str, Callable[[Subject], Iterator[Remark]]] = {
     "walking": walking,
     "margin": margins,
     "power": power,
+    "wire": wire,
     "footholds": footholds,
 }
 

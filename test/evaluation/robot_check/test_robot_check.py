@@ -21,6 +21,7 @@ from hexapod_control.evaluation.robot_check.checks import remarks
 from hexapod_control.evaluation.robot_check.joint_torques import standing_torques
 from hexapod_control.evaluation.robot_check.remark import Seriousness
 from hexapod_control.evaluation.robot_check.subject import AXES, Subject
+from hexapod_control.evaluation.robot_check.wire_budget import wire
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting_pose
 from hexapod_control.sim.world_settings import WorldSettings
@@ -116,7 +117,14 @@ def test_remarks_come_worst_first_with_what_to_change_and_in_time() -> None:
     assert worst.seriousness is Seriousness.PROBLEM
     assert worst.change.startswith("servos of ") and " kg less" in worst.change
     topics = {remark.topic for remark in found}
-    assert topics == {"reach", "neighbours", "standing", "speed", "walking", "margin", "power", "footholds"}
+    assert topics == {"reach", "neighbours", "standing", "speed", "walking", "margin", "power", "wire", "footholds"}
+
+
+def test_the_wire_budget_is_that_of_the_usual_bus_of_the_servos() -> None:
+    (fast,), (slow,), none = (list(wire(subject(name))) for name in ("quadruped", "big_hex", "article"))
+    assert (fast.seriousness, fast.figures["reads"], fast.figures["rate_hz"]) == (Seriousness.FIGURE, 12, 50.0)
+    assert (slow.seriousness, slow.figures["protocol"]) == (Seriousness.NOTE, "lx16a")
+    assert slow.change.startswith("a higher baud") and none == []
 
 
 def test_a_payload_is_carried_by_the_servos() -> None:
