@@ -13,10 +13,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hexapod_control.config import ros_names
-from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf_import.reading.urdf_text import read_urdf
 from hexapod_control.ros.distribution import stamped_by_default
-from hexapod_control.servos.settings.io_section import io_settings
+from hexapod_control.servos.settings.io_section import has_imu
 
 PACKAGE = "hexapod_control"
 TEXT, NUMBER, INTEGER, TRUTH = "text", "number", "whole number", "truth"
@@ -252,7 +251,7 @@ def _enabled(row: NodeRow, graph: str, values: Mapping[str, ParameterValue]) -> 
     if row.enabled_by in values:
         return bool(values[row.enabled_by])
     if row.enabled_by == "imu":
-        return io_settings(load(_robot(str(values["robot"])))).imu is not None
+        return has_imu(_robot(str(values["robot"])))
     return row.enabled_by == "web" and graph in WITH_PAGE
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.command_line import command_line
@@ -53,6 +54,15 @@ def test_every_default_is_a_value_of_its_kind(name):
     for argument in node_graph.arguments(name):
         if argument.default:
             argument.value(argument.default)
+
+
+def test_imu_driver_is_started_if_the_robot_file_has_an_imu_or_as_told(tmp_path):
+    kit = ROOT / "config" / "kits" / "freenove.yaml"
+    assert "imu_driver" in by_name("bringup", robot=kit)
+    assert "imu_driver" not in by_name("bringup", robot=kit, imu="false")
+    for other in ("phantomx", tmp_path / "absent.yaml"):
+        assert "imu_driver" not in by_name("bringup", robot=other)
+        assert "imu_driver" in by_name("bringup", robot=other, imu="true")
 
 
 def test_simulation_and_real_robot_differ_only_in_the_hardware_node_and_the_page():

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hexapod_control.config.document import DocumentEntry, read
-from hexapod_control.config.robots.robot_file import RobotFile
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.schema import (
     ChoiceRow,
     KeyRow,
@@ -109,6 +110,14 @@ def io_keys() -> Iterator[tuple[str, str]]:
         for row in rows:
             yield f"{part}.{row.key}", bound(row)
     yield "feet.pins.LEG", bound(_PIN)
+
+
+def has_imu(robot: str) -> bool:
+    """Whether a robot file, or the robot of a name, has an IMU; False for an unusable file, which the nodes report."""
+    try:
+        return io_settings(load(robot)).imu is not None
+    except RobotFileError:
+        return False
 
 
 def io_settings(file: RobotFile) -> IoSettings:
