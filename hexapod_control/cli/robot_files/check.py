@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import TextIO
 
-from hexapod_control.cli.bounded_options import number
+from hexapod_control.cli.bounded_options import number, output_file
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import implausible, load
 from hexapod_control.evaluation.robot_check.remark import Remark, Seriousness
+from hexapod_control.evaluation.robot_check.subject import Subject
 
 SOUND, DOUBTFUL = 0, 1  # exit codes
 MAX_PAYLOAD_KG = 100.0
@@ -22,6 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     payload = number(0.0, MAX_PAYLOAD_KG, "kg")
     parser.add_argument("--payload", type=payload, default=0.0, metavar="KG", help="load on the body [kg] (default: 0)")
     parser.add_argument("--values", action="store_true", help="only look for implausible values, which takes a second")
+    parser.add_argument(
+        "--report", type=output_file("a report", (".html",)), metavar="FILE", help="write a page with plots"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -40,18 +45,27 @@ def run(args: argparse.Namespace) -> int:
     print(f"{file.path}: {verdict}", *([] if args.json else found), sep="\n", file=_stream(args), flush=True)
     if not args.values:
         from hexapod_control.evaluation.robot_check.checks import remarks
-        from hexapod_control.evaluation.robot_check.subject import Subject
 
+        subject = Subject(file, args.payload)
         try:
-            others = remarks(Subject(file, args.payload), lambda name: print(f"check: {name}", file=sys.stderr))
+            others = remarks(subject, lambda name: print(f"check: {name}", file=sys.stderr))
         except ValueError as error:
             raise InputError(f"{file.path}: {error}") from None
         if not args.json:
             print(*others, sep="\n")
         found += others
+        if args.report:
+            _write_report(args.report, subject, found)
     if args.json:
         print(json.dumps({"robot": file.robot.name, "payload": args.payload, "remarks": list(map(_plain, found))}))
     return DOUBTFUL if any(remark.seriousness >= Seriousness.PROBLEM for remark in found) else SOUND
+
+
+def _write_report(path: Path, subject: Subject, found: list[Remark]) -> None:
+    from hexapod_control.evaluation.robot_check.html_report import page
+
+    path.write_text(page(subject, found), encoding="utf-8")
+    print(path, file=sys.stderr)
 
 
 def _stream(args: argparse.Namespace) -> TextIO:

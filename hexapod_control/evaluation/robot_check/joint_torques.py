@@ -31,6 +31,7 @@ class JointTorques:
     peak: Array  # (3,) [N m]
     held: Array  # (3,) [N m] RMS of what carries weight, without the part against the motor's own speed: it heats
     power: float  # [W] electric, of all servos, for an ideal motor
+    cycle: Array  # (ticks, n, 3) [N m]
 
 
 def standing_torques(robot: Robot, joints: Sequence[LegJoints], planted: Sequence[bool]) -> Array:
@@ -116,4 +117,5 @@ def walking_torques(robot: Robot, walk: PlannedCycle) -> JointTorques:
         peak=np.abs(effort).max(axis=(0, 1)),
         held=np.sqrt((motor * motor).mean(axis=0).max(axis=0)),
         power=float(power),
+        cycle=effort,
     )

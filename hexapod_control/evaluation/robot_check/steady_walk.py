@@ -28,7 +28,12 @@ class PlannedCycle:
     joints: Array  # (ticks, n, 3) [rad]
     velocity: Array  # (ticks, n, 3) [rad/s]
     planted: tuple[tuple[bool, ...], ...]
-    margin: float  # [m] the least static one
+    margins: tuple[float, ...]  # [m] static
+
+    @property
+    def margin(self) -> float:
+        """The least static margin [m]."""
+        return min(self.margins)
 
 
 def standing_start(robot: Robot) -> tuple[Planner, Array]:
@@ -72,4 +77,4 @@ def _walk(gait: str, twist: Twist, plans: list[TickPlan]) -> PlannedCycle:
     angles = np.array([plan.joint_angles for plan in plans])
     velocity = np.array([plan.joint_velocity for plan in plans])
     planted = tuple(plan.planted for plan in plans)
-    return PlannedCycle(gait, twist, angles, velocity, planted, min(plan.margin for plan in plans))
+    return PlannedCycle(gait, twist, angles, velocity, planted, tuple(plan.margin for plan in plans))

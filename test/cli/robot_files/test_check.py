@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,13 @@ def test_a_payload_that_no_servo_carries_is_a_problem(capsys: pytest.CaptureFixt
     head, worst, *_ = capsys.readouterr().out.splitlines()
     assert head.endswith("all values are plausible")
     assert worst.startswith("problem  ") and "Change: servos of " in worst
+
+
+def test_the_report_is_one_page_with_all_remarks_and_plots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "report.html"
+    assert main(["check", "article", "--json", "--report", str(path)]) == 0
+    page = path.read_text()
+    for remark in json.loads(capsys.readouterr().out)["remarks"]:
+        assert html.escape(remark["text"]) in page
+    assert page.count("<svg") == 4
+    assert not re.search(r"(?:src|href)=['\"]?http|<link|<script", page.replace("xlink:href", "xlink"))
