@@ -250,3 +250,15 @@ def test_no_file_stays_open(terminal):
     with contextlib.suppress(PortGone):
         SerialPort("/dev/null", 115200)
     assert set(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (OSError(errno.EBUSY, "busy"), "is in use by another program: end that first"),
+        (OSError(errno.EIO, "no answer"), "cannot be opened: "),
+        (ValueError("not a speed"), "does not support 300 baud: not a speed"),
+    ],
+)
+def test_what_refuses_a_port_is_named(error, text):
+    assert reason("/dev/null", 300, error).startswith(f"/dev/null: {text}")

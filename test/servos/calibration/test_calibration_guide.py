@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 from support.phantomx import robot
 
 from hexapod_control.servos.bus.bus_interface import RawScale
+from hexapod_control.servos.calibration.calibration_state import LIMIT_CLEARANCE, CalibrationState
+from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.protocols.loopback import LoopbackBus
 from hexapod_control.servos.settings.joint_calibration import JointCalibration, UnitConverter
 from hexapod_control.servos.settings.joint_section import standard_calibrations
 
@@ -135,3 +138,23 @@ def test_standard_servos_reach_every_joint_limit(scale):
     for joint in standard_calibrations(robot(), scale, range(32)):
         for angle in (joint.lower, joint.upper):
             assert joint.low <= joint.raw(angle) <= joint.high
+
+
+class Silent:
+    """A dialog in which nothing is said."""
+
+    def say(self, text):
+        raise AssertionError(text)
+
+
+def test_a_leg_rests_straight_out_level_and_down_as_far_as_its_limits_allow_with_clearance():
+    down, clear = math.radians(-90.0), LIMIT_CLEARANCE
+    wide = dataclasses.replace(PLAIN, lower=-math.pi, upper=math.pi)
+    joints = [wide] * 3 + [
+        dataclasses.replace(PLAIN, lower=0.2, upper=1.0),
+        dataclasses.replace(PLAIN, lower=-1.0, upper=-0.2),
+        dataclasses.replace(PLAIN, lower=-1.0, upper=1.0),
+    ]
+    hands = HandPositioning(LoopbackBus((1,)), {1: 2048.0})
+    rest = CalibrationState(robot(), joints, hands, Silent()).rest
+    assert rest == pytest.approx([0.0, 0.0, down, 0.2 + clear, -0.2 - clear, -1.0 + clear])

@@ -174,6 +174,11 @@ def test_turns_are_cleared_in_extended_position_mode_without_torque():
     assert servo.ask(clear)[0][8] == 1
     servo.write(11, 1, 4)
     servo.world.positions[0] = 5000
+    for refused in (
+        dynamixel2_frames.build(1, X.CLEAR, b"\x02DXL\x22"),
+        dynamixel2_frames.build(1, 119, b"\x01DXL\x22"),
+    ):
+        assert servo.ask(refused)[0][8] == 2 and servo.read(132, 4) == 5000
     assert servo.ask(clear)[0][8] == 0 and servo.read(132, 4) == 904
 
 

@@ -657,3 +657,21 @@ def test_one_reply_of_a_fork_without_its_checksum_is_not_taken_for_the_original(
     bus = Servo2040Bus(CutOncePort(Servo2040Device(LagWorld(SCALE), dialect=Servo2040Dialect.FORK)), ALL)
     bus.identify()
     assert bus.dialect is Servo2040Dialect.FORK
+
+
+class Impossible:
+    """A board that reports pulses of 100 us."""
+
+    def receive(self, data, now):
+        return [(now, bytes([10] * 18))]
+
+
+def test_a_reply_is_corrupt_if_its_pulses_are_impossible_and_missing_if_it_is_cut_off():
+    impossible = Ssc32Bus(MemoryPort(Impossible()), ALL)
+    assert impossible.read(ALL, POSITION) == {}
+    assert impossible.counters.bad == 1
+    port = MemoryPort(Ssc32Device(LagWorld(SCALE)))
+    cut = Ssc32Bus(port, ALL)
+    port.lose = 1
+    assert cut.read(ALL, POSITION) == {}
+    assert cut.counters.bad == 0

@@ -234,6 +234,16 @@ def test_faults_are_read_and_overload_is_cleared(name, fault):
         assert not bench.world.has_torque(6) and bench.world.has_torque(5)
 
 
+@pytest.mark.parametrize("name", ["feetech_st", "feetech_sc"])
+def test_the_protection_of_a_feetech_servo_ends_when_the_torque_goes_off_and_not_when_it_goes_on(name):
+    bench = Bench(name)
+    bench.world.latch(6, ServoFault.OVERLOAD)
+    bench.bus.torque((7,), True)
+    assert bench.world.fault(6) is ServoFault.OVERLOAD
+    bench.bus.torque((7,), False)
+    assert bench.world.fault(6) is ServoFault.NONE
+
+
 # --- when something is missing or wrong --------------------------------------------------------------
 
 
@@ -303,6 +313,7 @@ def test_an_echo_without_replies_is_reported(name):
     bench.world.unplug(*range(18))
     with pytest.raises(BusError, match=r"only the echo of what is sent comes back at \d+ baud.*: check"):
         bench.bus.identify()
+    assert bench.bus.counters.bad == 0
 
 
 @smart
@@ -390,6 +401,14 @@ def test_an_id_is_written_and_only_to_a_free_one(name):
         bench.bus.set_id(1, 254)
     bench.bus.set_id(1, 30)
     assert set(bench.bus.scan(range(40))) == {2, 30}
+
+
+@smart
+def test_only_the_silence_of_a_free_id_is_waited_for_when_an_id_is_written(name):
+    one, other = Bench(name, (1,)), Bench(name, (1,))
+    assert one.bus.ping(9) is None
+    other.bus.set_id(1, 9)
+    assert other.bus.counters.waited == pytest.approx(one.bus.counters.waited, rel=0.05)
 
 
 # --- what the wire allows ----------------------------------------------------------------------------
