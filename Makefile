@@ -128,7 +128,9 @@ $(VENV)/.package: $(SOURCES) package.xml setup.py setup.cfg | $(VENV)/.made
 	rm -rf build *.egg-info
 	@touch $@
 
+# The tests are compiled here once, as their first collection does, and not by every worker of the first `make test`.
 $(VENV)/.test: setup.py | $(VENV)/.package
 	@echo "installing the tools for the tests into .venv ..."
 	@$(PIP) ".[test,style]" 'setuptools<80' colcon-common-extensions; rm -rf build *.egg-info
+	@$(ENV) pytest -q --collect-only test >/dev/null || true
 	@touch $@
