@@ -162,7 +162,8 @@ def leg_mistakes(data: Data, name: str) -> Iterator[Mutation]:
             if abs(legs[name][key][axis]) > 0.03:
                 yield f"{name}: {key} sign {axis}", put(f"{at}.{key}", negative(axis)), (f"{name}.{key}",)
         yield f"{name}: {key} in mm", scaled(f"{at}.{key}", 1000.0), (f"{name}.{key}",)
-    yield f"{name}: hip height", put(f"{at}.hip", shifted(2, 0.05)), (f"{name}.hip",)
+    for by in (0.05, -0.008):
+        yield f"{name}: hip height {by:+g}", put(f"{at}.hip", shifted(2, by)), (f"{name}.hip",)
     for other in legs:
         if other > name:
             pair = (f"{name}.hip", f"{other}.hip", f"{name}.yaw_deg", f"{other}.yaw_deg")

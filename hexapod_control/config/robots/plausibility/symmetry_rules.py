@@ -18,6 +18,7 @@ OTHER_SIDE = {"left": "right", "right": "left"}
 SAME_LENGTH, SAME_ANGLE_RAD = 0.05, math.radians(5.0)  # share of the robot's size; angle
 TWIN_LENGTH = 0.25  # share of the robot's size within which a leg without a name for its side has its twin
 CENTRELINE_M = 0.001
+SAME_HEIGHT_M, OTHER_HEIGHT_M = 0.0005, 0.004  # of hips
 MOST_ODD_PAIRS = 2  # legs that one mistake changes
 
 
@@ -120,6 +121,15 @@ def twins(case: Described) -> Iterator[Finding]:
             yield Finding(key, f"is {value}", what, "correct the wrong one of the two", leg.name)
 
 
+def heights(case: Described) -> Iterator[Finding]:
+    """One hip at another height than all the others, which are at the same."""
+    for leg in case.robot.legs:
+        others = [other.hip[2] for other in case.robot.legs if other is not leg]
+        if max(others) - min(others) < SAME_HEIGHT_M and abs(leg.hip[2] - others[0]) > OTHER_HEIGHT_M:
+            what = f"the hips of all other legs have z = {others[0]:g} m"
+            yield Finding("hip", f"is {listed(leg.hip)}", what, "the height of the hip over base_link", leg.name)
+
+
 def _worse_first(robot: Robot, leg: Leg, twin: Leg) -> tuple[Leg, Leg]:
     """The leg of a pair whose coxa turns farther in the neutral stance, or that is less like the other legs, first."""
     usual = statistics.median(_reach(each) for each in robot.legs)
@@ -143,4 +153,4 @@ def _reach(leg: Leg) -> float:
     return math.dist(leg.hip[:2], leg.foothold)
 
 
-RULES = (sides, order, twins)
+RULES = (sides, order, heights, twins)
