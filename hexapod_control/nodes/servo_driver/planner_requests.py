@@ -1,33 +1,61 @@
-"""Requests gait_planner to stop or to sit down after a servo fault."""
+"""Requests gait_planner to stop, to sit down, or to walk without a leg after a servo fault."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
-from hexapod_control.ros.qos import LATCHED
+from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
 from hexapod_control.servos.driver.telemetry import PlannerRequest
 
 DOWN = ("", RobotState.UNKNOWN.value, RobotState.SITTING.value)  # gait_state of a robot that is not on its feet
 REPEAT_PERIOD_S = 1.0  # between two calls while the fault lasts
+LEG_CHANGE_S = 20.0  # for the robot to come to rest and to fold a leg, after which the request is repeated
 
 
 class PlannerRequests:
-    """Calls the planner's services; `seated` is called when the planner reports that the robot sits."""
+    """Calls the planner's services; `seated` is called when the planner reports that the robot sits.
 
-    def __init__(self, node: GuardedNode, seated: Callable[[], None]) -> None:
-        self._seated = seated
+    `folded` is called with the rows of the legs that the robot walks without.
+    """
+
+    def __init__(
+        self,
+        node: GuardedNode,
+        legs: Sequence[str],
+        seated: Callable[[], None],
+        folded: Callable[[frozenset[int]], None],
+    ) -> None:
+        """`legs` are the names of the legs in row order."""
+        self._legs, self._seated, self._folded = tuple(legs), seated, folded
+        self._refused = False  # to walk without a leg
         self._state, self._since = "", time.monotonic()
         self._due = 0.0
+        self._requested = PlannerRequest.NOTHING  # in the last tick
         self._clients = {
             request: node.create_client(Trigger, request.value) for request in (PlannerRequest.STOP, PlannerRequest.SIT)
         }
+        self._lose_leg = node.create_publisher(String, "lose_leg", COMMAND)
         node.create_subscription(String, "gait_state", self.on_gait_state, LATCHED)
+        node.create_subscription(String, "lost_legs", self.on_lost_legs, LATCHED)
+        node.create_subscription(String, "leg_refused", self.on_leg_refused, EVENTS)
+
+    def on_lost_legs(self, message: String) -> None:
+        """Passes on which legs the robot walks without."""
+        names = message.data.split(",")
+        self._folded(frozenset(row for row, name in enumerate(self._legs) if name in names))
+        self._due = 0.0
+
+    def on_leg_refused(self, message: String) -> None:
+        """The robot cannot walk without a leg that has lost a servo: it stops."""
+        if self._requested is PlannerRequest.LOSE_LEG:
+            self._refused, self._due = True, 0.0
 
     def on_gait_state(self, message: String) -> None:
         """Records the robot's state and since when it lasts."""
@@ -44,9 +72,19 @@ class PlannerRequests:
         """For how long [s] the robot has been sitting, as the planner reports it; 0 while it stands or moves."""
         return time.monotonic() - self._since if self._state in DOWN else 0.0
 
-    def request(self, request: PlannerRequest) -> None:
-        """Called every tick with the request for the planner; repeats the service call until the robot does it."""
+    def request(self, request: PlannerRequest, leg: int | None = None) -> None:
+        """Called every tick with the request for the planner; repeats the service call until the robot does it.
+
+        `leg` is the row of the leg to walk without.
+        """
         now = time.monotonic()
+        if request is not self._requested:
+            self._due, self._requested, self._refused = 0.0, request, False
+        if request is PlannerRequest.LOSE_LEG:
+            if leg is not None and not self._refused:
+                self._ask_to_lose(self._legs[leg], now)
+                return
+            request = PlannerRequest.STOP
         if request is PlannerRequest.SIT and self._state == RobotState.SITTING.value:
             self._seated()
         if request is PlannerRequest.NOTHING:
@@ -56,3 +94,8 @@ class PlannerRequests:
         if now >= self._due and not busy and self._clients[request].service_is_ready():
             self._due = now + REPEAT_PERIOD_S
             self._clients[request].call_async(Trigger.Request())
+
+    def _ask_to_lose(self, leg: str, now: float) -> None:
+        if now >= self._due and self._lose_leg.get_subscription_count():
+            self._due = now + LEG_CHANGE_S
+            self._lose_leg.publish(messages.text(leg))

@@ -72,7 +72,7 @@ class ServoDriver(GuardedNode):
         self._switched = SwitchedFeet(file.robot, io.feet, settings.i2c_bus or io.bus) if io.feet else None
         feet = settings.publish_foot_states
         self._output = DriverOutput(self, file.robot, mapping, feet=feet, switched=self._switched)
-        self._planner = PlannerRequests(self, self.driver.seated)
+        self._planner = PlannerRequests(self, file.robot.leg_names, self.driver.seated, self.driver.legs_folded)
         self.create_subscription(JointState, "joint_targets", self.on_joint_targets, COMMAND)
         TorqueServices(self, self.driver)
         self._calibration = CalibrationServices(self, self.driver, settings)
@@ -147,7 +147,7 @@ class ServoDriver(GuardedNode):
             event = events.popleft()
             cause = self.clock_monitor.cause(SILENCE_QUESTION, time.monotonic())
             self.report(event.kind, ReportLevel.WARNING, event.text.replace(SILENCE_QUESTION, cause))
-        self._planner.request(PlannerRequest.SIT if self._sits_down else snapshot.planner_request)
+        self._planner.request(PlannerRequest.SIT if self._sits_down else snapshot.planner_request, snapshot.lost_leg)
         self._calibration.tick()
 
     def _report_diagnoses(self, snapshot: Snapshot) -> None:

@@ -145,6 +145,7 @@ class Driver:
         self._connection = BusConnection(settings, open_bus, clock, battery)
         self._torque = TorqueSwitch(self._connection, self._estop, assumed)
         self._health = ServoHealth(settings)
+        self.legs_folded = self._health.legs_folded  # for any thread, too
         self._cycle = DriverCycle(settings, self._connection, self._torque, self._follower, self._health, clock)
         self._builder = SnapshotBuilder(self._connection, self._health)
         self._snapshot = Snapshot()

@@ -74,6 +74,7 @@ class SnapshotBuilder:
             snapshot,
             voltage=health.voltage,
             planner_request=health.planner_request if state is TorqueState.ON else PlannerRequest.NOTHING,
+            lost_leg=health.lost_leg,
             speed_share=health.speed_share,
         )
 

@@ -24,6 +24,7 @@ class PlannerRequest(Enum):
     NOTHING = ""
     STOP = "stop"
     SIT = "sit"
+    LOSE_LEG = "lose_leg"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,4 +58,5 @@ class Snapshot:
     counters: BusCounters = field(default_factory=BusCounters)
     diagnoses: tuple[Diagnosis, ...] = ()
     planner_request: PlannerRequest = PlannerRequest.NOTHING
+    lost_leg: int | None = None  # row of the leg that the planner is asked to walk without
     speed_share: float = 1.0  # of their speed that the joints may use, 0 to 1

@@ -45,6 +45,7 @@ LOOPBACK = "loopback"
 class OnLost(Enum):
     """What happens when a servo is lost."""
 
+    LEG = "leg"  # as HOLD, then the robot folds the leg of the servo away and walks without it
     HOLD = "hold"  # the planner stops: feet down, then standing still
     SIT = "sit"
     OFF = "off"
@@ -86,7 +87,7 @@ class ServoSettings:
     lost_after: float = 0.5  # [s] without an answer before a servo is lost
     max_temperature: float = 70.0  # [degC]
     silence_time: float = 10.0  # [s] of holding without targets before `on_silence` happens
-    on_lost: OnLost = OnLost.HOLD
+    on_lost: OnLost = OnLost.LEG
     on_silence: OnSilence = OnSilence.HOLD
     on_exit: OnExit = OnExit.SIT
     battery: Battery = field(default_factory=Battery)

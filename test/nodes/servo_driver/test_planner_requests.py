@@ -9,17 +9,20 @@ from std_srvs.srv import Trigger
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.nodes.servo_driver.planner_requests import REPEAT_PERIOD_S, PlannerRequests
 from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.qos import EVENTS, LATCHED
 from hexapod_control.servos.driver.telemetry import PlannerRequest
 
 STOP, SIT, NOTHING = PlannerRequest.STOP, PlannerRequest.SIT, PlannerRequest.NOTHING
+LEGS = ("left", "middle", "right")
 
 
 class Asked:
     """A planner that notes what it is asked and when, and the requests of a driver to it."""
 
     def __init__(self, bench):
-        self.bench, self.calls, self.seated = bench, [], 0
-        self.requests = PlannerRequests(bench.add(GuardedNode("servo_driver")), self._sits)
+        self.bench, self.calls, self.seated, self.folded = bench, [], 0, []
+        node = bench.add(GuardedNode("servo_driver"))
+        self.requests = PlannerRequests(node, LEGS, self._sits, self.folded.append)
 
     def _sits(self):
         self.seated += 1
@@ -91,3 +94,21 @@ def test_the_time_on_the_ground_counts_from_the_first_report_of_it(asked):
     assert 0.05 <= requests.down_time < 1.0
     asked.in_state(RobotState.UNKNOWN)
     assert 0.0 <= requests.down_time < 0.05
+
+
+def test_a_leg_is_asked_for_once_and_where_that_is_refused_the_robot_is_stopped(asked):
+    asked.serve()
+    legs = asked.bench.listen(String, "lose_leg")
+    refusals, lost = (
+        asked.bench.publisher(String, *topic) for topic in (("leg_refused", EVENTS), ("lost_legs", LATCHED))
+    )
+    asked.bench.until(lambda: asked.requests.request(PlannerRequest.LOSE_LEG, 1) or legs)
+    lost.publish(String(data="middle,right"))
+    asked.bench.until(lambda: asked.folded)
+    assert asked.folded[-1] == {1, 2}
+    asked.requests.request(NOTHING)
+    asked.bench.until(lambda: asked.requests.request(PlannerRequest.LOSE_LEG, 0) or len(legs) == 2)
+    assert [message.data for message in legs] == ["middle", "left"] and not asked.calls
+    refusals.publish(String(data="it would tip"))
+    asked.bench.until(lambda: asked.requests.request(PlannerRequest.LOSE_LEG, 0) or asked.calls)
+    assert asked.names == ["stop"] and len(legs) == 2

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import BatteryState, JointState
-from std_msgs.msg import Bool
+from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool, Trigger
 from support.phantomx import standing_joints
 from support.real_time.ros_bench import Stream, assert_sound, overrides, twist
@@ -118,6 +118,22 @@ def test_a_silent_servo_stops_the_walk_and_is_named(bench, wire):
         lambda: any("left_middle_femur_joint (id 5) has been silent" in text for text in driver.recent_reports()), 1.0
     )
     stream.stop()
+
+
+def test_the_leg_of_a_servo_that_stays_away_is_folded_and_returns_on_request(bench, wire):
+    wire = wire()
+    driver, _, planner = chain(bench, wire)
+    wire.world.unplug(4)
+    bench.until(lambda: planner.planner.view.lost_legs == ("left_middle",), 4.0 + 8.0, "the leg is lost")
+    bench.until(lambda: any("walks without its leg" in text for text in driver.recent_reports()), 2.0)
+    top = planner.planner.view.maxima()
+    stream = Stream(bench, lambda: twist(0.5 * top.vx))
+    bench.until(lambda: planner.output.last.twist.vx > 0.4 * top.vx, 3.0, "it walks on")
+    stream.stop()
+    wire.world.plug(4)
+    bench.until(lambda: not driver.driver.snapshot.diagnoses, 3.0, "the servo answers")
+    bench.publisher(String, "return_leg").publish(String(data="left_middle"))
+    bench.until(lambda: planner.planner.view.lost_legs == () and not planner.planner.view.changing_legs, 12.0)
 
 
 def test_a_hot_servo_makes_the_robot_sit_and_then_the_torque_goes(bench, wire):

@@ -9,7 +9,7 @@ from support.scripted_bus import ScriptedDriver
 
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.driver.health.escalation import SIT_TIMEOUT_S
-from hexapod_control.servos.driver.health.servo_health import ALL_SILENT_S, SILENCE_LIMIT_S
+from hexapod_control.servos.driver.health.servo_health import ALL_SILENT_S, LEG_LOST_S, SILENCE_LIMIT_S
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
 from hexapod_control.servos.settings.servo_section import Battery, OnLost, OnSilence
 
@@ -106,6 +106,7 @@ def test_a_brown_out_is_over_when_no_servo_is_silent_any_more(rig):
 @pytest.mark.parametrize(
     ("policy", "request_", "armed"),
     [
+        (OnLost.LEG, PlannerRequest.STOP, True),
         (OnLost.HOLD, PlannerRequest.STOP, True),
         (OnLost.SIT, PlannerRequest.SIT, True),
         (OnLost.OFF, PlannerRequest.NOTHING, False),
@@ -119,6 +120,27 @@ def test_a_lost_servo_leads_to_the_policy_of_the_robot_file(policy, request_, ar
     rig.run(0.3)
     assert rig.driver.snapshot.planner_request is request_
     assert rig.driver.armed == armed
+
+
+def test_the_leg_of_a_servo_that_stays_away_is_lost_and_not_missed_once_the_robot_walks_without_it():
+    rig = ScriptedDriver(on_lost=OnLost.LEG).armed()
+    legs = [rig.settings.ids[3 * leg + 1] for leg in range(3)]
+    for leg, servo in enumerate(legs[:2]):
+        rig.bus.silent |= {servo}
+        rig.run(LEG_LOST_S - 0.5)
+        assert rig.driver.snapshot.planner_request is PlannerRequest.STOP
+        rig.run(1.0)
+        found = rig.driver.snapshot
+        assert (found.planner_request, found.lost_leg) == (PlannerRequest.LOSE_LEG, leg)
+        rig.driver.legs_folded(frozenset(range(leg + 1)))
+        rig.run(0.3)
+        found = rig.driver.snapshot
+        assert (found.planner_request, found.lost_leg) == (PlannerRequest.NOTHING, None)
+        assert any("the robot walks without its leg" in diagnosis.text for diagnosis in found.diagnoses)
+    rig.bus.silent |= {legs[2]}  # one leg too many
+    rig.run(LEG_LOST_S + 1.0)
+    assert rig.driver.snapshot.planner_request is PlannerRequest.STOP
+    assert rig.driver.armed
 
 
 def test_an_overloaded_servo_is_restarted_where_it_is(rig):

@@ -92,7 +92,7 @@ WRONG = {
     "a baud that is a text": (TOP + '  baud: "1M"\n' + joints(), "servos.baud"),
     "a baud of nothing": (TOP + "  baud: 0\n" + joints(), "must be a whole number within 1200"),
     "a rate that is not a number": (TOP + "  rate: .nan\n" + joints(), "servos.rate: is nan"),
-    "a policy that is none": (TOP + "  on_lost: relax\n" + joints(), "must be one of hold, sit, off"),
+    "a policy that is none": (TOP + "  on_lost: relax\n" + joints(), "must be one of leg, hold, sit, off"),
     "half a battery": (TOP + "  battery: {warn: 10}\n" + joints(), "servos.battery.critical: is missing"),
     "a swapped battery": (TOP + "  battery: {warn: 9, critical: 10}\n" + joints(), "are the two swapped?"),
     "an option of another protocol": (TOP + "  options: {battery: A}\n" + joints(), "options.battery: is unknown"),
@@ -156,7 +156,7 @@ def test_a_file_with_the_required_keys_only_has_the_documented_defaults(read):
     settings = read(TOP + joints())
     assert (settings.rate, settings.lost_after, settings.max_temperature) == (50.0, 0.5, 70.0)
     assert (settings.silence_time, settings.baud, settings.options) == (10.0, 1_000_000, ())
-    assert (settings.on_lost, settings.on_silence, settings.on_exit) == (OnLost.HOLD, OnSilence.HOLD, OnExit.SIT)
+    assert (settings.on_lost, settings.on_silence, settings.on_exit) == (OnLost.LEG, OnSilence.HOLD, OnExit.SIT)
     assert settings.battery == Battery(-math.inf, -math.inf, 2.0)
     for joint in settings.joints:
         assert (joint.center, joint.trim, joint.low, joint.high) == (2048.0, 0.0, 0, 4095)

@@ -20,9 +20,17 @@ from hexapod_control.servos.settings.servo_section import OnLost, ServoSettings
 MANY_SILENT_S = 0.15  # of many servos, after which the robot stops
 ALL_SILENT_S = 0.2  # of all servos, likewise
 SILENCE_LIMIT_S = 3.0  # of many servos, after which their torque counts as off
+LEG_LOST_S = 3.0  # of a servo's silence, after which its leg counts as lost: several pings were in vain
+MOST_LOST_LEGS = 2  # without more the robot cannot walk
+LEG_JOINTS = 3
 MAX_LISTED_SERVOS = 3  # silent servos that are reported one by one
 MIN_GARBLED_PINGS = 3  # pings with a corrupt reply: two servos with one id
-DOING = {OnLost.HOLD: "the robot stops", OnLost.SIT: "the robot sits", OnLost.OFF: "torque off"}
+DOING = {
+    OnLost.LEG: f"the robot stops, and folds its leg away after {LEG_LOST_S:g} s",
+    OnLost.HOLD: "the robot stops",
+    OnLost.SIT: "the robot sits",
+    OnLost.OFF: "torque off",
+}
 
 
 def _coincide(times: list[float], count: int, within: float) -> bool:
@@ -40,6 +48,8 @@ class ServoHealth:
         self._recoveries: dict[int, RetryBudget] = {}
         self._given_up: set[int] = set()  # overloaded too often, not restarted any more
         self._lost_since = math.nan
+        self._folded: frozenset[int] = frozenset()  # rows of the legs that the robot walks without
+        self.lost_leg: int | None = None  # row of a leg whose servos have been lost for too long
         self._seated = False
         self.line = LineHealth()
         self.silent_many = False  # many servos are silent: the robot stops, and its pose is unknown
@@ -56,12 +66,21 @@ class ServoHealth:
         self.line.update(group.counters, group.servo_clock.excluded, now)
         self._battery.update(group, now)
         self._heat.update(group, now)
-        lost = bool(self.lost(group, now)) or bool(self._given_up)
+        lost = [i for i in {*self.lost(group, now), *self._given_up} if i // LEG_JOINTS not in self._folded]
         self._lost_since = (now if math.isnan(self._lost_since) else self._lost_since) if lost else math.nan
+        self.lost_leg = self._leg_of(group, lost, now) if self._settings.on_lost is OnLost.LEG else None
         if armed and not self.off_reason:
             self.off_reason = self._why_off(group, now)
         if not armed:
             self._seated = False
+
+    def _leg_of(self, group: ServoGroup, lost: list[int], now: float) -> int | None:
+        """Row of a leg of the lost servos, if each has been so for LEG_LOST_S and not too many legs are concerned."""
+        since = [self._lost_since if i in self._given_up else group.presence.last_answer[i] for i in lost]
+        legs = {i // LEG_JOINTS for i in lost}
+        if not legs or len(legs | self._folded) > MOST_LOST_LEGS or now - max(since) < LEG_LOST_S:
+            return None
+        return min(legs)
 
     def _look_at_power(self, group: ServoGroup, armed: bool, now: float) -> None:
         presence = group.presence
@@ -112,8 +131,11 @@ class ServoHealth:
             return PlannerRequest.SIT
         if lost and self._settings.on_lost is OnLost.SIT:
             return PlannerRequest.SIT
-        stop = lost or self.silent_many or self.line.stops
-        return PlannerRequest.STOP if stop else PlannerRequest.NOTHING
+        if self.silent_many or self.line.stops:
+            return PlannerRequest.STOP
+        if self.lost_leg is not None:
+            return PlannerRequest.LOSE_LEG
+        return PlannerRequest.STOP if lost else PlannerRequest.NOTHING
 
     @property
     def voltage(self) -> float | None:
@@ -131,6 +153,10 @@ class ServoHealth:
             self._seated = True
             self._battery.ladder.seated()
             self._heat.ladder.seated()
+
+    def legs_folded(self, legs: frozenset[int]) -> None:
+        """To be called with the rows of the legs that the robot walks without: their servos may be lost."""
+        self._folded = legs
 
     def begin_arming(self) -> str:
         """A reason to refuse it, or an empty text. Servos that have lost their power get another chance."""
@@ -214,6 +240,12 @@ class ServoHealth:
         if group.garbled_pings[index] >= MIN_GARBLED_PINGS:
             text = f"{name} gives corrupt replies, probably two servos have this id: connect only one, set its id"
         else:
-            text = f"{name} has been silent for {age:.1f} s" + (f", {DOING[self._settings.on_lost]}" if lost else "")
-            text += ": check its cable and id"
+            doing = (
+                "the robot walks without its leg"
+                if index // LEG_JOINTS in self._folded
+                else DOING[self._settings.on_lost]
+            )
+            text = (
+                f"{name} has been silent for {age:.1f} s" + (f", {doing}" if lost else "") + ": check its cable and id"
+            )
         return Diagnosis(f"silent {index}", lost, text)
