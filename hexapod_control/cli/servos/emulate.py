@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import os
 import select
@@ -19,7 +20,7 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.emulator import fault_injection
 from hexapod_control.servos.emulator.fault_injection import Emulation, FaultCommand
-from hexapod_control.servos.emulator.robot_emulator import emulate
+from hexapod_control.servos.emulator.robot_emulator import emulate, sensor_bus
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings
@@ -35,6 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help="robot (default: %(default)s)")
     parser.add_argument("--protocol", default="", metavar="P", help=f"{known} (default: the robot file's)")
     parser.add_argument("--link", type=Path, required=True, metavar="PATH", help="symbolic link to create")
+    parser.add_argument(
+        "--i2c",
+        type=Path,
+        metavar="PATH",
+        help="link to create to an I2C bus with the sensors of the robot file",
+    )
     parser.add_argument("--baud", type=baud, metavar="B", help="of the wire (default: the robot file's, or the usual)")
     parser.add_argument("--fault", action="append", default=[], metavar="F", help="see below; may be given many times")
     rows = [(f"{name}={kind.value}" if kind.value else name, kind.help) for name, kind in fault_injection.KINDS.items()]
@@ -46,11 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Emulates until Ctrl-C. Returns 0; 2 for bad input."""
-    link = Path(os.path.abspath(args.link))
-    if link.exists() and not link.is_symlink():
-        raise InputError(f"--link: {link}: there is something already that is not a link")
-    if not os.access(link.parent, os.W_OK):
-        raise InputError(f"--link: {link}: its folder does not exist or cannot be written to")
+    link = _link("--link", args.link)
+    sensors = _link("--i2c", args.i2c) if args.i2c else None
     orders = [_order(text) for text in args.fault]
     file = load(args.robot)
     settings = servo_settings(file, args.protocol, str(link))
@@ -65,11 +69,22 @@ def run(args: argparse.Namespace) -> int:
             raise InputError(f"--protocol: {error}") from None
         try:
             late = _begin(emulation, orders)
-            _tell(_welcome(args.robot, settings.protocol, settings.baud, link))
-            _serve(emulation, late, asked)
+            with sensor_bus(io_settings(file), sensors) if sensors else contextlib.nullcontext():
+                _tell(_welcome(args.robot, settings.protocol, settings.baud, link))
+                _serve(emulation, late, asked)
         finally:
             emulation.pty.close()
     return 0
+
+
+def _link(option: str, path: Path) -> Path:
+    """The absolute path of a link that can be made. Raises InputError."""
+    link = Path(os.path.abspath(path))
+    if link.exists() and not link.is_symlink():
+        raise InputError(f"{option}: {link}: there is something already that is not a link")
+    if not os.access(link.parent, os.W_OK):
+        raise InputError(f"{option}: {link}: its folder does not exist or cannot be written to")
+    return link
 
 
 def _order(text: str) -> FaultCommand:

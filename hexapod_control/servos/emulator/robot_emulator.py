@@ -16,8 +16,17 @@ from hexapod_control.servos.emulator.fault_injection import Emulation
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.settings.io_section import IoSettings
+from hexapod_control.servos.settings.io_section import I2C_SERVOS, IoSettings
 from hexapod_control.servos.settings.servo_section import ServoSettings
+
+SENSOR_BAUD = 400_000  # [bit/s]
+
+
+def sensor_bus(io: IoSettings, link: Path) -> PseudoTerminal:
+    """An I2C bus with the sensors of a robot only, behind a link to a pty: its servos are on another bus."""
+    adapter = I2cAdapter(LagWorld(PROTOCOLS[I2C_SERVOS].scale, 0), ())
+    adapter.wire.chips += io_chips(io)
+    return PseudoTerminal(adapter, SENSOR_BAUD, link=link)
 
 
 def emulate(robot: Robot, settings: ServoSettings, link: Path, io: IoSettings = NO_IO, *, seed: int = 0) -> Emulation:

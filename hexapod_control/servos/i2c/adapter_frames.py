@@ -4,7 +4,7 @@ A frame is: start byte, length of the body (2, low first), tag, body, sum of all
 tag, so that a late one is not taken for the next.
 
     request body   per message: address << 1 | read, length (2, low first), and the data if it is written
-    reply body     error number of Linux (0: none), then all bytes read
+    reply body     error number of Linux (0: none), then all bytes read, or as many zeros after an error
 """
 
 from __future__ import annotations

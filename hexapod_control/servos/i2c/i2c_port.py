@@ -83,7 +83,7 @@ def scan(port: I2cPort) -> list[int]:
     return [address for address in ADDRESSES if _answers(port, address)]
 
 
-def _answers(port: I2cPort, address: int, tries: int = 3) -> bool:
+def _answers(port: I2cPort, address: int, tries: int = 5) -> bool:
     try:
         port.transfer(I2cRead(address, 1))
     except BusStuck:

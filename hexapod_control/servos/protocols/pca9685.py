@@ -253,7 +253,7 @@ def _configure(chip: Pca9685) -> None:
 def places(ids: Sequence[int], options: Mapping[str, object]) -> list[int]:
     """The I2C addresses of the boards of these ids, in order: those of the options, or 0x40 and following."""
     given = options.get("addresses")
-    usual = range(FIRST_ADDRESS, FIRST_ADDRESS + max(ids, default=0) // CHANNELS + 1)
+    usual = range(FIRST_ADDRESS, FIRST_ADDRESS + max(ids, default=-1) // CHANNELS + 1)
     return list(given) if given and isinstance(given, Sequence) else list(usual)
 
 

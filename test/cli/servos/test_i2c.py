@@ -6,7 +6,7 @@ from support.phantomx import narrow_file
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import with_section
-from hexapod_control.servos.emulator.robot_emulator import emulate
+from hexapod_control.servos.emulator.robot_emulator import emulate, sensor_bus
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.save_servo_section import section
@@ -61,3 +61,18 @@ def test_a_bus_that_is_stuck_or_absent_is_one_sentence(kit, capsys):
     assert "the I2C bus is stuck, SDA or SCL is held low" in capsys.readouterr().err
     assert main(["i2c", "--bus", "/dev/i2c-77", "scan"]) == 2
     assert "/dev/i2c-77: there is no such I2C bus" in capsys.readouterr().err
+
+
+def test_sensors_are_found_on_a_bus_of_their_own_beside_servos_on_another_one(tmp_path, capsys):
+    path, link = narrow_file(tmp_path / "robot.yaml"), tmp_path / "i2c"
+    pins = ", ".join(f"{leg}: {pin}" for pin, leg in enumerate(load(path).robot.leg_names))
+    parts = f"  bus: {link}\n  imu: {{chip: bno055}}\n  battery: {{chip: ina219, address: 0x41}}\n"
+    path.write_text(f"{path.read_text()}\nio:\n{parts}  feet: {{chip: mcp23017, pins: {{{pins}}}}}\n")
+    with sensor_bus(io_settings(load(path)), link):
+        assert main(["i2c", "--robot", str(path), "scan"]) == 0
+    assert capsys.readouterr().out.splitlines()[:-1] == [
+        "0x20  found    MCP23017, io.feet",
+        "0x28  found    BNO055, io.imu",
+        "0x41  found    INA219, io.battery",
+    ]
+    assert not link.is_symlink()

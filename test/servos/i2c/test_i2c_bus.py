@@ -4,6 +4,7 @@ import errno
 import os
 import sys
 import threading
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.i2c import open_bus
 from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, AdapterDecoder, decoded, encoded, frame
+from hexapod_control.servos.i2c.adapter_port import REPLY_TIMEOUT_S
 from hexapod_control.servos.i2c.i2c_port import BusStuck, I2cRead, I2cWrite, NoAcknowledge, failure, read_registers
 from hexapod_control.servos.i2c.open_bus import open_i2c
 from hexapod_control.servos.i2c.smbus_port import SmbusPort
@@ -142,4 +144,15 @@ def test_a_bus_whose_terminal_vanishes_is_gone(bus):
     bus.hang_up()
     with pytest.raises(PortGone):
         read_registers(port, 0x40, 2, 1)
+    port.close()
+
+
+@pytest.mark.waits
+def test_an_address_without_a_chip_is_refused_at_once(bus):
+    port = open_i2c(bus.path, 400_000)
+    begun = time.monotonic()
+    for _ in range(20):
+        with pytest.raises(NoAcknowledge):
+            read_registers(port, 0x50, 0, 8)
+    assert time.monotonic() - begun < 20 * REPLY_TIMEOUT_S
     port.close()

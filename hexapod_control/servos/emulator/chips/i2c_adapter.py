@@ -12,6 +12,7 @@ from hexapod_control.servos.emulator.device import FRAME_TIMEOUT_S, DelayedReply
 from hexapod_control.servos.emulator.devices.pulse_channels import PulseChannels
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, AdapterDecoder, decoded, frame
+from hexapod_control.servos.i2c.i2c_port import I2cRead
 from hexapod_control.servos.i2c.pwm_chip import CHANNELS, OSCILLATOR
 from hexapod_control.servos.protocols.pca9685 import places
 
@@ -51,8 +52,10 @@ class I2cAdapter:
         self._received_at = now
         replies: list[DelayedReply] = []
         for request in self._decoder.feed(data):
-            number, read = self.wire.transfer(decoded(request.body))
-            replies.append((0.0, frame(REPLY, request.tag, bytes([number]) + read)))
+            messages = decoded(request.body)
+            number, read = self.wire.transfer(messages)
+            asked = sum(each.count for each in messages if isinstance(each, I2cRead))  # a reply has always this length
+            replies.append((0.0, frame(REPLY, request.tag, bytes([number]) + read.ljust(asked, b"\0"))))
         return replies
 
     def _drive(self, first: int, channel: int, pulse: LedPulse) -> None:
