@@ -13,6 +13,8 @@ from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import implausible, load
 from hexapod_control.evaluation.robot_check.remark import Remark, Seriousness
 from hexapod_control.evaluation.robot_check.subject import Subject
+from hexapod_control.servos.settings.io_section import io_settings
+from hexapod_control.servos.settings.servo_section import servo_settings
 
 SOUND, DOUBTFUL = 0, 1  # exit codes
 MAX_PAYLOAD_KG = 100.0
@@ -36,6 +38,8 @@ def run(args: argparse.Namespace) -> int:
     Raises RobotFileError for an unusable file, InputError for a robot that cannot walk with the payload.
     """
     file = load(args.robot)
+    servo_settings(file)
+    io_settings(file)  # both raise
     found = [
         Remark(Seriousness.WRONG, "value", str(error), "", {"line": error.line, "key": error.key})
         for error in implausible(file)

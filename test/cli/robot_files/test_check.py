@@ -57,3 +57,19 @@ def test_the_report_is_one_page_with_all_remarks_and_plots(tmp_path: Path, capsy
         assert html.escape(remark["text"]) in page
     assert page.count("<svg") == 4
     assert not re.search(r"(?:src|href)=['\"]?http|<link|<script", page.replace("xlink:href", "xlink"))
+
+
+@pytest.mark.parametrize(
+    ("section", "words"),
+    [
+        ("io: {imu: {chip: mpu6055}}", ': io.imu.chip: is "mpu6055", must be one of mpu6050'),
+        ("servos: {protocol: pca9865}", ': servos.protocol: is "pca9865", must be one of feetech_st'),
+    ],
+)
+def test_sections_of_servos_and_sensors_are_checked_too(
+    section: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "robot.yaml"
+    path.write_text(f"{resolve('phantomx').read_text()}\n{section}\n")
+    assert main(["check", str(path), "--values"]) == 2
+    assert words in capsys.readouterr().err
