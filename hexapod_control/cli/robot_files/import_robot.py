@@ -137,5 +137,6 @@ def _print(robot: ImportedRobot, files: dict[str, Path]) -> None:
     for kind, path in files.items():
         print(f"{kind + ':':<15}{path}")
     print(
-        f"\nNext: read {files['report']}, correct what was assumed, then\n  hexapod sim --robot ./{files['robot file']}"
+        f"\nNext: read {files['report']}, correct what was assumed, then\n"
+        f"  hexapod check ./{files['robot file']}\n  hexapod sim --robot ./{files['robot file']}"
     )

@@ -73,6 +73,7 @@ class ImportedStance:
 
     height: float  # [m]
     lift: float  # [m]
+    swing_time: float  # [s]
     footholds: dict[str, Point]  # [m] by leg
     gait: str
 

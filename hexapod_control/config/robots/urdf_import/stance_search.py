@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hexapod_control.config.robots.urdf_import.body_values import GRAVITY
 from hexapod_control.config.robots.urdf_import.findings import ImportedBody, ImportedServo, ImportedStance, NotedValue
 from hexapod_control.config.robots.urdf_import.leg_geometry import LegGeometry
 from hexapod_control.core.names import JOINTS
@@ -15,15 +16,17 @@ from hexapod_control.core.robot import Body, Joint, Leg, Robot, Segment, WalkDef
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.stance_regions import LEAST_RADIUS, clearance, radius_about
 
-FEMUR_DEG = (0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # [deg] above the horizon
+FEMUR_DEG = (-20.0, -10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # [deg] above the horizon
 TIBIA_DEG = (-60.0, -70.0, -80.0, -90.0, -100.0)  # [deg] of the tibia below it
 LIFTS = (0.15, 0.08, 0.04)  # of femur and tibia together
 LOAD_WEIGHT = 0.25  # of the lever of the load, against the radius in which a foot can step
+TORQUE_WEIGHT = 1.0  # of the femurs' load beyond half of the stall torque, over the stall torque
 HEIGHT_WEIGHT = 0.15  # of the height, likewise
 ROUNDING = 4  # digits [m, rad] of the legs in the search, so that equal ones are recognised
 FIRST_GAIT = "tripod"
 SAME_TURN = math.radians(3.0)  # [rad] of a coxa
-SWING_TIME = 0.45  # [s]
+SWING_TIME = 0.45  # [s] of servos that are fast enough
+LIFT_SHARE = 0.4  # of the no-load speed that lifting a foot may take; the rest moves it ahead
 
 
 def lever(leg: LegGeometry) -> float:
@@ -47,17 +50,22 @@ def find_stance(
             robot = _standing(model, stance)
             if stance.height <= max(stance.lift, body.size[2] / 2.0 - body.center[2] + 0.1 * size):
                 continue
-            cost = (LOAD_WEIGHT * _reach(robot) + HEIGHT_WEIGHT * stance.height) / size
+            cost = (LOAD_WEIGHT * _reach(robot) + HEIGHT_WEIGHT * stance.height) / size + _overload(robot)
             radius = _least_radius(robot, max(LEAST_RADIUS, size * (best_score + cost)))
             if radius >= LEAST_RADIUS and radius / size - cost > best_score:
                 best, best_score = robot, radius / size - cost
         names = _gaits(best) if best is not None else ()
         if best is not None and names:
             places = {leg.name: leg.foothold for leg in best.legs}
-            return ImportedStance(
-                best.walk.height, best.walk.lift_height, places, FIRST_GAIT if FIRST_GAIT in names else names[0]
-            )
+            gait, lift = FIRST_GAIT if FIRST_GAIT in names else names[0], best.walk.lift_height
+            return ImportedStance(best.walk.height, lift, _swing_time(best, servo), places, gait)
     return None
+
+
+def _swing_time(robot: Robot, servo: ImportedServo) -> float:
+    """Time [s] in which the femurs can lift and lower the feet, whose height follows half a cosine each way."""
+    lever = min(_reach(robot), robot.legs[0].tibia.length)
+    return max(SWING_TIME, round(math.pi * robot.walk.lift_height / (lever * LIFT_SHARE * servo.speed.value), 2))
 
 
 def _gaits(robot: Robot) -> tuple[str, ...]:
@@ -81,6 +89,12 @@ def _least_radius(robot: Robot, wanted: float) -> float:
     return least
 
 
+def _overload(robot: Robot) -> float:
+    """Cost of a load on the femurs, standing on half of the legs, that a servo cannot hold for long."""
+    load = robot.mass * GRAVITY * _reach(robot) / (len(robot.legs) / 2.0)
+    return TORQUE_WEIGHT * max(0.0, load / robot.legs[0].femur_joint.stall_torque - 0.5)
+
+
 def _reach(robot: Robot) -> float:
     """Mean horizontal distance [m] from the femur axes to the feet."""
     return float(np.mean([math.dist(leg.hip[:2], leg.foothold) - leg.coxa.length for leg in robot.legs]))
@@ -99,7 +113,7 @@ def _stances(legs: Mapping[str, LegGeometry], lift: float, ball: float) -> Itera
                 feet = {name: leg.foot(angles[name]) for name, leg in legs.items()}
                 height = ball - float(np.mean([foot[2] for foot in feet.values()]))
                 places = {name: (round(float(f[0]), 4), round(float(f[1]), 4)) for name, f in feet.items()}
-                yield ImportedStance(round(height, 4), round(lift, 4), places, FIRST_GAIT)
+                yield ImportedStance(round(height, 4), round(lift, 4), SWING_TIME, places, FIRST_GAIT)
 
 
 def _neutral_turns(legs: Mapping[str, LegGeometry], middle: np.ndarray) -> Iterator[dict[str, float]]:

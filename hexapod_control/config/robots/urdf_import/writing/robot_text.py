@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hexapod_control.config.robots.urdf_import.findings import ImportedRobot, NotedValue, Origin
 from hexapod_control.config.robots.urdf_import.leg_geometry import LegGeometry
-from hexapod_control.config.robots.urdf_import.stance_search import SWING_TIME
 from hexapod_control.core.names import JOINTS, joint_name
 
 DIGITS = 8  # of lengths [m] and angles [deg] that must agree with the URDF
@@ -185,6 +184,6 @@ def _walk(robot: ImportedRobot) -> Iterator[str]:
     yield _commented(
         f"  height: {stance.height:.4f}", "[m] chosen with the footholds: there the feet can step farthest"
     )
-    yield _commented(f"  swing_time: {SWING_TIME}", "[s] ASSUMED")
+    yield _commented(f"  swing_time: {stance.swing_time:g}", "[s] ASSUMED: the servos are fast enough to lift the feet")
     yield _commented(f"  lift_height: {stance.lift:.4f}", "[m] ASSUMED: a share of femur and tibia")
     yield "  preload: 0.0"

@@ -1,0 +1,46 @@
+"""An imported robot walks in physics as fast as commanded."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from support.urdf_robots import LIMIT, UrdfPeculiarity, urdf_text
+
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.config.robots.urdf_import.importer import ImportRequest, import_urdf
+from hexapod_control.config.robots.urdf_import.writing.robot_text import robot_text
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.evaluation.quality.lockstep import Course, walk
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.world_settings import WorldSettings
+
+ROW = UrdfPeculiarity(
+    coxa_sign=-1, zero=(0.6, -1.9), lateral=(0.01, -0.004, 0.012), tilt=(0.05, 0.0), body=(0.0, 0.0, 0.0, math.pi / 2)
+)
+SHARE = 0.7  # of the top speed
+CYCLES = 2
+
+
+def imported(tmp_path, row):
+    (tmp_path / "robot.urdf").write_text(urdf_text(row))
+    (tmp_path / "robot.yaml").write_text(robot_text(import_urdf(ImportRequest(tmp_path / "robot.urdf"))))
+    return load(tmp_path / "robot.yaml")
+
+
+@pytest.mark.physics
+def test_a_robot_with_tilted_hips_and_offset_legs_walks_as_commanded(tmp_path):
+    file = imported(tmp_path, ROW)
+    top = Capabilities.of(file.robot).fastest(Twist(1.0, 0.0, 0.0), ["tripod"])
+    course = replace(Course("tripod", Twist(SHARE * top.vx, 0.0, 0.0)), cycles=CYCLES)
+    quality = walk(Simulation(file.robot, urdf(file), WorldSettings()), course)
+    (ratio,) = quality.ratios
+    assert 0.95 <= ratio <= 1.05 and quality.slip <= 0.01 and not quality.unwanted_contacts
+
+
+def test_slow_servos_get_the_time_to_lift_the_feet(tmp_path):
+    """At 1 rad/s no foot is lifted in the usual swing time."""
+    file = imported(tmp_path, UrdfPeculiarity(limit=LIMIT.replace('velocity="6"', 'velocity="1"')))
+    assert file.robot.walk.swing_time > 1.0
+    assert Capabilities.of(file.robot).fastest(Twist(1.0, 0.0, 0.0), ["tripod"]).vx > 0.01
