@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from xml.sax.saxutils import escape
 
 from hexapod_control.core.kinematics.leg_kinematics import base_to_hip, hip_to_base, leg_forward, leg_inverse
@@ -29,10 +29,8 @@ def views_svg(robot: Robot) -> str:
     def side(point: Vector) -> Point:
         return 1.5 * SIZE + scale * point[0], SIZE / 2.0 - scale * point[2]
 
-    parts = [
-        *_view(robot, chains, top, "from above", SIZE / 2.0),
-        *_view(robot, chains, side, "from the right", 1.5 * SIZE),
-    ]
+    near = [name for name, chain in chains.items() if chain[-1][1] <= 0.0]  # they hide the left legs
+    parts = [*_view(robot, chains, top, "from above", chains), *_view(robot, chains, side, "from the right", near)]
     (x0, ground), (x1, _) = side((-reach, 0.0, -robot.walk.height)), side((reach, 0.0, -robot.walk.height))
     parts.append(_line([(x0, ground), (x1, ground)], PALE, 1.0))
     parts += _ruler(scale, reach)
@@ -53,9 +51,9 @@ def _chain(robot: Robot, leg: Leg) -> tuple[Vector, ...]:
 
 
 def _view(
-    robot: Robot, chains: dict[str, tuple[Vector, ...]], seen: Projection, title: str, middle: float
+    robot: Robot, chains: dict[str, tuple[Vector, ...]], seen: Projection, title: str, labelled: Collection[str]
 ) -> Iterator[str]:
-    yield _text((middle, 24.0), f"{robot.name} {title}", INK)
+    yield _text((seen((0.0, 0.0, 0.0))[0], 24.0), f"{robot.name} {title}", INK)
     corners = [_corner(robot, *signs) for signs in ((-1, -1, -1), (-1, 1, 1), (1, 1, 1), (1, -1, -1))]
     points = [seen(corner) for corner in corners]
     (left, right), (top, bottom) = (sorted((min(v), max(v))) for v in zip(*points, strict=True))
@@ -70,7 +68,8 @@ def _view(
         yield from (f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{INK}"/>' for x, y in line[:-1])
         x, y = line[-1]
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>'
-        yield _text((x, y + (14.0 if y > SIZE / 2.0 else -8.0)), name, PALE, 9.0)
+        if name in labelled:
+            yield _text((x, y + (14.0 if y > SIZE / 2.0 else -8.0)), name, PALE, 9.0)
     x, y = seen((0.0, 0.0, 0.0))
     yield f'<path d="M{x - 5:.1f},{y:.1f} h10 M{x:.1f},{y - 5:.1f} v10" stroke="{INK}"/>'
 
