@@ -38,10 +38,16 @@ MAX_MESSAGE_BYTES = 200_000  # the largest useful one is a motion file
 NANOSECONDS = 1_000_000_000  # per second
 
 
-def decoded(data: bytes, kind: Any) -> Any:
-    """Deserializes a message of a type (`Any`: messages have no common base). Raises MessageError."""
+def bounded(data: bytes) -> bytes:
+    """Returns the bytes of a message. Raises MessageError if there are too many."""
     if len(data) > MAX_MESSAGE_BYTES:
         raise MessageError(f"it has {len(data)} bytes, at most {MAX_MESSAGE_BYTES} are accepted")
+    return data
+
+
+def decoded(data: bytes, kind: Any) -> Any:
+    """Deserializes a message of a type (`Any`: messages have no common base). Raises MessageError."""
+    bounded(data)
     try:
         return deserialize_message(data, kind)
     except Exception as error:  # depends on what is wrong in the bytes

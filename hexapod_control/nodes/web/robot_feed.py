@@ -11,7 +11,6 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Pose, TwistStamped
 from geometry_msgs.msg import Twist as TwistMessage
 from nav_msgs.msg import Odometry
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
 from std_msgs.msg import Float64, String
 
@@ -50,8 +49,8 @@ class NewestMessage:
         node.create_subscription(kind, topic, self._take, DISPLAY, raw=True)
 
     def _take(self, data: bytes) -> None:
+        self._bytes = messages.bounded(data)
         self._at = time.monotonic()
-        self._bytes = data
 
     @property
     def age(self) -> float:
@@ -69,7 +68,7 @@ class NewestMessage:
         if data is not None and data is not self._decoded:
             self._value, self._decoded = None, data
             try:
-                self._value = self._convert(deserialize_message(data, self._kind))
+                self._value = self._convert(messages.decoded(data, self._kind))
             except messages.MessageError as error:
                 self._node.refused(self._topic, error)
         return self._value

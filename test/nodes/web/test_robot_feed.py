@@ -29,8 +29,8 @@ class Feed:
 
     def __init__(self, bench, stamped=False):
         self.bench, self.refused = bench, []
-        node = bench.add(GuardedNode("web"))
-        self.feed = RobotFeed(node, robot(), stamped, lambda *what: self.refused.append(what))
+        self.node = bench.add(GuardedNode("web"))
+        self.feed = RobotFeed(self.node, robot(), stamped, lambda *what: self.refused.append(what))
         self.command = bench.publisher(TwistStamped if stamped else TwistMessage, "cmd_vel")
         self.joints = bench.publisher(JointState, "joint_states")
         self.targets = bench.publisher(MultiDOFJointState, "foot_targets")
@@ -115,3 +115,10 @@ def test_a_message_that_cannot_be_used_shows_nothing(bench):
     broken.wrench[0].force.z = math.nan
     feed.targets.publish(broken)
     assert feed.shown(planted=[1] * 6) < 0.7 * MAX_AGE_S  # the lowest feet
+
+
+def test_a_message_that_is_too_large_is_refused_and_not_kept(bench):
+    feed = Feed(bench)
+    feed.joints.publish(JointState(name=["x" * messages.MAX_MESSAGE_BYTES]))
+    bench.until(lambda: "bytes, at most" in feed.node.last_report("refused joint_states"))
+    assert feed.feed.state()["silent"]
