@@ -35,6 +35,7 @@ SOAK = bool(os.environ.get("HEXAPOD_SOAK"))
 REAL_S, SIMULATED_S = (600.0, 3600.0) if SOAK else (42.0, 48.0)
 SPEED = 4.0  # of simulated time; a slow machine makes less of it
 INPUT_PERIOD_S = 0.01 if SOAK else 0.005
+LONG_TEXT_PERIOD_S = 0.05
 RETRY_PERIOD_S = 2.0  # between two calls of a service that does not respond
 RECOVERY_PERIOD_S = 10.0  # of steady time between two attempts of an operator to get the robot walking
 KILL_PERIOD_S = 20.0 if SOAK else 9.0  # a node that crashes three times within a minute ends the graph
@@ -94,6 +95,8 @@ class SoakedGraph:
         bench.until(lambda: self._odometry and self._is_in("sitting", "standing"), START, "a graph that is ready")
         self._operator = RandomOperator(bench, 14, WORDS, left_out)
         self._operator.read_parameters(*(f"/{name}" for name in self.nodes()))
+        if SOAK:
+            self._operator.send_long_texts(LONG_TEXT_PERIOD_S)
 
     def _on_odometry(self, message):
         self._odometry[:] = [message]

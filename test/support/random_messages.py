@@ -42,9 +42,9 @@ class RandomMessages:
         self._depth = 0  # of arrays within arrays
         self._long_text = False
 
-    def message(self, kind: Any) -> Any:
-        """A message of a class with random values in all fields; rarely, one text in it is very long."""
-        self._long_text = self._rng.random() < LONG_TEXT_SHARE
+    def message(self, kind: Any, long_text_share: float = LONG_TEXT_SHARE) -> Any:
+        """A message of a class with random values in all fields; one text in it may be very long."""
+        self._long_text = self._rng.random() < long_text_share
         return self._filled(kind)
 
     def _filled(self, kind: Any) -> Any:

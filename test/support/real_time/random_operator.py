@@ -12,6 +12,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from support.random_messages import RandomMessages, interface
 
 LEFT_OUT = ("/clock", "/odom", "/gait_state", "ros_discovery_info")  # what tests look at, and the middleware's topic
+DISCOVERY_S = 3.0
 MAX_PENDING = 20  # calls without a response
 RELIABLE, BEST_EFFORT = QoSProfile(depth=10), QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -57,24 +58,55 @@ class RandomOperator:
         else:
             self._change_parameter()
 
-    def _publish(self) -> None:
-        topics = [
+    def send_long_texts(self, period: float) -> None:
+        """Sends a long text to every topic and service, one every `period` [s].
+
+        The middleware keeps a buffer of the size of the largest message for each of them.
+        """
+        topics, services = self._topics(), self._services()
+        for name, kind in topics:
+            self._publisher(name, kind)
+        for name, kind in services:
+            self._client(name, kind)
+        self._bench.spin(DISCOVERY_S)
+        for name, kind in topics:
+            self._publisher(name, kind).publish(self._messages.message(interface(kind), 1.0))
+            self._bench.spin(period)
+        for name, kind in services:
+            self._call(name, kind, self._messages.message(interface(kind).Request, 1.0))
+            self._bench.spin(period)
+
+    def _topics(self) -> list[tuple[str, str]]:
+        """Name and type of the topics that have subscribers."""
+        return [
             (name, kinds[0])
             for name, kinds in self._node.get_topic_names_and_types()
             if name not in self._left_out and self._node.count_subscribers(name)
         ]
-        name, kind = self._rng.choice(topics)
+
+    def _services(self) -> list[tuple[str, str]]:
+        """Name and type of the services of other nodes."""
+        found = self._node.get_service_names_and_types()
+        return [(name, kinds[0]) for name, kinds in found if not name.startswith(f"/{self._node.get_name()}/")]
+
+    def _publisher(self, name: str, kind: str) -> Any:
         if name not in self._publishers:
             qos = self._rng.choice((RELIABLE, BEST_EFFORT))
             self._publishers[name] = self._node.create_publisher(interface(kind), name, qos)
-        self._publishers[name].publish(self._messages.message(interface(kind)))
+        return self._publishers[name]
+
+    def _client(self, name: str, kind: str) -> Any:
+        if name not in self._clients:
+            self._clients[name] = self._node.create_client(interface(kind), name)
+        return self._clients[name]
+
+    def _publish(self) -> None:
+        name, kind = self._rng.choice(self._topics())
+        self._publisher(name, kind).publish(self._messages.message(interface(kind)))
 
     def _call_any(self) -> None:
-        services = [(name, kinds[0]) for name, kinds in self._node.get_service_names_and_types()]
-        name, kind = self._rng.choice(
-            [each for each in services if not each[0].startswith(f"/{self._node.get_name()}/")]
-        )
-        self._call(name, interface(kind), self._messages.message(interface(kind).Request))
+        name, kind = self._rng.choice(self._services())
+        self._call(name, kind, self._messages.message(interface(kind).Request))
 
     def _change_parameter(self) -> None:
         node = self._rng.choice(list(self.initial))
@@ -84,11 +116,12 @@ class RandomOperator:
         if self._rng.random() < 0.5 and value.type == ParameterType.PARAMETER_DOUBLE:
             value.double_value = parameter.value.double_value * self._rng.uniform(0.5, 2.0)
         changed = ParameterMessage(name=self._rng.choice((parameter.name,) * 9 + ("unknown",)), value=value)
-        self._call(f"{node}/set_parameters", SetParameters, SetParameters.Request(parameters=[changed]))
+        self._call(
+            f"{node}/set_parameters", "rcl_interfaces/srv/SetParameters", SetParameters.Request(parameters=[changed])
+        )
 
-    def _call(self, name: str, kind: Any, request: Any) -> None:
+    def _call(self, name: str, kind: str, request: Any) -> None:
         self._pending = [future for future in self._pending if not future.done()][-MAX_PENDING:]
-        if name not in self._clients:
-            self._clients[name] = self._node.create_client(kind, name)
-        if len(self._pending) < MAX_PENDING and self._clients[name].service_is_ready():
-            self._pending.append(self._clients[name].call_async(request))
+        client = self._client(name, kind)
+        if len(self._pending) < MAX_PENDING and client.service_is_ready():
+            self._pending.append(client.call_async(request))
