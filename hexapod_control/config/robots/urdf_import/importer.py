@@ -190,10 +190,10 @@ def _findings(
     if frame.moved:
         yield ImportFinding(assumed, "base_link is in the middle of the hips, not at the origin of the URDF's link")
     yield from (ImportFinding(assumed, f"not a leg, at rest: {', '.join(chain.names)}") for chain in chains.others)
-    for source in dict.fromkeys(re.sub(r"frame .*", "a frame behind the last joint", t.source) for t in tips.values()):
-        kind = assumed if source.startswith("end") else read
+    for source in dict.fromkeys(re.sub(r"^frame .*", "a frame behind the last joint", t.source) for t in tips.values()):
+        kind = read if "frame behind" in source or source == "given" else assumed
         yield ImportFinding(
-            kind, f"foot tip: {source}" + ("; measure the length of the tibia" if kind is assumed else "")
+            kind, f"foot tip: {source}" + ("; measure the tibia, or give --foot X Y Z" if kind is assumed else "")
         )
     yield from _open_limits(legs)
     if body.center_origin is assumed:

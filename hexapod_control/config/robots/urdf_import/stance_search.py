@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from hexapod_control.core.workspace.stance_regions import LEAST_RADIUS, clearanc
 
 FEMUR_DEG = (-20.0, -10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # [deg] above the horizon
 TIBIA_DEG = (-60.0, -70.0, -80.0, -90.0, -100.0)  # [deg] of the tibia below it
+AMPLE_RADIUS = 0.12  # of femur and tibia together, in which the feet step far enough
 LIFTS = (0.15, 0.08, 0.04)  # of femur and tibia together
 LOAD_WEIGHT = 0.25  # of the lever of the load, against the radius in which a foot can step
 TORQUE_WEIGHT = 1.0  # of the femurs' load beyond half of the stall torque, over the stall torque
@@ -41,25 +42,41 @@ def find_stance(
     radii: Mapping[str, NotedValue],
     servo: ImportedServo,
 ) -> ImportedStance | None:
-    """The best stance within the joint limits; None if there is none in which every foot can step."""
+    """The best stance within the joint limits; None if there is none in which every foot can step.
+
+    The lift is lowered only if that is what lets the feet step.
+    """
     model = _model(legs, body, masses, radii, servo)
+    size = min(leg.femur + leg.tibia for leg in legs.values())
+    lowest = body.size[2] / 2.0 - body.center[2] + 0.1 * size  # [m] of the height
+    found: list[tuple[float, float, Robot]] = []
     for share in LIFTS:
-        size = min(leg.femur + leg.tibia for leg in legs.values())
-        best, best_score = None, -math.inf
-        for stance in _stances(legs, share * size, radii["foot"].value):
-            robot = _standing(model, stance)
-            if stance.height <= max(stance.lift, body.size[2] / 2.0 - body.center[2] + 0.1 * size):
-                continue
-            cost = (LOAD_WEIGHT * _reach(robot) + HEIGHT_WEIGHT * stance.height) / size + _overload(robot)
-            radius = _least_radius(robot, max(LEAST_RADIUS, size * (best_score + cost)))
-            if radius >= LEAST_RADIUS and radius / size - cost > best_score:
-                best, best_score = robot, radius / size - cost
-        names = _gaits(best) if best is not None else ()
-        if best is not None and names:
-            places = {leg.name: leg.foothold for leg in best.legs}
-            gait, lift = FIRST_GAIT if FIRST_GAIT in names else names[0], best.walk.lift_height
-            return ImportedStance(best.walk.height, lift, _swing_time(best, servo), places, gait)
-    return None
+        stances = [each for each in _stances(legs, share * size, radii["foot"].value) if each.height > lowest]
+        best = _best(model, [each for each in stances if each.height > each.lift], size)
+        found += [best] if best is not None and _gaits(best[2]) else []
+        if best is not None and best[1] > AMPLE_RADIUS * size:
+            break
+    if not found:
+        return None
+    robot = max(found, key=lambda each: each[0])[2]
+    names = _gaits(robot)
+    places = {leg.name: leg.foothold for leg in robot.legs}
+    gait, lift = FIRST_GAIT if FIRST_GAIT in names else names[0], robot.walk.lift_height
+    return ImportedStance(robot.walk.height, lift, _swing_time(robot, servo), places, gait)
+
+
+def _best(model: Robot, stances: Iterable[ImportedStance], size: float) -> tuple[float, float, Robot] | None:
+    """Score of the best of some stances, the radius [m] in which the feet can step there, and the robot in it."""
+    best: tuple[float, float, Robot] | None = None
+    best_score = -math.inf
+    for stance in stances:
+        robot = _standing(model, stance)
+        cost = (LOAD_WEIGHT * _reach(robot) + HEIGHT_WEIGHT * stance.height) / size + _overload(robot)
+        radius = _least_radius(robot, max(LEAST_RADIUS, size * (best_score + cost)))
+        if radius >= LEAST_RADIUS and radius / size - cost > best_score:
+            best_score = radius / size - cost
+            best = best_score, radius, robot
+    return best
 
 
 def _swing_time(robot: Robot, servo: ImportedServo) -> float:

@@ -1,7 +1,7 @@
 """A URDF that cannot be imported is refused in one sentence that names what was found."""
 
 import pytest
-from support.urdf_robots import UrdfPeculiarity, urdf_text
+from support.urdf_robots import MASS, UrdfPeculiarity, urdf_text
 
 from hexapod_control.config.robots.urdf_import.importer import ImportRequest, import_urdf
 from hexapod_control.config.robots.urdf_import.reading.urdf_text import MAX_URDF_BYTES, UrdfError
@@ -30,7 +30,7 @@ TEXTS = {
     "two joints per leg": (urdf_text(UrdfPeculiarity(parts=("coxa", "femur"))), "has 6 chains of two joints"),
     "four joints per leg": (urdf_text(UrdfPeculiarity(parts=FIVE)), "--freeze lf_tarsus_joint=ANGLE"),
     "three legs": (PLAIN.split('<joint name="rm_coxa')[0] + "</robot>", "has only 3 legs"),
-    "no foot": (urdf_text(UrdfPeculiarity(foot="none")), "--foot X Y Z in metres"),
+    "no foot": (urdf_text(UrdfPeculiarity(foot="none")), "--foot X Y Z in metres"),  # nor a centre of mass
     "narrow limits": (
         PLAIN.replace('lower="-1.6" upper="1.9"', 'lower="1.5" upper="1.6"'),
         "no stance in which all feet can step",
@@ -93,6 +93,16 @@ def test_a_foot_given_as_a_point_replaces_the_search(tmp_path):
     path.write_text(urdf_text(UrdfPeculiarity(foot="none")))
     robot = import_urdf(ImportRequest(path, foot=(0.15, 0.0, 0.0)))
     assert robot.legs["left_front"].tibia == pytest.approx(0.15)
+
+
+def test_without_frame_and_shape_the_foot_is_assumed_from_the_centre_of_mass_and_said_so(tmp_path):
+    """As in a URDF whose meshes are elsewhere."""
+    path, mass = tmp_path / "robot.urdf", '<inertial><origin xyz="0.06 0 0"/>'
+    path.write_text(urdf_text(UrdfPeculiarity(foot="none", mass=MASS.replace("<inertial>", mass))))
+    robot = import_urdf(ImportRequest(path))
+    assert robot.legs["left_front"].tibia == pytest.approx(0.12)
+    (line,) = [each.text for each in robot.findings if each.text.startswith("foot tip")]
+    assert "twice as far as the centre of mass" in line and "measure the tibia, or give --foot X Y Z" in line
 
 
 def test_a_file_in_millimetres_is_refused(tmp_path):
