@@ -15,7 +15,7 @@ from hexapod_control.core.kinematics.arrays import Array
 
 END_SHARE = 0.03  # of the distance from the axis, within which points of a shape are its end
 NEAR_SHARE = 0.6  # of the distance of the farthest shape, below which a frame is not the foot
-LEAST_CENTER = 0.005  # [m] of the last link's centre of mass from its axis, from which it says where the link ends
+CENTER_SHARE = 0.3  # of the femur's length, from which the distance of a centre of mass says where the tibia ends
 CENTER_SOURCE = "twice as far as the centre of mass, as there is no frame and no readable shape"
 FOOT_NAME = re.compile(r"foot|feet|tip|toe|end|ee$|contact|sole|claw", re.IGNORECASE)
 
@@ -61,7 +61,8 @@ class FootFinder:
             (point, radius), source = max(shapes, key=lambda each: self._distance(chain, each[0][0]))
             return FootTip(last, point, radius, f"end of the {source}")
         center = self._tree.links[last].center
-        if self._distance(chain, center) > LEAST_CENTER:
+        femur = float(np.linalg.norm(chain.axes[2].point - chain.axes[1].point))
+        if self._distance(chain, center) > CENTER_SHARE * femur:
             return FootTip(last, 2.0 * center, None, CENTER_SOURCE)
         raise self._tree.error(
             f"does not say where the foot of joint {axis.joint.name} is: no frame behind it, no readable shape",

@@ -10,7 +10,7 @@ from support.urdf_robots import LIMIT, MASS, OCTOPOD, QUADRUPED, UrdfPeculiarity
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf_import.importer import ImportRequest, import_urdf
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
-from hexapod_control.config.robots.urdf_import.writing.robot_text import mapping_text, robot_text
+from hexapod_control.config.robots.urdf_import.writing.robot_text import mapping_text, robot_text, transform_command
 from hexapod_control.core.kinematics.leg_kinematics import forward, inverse
 
 EXACT_M = 1e-6
@@ -122,3 +122,12 @@ def test_inverse_kinematics_of_a_tilted_leg_undoes_its_forward_kinematics(tmp_pa
     ours = np.random.default_rng(2).uniform((-0.8, -0.2, -2.2), (0.8, 1.0, -0.6), (6, 3))
     assert robot.legs[0].tilt == pytest.approx((0.05, -0.08))
     np.testing.assert_allclose(inverse(robot, forward(robot, ours), ours).joints, ours, atol=1e-9)
+
+
+def test_a_moved_base_link_comes_with_the_transform_that_places_the_urdf(tmp_path):
+    """The corner of the URDF seen from the middle of the hips: its place turned back by the quarter turn."""
+    found, _, _ = imported(tmp_path, UrdfPeculiarity(body=(0.2, 0.15, 0.03, math.pi / 2)))
+    words = transform_command(found).split()
+    values = {name: float(words[words.index(f"--{name}") + 1]) for name in ("x", "y", "z", "yaw")}
+    assert values == pytest.approx({"x": -0.15, "y": 0.2, "z": -0.03, "yaw": -math.pi / 2}, abs=1e-5)
+    assert transform_command(found) in (tmp_path / "robot.yaml").read_text()

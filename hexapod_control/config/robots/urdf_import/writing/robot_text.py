@@ -6,8 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
 from hexapod_control.config.robots.urdf_import.findings import ImportedRobot, NotedValue, Origin
-from hexapod_control.config.robots.urdf_import.leg_geometry import LegGeometry
+from hexapod_control.config.robots.urdf_import.leg_geometry import LegGeometry, angles_of_rotation
 from hexapod_control.core.names import JOINTS, joint_name
 
 DIGITS = 8  # of lengths [m] and angles [deg] that must agree with the URDF
@@ -48,6 +50,18 @@ def exact(value: float) -> str:
     return "0.0" if float(text) == 0.0 else text
 
 
+def transform_command(robot: ImportedRobot) -> str:
+    """The command that places the URDF, with its frames below urdf/, in base_link of the robot file."""
+    to_root = robot.tree.placements({})[robot.chains.base] @ robot.frame.pose
+    pose = np.asarray(np.linalg.inv(to_root), dtype=np.float64)
+    values = zip(
+        ("x", "y", "z", "roll", "pitch", "yaw"), (*pose[:3, 3], *angles_of_rotation(pose[:3, :3])), strict=True
+    )
+    options = " ".join(f"--{name} {value:.6f}" for name, value in values)
+    ends = f"--frame-id base_link --child-frame-id urdf/{robot.tree.root}"
+    return f"ros2 run tf2_ros static_transform_publisher {options} {ends}"
+
+
 def _quoted(name: str) -> str:
     return name if name.replace("_", "").isalnum() and not name[0].isdigit() else '"' + name.replace('"', "") + '"'
 
@@ -66,7 +80,8 @@ def _head(robot: ImportedRobot) -> Iterator[str]:
     if not robot.frame.same:
         x, y, z = robot.frame.pose[:3, 3]
         yield f"# base_link is not that of the URDF: x is its {robot.frame.forward}, the origin is at"
-        yield f"# [{x:.4f}, {y:.4f}, {z:.4f}] m in link {robot.chains.base}."
+        yield f"# [{x:.4f}, {y:.4f}, {z:.4f}] m in link {robot.chains.base}. To show the URDF in its place:"
+        yield f"#   {transform_command(robot)}"
     yield ""
     yield f"name: {robot.name}"
     yield ""
