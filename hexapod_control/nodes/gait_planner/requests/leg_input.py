@@ -29,6 +29,8 @@ class LegInput:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="walking_legs")
         self._computing: Future[WalkingLegs] | None = None  # for the newest request
         self._request: Callable[[], str] = str  # the newest one; it returns why it is refused
+        self._goal: Callable[[set[str]], set[str]] = set  # legs that it leaves lost, of those that are now
+        self._lost_then: tuple[str, ...] = ()  # when its tables were begun
         self._refusals = node.create_publisher(String, "leg_refused", EVENTS)
         self._lost = node.create_publisher(String, "lost_legs", LATCHED)
         self._shown: tuple[str, ...] = ()
@@ -38,26 +40,31 @@ class LegInput:
 
     def on_lose(self, message: String) -> None:
         """A leg to fold away, by name."""
-        self._begin(
-            partial(self._commands.change_leg, message.data, lost=True), {*self._planner.view.lost_legs, message.data}
-        )
+        self._begin(message.data, lost=True)
 
     def on_return(self, message: String) -> None:
         """A leg to walk on again, by name."""
-        self._begin(
-            partial(self._commands.change_leg, message.data, lost=False),
-            {*self._planner.view.lost_legs} - {message.data},
-        )
+        self._begin(message.data, lost=False)
 
-    def _begin(self, request: Callable[[], str], lost: set[str]) -> None:
-        """Computes what the robot can do without the legs lost; the request follows."""
-        robot = self._planner.robot
-        rows = frozenset(row for row, name in enumerate(robot.leg_names) if name in lost)
-        self._request, self._computing = request, self._pool.submit(WalkingLegs.without, robot, rows)
+    def _begin(self, leg: str, *, lost: bool) -> None:
+        """Computes what the robot can do with these legs; the request follows."""
+        self._request = partial(self._commands.change_leg, leg, lost=lost)
+        known = {leg} & set(self._planner.robot.leg_names)
+        self._goal = (lambda now: now | known) if lost else (lambda now: now - known)
+        self._compute()
+
+    def _compute(self) -> None:
+        self._lost_then = self._planner.view.lost_legs
+        robot, goal = self._planner.robot, self._goal({*self._lost_then})
+        rows = frozenset(row for row, name in enumerate(robot.leg_names) if name in goal)
+        self._computing = self._pool.submit(WalkingLegs.without, robot, rows)
 
     def watch(self) -> None:
-        """Passes a request on once its tables are there, and shows what is lost; called in every tick."""
-        if self._computing is not None and self._computing.done():
+        """Passes a request on once its tables are there and no leg moves, and shows what is lost; for every tick."""
+        ready = self._computing is not None and self._computing.done() and not self._planner.view.changing_legs
+        if ready and self._planner.view.lost_legs != self._lost_then:
+            self._compute()
+        elif ready:
             self._computing = None
             refusal = self._request()
             if refusal:
