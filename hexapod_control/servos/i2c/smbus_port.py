@@ -33,8 +33,9 @@ class SmbusPort:
             self._bus: Any = smbus2.SMBus(path)
         except OSError as error:
             raise PortGone(f"{path}: the I2C bus cannot be opened ({error}): check dmesg for its driver") from None
-        with contextlib.suppress(OSError):
-            fcntl.ioctl(self._bus.fd, SET_TIMEOUT, TIMEOUT)
+        if self._bus.fd is not None:  # it is not while the bus is open
+            with contextlib.suppress(OSError):
+                fcntl.ioctl(self._bus.fd, SET_TIMEOUT, TIMEOUT)
 
     def transfer(self, *messages: I2cMessage) -> bytes:
         """Sends messages in one transfer. Returns all bytes read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from hexapod_control.servos.driver.group.read_schedule import BROWN_OUT_SHARE
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
@@ -221,10 +222,16 @@ class ServoHealth:
         found = []
         for name, indices in group.board_loss.lost.items():
             lost = any(group.presence.lost(i, now) for i in indices)
-            text = f"the {name} does not answer" + (f", {DOING[self._settings.on_lost]}" if lost else "")
+            text = f"the {name} does not answer" + (f", {self._reaction(indices)}" if lost else "")
             text += f": check its power and its cable; on it: {group.describe(indices)}"
             found.append(Diagnosis(f"board {name}", lost, text))
         return found
+
+    def _reaction(self, lost: Iterable[int]) -> str:
+        """What the robot does when these servos are lost: with too many legs it stays stopped."""
+        legs = {i // LEG_JOINTS for i in lost} | self._folded
+        policy = self._settings.on_lost
+        return DOING[OnLost.HOLD if policy is OnLost.LEG and len(legs) > MOST_LOST_LEGS else policy]
 
     def _many_silent(self, group: ServoGroup, now: float) -> Diagnosis:
         away = [i for i in range(len(group.ids)) if now - group.presence.last_answer[i] >= MANY_SILENT_S]
@@ -241,9 +248,7 @@ class ServoHealth:
             text = f"{name} gives corrupt replies, probably two servos have this id: connect only one, set its id"
         else:
             doing = (
-                "the robot walks without its leg"
-                if index // LEG_JOINTS in self._folded
-                else DOING[self._settings.on_lost]
+                "the robot walks without its leg" if index // LEG_JOINTS in self._folded else self._reaction([index])
             )
             text = (
                 f"{name} has been silent for {age:.1f} s" + (f", {doing}" if lost else "") + ": check its cable and id"
