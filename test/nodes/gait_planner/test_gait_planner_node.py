@@ -139,7 +139,7 @@ def test_a_gait_is_changed_by_name_and_an_unknown_one_refused_with_the_list(benc
     active, selected = (bench.listen(String, topic, LATCHED) for topic in ("gait_active", "gait_selected"))
     gait = bench.publisher(String, "gait")
     gait.publish(String(data="auto"))
-    bench.until(lambda: selected and selected[-1].data == "auto" and active[-1].data == "tripod")
+    bench.until(lambda: selected and active and (selected[-1].data, active[-1].data) == ("auto", "tripod"))
     gait.publish(String(data="wave"))
     bench.until(lambda: active and active[-1].data == "wave")
     gait.publish(String(data="gallop"))
