@@ -57,7 +57,7 @@ def test_every_default_is_a_value_of_its_kind(name):
 
 
 def test_imu_driver_is_started_if_the_robot_file_has_an_imu_or_as_told(tmp_path):
-    kit = ROOT / "config" / "kits" / "freenove.yaml"
+    kit = ROOT / "config" / "robots" / "freenove.yaml"
     assert "imu_driver" in by_name("bringup", robot=kit)
     assert "imu_driver" not in by_name("bringup", robot=kit, imu="false")
     for other in ("phantomx", tmp_path / "absent.yaml"):

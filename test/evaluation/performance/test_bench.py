@@ -13,6 +13,7 @@ from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.evaluation.performance.graph import many_robots
 from hexapod_control.evaluation.performance.planner import batch_kinematics, planner_tick
 from hexapod_control.evaluation.performance.planner.c_kinematics import CKinematics
 
@@ -174,7 +175,6 @@ def test_several_robots_walk_at_the_same_time_and_each_is_measured(monkeypatch):
     ],
 )
 def test_robots_are_measured_again_at_a_lower_rate_until_a_core_is_free(free, rates, note):
-    many_robots = pytest.importorskip("hexapod_control.evaluation.performance.graph.many_robots")
     cores = iter(free)
 
     def series(rate):

@@ -95,7 +95,6 @@ def test_without_smbus2_the_error_names_the_package(monkeypatch):
 
 
 def test_a_bus_that_the_kernel_refuses_is_an_error_of_the_port():
-    pytest.importorskip("smbus2")
     with pytest.raises(PortGone, match="/dev/i2c-77: the I2C bus cannot be opened"):
         SmbusPort("/dev/i2c-77", 100_000)
 
