@@ -293,7 +293,8 @@ def robot_file() -> str:
     """Keys of a robot file and their bounds."""
     places = (("", robot_keys.ROBOT), ("leg.", robot_keys.COMMON), ("legs.NAME.", robot_keys.PLACE))
     rows = [(f"`{prefix}{row.key}`", schema.bound(row)) for prefix, keys in places for row in keys]
-    rows.append((f"`leg.{robot_keys.SERVO_VOLTAGE.key}`", f"{schema.bound(robot_keys.SERVO_VOLTAGE)}, optional"))
+    optional = (("legs.NAME.", robot_keys.TILT), ("leg.", robot_keys.SERVO_VOLTAGE))
+    rows += [(f"`{prefix}{row.key}`", f"{schema.bound(row)}, optional") for prefix, row in optional]
     gait = (*robot_keys.GAIT, robot_keys.LIFT_OFF.below("LEG"))
     rows += [(f"`gaits.NAME.{row.key}`", schema.bound(row)) for row in gait]
     return table(("key", "value"), rows)

@@ -35,8 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the remarks. Returns 1 if a value is implausible or the robot has a problem, else 0.
 
-    Raises RobotFileError for an unusable file, InputError for a robot that cannot walk with the payload.
+    Raises RobotFileError for an unusable file, InputError for options that exclude each other or a robot that cannot
+    walk with the payload.
     """
+    if args.values and args.report:
+        raise InputError("--report: needs the checks that --values leaves out; give one of the two")
     file = load(args.robot)
     servo_settings(file)
     io_settings(file)  # both raise

@@ -11,7 +11,7 @@ from pathlib import Path
 from hexapod_control.cli.bounded_options import number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.robots.servo_table import nearest_models, versions
+from hexapod_control.config.robots.servo_table import nearest_models, permitted, version_for, versions
 from hexapod_control.config.robots.urdf_import.body_frame import DIRECTIONS
 from hexapod_control.config.robots.urdf_import.body_values import ImportOptions
 from hexapod_control.config.robots.urdf_import.findings import ImportedRobot
@@ -116,15 +116,15 @@ def _frozen(text: str) -> tuple[str, float]:
 
 def _with_servo(options: ImportOptions, model: str, voltage: float | None) -> ImportOptions:
     if not model:
+        if voltage is not None:
+            raise InputError("--voltage: is the supply of --servo MODEL, which is missing")
         return options
-    known = versions(model)
-    if not known:
+    if not versions(model):
         near = ", ".join(nearest_models(model)) or "none is similar"
         raise InputError(f"--servo: unknown model {model!r}; nearest: {near}; hexapod servos models lists all")
-    if voltage is None or not any(servo.permits(voltage) for servo in known):
-        ranges = " or ".join(f"{servo.voltage[0]:g} to {servo.voltage[1]:g}" for servo in known)
+    if voltage is None or version_for(model, voltage) is None:
         given = "is missing" if voltage is None else f"is {voltage:g}"
-        raise InputError(f"--voltage: {given}, must be {ranges} V for {model}")
+        raise InputError(f"--voltage: {given}, must be {permitted(model)} for {model}")
     return replace(options, servo=model, voltage=voltage)
 
 

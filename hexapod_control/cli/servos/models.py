@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
-from hexapod_control.config.robots.servo_table import CatalogServo, servo_table
+from hexapod_control.config.robots.servo_table import KG_CM, RPM, CatalogServo, servo_table
 
 HEAD = ("model", "protocol", "V", "rad/s", "rpm", "N m", "kg cm", "range deg", "g", "source")
-RPM = math.tau / 60.0
-KG_CM = 0.0980665  # [N m]
 
 
 def show() -> int:

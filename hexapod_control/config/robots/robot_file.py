@@ -18,6 +18,7 @@ from hexapod_control.config.robots.rules.consistency import check
 from hexapod_control.config.robots.rules.gait_section import check_gaits, read_gaits
 from hexapod_control.config.robots.servo_values import merged
 from hexapod_control.config.shipped_files import known, named
+from hexapod_control.core.gait.gait_table import MIN_LEGS
 from hexapod_control.core.robot import (
     Body,
     GaitRow,
@@ -100,8 +101,10 @@ def _refuse_unknown(root: DocumentEntry) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
             raise entry.error("is not a valid leg name", "must be small letters, digits and _", "e.g. left_front")
         schema.refuse_unknown(entry, {**dict.fromkeys(_PLACE), **leg})
-    if len(legs.children) < 4:
-        raise legs.error(f"has {len(legs.children)} legs", "must have at least 4", "three must stand while one swings")
+    if len(legs.children) < MIN_LEGS:
+        raise legs.error(
+            f"has {len(legs.children)} legs", f"must have at least {MIN_LEGS}", "three must stand while one swings"
+        )
 
 
 def _section(root: DocumentEntry, name: str) -> DocumentEntry:

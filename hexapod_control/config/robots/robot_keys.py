@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hexapod_control.config.schema import KeyRow, NumberRow, TextRow
+from hexapod_control.core.names import JOINTS
 
 _METRES = "metres, not millimetres?"
 _KILOGRAMS = "kilograms, not grams?"
@@ -10,6 +11,9 @@ _DEGREES = "degrees"
 _NAME = r"[A-Za-z][A-Za-z0-9_]*"
 _A_NAME = "a name of letters, digits and _"
 
+MAX_ANGLE_DEG = 180.0  # of a joint to either side
+LEAST_COXA_M = 1e-7
+LEAST_MASS_KG = 1e-4  # of a part of a leg
 SERVO_MODEL = TextRow("servo.model", r"(?s).*\S.*", "a text", "the servo's name")
 SERVO_VOLTAGE = NumberRow("servo.voltage", 1, 3.0, 30.0, "V", "the supply of the servos")  # for the servo table
 ROBOT: tuple[KeyRow, ...] = (
@@ -27,20 +31,20 @@ ROBOT: tuple[KeyRow, ...] = (
     NumberRow("walk.preload", 1, 0.0, 0.02, "m", "0 unless the feet of a soft robot must press"),
 )
 COMMON: tuple[KeyRow, ...] = (  # under `leg`, or under the name of a leg to override
-    NumberRow("coxa.length", 1, 1e-7, 1.0, "m", _METRES),
-    NumberRow("coxa.mass", 1, 1e-4, 20.0, "kg", _KILOGRAMS),
+    NumberRow("coxa.length", 1, LEAST_COXA_M, 1.0, "m", _METRES),
+    NumberRow("coxa.mass", 1, LEAST_MASS_KG, 20.0, "kg", _KILOGRAMS),
     NumberRow("coxa.radius", 1, 0.001, 0.2, "m", _METRES),
     NumberRow("femur.length", 1, 0.001, 1.0, "m", _METRES),
-    NumberRow("femur.mass", 1, 1e-4, 20.0, "kg", _KILOGRAMS),
+    NumberRow("femur.mass", 1, LEAST_MASS_KG, 20.0, "kg", _KILOGRAMS),
     NumberRow("femur.radius", 1, 0.001, 0.2, "m", _METRES),
     NumberRow("femur.lateral_offset", 1, -0.5, 0.5, "m", _METRES),
     NumberRow("femur.vertical_offset", 1, -0.5, 0.5, "m", _METRES),
     NumberRow("tibia.length", 1, 0.001, 1.0, "m", _METRES),
-    NumberRow("tibia.mass", 1, 1e-4, 20.0, "kg", _KILOGRAMS),
+    NumberRow("tibia.mass", 1, LEAST_MASS_KG, 20.0, "kg", _KILOGRAMS),
     NumberRow("tibia.radius", 1, 0.001, 0.2, "m", _METRES),
     *(
-        NumberRow(f"joints.{joint}.{side}_deg", 1, -180.0, 180.0, "deg", _DEGREES)
-        for joint in ("coxa", "femur", "tibia")
+        NumberRow(f"joints.{joint}.{side}_deg", 1, -MAX_ANGLE_DEG, MAX_ANGLE_DEG, "deg", _DEGREES)
+        for joint in JOINTS
         for side in ("lower", "upper")
     ),
     SERVO_MODEL,

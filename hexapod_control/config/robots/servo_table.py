@@ -14,6 +14,8 @@ from ruamel.yaml import YAML
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.names import MAX_QUOTED
 
+RPM = math.tau / 60.0  # [rad/s]
+KG_CM = 0.0980665  # [N m]
 NEAREST_NAMES = 3  # suggested for an unknown model
 
 
@@ -93,6 +95,16 @@ def servo_table() -> tuple[CatalogServo, ...]:
 def versions(model: str) -> tuple[CatalogServo, ...]:
     """The rows of a model, one per version for another supply; none if it is unknown."""
     return tuple(servo for servo in servo_table() if servo.model == model)
+
+
+def version_for(model: str, voltage: float) -> CatalogServo | None:
+    """The version of a model whose maker permits a supply [V]; None if none does."""
+    return next((servo for servo in versions(model) if servo.permits(voltage)), None)
+
+
+def permitted(model: str) -> str:
+    """The supplies that the maker of a model permits, for messages."""
+    return " or ".join("{:g} to {:g} V".format(*servo.voltage) for servo in versions(model))
 
 
 def nearest_models(model: str) -> tuple[str, ...]:

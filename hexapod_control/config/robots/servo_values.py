@@ -10,11 +10,9 @@ from dataclasses import replace
 
 from hexapod_control.config import schema
 from hexapod_control.config.document import DocumentEntry, join, merge
-from hexapod_control.config.robots.robot_keys import SERVO_MODEL, SERVO_VOLTAGE
-from hexapod_control.config.robots.servo_table import CatalogServo, nearest_models, versions
+from hexapod_control.config.robots.robot_keys import MAX_ANGLE_DEG, SERVO_MODEL, SERVO_VOLTAGE
+from hexapod_control.config.robots.servo_table import CatalogServo, nearest_models, permitted, version_for, versions
 from hexapod_control.core.names import JOINTS
-
-MAX_ANGLE_DEG = 180.0  # of a joint to either side
 
 
 def merged(common: DocumentEntry, own: DocumentEntry) -> DocumentEntry:
@@ -60,10 +58,10 @@ def completed(leg: DocumentEntry) -> DocumentEntry:
 def _model(servo: DocumentEntry) -> CatalogServo:
     """The row of the table for the section's model, in the version for its voltage."""
     entry = servo.children["model"]
-    name = schema.value(entry, SERVO_MODEL)
-    found = versions(str(name))
+    name = str(schema.value(entry, SERVO_MODEL))
+    found = versions(name)
     if not found:
-        near = ", ".join(nearest_models(str(name)))
+        near = ", ".join(nearest_models(name))
         bound = "must be a servo that `hexapod servos models` lists, unless the file gives all its figures"
         raise entry.error(f"is {schema.spell(entry.value)}", bound, f"did you mean {near}?" if near else "")
     voltage = servo.children.get("voltage")
@@ -71,11 +69,11 @@ def _model(servo: DocumentEntry) -> CatalogServo:
         return found[0]
     supply = schema.value(voltage, SERVO_VOLTAGE)
     assert isinstance(supply, float)
-    fitting = [version for version in found if version.permits(supply)]
-    if not fitting:
-        permitted = " or ".join(f"{version.voltage[0]:g} to {version.voltage[1]:g} V" for version in found)
-        raise voltage.error(f"is {supply:g}", f"must be {permitted} for {name}", "the supply of the servos under load")
-    return fitting[0]
+    fitting = version_for(name, supply)
+    if fitting is None:
+        bound = f"must be {permitted(name)} for {name}"
+        raise voltage.error(f"is {supply:g}", bound, "the supply of the servos under load")
+    return fitting
 
 
 def _with_ranges(leg: DocumentEntry, model: CatalogServo, names: list[str]) -> DocumentEntry:

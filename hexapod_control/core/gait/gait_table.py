@@ -16,6 +16,7 @@ from types import MappingProxyType
 from hexapod_control.core.gait.leg_sides import leg_sides
 from hexapod_control.core.robot import Point, Robot
 
+MIN_LEGS = 4  # three stand while one swings
 CRAWL_PARTS = 8  # of the cycle of a gait with sway: two swings, a shift of two swing times, and the same again
 SHIFT_TIME = 2.0  # [swing times] in which the body shifts, with all feet on the ground
 
@@ -102,9 +103,9 @@ Phases = list[list[Fraction]]
 
 
 def derived_gaits(robot: Robot) -> MappingProxyType[str, Gait]:
-    """Gaits by name, derived from where the hips are. Raises ValueError for fewer than 4 legs."""
-    if len(robot.legs) < 4:
-        raise ValueError(f"a walking robot needs at least 4 legs, has {len(robot.legs)}")
+    """Gaits by name, derived from where the hips are. Raises ValueError for fewer than `MIN_LEGS`."""
+    if len(robot.legs) < MIN_LEGS:
+        raise ValueError(f"a walking robot needs at least {MIN_LEGS} legs, has {len(robot.legs)}")
     left, right = leg_sides(robot.legs)
     counts = (len(left), len(right))
     rows = []

@@ -65,7 +65,10 @@ class OperatorCommands:
         """Stops the walk after its velocity commands have timed out."""
         view = self._planner.view
         if view.on_feet and not view.lying_down and not self._player.name:
-            self._planner.command(ZERO) if view.changing_legs else self._planner.halt()
+            if view.changing_legs:
+                self._planner.command(ZERO)
+            else:
+                self._planner.halt()
 
     # --- posture, body, gait and feet --------------------------------------------------------------
 

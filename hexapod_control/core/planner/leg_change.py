@@ -118,7 +118,7 @@ class LegChange:
         assert self.walk is not None
         if not self.walk.state.in_neutral_stance:
             return self
-        if context.legs is self.goal:
+        if context.legs.lost == self.goal.lost:
             state = OnFeet.beginning(self.walk, context, PoseOrigin.REQUESTED)
             self.walk.drive(self.command)
             return state
@@ -128,8 +128,9 @@ class LegChange:
         elif self.goal.lost > context.legs.lost:
             self.moves = _folding(context, self.goal, self.walk)
         else:
+            (row,) = context.legs.lost - self.goal.lost
             self.walk = _on_other_legs(self.walk, self.goal, context)
-            self.moves = _unfolding(context, self.walk)
+            self.moves = _unfolding(context, self.walk, row)
         return self
 
     def _after_moves(self, context: PlannerContext) -> PlannerState:
@@ -137,7 +138,7 @@ class LegChange:
         if self.walk is None:
             context.change_legs(self.goal)
             return Lying()
-        if context.legs is not self.goal:
+        if context.legs.lost != self.goal.lost:
             self.walk = _on_other_legs(self.walk, self.goal, context)
         self.walk.change_settings(context.settings)
         self.walk.settle(NEUTRAL)
@@ -179,10 +180,9 @@ def _folding(context: PlannerContext, goal: WalkingLegs, walk: WalkController | 
     return _moves(context, leg, waypoints, NEUTRAL if walk is None else walk.state.body_pose)
 
 
-def _unfolding(context: PlannerContext, walk: WalkController) -> list[JointMove]:
-    """The moves of the leg that has just come back, from its folded pose to where it stands in a walk."""
-    joints, legs = context.joints, context.legs
-    leg = next(leg for leg, row in enumerate(legs.rows) if joints[leg] == legs.folded[row])
+def _unfolding(context: PlannerContext, walk: WalkController, row: int) -> list[JointMove]:
+    """The moves of the leg that has just come back, a row of the whole robot, to where it stands in a walk."""
+    joints, leg = context.joints, context.legs.rows.index(row)
     foot, pose = walk.state.feet[leg], walk.state.body_pose
     placement, radius = Placement(pose, context.robot.walk.height), context.robot.foot_radius
     lifted = _lifted(context.robot, walk, leg, joints[leg])

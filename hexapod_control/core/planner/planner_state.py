@@ -66,12 +66,13 @@ class PlannerContext:
         return None if touching is None else self.legs.of_whole(touching)
 
     def change_legs(self, legs: WalkingLegs) -> None:
-        """Walks on other legs from now on; the robot is at rest, and lost legs are folded."""
+        """Walks on other legs from now on; the robot is at rest, and lost legs stay where they are."""
         joints = self.legs.completed(self.joints, self.legs.folded) if self.joints else ()
         able, wanted = legs.capabilities, self.wanted_gait
         if wanted not in able.gait_names or (legs.lost and wanted != AUTO):
             wanted = ""  # that of the robot, which is the fastest one on fewer legs
-        self.legs, self.limiter = legs, TickLimiter(legs.capabilities.robot)
+        self.legs = legs.holding(joints) if joints else legs
+        self.limiter = TickLimiter(able.robot)
         self.settings = replace(self.settings, selection=able.selection(wanted))
         self.joints, self.plan = legs.of_whole(joints), None
 

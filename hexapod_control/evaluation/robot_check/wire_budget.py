@@ -52,8 +52,8 @@ def wire(subject: Subject) -> Iterator[Remark]:
     except BusError as error:
         yield Remark(Seriousness.PROBLEM, "wire", f"{where} {error}", "a higher baud, or two buses", figures)
         return
-    read = f" and {found.reads} of {count} positions read" if reads else ""
-    text = f"{where} goals are sent with {found.rate:.0f} Hz{read} per cycle"
+    read = f", and {found.reads} of {count} positions are read each time" if reads else ""
+    text = f"{where} goals are sent {found.rate:.0f} times a second{read}"
     figures |= {"rate_hz": round(found.rate, 1), "reads": found.reads}
     change = "a higher baud, or a smaller servos.rate" if found.limitation else ""
     seriousness = Seriousness.NOTE if found.limitation else Seriousness.FIGURE

@@ -18,6 +18,7 @@ from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.imu_estimator import BodyReading, Freshness, ImuEstimator
 from hexapod_control.nodes.imu_driver.settings import ImuDriverSettings
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -30,11 +31,12 @@ from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS, ImuDevice, ImuSample
 from hexapod_control.servos.i2c.open_bus import open_i2c
 from hexapod_control.servos.settings.io_section import ImuSection, IoSettings, io_settings
 
-BAUD = 400_000  # [bit/s] assumed where the bus is emulated
 THREAD = "imu"
 RETRY_PERIOD_S = 1.0
 MAX_MISSES = 3  # consecutive
-AT_REST = ("unknown", "sitting", "standing", "fault")  # first words of gait_state
+AT_REST = tuple(  # values of gait_state
+    state.value for state in (RobotState.UNKNOWN, RobotState.SITTING, RobotState.STANDING, RobotState.FAULT)
+)
 TILT_VARIANCE, HEADING_VARIANCE = math.radians(1.0) ** 2, math.radians(5.0) ** 2  # [rad^2]
 RATE_VARIANCE, UNKNOWN_BIAS_VARIANCE = math.radians(0.3) ** 2, math.radians(10.0) ** 2  # [rad^2/s^2]
 ACCELERATION_VARIANCE = 0.1**2  # [m^2/s^4]
@@ -136,7 +138,7 @@ class ImuDriver(GuardedNode):
     def _open(self, now: float) -> None:
         self._retry = now + RETRY_PERIOD_S
         try:
-            self._port = self._port or open_i2c(self._bus, BAUD)
+            self._port = self._port or open_i2c(self._bus)
             device = ImuDevice(self._port, IMU_CHIPS[self._section.chip], self._section.address)
             device.configure()
         except PortGone as error:
@@ -171,7 +173,7 @@ class ImuDriver(GuardedNode):
 
     def every_second(self) -> None:
         """Adapts the covariance of the rates to what is known of the bias, and reports one that is not known."""
-        known = self._estimator.gyro.known or self._section.chip == "bno055"
+        known = self._estimator.gyro.known or IMU_CHIPS[self._section.chip].orientation is not None
         self._message.angular_velocity_covariance[0::4] = RATE_VARIANCE if known else UNKNOWN_BIAS_VARIANCE
         if not known and self._device is not None and time.monotonic() - self.started > 2.0 * RETRY_PERIOD_S:
             text = "the bias of the gyro is not known yet, the heading drifts: keep the robot still for a second"

@@ -170,8 +170,7 @@ class ModelCheck:
         return f"{found}, which {self._protocol} does not control: connect a model that it controls; {FORCE}{others}"
 
     def described(self, servo: int) -> str:
-        """What a servo that was found answers like, and its protocol."""
+        """What a servo that was found answers like, and the protocol to use if there is one."""
         model = self._found[servo]
-        return f"servo {servo} answers like a {model.title}" + (
-            f": use protocol {model.protocol}" * bool(model.protocol)
-        )
+        remedy = f": use protocol {model.protocol}" if model.protocol else ""
+        return f"servo {servo} answers like a {model.title}{remedy}"

@@ -15,11 +15,10 @@ from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.fault_injection import Emulation
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
+from hexapod_control.servos.i2c.open_bus import SENSOR_BAUD
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.io_section import I2C_SERVOS, IoSettings
 from hexapod_control.servos.settings.servo_section import ServoSettings
-
-SENSOR_BAUD = 400_000  # [bit/s]
 
 
 def sensor_bus(io: IoSettings, link: Path) -> PseudoTerminal:

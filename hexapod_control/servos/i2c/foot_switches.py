@@ -14,7 +14,6 @@ from hexapod_control.servos.bus.bus_interface import PortGone
 from hexapod_control.servos.i2c.i2c_port import I2cPort, TransferError, read_registers, write_registers
 from hexapod_control.servos.i2c.open_bus import open_i2c
 
-BAUD = 400_000  # [bit/s] assumed where the bus is emulated
 IODIR, GPPU, GPIO = 0x00, 0x0C, 0x12
 CONSUMER = "hexapod_control"
 
@@ -46,7 +45,7 @@ class Mcp23017Inputs:
 
     def __init__(self, section: FootSwitchSection, bus: str) -> None:
         """Sets the pins to inputs with pull-up. Raises TransferError or PortGone."""
-        self._section, self._port = section, open_i2c(bus, BAUD)
+        self._section, self._port = section, open_i2c(bus)
         try:
             self._configure(self._port)
         except TransferError:

@@ -12,10 +12,11 @@ from hexapod_control.servos.i2c.adapter_port import open_terminal
 from hexapod_control.servos.i2c.i2c_port import I2cPort, no_such_bus
 from hexapod_control.servos.i2c.smbus_port import SmbusPort, is_kernel_bus
 
+SENSOR_BAUD = 400_000  # [bit/s] of an emulated bus with sensors; a kernel's bus has the clock of the system
 TERMINALS = range(136, 144)  # device numbers of pseudo terminals
 
 
-def open_i2c(path: str, baud: int) -> I2cPort:
+def open_i2c(path: str, baud: int = SENSOR_BAUD) -> I2cPort:
     """The I2C bus at a path; `baud` [bit/s] is its clock. Raises PortGone."""
     try:
         found = os.stat(path)

@@ -24,7 +24,6 @@ from hexapod_control.servos.i2c.open_bus import open_i2c
 Supply = tuple[float | None, float | None]
 """Voltage [V] and current [A], None where unknown."""
 
-BAUD = 400_000  # [bit/s] assumed where the bus is emulated
 ADS1115_STEP = 4.096 / 32768  # [V]
 ADS1115_CONTINUOUS = 0x4283  # channel 0 against ground, 4.096 V, continuous, 128 samples/s, no comparator
 
@@ -49,6 +48,7 @@ class SupplyChip(NamedTuple):
     keys: tuple[str, ...]  # of SupplySection that apply
     identity: tuple[int, tuple[int, ...]] | None  # register and its values in a chip of this model
     read: Callable[[I2cPort, SupplySection], Supply]
+    last_channel: int = 0
 
 
 def _word(port: I2cPort, address: int, register: int) -> int:
@@ -84,9 +84,14 @@ SUPPLY_CHIPS: Mapping[str, SupplyChip] = {
     "ina219": SupplyChip("INA219", 0x40, ("shunt", "divider"), (0x00, (0x399F,)), _ina219),
     "ina226": SupplyChip("INA226", 0x40, ("shunt", "divider"), (0xFE, (0x5449,)), _ina226),
     "ads1115": SupplyChip(
-        "ADS1115", 0x48, ("channel", "divider"), (0x01, (0x8583, *(0x4283 | n << 12 for n in range(4)))), _ads1115
+        "ADS1115",
+        0x48,
+        ("channel", "divider"),
+        (0x01, (0x8583, *(ADS1115_CONTINUOUS | n << 12 for n in range(4)))),
+        _ads1115,
+        last_channel=3,
     ),
-    "ads7830": SupplyChip("ADS7830", 0x48, ("channel", "divider", "reference"), None, _ads7830),
+    "ads7830": SupplyChip("ADS7830", 0x48, ("channel", "divider", "reference"), None, _ads7830, last_channel=7),
 }
 
 
@@ -103,7 +108,7 @@ class SupplySensor:
         """Voltage and current of the battery, None where unknown."""
         try:
             if self._port is None:
-                self._port, self._checked = open_i2c(self._bus, BAUD), False
+                self._port, self._checked = open_i2c(self._bus), False
             if not self._checked:
                 self._check(self._port)
             found, self.error = self._chip.read(self._port, self._section), ""

@@ -41,7 +41,6 @@ from hexapod_control.servos.protocols.pca9685 import places
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 BUS = "/dev/i2c-1"
-MAX_CHANNELS = {"ads1115": 3}
 MCP23017_ADDRESS, GPIO_DEVICE, BOUNCE_S = 0x20, "/dev/gpiochip0", 0.01
 _PIN = NumberRow("pins.LEG", 1, 0.0, 63.0, "", "the number of the pin, up to 15 on an MCP23017", whole=True)
 I2C_SERVOS = "pca9685"
@@ -166,8 +165,9 @@ def _battery(entry: DocumentEntry) -> SupplySection:
     numbers: dict[str, Any] = {key: given[key] for key in chip.keys if key in given}
     if "channel" in numbers:
         numbers["channel"] = int(numbers["channel"])
-    if numbers.get("channel", 0) > MAX_CHANNELS.get(name, 7):
-        raise entry.children["channel"].error(f"is {numbers['channel']}", "must be 0 to 3 with this chip")
+    if numbers.get("channel", 0) > chip.last_channel:
+        allowed = f"must be 0 to {chip.last_channel} with this chip"
+        raise entry.children["channel"].error(f"is {numbers['channel']}", allowed)
     return SupplySection(name, _address(given, chip.address), **numbers)
 
 

@@ -59,6 +59,13 @@ def test_the_report_is_one_page_with_all_remarks_and_plots(tmp_path: Path, capsy
     assert not re.search(r"(?:src|href)=['\"]?http|<link|<script", page.replace("xlink:href", "xlink"))
 
 
+def test_a_report_without_the_checks_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "report.html"
+    assert main(["check", "phantomx", "--values", "--report", str(path)]) == 2
+    assert "--report: needs the checks that --values leaves out" in capsys.readouterr().err
+    assert not path.exists()
+
+
 @pytest.mark.parametrize(
     ("section", "words"),
     [

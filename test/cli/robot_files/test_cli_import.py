@@ -53,6 +53,15 @@ def test_a_file_that_exists_is_replaced_only_on_request(folder, capsys):
     [
         (["--servo", "AX-12"], "--servo: unknown model 'AX-12'; nearest: AX-12A"),
         (["--servo", "AX-12A"], "--voltage: is missing, must be 9 to 12 V for AX-12A"),
+        (
+            ["--servo", "STS3215", "--voltage", "8.7"],
+            "is 8.7, must be 4 to 8.4 V or 9 to 12.6 V for STS3215",
+        ),
+        (["--voltage", "11.1"], "--voltage: is the supply of --servo MODEL, which is missing"),
+        (
+            ["--forward=-z"],
+            "along the yaw axes of the legs, which --forward cannot be, must be one of x, -x",
+        ),
         (["--freeze", "lf_coxa_joint"], "--freeze: must be NAME=VALUE, is 'lf_coxa_joint'"),
         (["--freeze", "lf_coxa_joint=wide"], "must be an angle in rad, e.g. 0.5 or 30deg, is 'wide'"),
         (["--out", "robot.txt"], "must end in .yaml"),

@@ -222,3 +222,12 @@ def test_every_mistake_of_a_person_is_refused_or_reported_at_its_key(tmp_path: P
 @pytest.mark.parametrize("robot", known_robots())
 def test_no_shipped_robot_is_implausible(robot: str) -> None:
     assert list(map(str, implausible(load(robot)))) == []
+
+
+def test_a_coxa_far_from_mid_range_is_reported_with_the_angle_from_there(tmp_path: Path) -> None:
+    data = copy.deepcopy(explicit("phantomx"))
+    put("leg.joints.coxa", lambda v: {"lower_deg": -20.0, "upper_deg": 80.0})(data)
+    path = tmp_path / "robot.yaml"
+    path.write_text(json.dumps(data))
+    messages = [str(error) for error in implausible(load(path))]
+    assert any("the coxa is -30 deg from mid-range, usual are up to 20 deg" in message for message in messages)

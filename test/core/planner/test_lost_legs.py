@@ -185,6 +185,28 @@ def test_torque_off_keeps_what_is_lost_and_holds_the_leg_where_it_is_found():
     assert (plan.joint_angles[2] == joints[2]).all() and plan.state is RobotState.STANDING
 
 
+def test_a_lost_leg_found_elsewhere_stays_there_when_another_one_is_lost_and_comes_back_from_there():
+    planner = on_five("phantomx", "left_middle")
+    joints = planner.view.joint_angles.copy()
+    planner.forget_pose()
+    joints[1] += (0.2, -0.2, 0.0)
+    planner.set_measured_joints(joints)
+    planner.stand()
+    for _ in range(100):
+        planner.step(DT)
+    laws = Laws(planner)
+    assert planner.change_leg("right_middle", lost=True) == ""
+    for plan in ticks_of_change(planner):
+        laws.check(plan)
+    assert planner.view.lost_legs == ("left_middle", "right_middle")
+    assert (plan.joint_angles[1] == joints[1]).all()
+    for leg in planner.view.lost_legs:
+        assert planner.change_leg(leg, lost=False) == ""
+        for plan in ticks_of_change(planner):
+            laws.check(plan)
+    assert planner.view.lost_legs == () and laws.least_margin > 0.002
+
+
 def test_a_measured_pose_without_the_joints_of_a_lost_leg_is_used():
     planner = on_five("phantomx", "left_rear")
     joints = planner.view.joint_angles.copy()

@@ -32,7 +32,10 @@ def box(case: Described) -> Iterator[Finding]:
     length, width, _ = body.size
     if width > WIDEST * length or length > LONGEST_BODY * width:
         yield Finding(
-            "body.size", f"is {listed(body.size)}", f"is {length / width:.2g} times as long as wide", "x, y, z"
+            "body.size",
+            f"is {listed(body.size)}",
+            f"is {length / width:.2g} times as long as wide",
+            "the order is x, y, z",
         )
         return
     shorter = min(body.size[:2])

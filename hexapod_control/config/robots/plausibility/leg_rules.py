@@ -113,10 +113,11 @@ def directions(case: Described) -> Iterator[Finding]:
         yaw = math.degrees(leg.hip_yaw)
         needed = math.degrees(leg.hip_yaw + angle)
         radians = abs(math.remainder(yaw - needed * math.tau / 360.0, math.tau)) < 0.35 and abs(yaw) <= math.pi
-        hint = (
-            f"looks like radians: {math.degrees(yaw):.1f} deg" if radians else f"the foothold lies at {needed:.0f} deg"
-        )
-        what = f"the coxa is at {math.degrees(angle):.0f} deg over the neutral foothold, usual is less than 20"
+        hint = f"looks like radians: {math.degrees(yaw):.1f} deg"
+        if not radians:
+            hint = f"the foothold lies at {needed:.0f} deg: check yaw_deg, foothold and the joint's limits"
+        aside, most = math.degrees(angle - middle), math.degrees(LARGEST_COXA_RAD)
+        what = f"over the neutral foothold the coxa is {aside:.0f} deg from mid-range, usual are up to {most:.0f} deg"
         yield Finding("yaw_deg", f"is {yaw:g}", what, hint, leg.name)
 
 

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator
 
 from hexapod_control.config.robots.plausibility.finding import Described, Finding
-from hexapod_control.config.robots.servo_table import CatalogServo, nearest_models, versions
+from hexapod_control.config.robots.servo_table import KG_CM, RPM, CatalogServo, nearest_models, versions
+from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Joint, Leg, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
-KG_CM, OZ_IN = 0.0980665, 0.00706155  # [N m]
-RPM = math.tau / 60.0  # [rad/s]
+OZ_IN = 0.00706155  # [N m]
 SECONDS_PER_60_DEG = math.radians(60.0)  # [rad]
 TABLE_MARGIN = (0.7, 1.3)  # of the lowest and of the highest figure of the table
 FULL_TORQUE_ERROR_RAD = (math.radians(0.7), math.radians(26.0))  # position error at which a servo gives all its torque
@@ -59,7 +59,7 @@ def torque(case: Described) -> Iterator[Finding]:
             what = f"{_servo(case, row)} gives {lower:.2g} to {upper:.2g} N m"
             yield Finding("servo.stall_torque", f"is {value:g}", what, _torque_hint(value, lower, upper), leg.name)
         elif not FULL_TORQUE_ERROR_RAD[0] <= error <= FULL_TORQUE_ERROR_RAD[1]:
-            key, shown = ("servo.stiffness", joint.stiffness)
+            key, shown = "servo.stiffness", joint.stiffness
             hint = f"per degree? {math.degrees(joint.stiffness):.3g} N m/rad"
             in_rad = value / math.degrees(joint.stiffness)
             fits = 2.0 * FULL_TORQUE_ERROR_RAD[0] <= in_rad <= FULL_TORQUE_ERROR_RAD[1]
@@ -118,7 +118,7 @@ def turn(case: Described) -> Iterator[Finding]:
     """Joints that turn farther than their servo."""
     for row, leg in enumerate(case.robot.legs):
         found = versions(case.models[row])
-        for name, joint in zip(("coxa", "femur", "tibia"), leg.joints, strict=True):
+        for name, joint in zip(JOINTS, leg.joints, strict=True):
             wide = math.degrees(joint.upper - joint.lower)
             if found and wide > _widest(found):
                 what = f"the two limits are {wide:.0f} deg apart, {case.models[row]} turns {_widest(found):g} deg"

@@ -12,8 +12,11 @@ from hexapod_control.config.robots.urdf_import.leg_chains import JointChain, Leg
 from hexapod_control.core.kinematics.arrays import Array
 
 KEEP_SHARE = 0.1  # of the hips' radius, up to which the URDF's own origin is the middle
+STEEP = 0.8  # cosine to the vertical, from which an axis cannot point forward
 CENTRE_SHARE = 0.15  # of the hips' radius, within which a leg is on the centreline
 NAME_WEIGHT = 3.0  # of a leg whose name fits its place, over one whose place is balanced
+OPTION, NAMED = "--forward", "the names of the legs"
+UNNAMED = "an assumption (no leg is named left, right, front or rear), --forward changes it"
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 DIRECTIONS = {
     f"{sign}{name}": np.array(axis) * (-1.0 if sign else 1.0) for name, axis in AXES.items() for sign in ("", "-")
@@ -37,7 +40,7 @@ class BodyFrame:
     pose: Array  # (4, 4) in the base link of the URDF
     forward: str  # axis of the URDF that points forward
     moved: bool  # its origin is not that of the URDF
-    reasons: tuple[str, ...]  # why
+    source: str  # why it points there
 
     @property
     def same(self) -> bool:
@@ -45,14 +48,19 @@ class BodyFrame:
         return bool(np.allclose(self.pose, np.eye(4), atol=1e-12))
 
 
+def level_axes(up: Array) -> dict[str, Array]:
+    """Axes of the URDF that can point forward."""
+    return {name: axis for name, axis in DIRECTIONS.items() if abs(axis @ up) < STEEP}
+
+
 def find_frame(chains: LegChains, forward: str | None) -> BodyFrame:
-    """The frame in the middle of the hips, x forward and z up; `forward` names the axis if it is given."""
+    """The frame in the middle of the hips, x forward and z up; `forward` names a level axis if it is given."""
     hips = np.array([chain.axes[0].point for chain in chains.legs])
     knees = np.array([chain.axes[1].point for chain in chains.legs])
-    level = {name: axis for name, axis in DIRECTIONS.items() if abs(axis @ chains.up) < 0.3}
+    level = level_axes(chains.up)
     places = [_place(chain.names + chain.links) for chain in chains.legs]
     scores = {name: _score(knees, _facing(axis, chains.up), places) + PREFERENCE[name] for name, axis in level.items()}
-    best = forward if forward in level else max(scores, key=lambda name: scores[name])
+    best = forward or max(scores, key=lambda name: scores[name])
     rotation = _facing(level[best], chains.up)
     pose = np.eye(4)
     pose[:3, :3] = rotation.T
@@ -62,15 +70,8 @@ def find_frame(chains: LegChains, forward: str | None) -> BodyFrame:
     moved = bool(np.hypot(*(rotation @ middle)[:2]) > KEEP_SHARE * radius or abs((rotation @ middle)[2]) > reach)
     if moved:
         pose[:3, 3] = middle
-    known = sum(place != (0, 0) for place in places)
-    why = (
-        "given"
-        if forward
-        else "the names of the legs"
-        if known > len(places) / 2
-        else "an assumption (no leg is named left, right, front or rear), --forward changes it"
-    )
-    return BodyFrame(pose, best, moved, (f"forward is {best} of link {chains.base}, by {why}",))
+    named = sum(place != (0, 0) for place in places) > len(places) / 2
+    return BodyFrame(pose, best, moved, OPTION if forward else NAMED if named else UNNAMED)
 
 
 def _facing(forward: Array, up: Array) -> Array:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hexapod_control.config.robots.servo_table import versions
+from hexapod_control.config.robots.robot_keys import LEAST_MASS_KG
+from hexapod_control.config.robots.servo_table import version_for
 from hexapod_control.config.robots.urdf_import.body_frame import BodyFrame
 from hexapod_control.config.robots.urdf_import.findings import ImportedBody, ImportedServo, NotedValue, Origin
 from hexapod_control.config.robots.urdf_import.foot_tips import FootFinder
@@ -22,16 +23,15 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Vector
 
-GRAVITY = 9.81  # [m/s2]
 BODY_DENSITY, LEG_DENSITY = 68.0, 10.75  # [kg/m3] mass over the cube of the leg's length
 LEG_SHARES = {"coxa": 0.35, "femur": 0.325, "tibia": 0.325}  # of a leg's mass
-LEAST_MASS = 1e-4  # [kg]
 THICKNESS = {"coxa": 0.16, "femur": 0.16, "tibia": 0.05, "foot": 0.06}  # [m] of femur or tibia
 SPEEDS = (0.5, 30.0)  # [rad/s] of a servo
 ASSUMED_SPEED = 6.0  # [rad/s]
 TORQUES = (1.3, 30.0)  # stall torque over the torque of standing on half of the legs
 ASSUMED_TORQUE = 5.0  # times that torque
 FULL_TORQUE_ERROR = math.radians(5.0)  # [rad] at which a position loop gives its stall torque
+STIFFNESS_NOTE = f"stall torque at an error of {math.degrees(FULL_TORQUE_ERROR):g} deg"
 FLAT_SHARE = 0.3  # of the smaller side of the box, its assumed height
 
 
@@ -53,12 +53,6 @@ class BodyReader:
         to_body = np.linalg.inv(poses[chains.base] @ frame.pose)
         self._poses = {name: to_body @ pose for name, pose in poses.items()}
 
-    def _behind(self, link: str) -> list[str]:
-        links = [link]
-        for each in links:  # grows while it is read
-            links += [joint.child for joint in self._tree.children[each]]
-        return links
-
     def _mass(self, links: Sequence[str]) -> float:
         return sum(self._tree.links[link].mass or 0.0 for link in links)
 
@@ -66,7 +60,7 @@ class BodyReader:
         """Mass [kg] of coxa, femur and tibia, the mean of all legs of this length [m]."""
         sums = np.zeros(len(JOINTS))
         for chain in self._chains.legs:
-            behind = [self._mass(self._behind(axis.joint.child)) for axis in chain.axes] + [0.0]
+            behind = [self._mass(self._tree.behind(axis.joint.child)) for axis in chain.axes] + [0.0]
             sums -= np.diff(behind)
         found = dict(zip(JOINTS, (sums / len(self._chains.legs)).tolist(), strict=True))
         leg = LEG_DENSITY * length**3
@@ -74,8 +68,10 @@ class BodyReader:
             leg = 0.5 * options.mass / len(self._chains.legs)
         return {
             name: NotedValue(found[name], Origin.READ)
-            if found[name] > LEAST_MASS
-            else NotedValue(max(LEAST_MASS, LEG_SHARES[name] * leg), Origin.ASSUMED, "the URDF gives no mass: weigh it")
+            if found[name] > LEAST_MASS_KG
+            else NotedValue(
+                max(LEAST_MASS_KG, LEG_SHARES[name] * leg), Origin.ASSUMED, "the URDF gives no mass: weigh it"
+            )
             for name in JOINTS
         }
 
@@ -83,19 +79,19 @@ class BodyReader:
         self, legs: Sequence[LegGeometry], finder: FootFinder, masses: Mapping[str, NotedValue], options: ImportOptions
     ) -> ImportedBody:
         """The trunk with everything on it that is no leg."""
-        moving = {link for chain in self._chains.legs for link in self._behind(chain.links[0])}
-        links = [link for link in self._behind(self._tree.root) if link not in moving]
+        moving = {link for chain in self._chains.legs for link in self._tree.behind(chain.links[0])}
+        links = [link for link in self._tree.behind(self._tree.root) if link not in moving]
         mass, limbs = self._mass(links), sum(value.value for value in masses.values()) * len(legs)
         length = legs[0].coxa + legs[0].femur + legs[0].tibia
         if options.mass is not None:
-            noted = NotedValue(max(LEAST_MASS, options.mass - limbs), Origin.GIVEN, "the rest of --mass")
-        elif mass > 10.0 * LEAST_MASS:
+            noted = NotedValue(max(LEAST_MASS_KG, options.mass - limbs), Origin.GIVEN, "the rest of --mass")
+        elif mass > 10.0 * LEAST_MASS_KG:
             noted = NotedValue(mass, Origin.READ)
         else:
             note = "the URDF gives no mass: weigh the robot, or give --mass"
             noted = NotedValue(BODY_DENSITY * length**3, Origin.ASSUMED, note)
         size, center, origin = self._box(legs, finder)
-        place = self._center_of_mass(links) if mass > 10.0 * LEAST_MASS else center
+        place = self._center_of_mass(links) if mass > 10.0 * LEAST_MASS_KG else center
         hips = np.array([leg.hip[:2] for leg in legs])
         inside = bool((hips.min(axis=0) <= place[:2]).all() and (place[:2] <= hips.max(axis=0)).all())
         read = Origin.READ if inside and place is not center else Origin.ASSUMED
@@ -127,8 +123,8 @@ class BodyReader:
 
     def servo(self, load: float, options: ImportOptions) -> ImportedServo:
         """The servo; `load` [N m] is the torque at which a femur holds the robot on half of its legs."""
-        if options.servo and options.voltage is not None:
-            model = next(each for each in versions(options.servo) if each.permits(options.voltage))
+        model = None if options.voltage is None else version_for(options.servo, options.voltage)
+        if model is not None and options.voltage is not None:
             figures, given = model.at(options.voltage), Origin.GIVEN
             values = (figures.no_load_speed, figures.stall_torque, model.stiffness(options.voltage))
             return ImportedServo(options.servo, options.voltage, *(NotedValue(v, given, "servo table") for v in values))
@@ -136,7 +132,7 @@ class BodyReader:
         speed = _usable("velocity", [joint.velocity for joint in joints], SPEEDS, ASSUMED_SPEED, "rad/s")
         bounds = (TORQUES[0] * load, TORQUES[1] * load)
         torque = _usable("effort", [joint.effort for joint in joints], bounds, ASSUMED_TORQUE * load, "N m")
-        stiffness = NotedValue(torque.value / FULL_TORQUE_ERROR, Origin.ASSUMED, "stall torque at an error of 5 deg")
+        stiffness = NotedValue(torque.value / FULL_TORQUE_ERROR, Origin.ASSUMED, STIFFNESS_NOTE)
         return ImportedServo("unknown", None, speed, torque, stiffness)
 
 

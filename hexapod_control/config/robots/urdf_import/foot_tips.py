@@ -16,6 +16,7 @@ from hexapod_control.core.kinematics.arrays import Array
 END_SHARE = 0.03  # of the distance from the axis, within which points of a shape are its end
 NEAR_SHARE = 0.6  # of the distance of the farthest shape, below which a frame is not the foot
 CENTER_SHARE = 0.3  # of the femur's length, from which the distance of a centre of mass says where the tibia ends
+GIVEN_SOURCE, FRAME_SOURCE = "given", "a frame behind the last joint"
 CENTER_SOURCE = "twice as far as the centre of mass, as there is no frame and no readable shape"
 FOOT_NAME = re.compile(r"foot|feet|tip|toe|end|ee$|contact|sole|claw", re.IGNORECASE)
 
@@ -43,8 +44,8 @@ class FootFinder:
         axis = chain.axes[2]
         last = axis.joint.child
         if self._given is not None:
-            return FootTip(last, np.array(self._given), None, "given")
-        links = self._behind(last)
+            return FootTip(last, np.array(self._given), None, GIVEN_SOURCE)
+        links = self._tree.behind(last, followers=False)
         frames = [self._seen(last, link, np.zeros(3)) for link in links]
         away = [self._distance(chain, point) for point in frames]
         ends = [(self._end(chain, link, "collisions"), "collision shapes") for link in links]
@@ -56,7 +57,7 @@ class FootFinder:
             choice = max(range(len(links)), key=lambda k: away[k])
         if away[choice] >= max(1e-3, NEAR_SHARE * farthest):
             link = links[choice]
-            return FootTip(last, frames[choice], self._radius(link, last, frames[choice]), f"frame {link}")
+            return FootTip(last, frames[choice], self._radius(link, last, frames[choice]), FRAME_SOURCE)
         if shapes:
             (point, radius), source = max(shapes, key=lambda each: self._distance(chain, each[0][0]))
             return FootTip(last, point, radius, f"end of the {source}")
@@ -68,13 +69,6 @@ class FootFinder:
             f"does not say where the foot of joint {axis.joint.name} is: no frame behind it, no readable shape",
             f"give the tip in the frame of link {last}: --foot X Y Z in metres",
         )
-
-    def _behind(self, link: str) -> list[str]:
-        """A link and the links behind it, without those that follow another joint."""
-        links = [link]
-        for each in links:  # grows while it is read
-            links += [joint.child for joint in self._tree.children[each] if joint.mimic is None]
-        return links
 
     def _seen(self, last: str, link: str, points: Array) -> Array:
         """A point (3,) or points (n, 3) of a link in the frame of the last link."""

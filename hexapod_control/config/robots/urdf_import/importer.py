@@ -11,22 +11,33 @@ from pathlib import Path
 
 import numpy as np
 
-from hexapod_control.config.robots.urdf_import.body_frame import DIRECTIONS, BodyFrame, find_frame, in_frame, leg_names
-from hexapod_control.config.robots.urdf_import.body_values import GRAVITY, BodyReader, ImportOptions, thicknesses
+from hexapod_control.config.robots.urdf_import.body_frame import (
+    DIRECTIONS,
+    NAMED,
+    OPTION,
+    BodyFrame,
+    find_frame,
+    in_frame,
+    leg_names,
+    level_axes,
+)
+from hexapod_control.config.robots.urdf_import.body_values import BodyReader, ImportOptions, thicknesses
 from hexapod_control.config.robots.urdf_import.findings import ImportedBody, ImportedRobot, ImportFinding, Origin
-from hexapod_control.config.robots.urdf_import.foot_tips import FootFinder, FootTip
+from hexapod_control.config.robots.urdf_import.foot_tips import FRAME_SOURCE, GIVEN_SOURCE, FootFinder, FootTip
 from hexapod_control.config.robots.urdf_import.leg_chains import JointChain, LegChains, find_legs
 from hexapod_control.config.robots.urdf_import.leg_geometry import LegGeometry, leg_geometry
 from hexapod_control.config.robots.urdf_import.reading.urdf_text import read_urdf
 from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfTree, parse_tree
 from hexapod_control.config.robots.urdf_import.stance_search import find_stance, lever
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.statics.static_stability import GRAVITY
 
 MAX_LENGTH = 2.0  # [m] of femur and tibia
 LEAST_LENGTH = 0.002  # [m] of femur or tibia
 MAX_ERROR = 0.005  # [m] of the forward kinematics
 NOTED_ERROR = 1e-6  # [m]
-ROW_ORDER = ("left", "right")
+# Of forward and of the feet; any other source is an assumption.
+ORIGINS = {OPTION: Origin.GIVEN, GIVEN_SOURCE: Origin.GIVEN, NAMED: Origin.READ, FRAME_SOURCE: Origin.READ}
 TRIALS = 50  # random joint angles for the comparison
 ROUNDING = (7, 9)  # digits of lengths [m] and of angles [rad]
 
@@ -50,6 +61,7 @@ def import_urdf(request: ImportRequest) -> ImportedRobot:
     frozen = _frozen(tree, request.frozen)
     chains = find_legs(tree, frozen, DIRECTIONS[request.up] if request.up else None)
     _refuse_passive(tree, chains)
+    _refuse_steep(tree, chains, request.forward)
     frame = find_frame(chains, request.forward)
     poses = tree.placements(frozen)
     finder = FootFinder(tree, poses, request.foot)
@@ -76,7 +88,7 @@ def import_urdf(request: ImportRequest) -> ImportedRobot:
         raise tree.error(
             "has no stance in which all feet can step within the joint limits and the robot is stable", remedy
         )
-    resting = {name: angle for name, angle in _resting(tree, named, frozen)}
+    resting = dict(_resting(tree, named, frozen))
     name = re.sub(r"\W+", "_", tree.name, flags=re.ASCII).strip("_")
     name = name if re.match(r"[A-Za-z]", name) else f"robot_{name}".rstrip("_")
     findings = tuple(_findings(chains, frame, legs, tips, body, finder, error))
@@ -107,11 +119,18 @@ def _refuse_passive(tree: UrdfTree, chains: LegChains) -> None:
                 raise tree.error(f"joint {joint.name} within a leg {what}", "only turning joints may move a foot")
 
 
+def _refuse_steep(tree: UrdfTree, chains: LegChains, forward: str | None) -> None:
+    level = level_axes(chains.up)
+    if forward and forward not in level:
+        what = f"has {forward} of link {chains.base} along the yaw axes of the legs, which --forward cannot be"
+        raise tree.error(what, f"must be one of {', '.join(level)}")
+
+
 def _named_legs(chains: LegChains, frame: BodyFrame) -> dict[str, JointChain]:
     """The legs by name, left ones first, front to rear."""
     points = np.array([in_frame(frame, chain)[1][0] for chain in chains.legs])
     named = dict(zip(leg_names(points[:, :2]), zip(chains.legs, points, strict=True), strict=True))
-    order = sorted(named, key=lambda name: (not name.startswith(ROW_ORDER[0]), -named[name][1][0]))
+    order = sorted(named, key=lambda name: (not name.startswith("left"), -named[name][1][0]))
     return {name: named[name][0] for name in order}
 
 
@@ -120,8 +139,7 @@ def _geometry(
 ) -> LegGeometry:
     to_body = np.linalg.inv(poses[chains.base] @ frame.pose)
     foot = to_body @ poses[tip.link] @ np.append(tip.point, 1.0)
-    back = np.linalg.inv(frame.pose)
-    hips = np.array([(back @ np.append(each.axes[0].point, 1.0))[:3] for each in chains.legs])
+    hips = np.array([in_frame(frame, each)[0][0] for each in chains.legs])
     return leg_geometry(in_frame(frame, chain), foot[:3], [axis.joint for axis in chain.axes], hips.mean(axis=0))
 
 
@@ -185,13 +203,13 @@ def _findings(
     yield ImportFinding(read, f"{len(legs)} legs on link {chains.base}: hips, lengths, offsets, signs and zeros")
     if not chains.up_known:
         yield ImportFinding(assumed, "up is not z of the base link: the yaw axes and the feet say so; --up changes it")
-    for reason in frame.reasons:
-        yield ImportFinding(assumed if "assumption" in reason else read, reason)
+    kind = ORIGINS.get(frame.source, assumed)
+    yield ImportFinding(kind, f"forward is {frame.forward} of link {chains.base}, by {frame.source}")
     if frame.moved:
         yield ImportFinding(assumed, "base_link is in the middle of the hips, not at the origin of the URDF's link")
     yield from (ImportFinding(assumed, f"not a leg, at rest: {', '.join(chain.names)}") for chain in chains.others)
-    for source in dict.fromkeys(re.sub(r"^frame .*", "a frame behind the last joint", t.source) for t in tips.values()):
-        kind = read if "frame behind" in source or source == "given" else assumed
+    for source in dict.fromkeys(tip.source for tip in tips.values()):
+        kind = ORIGINS.get(source, assumed)
         yield ImportFinding(
             kind, f"foot tip: {source}" + ("; measure the tibia, or give --foot X Y Z" if kind is assumed else "")
         )

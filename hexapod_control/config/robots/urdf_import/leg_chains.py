@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfJoint, UrdfTree
+from hexapod_control.core.gait.gait_table import MIN_LEGS
 from hexapod_control.core.kinematics.arrays import Array
 
 MAX_SKEW = math.radians(3.0)  # [rad] of axes that count as parallel or perpendicular
-MIN_LEGS = 4
 MAX_NAMED = 3  # joints named in a message
 FLAT_SHARE = 0.5  # of the hips' spread in a plane, up to which they lie in it
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hexapod_control.config.robots.robot_keys import MAX_ANGLE_DEG
 from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfJoint, rotation_from_angles
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import JOINTS
@@ -20,7 +21,6 @@ STRAIGHT_M = 1e-4  # [m] of the coxa, below which it points away from the body's
 SAME_LIMITS_RAD = 1e-3  # between two limits that are unset, not a range
 WHOLE_TURN_RAD = math.radians(340.0)  # from which a range is no limit
 KEEP_ZERO_RAD = math.radians(30.0)  # of the middle of the coxa's range, up to which the URDF's zero is kept
-LIMIT_DEG = 180.0
 UNSET_RANGE = {"coxa": (-60.0, 60.0), "femur": (-90.0, 120.0), "tibia": (-150.0, 0.0)}  # [deg] assumed
 
 
@@ -140,7 +140,7 @@ def _line(kind: str, joint: UrdfJoint, sign: int, ours: float) -> JointLine:
         low, high = sorted(math.degrees(sign * limit + ours) for limit in limits)
         turns = _whole_turns(kind, low, high)
         ours += math.tau * turns
-        ends = max(-LIMIT_DEG, low + 360.0 * turns), min(LIMIT_DEG, high + 360.0 * turns)
+        ends = max(-MAX_ANGLE_DEG, low + 360.0 * turns), min(MAX_ANGLE_DEG, high + 360.0 * turns)
     else:
         ours = math.remainder(ours, math.tau)
     return JointLine(joint.name, sign, -sign * ours, *ends, limits is not None)
@@ -148,7 +148,7 @@ def _line(kind: str, joint: UrdfJoint, sign: int, ours: float) -> JointLine:
 
 def _whole_turns(kind: str, low: float, high: float) -> int:
     """Turns to add to a range [deg], so that most of it lies where a leg works: tibia below 0, others around it."""
-    wanted = (-LIMIT_DEG, 0.0) if kind == "tibia" else (-90.0, 90.0)
+    wanted = (-MAX_ANGLE_DEG, 0.0) if kind == "tibia" else (-90.0, 90.0)
 
     def shared(turns: int) -> float:
         return min(high + 360.0 * turns, wanted[1]) - max(low + 360.0 * turns, wanted[0])

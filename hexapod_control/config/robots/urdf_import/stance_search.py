@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from hexapod_control.config.robots.urdf_import.body_values import GRAVITY
+from hexapod_control.config.robots.robot_keys import LEAST_COXA_M
 from hexapod_control.config.robots.urdf_import.findings import ImportedBody, ImportedServo, ImportedStance, NotedValue
 from hexapod_control.config.robots.urdf_import.leg_geometry import LegGeometry
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Body, Joint, Leg, Robot, Segment, WalkDefaults
+from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.stance_regions import LEAST_RADIUS, clearance, radius_about
 
@@ -172,7 +173,8 @@ def _leg(
 ) -> Leg:
     lengths = dict(zip(JOINTS, (leg.coxa, leg.femur, leg.tibia), strict=True))
     coxa, femur, tibia = (
-        Segment(max(1e-7, round(lengths[part], ROUNDING)), masses[part].value, radii[part].value) for part in JOINTS
+        Segment(max(LEAST_COXA_M, round(lengths[part], ROUNDING)), masses[part].value, radii[part].value)
+        for part in JOINTS
     )
     figures = (servo.speed.value, servo.torque.value, servo.stiffness.value)
     ends = [(round(math.radians(line.lower), 3), round(math.radians(line.upper), 3)) for line in leg.joints]

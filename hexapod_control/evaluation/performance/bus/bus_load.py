@@ -123,9 +123,9 @@ def loops(bus: Bus, settings: ServoSettings) -> dict[str, Any]:
         bus.write_goals(goals, 0.02)
         if bus.can_read & ServoQuantity.POSITION:
             bus.read(settings.ids, ServoQuantity.POSITION)
-        elif timing.turnarounds and settings.protocol == "servo2040":
+        elif settings.protocol == "servo2040":
             bus.supply()  # the only value that this board reports
-        else:
+        elif timing.turnarounds:
             bus.read(settings.ids, ServoQuantity.POSITION)
         spans.append(time.monotonic() - start)
     used = (time.thread_time() - cpu) / len(spans)

@@ -61,12 +61,14 @@ class LegInput:
 
     def watch(self) -> None:
         """Passes a request on once its tables are there and no leg moves, and shows what is lost; for every tick."""
-        ready = self._computing is not None and self._computing.done() and not self._planner.view.changing_legs
-        if ready and self._planner.view.lost_legs != self._lost_then:
+        tables, view = self._computing, self._planner.view
+        ready = tables is not None and tables.done() and not view.changing_legs
+        if ready and view.lost_legs != self._lost_then:
             self._compute()
-        elif ready:
+        elif tables is not None and ready:
             self._computing = None
-            refusal = self._request()
+            error = tables.exception()  # the planner would compute them again to find it
+            refusal = str(error) if isinstance(error, ValueError) else self._request()
             if refusal:
                 self._node.report("leg", ReportLevel.WARNING, f"lose_leg or return_leg refused: {refusal}")
                 self._refusals.publish(messages.text(refusal))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from hexapod_control.servos.driver.arming import SERVOS_PER_LEG
 from hexapod_control.servos.driver.group.read_schedule import BROWN_OUT_SHARE
 from hexapod_control.servos.driver.group.servo_group import ServoGroup
 from hexapod_control.servos.driver.health.battery_monitor import BatteryMonitor
@@ -23,7 +24,6 @@ ALL_SILENT_S = 0.2  # of all servos, likewise
 SILENCE_LIMIT_S = 3.0  # of many servos, after which their torque counts as off
 LEG_LOST_S = 3.0  # of a servo's silence, after which its leg counts as lost: several pings were in vain
 MOST_LOST_LEGS = 2  # without more the robot cannot walk
-LEG_JOINTS = 3
 MAX_LISTED_SERVOS = 3  # silent servos that are reported one by one
 MIN_GARBLED_PINGS = 3  # pings with a corrupt reply: two servos with one id
 DOING = {
@@ -67,7 +67,7 @@ class ServoHealth:
         self.line.update(group.counters, group.servo_clock.excluded, now)
         self._battery.update(group, now)
         self._heat.update(group, now)
-        lost = [i for i in {*self.lost(group, now), *self._given_up} if i // LEG_JOINTS not in self._folded]
+        lost = [i for i in {*self.lost(group, now), *self._given_up} if i // SERVOS_PER_LEG not in self._folded]
         self._lost_since = (now if math.isnan(self._lost_since) else self._lost_since) if lost else math.nan
         self.lost_leg = self._leg_of(group, lost, now) if self._settings.on_lost is OnLost.LEG else None
         if armed and not self.off_reason:
@@ -78,7 +78,7 @@ class ServoHealth:
     def _leg_of(self, group: ServoGroup, lost: list[int], now: float) -> int | None:
         """Row of a leg of the lost servos, if each has been so for LEG_LOST_S and not too many legs are concerned."""
         since = [self._lost_since if i in self._given_up else group.presence.last_answer[i] for i in lost]
-        legs = {i // LEG_JOINTS for i in lost}
+        legs = {i // SERVOS_PER_LEG for i in lost}
         if not legs or len(legs | self._folded) > MOST_LOST_LEGS or now - max(since) < LEG_LOST_S:
             return None
         return min(legs)
@@ -229,9 +229,10 @@ class ServoHealth:
 
     def _reaction(self, lost: Iterable[int]) -> str:
         """What the robot does when these servos are lost: with too many legs it stays stopped."""
-        legs = {i // LEG_JOINTS for i in lost} | self._folded
-        policy = self._settings.on_lost
-        return DOING[OnLost.HOLD if policy is OnLost.LEG and len(legs) > MOST_LOST_LEGS else policy]
+        legs, policy = {i // SERVOS_PER_LEG for i in lost}, self._settings.on_lost
+        if legs <= self._folded:
+            return "the robot walks without its leg"
+        return DOING[OnLost.HOLD if policy is OnLost.LEG and len(legs | self._folded) > MOST_LOST_LEGS else policy]
 
     def _many_silent(self, group: ServoGroup, now: float) -> Diagnosis:
         away = [i for i in range(len(group.ids)) if now - group.presence.last_answer[i] >= MANY_SILENT_S]
@@ -247,10 +248,6 @@ class ServoHealth:
         if group.garbled_pings[index] >= MIN_GARBLED_PINGS:
             text = f"{name} gives corrupt replies, probably two servos have this id: connect only one, set its id"
         else:
-            doing = (
-                "the robot walks without its leg" if index // LEG_JOINTS in self._folded else self._reaction([index])
-            )
-            text = (
-                f"{name} has been silent for {age:.1f} s" + (f", {doing}" if lost else "") + ": check its cable and id"
-            )
+            text = f"{name} has been silent for {age:.1f} s" + (f", {self._reaction([index])}" if lost else "")
+            text += ": check its cable and id"
         return Diagnosis(f"silent {index}", lost, text)

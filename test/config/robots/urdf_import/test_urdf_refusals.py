@@ -3,6 +3,7 @@
 import pytest
 from support.urdf_robots import MASS, UrdfPeculiarity, urdf_text
 
+from hexapod_control.config.robots.urdf_import.findings import Origin
 from hexapod_control.config.robots.urdf_import.importer import ImportRequest, import_urdf
 from hexapod_control.config.robots.urdf_import.reading.urdf_text import MAX_URDF_BYTES, UrdfError
 
@@ -91,8 +92,10 @@ def test_a_joint_that_follows_another_one_within_a_leg_is_refused(tmp_path):
 def test_a_foot_given_as_a_point_replaces_the_search(tmp_path):
     path = tmp_path / "robot.urdf"
     path.write_text(urdf_text(UrdfPeculiarity(foot="none")))
-    robot = import_urdf(ImportRequest(path, foot=(0.15, 0.0, 0.0)))
+    robot = import_urdf(ImportRequest(path, foot=(0.15, 0.0, 0.0), forward="x"))
     assert robot.legs["left_front"].tibia == pytest.approx(0.15)
+    given = [each.text for each in robot.findings if each.origin is Origin.GIVEN]
+    assert given == ["forward is x of link base_link, by --forward", "foot tip: given"]
 
 
 def test_without_frame_and_shape_the_foot_is_assumed_from_the_centre_of_mass_and_said_so(tmp_path):

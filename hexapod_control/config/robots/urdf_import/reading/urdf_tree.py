@@ -90,6 +90,13 @@ class UrdfTree:
         """The refusal of this file."""
         return UrdfError(self.path, None, "", *sentence)
 
+    def behind(self, link: str, *, followers: bool = True) -> list[str]:
+        """A link and the links behind it; without `followers`, those that follow another joint are left out."""
+        links = [link]
+        for each in links:  # grows while it is read
+            links += [joint.child for joint in self.children[each] if followers or joint.mimic is None]
+        return links
+
     def placements(self, angles: Mapping[str, float]) -> dict[str, Array]:
         """Pose (4, 4) of every link in the root for joint angles [rad]; joints without one are at zero."""
         found: dict[str, Array] = {self.root: np.eye(4)}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from hexapod_control.config.robots.robot_keys import LEAST_COXA_M
 from hexapod_control.config.robots.urdf_import.findings import ImportedRobot, NotedValue, Origin
 from hexapod_control.config.robots.urdf_import.leg_geometry import LegGeometry, angles_of_rotation
 from hexapod_control.core.names import JOINTS, joint_name
@@ -63,7 +65,7 @@ def transform_command(robot: ImportedRobot) -> str:
 
 
 def _quoted(name: str) -> str:
-    return name if name.replace("_", "").isalnum() and not name[0].isdigit() else '"' + name.replace('"', "") + '"'
+    return name if name.replace("_", "").isalnum() and not name[0].isdigit() else json.dumps(name)  # JSON is YAML
 
 
 def _list(values: Sequence[float]) -> str:
@@ -122,7 +124,7 @@ def _lengths(leg: LegGeometry) -> dict[str, str]:
         "tibia.length": leg.tibia,
     }
     found = {key: exact(value) for key, value in values.items()}
-    found["coxa.length"] = exact(max(10.0**-7, leg.coxa))
+    found["coxa.length"] = exact(max(LEAST_COXA_M, leg.coxa))
     for part, line in zip(JOINTS, leg.joints, strict=True):
         found[f"joints.{part}"] = f"{{lower_deg: {line.lower:.4f}, upper_deg: {line.upper:.4f}}}"
     return found
