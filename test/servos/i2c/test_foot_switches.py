@@ -25,7 +25,7 @@ class Line:
             0x21, {0x00: 0xFF, 0x01: 0xFF}, lambda _: {0x12: self.levels & 0xFF, 0x13: self.levels >> 8}
         )
         self.wire = I2cWire([self.chip])
-        monkeypatch.setattr(foot_switches, "open_i2c", lambda path, baud: self)
+        monkeypatch.setattr(foot_switches, "open_i2c", lambda path: self)
 
     def transfer(self, *messages):
         self.written += [each.data for each in messages if not isinstance(each, I2cRead) and len(each.data) > 1]

@@ -25,7 +25,7 @@ class Line:
     def __init__(self, monkeypatch, section, supply, chip=""):
         other = SupplySection(chip, section.address) if chip else section
         self.wire = I2cWire([supply_chip(other, supply)])
-        monkeypatch.setattr(supply_sensor, "open_i2c", lambda path, baud: self)
+        monkeypatch.setattr(supply_sensor, "open_i2c", lambda path: self)
         self.sensor = SupplySensor(section, self.path)
 
     def transfer(self, *messages):
