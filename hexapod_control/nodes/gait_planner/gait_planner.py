@@ -36,6 +36,7 @@ from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import COMMAND, LATCHED_HISTORY
 
 MAX_TICK_PERIODS = 2.0  # greatest time step of a tick: no catching up
+DISCOVERY_TIME_S = 2.0  # from the start, in which inverse_kinematics may not have been found yet
 MAX_STOP_S = 1.5  # [s] for the feet to come down before the process ends
 MAX_SIT_DOWN_S = 7.0  # [s] likewise, for the whole robot
 REHEARSAL_SHARES = (0.1, 0.4)  # of a tick's period that rehearsing a motion may take, least and most
@@ -125,10 +126,18 @@ class GaitPlanner(GuardedNode):
         if self._let_go or self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING):
             return
         unknown = self.planner.state is RobotState.UNKNOWN
+        if unknown and not self.output.targets_are_heard:  # the first targets of a motion would be lost
+            self._report_unheard()
+            return
         self.planner.set_measured_joints(sample.joints)
         if unknown and self._stands_up:
             self._stands_up = False
             self.commands.stand()
+
+    def _report_unheard(self) -> None:
+        if time.monotonic() - self.started > DISCOVERY_TIME_S:
+            text = "nothing subscribes to foot_targets and joint_motion, so the robot stays as it is: start "
+            self.report("unheard", ReportLevel.WARNING, f"{text}inverse_kinematics")
 
     def on_armed(self, message: Bool) -> None:
         """Whether the torque is on; after torque-off the pose is unknown until the next arming."""

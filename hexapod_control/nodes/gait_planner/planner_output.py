@@ -74,6 +74,11 @@ class PlannerOutput:
         self.last: TickPlan | None = None
         self.show_state()
 
+    @property
+    def targets_are_heard(self) -> bool:
+        """Whether a node subscribes to the targets of feet and of joints."""
+        return all(topic.get_subscription_count() for topic in (self._foot_targets, self._joint_motion))
+
     def targets(self, plan: TickPlan, stamp: Time, moving: bool = True) -> None:
         """Publishes the targets of a plan, if it has any; at rest if not `moving`."""
         still = np.zeros_like(plan.joint_velocity)

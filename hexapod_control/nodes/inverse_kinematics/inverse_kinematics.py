@@ -82,7 +82,7 @@ class InverseKinematics(GuardedNode):
         """True if the start of the motion is known; after a pause it is the measured joint angles again."""
         now = time.monotonic()
         fresh = now - self._measured_at < MAX_PAUSE_S
-        if fresh and (not self._filter.seeded or now - self._last_targets_at > MAX_PAUSE_S):
+        if fresh and (not self._filter.seeded or self._silence() > MAX_PAUSE_S):
             self._filter.seed(self._measured)
         self._last_targets_at, self._last_targets_time = now, self._time()
         if not self._filter.seeded and now - self.started > DISCOVERY_TIME_S:
@@ -91,6 +91,10 @@ class InverseKinematics(GuardedNode):
             )
             self.report("seed", ReportLevel.WARNING, text)
         return self._filter.seeded
+
+    def _silence(self) -> float:
+        """Time [s] since the last targets by both clocks; while a simulation is paused, none passes."""
+        return min(time.monotonic() - self._last_targets_at, abs(self._time() - self._last_targets_time))
 
     def _send(self, targets: FilteredTargets, stamp: Time, topic: str) -> None:
         self._targets.publish(self._joints.message(targets.joints, targets.velocities, stamp))
@@ -102,8 +106,7 @@ class InverseKinematics(GuardedNode):
 
     def watch(self) -> None:
         """Reports targets that are late while the robot moves; it holds until they come."""
-        silence = min(time.monotonic() - self._last_targets_at, self._time() - self._last_targets_time)
-        if self._moving and silence > MAX_LATENESS_S:
+        if self._moving and self._silence() > MAX_LATENESS_S:
             self._moving = False
             text = f"no foot_targets for {MAX_LATENESS_S:g} s while moving: the robot holds; has gait_planner ended, "
             self.report("late", ReportLevel.WARNING, f"{text}or is the computer overloaded?")

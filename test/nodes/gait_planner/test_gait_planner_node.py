@@ -63,13 +63,19 @@ def test_the_chain_stands_up_walks_and_sits_down_with_every_joint_target_in_its_
     ]
 
 
-def test_the_first_targets_hold_the_joints_that_were_measured(bench):
-    bench.planner(False, stand_on_start=True)
-    rows = bench.listen(JointState, "joint_motion")
+def test_without_a_subscriber_of_its_targets_the_robot_stays_as_it_is_and_then_starts_where_it_was_measured(bench):
+    node = bench.planner(False, stand_on_start=True)
     states = bench.publisher(JointState, "joint_states")
     layout = messages.JointLayout(robot())
     start = standing_joints() + np.array([0.3, 0.5, -0.4])
-    states.publish(layout.message(start, None, messages.time(1)))
+    bench.probe.create_timer(STEP, lambda: states.publish(layout.message(start, None, messages.time(1))))
+    bench.until(lambda: node.last_report("unheard"))
+    assert node.last_report("unheard") == (
+        "nothing subscribes to foot_targets and joint_motion, so the robot stays as it is: start inverse_kinematics"
+    )
+    assert node.planner.state.value == "unknown"
+    bench.listen(MultiDOFJointState, "foot_targets")
+    rows = bench.listen(JointState, "joint_motion")
     bench.until(lambda: rows)
     assert layout.joints(rows[0]) == pytest.approx(start, abs=0.01)
 
@@ -77,6 +83,8 @@ def test_the_first_targets_hold_the_joints_that_were_measured(bench):
 def test_a_robot_that_already_stands_is_taken_over_without_a_step(bench):
     node = bench.planner(False)
     rows = bench.listen(MultiDOFJointState, "foot_targets")
+    bench.listen(JointState, "joint_motion")
+    bench.until(lambda: node.output.targets_are_heard)
     states = bench.publisher(JointState, "joint_states")
     states.publish(messages.JointLayout(robot()).message(standing_joints(), None, messages.time(1)))
     bench.until(lambda: node.planner.state.value == "standing" and rows)

@@ -7,11 +7,11 @@ import pytest
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from support.phantomx import robot, standing_joints
-from support.real_time.ros_bench import STEP, Bench
+from support.real_time.ros_bench import STEP, Bench, overrides
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.names import joint_names
-from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
+from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import MAX_PAUSE_S, InverseKinematics
 from hexapod_control.nodes.inverse_kinematics.joint_target_filter import (
     MAX_PERIOD_S,
     MIN_PERIOD_S,
@@ -206,6 +206,24 @@ def test_targets_start_from_the_measured_joint_angles(chain):
     chain.bench.until(lambda: chain.out)
     assert (np.abs(chain.layout.joints(chain.out[0]) - far) <= SPEED * STEP * 1.05).all()
     assert "jumps by" in chain.node.last_report("targets")
+
+
+def test_targets_go_on_where_they_were_after_a_pause_of_a_simulation():
+    chain = Chain(parameter_overrides=overrides(use_sim_time=True))
+    try:
+        chain.bench.tick_clock()
+        chain.bench.until(lambda: chain.node.get_clock().now().nanoseconds)
+        chain.seed(standing_joints())
+        chain.feet.publish(chain.row(standing_joints() + 0.05, 100_020_000_000))
+        chain.bench.until(lambda: chain.out)
+        chain.bench.spin(1.5 * MAX_PAUSE_S)
+        chain.states.publish(chain.layout.message(standing_joints(), None, messages.time(2)))  # lags behind
+        chain.bench.until(lambda: chain.node.received["joint_states"] > 1)
+        chain.feet.publish(chain.row(standing_joints() + 0.06, 100_022_000_000))
+        chain.bench.until(lambda: len(chain.out) > 1)
+        assert chain.layout.joints(chain.out[1]) == pytest.approx(standing_joints() + 0.06, abs=1e-9)
+    finally:
+        chain.bench.close()
 
 
 def test_incomplete_or_infinite_messages_are_refused_by_name(chain):

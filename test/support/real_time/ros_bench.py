@@ -172,4 +172,9 @@ def assert_sound(rows):
     assert (joints <= LIMITS[..., 1]).all()
     times = np.array([messages.nanoseconds(message.header.stamp) * 1e-9 for message in rows])
     gaps = np.clip(np.diff(times), 0.02, 0.1)
-    assert (np.abs(np.diff(joints, axis=0)) <= 1.05 * LIMITS[..., 2] * gaps[:, None, None]).all()
+    shares = np.abs(np.diff(joints, axis=0)) / (LIMITS[..., 2] * gaps[:, None, None])
+    if len(shares):
+        worst = int(shares.max(axis=(1, 2)).argmax())
+        assert shares.max() <= 1.05, (
+            f"from {times[worst]} s, {joints[worst]} to {times[worst + 1]} s, {joints[worst + 1]}"
+        )
