@@ -182,7 +182,7 @@ class SoakedGraph:
         self.bench.publisher(String, "gait").publish(String(data="tripod"))
         self._return_legs()
         if "mujoco_sim" in self.nodes():
-            self._request(Trigger, "mujoco_sim/reset")  # a push may have turned the robot over
+            self._request(Trigger, "mujoco_sim/reset_world")  # a push may have turned the robot over
             self.bench.until(self.stands, 2 * RISING, "standing after a reset")
         stream = Stream(self.bench, lambda: twist(0.06))
         self.bench.until(lambda: self._odometry[0].twist.twist.linear.x > 0.05, RISING, "walking as commanded")

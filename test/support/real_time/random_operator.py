@@ -101,12 +101,14 @@ class RandomOperator:
         return self._clients[name]
 
     def _publish(self) -> None:
-        name, kind = self._rng.choice(self._topics())
-        self._publisher(name, kind).publish(self._messages.message(interface(kind)))
+        if topics := self._topics():  # likewise
+            name, kind = self._rng.choice(topics)
+            self._publisher(name, kind).publish(self._messages.message(interface(kind)))
 
     def _call_any(self) -> None:
-        name, kind = self._rng.choice(self._services())
-        self._call(name, kind, self._messages.message(interface(kind).Request))
+        if services := self._services():  # none before they are discovered
+            name, kind = self._rng.choice(services)
+            self._call(name, kind, self._messages.message(interface(kind).Request))
 
     def _change_parameter(self) -> None:
         node = self._rng.choice(list(self.initial))
