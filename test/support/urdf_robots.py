@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hexapod_control.config.robots.urdf_import.leg_geometry import angles_of_rotation
-from hexapod_control.config.robots.urdf_import.reading.urdf_tree import rotation_from_angles
+from hexapod_control.config.robots.draft.rotations import angles_of_rotation, rotation_from_angles
 
 COXA, FEMUR, TIBIA = 0.052, 0.066, 0.133  # [m]
 HEXAPOD = {"lf": (0.12, 0.06, 45), "lm": (0.0, 0.1, 90), "lr": (-0.12, 0.06, 135)}  # [m], [m], [deg]

@@ -10,14 +10,15 @@ from pathlib import Path
 
 from hexapod_control.cli.bounded_options import number
 from hexapod_control.cli.input_error import InputError
+from hexapod_control.config.robots.draft.robot_text import robot_text
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.servo_table import nearest_models, permitted, version_for, versions
 from hexapod_control.config.robots.urdf_import.body_frame import DIRECTIONS
 from hexapod_control.config.robots.urdf_import.body_values import ImportOptions
 from hexapod_control.config.robots.urdf_import.findings import ImportedRobot
 from hexapod_control.config.robots.urdf_import.importer import ImportRequest, import_urdf
+from hexapod_control.config.robots.urdf_import.writing.joint_names import import_notes, mapping_text
 from hexapod_control.config.robots.urdf_import.writing.report import report_page, sections
-from hexapod_control.config.robots.urdf_import.writing.robot_text import mapping_text, robot_text
 
 MAX_ANGLE, MAX_POINT = 7.0, 3.0  # [rad] of a frozen joint, [m] of a foot tip
 
@@ -69,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     taken = [path for path in files.values() if path.exists()]
     if taken and not args.force:
         raise InputError(f"{taken[0]}: exists already; give --out for another name, or --force to replace it")
-    files["robot file"].write_text(robot_text(robot), encoding="utf-8")
+    files["robot file"].write_text(robot_text(robot, import_notes(robot)), encoding="utf-8")
     files["joint mapping"].write_text(mapping_text(robot), encoding="utf-8")
     loaded = load(files["robot file"].absolute()).robot
     files["report"].write_text(report_page(robot, loaded), encoding="utf-8")

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hexapod_control.config.robots.draft.leg_draft import LegGeometry
+from hexapod_control.config.robots.draft.robot_draft import DraftBody, DraftServo, NotedValue, Origin
 from hexapod_control.config.robots.robot_keys import LEAST_MASS_KG
 from hexapod_control.config.robots.servo_table import version_for
 from hexapod_control.config.robots.urdf_import.body_frame import BodyFrame
-from hexapod_control.config.robots.urdf_import.findings import ImportedBody, ImportedServo, NotedValue, Origin
 from hexapod_control.config.robots.urdf_import.foot_tips import FootFinder
 from hexapod_control.config.robots.urdf_import.leg_chains import LegChains
-from hexapod_control.config.robots.urdf_import.leg_geometry import LegGeometry
 from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfTree
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import JOINTS
@@ -77,7 +77,7 @@ class BodyReader:
 
     def body(
         self, legs: Sequence[LegGeometry], finder: FootFinder, masses: Mapping[str, NotedValue], options: ImportOptions
-    ) -> ImportedBody:
+    ) -> DraftBody:
         """The trunk with everything on it that is no leg."""
         moving = {link for chain in self._chains.legs for link in self._tree.behind(chain.links[0])}
         links = [link for link in self._tree.behind(self._tree.root) if link not in moving]
@@ -95,7 +95,7 @@ class BodyReader:
         hips = np.array([leg.hip[:2] for leg in legs])
         inside = bool((hips.min(axis=0) <= place[:2]).all() and (place[:2] <= hips.max(axis=0)).all())
         read = Origin.READ if inside and place is not center else Origin.ASSUMED
-        return ImportedBody(size, center, noted, place if inside else center, origin, read)
+        return DraftBody(size, center, noted, place if inside else center, origin, read)
 
     def _center_of_mass(self, links: Sequence[str]) -> Vector:
         heavy = [self._tree.links[link] for link in links if self._tree.links[link].mass]
@@ -121,19 +121,19 @@ class BodyReader:
         size = np.maximum(high - low, 0.002)
         return _vector(size), _vector((low + high) / 2.0), Origin.READ
 
-    def servo(self, load: float, options: ImportOptions) -> ImportedServo:
+    def servo(self, load: float, options: ImportOptions) -> DraftServo:
         """The servo; `load` [N m] is the torque at which a femur holds the robot on half of its legs."""
         model = None if options.voltage is None else version_for(options.servo, options.voltage)
         if model is not None and options.voltage is not None:
             figures, given = model.at(options.voltage), Origin.GIVEN
             values = (figures.no_load_speed, figures.stall_torque, model.stiffness(options.voltage))
-            return ImportedServo(options.servo, options.voltage, *(NotedValue(v, given, "servo table") for v in values))
+            return DraftServo(options.servo, options.voltage, *(NotedValue(v, given, "servo table") for v in values))
         joints = [axis.joint for chain in self._chains.legs for axis in chain.axes]
         speed = _usable("velocity", [joint.velocity for joint in joints], SPEEDS, ASSUMED_SPEED, "rad/s")
         bounds = (TORQUES[0] * load, TORQUES[1] * load)
         torque = _usable("effort", [joint.effort for joint in joints], bounds, ASSUMED_TORQUE * load, "N m")
         stiffness = NotedValue(torque.value / FULL_TORQUE_ERROR, Origin.ASSUMED, STIFFNESS_NOTE)
-        return ImportedServo("unknown", None, speed, torque, stiffness)
+        return DraftServo("unknown", None, speed, torque, stiffness)
 
 
 def _usable(

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from hexapod_control.config.robots.draft.leg_draft import LegGeometry
+from hexapod_control.config.robots.draft.robot_draft import DraftBody, Origin
+from hexapod_control.config.robots.draft.stance_search import find_stance, lever
 from hexapod_control.config.robots.urdf_import.body_frame import (
     DIRECTIONS,
     NAMED,
@@ -22,13 +25,12 @@ from hexapod_control.config.robots.urdf_import.body_frame import (
     level_axes,
 )
 from hexapod_control.config.robots.urdf_import.body_values import BodyReader, ImportOptions, thicknesses
-from hexapod_control.config.robots.urdf_import.findings import ImportedBody, ImportedRobot, ImportFinding, Origin
+from hexapod_control.config.robots.urdf_import.findings import ImportedRobot, ImportFinding
 from hexapod_control.config.robots.urdf_import.foot_tips import FRAME_SOURCE, GIVEN_SOURCE, FootFinder, FootTip
 from hexapod_control.config.robots.urdf_import.leg_chains import JointChain, LegChains, find_legs
-from hexapod_control.config.robots.urdf_import.leg_geometry import LegGeometry, leg_geometry
+from hexapod_control.config.robots.urdf_import.leg_geometry import leg_geometry
 from hexapod_control.config.robots.urdf_import.reading.urdf_text import read_urdf
 from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfTree, parse_tree
-from hexapod_control.config.robots.urdf_import.stance_search import find_stance, lever
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.statics.static_stability import GRAVITY
 
@@ -93,7 +95,7 @@ def import_urdf(request: ImportRequest) -> ImportedRobot:
     name = name if re.match(r"[A-Za-z]", name) else f"robot_{name}".rstrip("_")
     findings = tuple(_findings(chains, frame, legs, tips, body, finder, error))
     return ImportedRobot(
-        tree, name, chains, frame, legs, tips, body, masses, radii, servo, stance, resting, error, findings
+        name, legs, body, masses, radii, servo, stance, tree, chains, frame, tips, resting, error, findings
     )
 
 
@@ -195,7 +197,7 @@ def _findings(
     frame: BodyFrame,
     legs: Mapping[str, LegGeometry],
     tips: Mapping[str, FootTip],
-    body: ImportedBody,
+    body: DraftBody,
     finder: FootFinder,
     error: float,
 ) -> Iterator[ImportFinding]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from hexapod_control.config.robots.draft.leg_draft import JointLine, LegGeometry
+from hexapod_control.config.robots.draft.rotations import angles_of_rotation
 from hexapod_control.config.robots.robot_keys import MAX_ANGLE_DEG
-from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfJoint, rotation_from_angles
+from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfJoint
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import JOINTS
 
@@ -22,45 +23,6 @@ SAME_LIMITS_RAD = 1e-3  # between two limits that are unset, not a range
 WHOLE_TURN_RAD = math.radians(340.0)  # from which a range is no limit
 KEEP_ZERO_RAD = math.radians(30.0)  # of the middle of the coxa's range, up to which the URDF's zero is kept
 UNSET_RANGE = {"coxa": (-60.0, 60.0), "femur": (-90.0, 120.0), "tibia": (-150.0, 0.0)}  # [deg] assumed
-
-
-@dataclass(frozen=True, slots=True)
-class JointLine:
-    """A joint of the URDF: its angle is sign * ours + offset."""
-
-    name: str
-    sign: int
-    offset: float  # [rad]
-    lower: float  # [deg] ours
-    upper: float  # [deg] ours
-    range_known: bool
-
-    def original(self, angle: float) -> float:
-        """The URDF's angle [rad] for ours."""
-        return self.sign * angle + self.offset
-
-
-@dataclass(frozen=True, slots=True)
-class LegGeometry:
-    """Lengths [m] and angles of a leg in base_link, exact to rounding if its axes are."""
-
-    hip: Array  # (3,) [m]
-    yaw: float  # [rad]
-    tilt: tuple[float, float]  # [rad] roll and pitch of the hip before it is turned by yaw
-    coxa: float
-    lateral: float
-    vertical: float
-    femur: float
-    tibia: float
-    joints: tuple[JointLine, JointLine, JointLine]
-
-    def foot(self, angles: Sequence[float]) -> Array:
-        """The foot [m] in base_link for our angles [rad]."""
-        coxa, femur, tibia = angles
-        radial = self.coxa + self.femur * math.cos(femur) + self.tibia * math.cos(femur + tibia)
-        height = self.vertical + self.femur * math.sin(femur) + self.tibia * math.sin(femur + tibia)
-        turned = rotation_from_angles(*self.tilt, self.yaw) @ rotation_from_angles(0.0, 0.0, coxa)
-        return np.asarray(self.hip + turned @ np.array([radial, self.lateral, height]))
 
 
 def leg_geometry(
@@ -107,14 +69,6 @@ def _ahead(up: Array, lift: Array, coxa: Array, outwards: Array) -> Array:
     ahead = np.cross(across / np.linalg.norm(across), up)
     length = float(coxa @ ahead)
     return np.asarray(-ahead if (length if abs(length) > STRAIGHT_M else float(outwards @ ahead)) < 0.0 else ahead)
-
-
-def angles_of_rotation(rotation: Array) -> tuple[float, float, float]:
-    """Roll, pitch and yaw [rad] of a rotation, as in URDF; rounding errors of an upright one are dropped."""
-    roll = math.atan2(rotation[2, 1], rotation[2, 2])
-    pitch = math.atan2(-rotation[2, 0], math.hypot(rotation[2, 1], rotation[2, 2]))
-    yaw = math.atan2(rotation[1, 0], rotation[0, 0])
-    return (roll if abs(roll) > 1e-9 else 0.0), (pitch if abs(pitch) > 1e-9 else 0.0), yaw
 
 
 def _limits(joint: UrdfJoint) -> tuple[float, float] | None:

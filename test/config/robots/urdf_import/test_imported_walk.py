@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 from support.urdf_robots import LIMIT, UrdfPeculiarity, urdf_text
 
+from hexapod_control.config.robots.draft.robot_text import robot_text
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.config.robots.urdf_import.importer import ImportRequest, import_urdf
-from hexapod_control.config.robots.urdf_import.writing.robot_text import robot_text
+from hexapod_control.config.robots.urdf_import.writing.joint_names import import_notes
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.evaluation.quality.lockstep import Course, walk
@@ -25,7 +26,8 @@ CYCLES = 2
 
 def imported(tmp_path, row):
     (tmp_path / "robot.urdf").write_text(urdf_text(row))
-    (tmp_path / "robot.yaml").write_text(robot_text(import_urdf(ImportRequest(tmp_path / "robot.urdf"))))
+    robot = import_urdf(ImportRequest(tmp_path / "robot.urdf"))
+    (tmp_path / "robot.yaml").write_text(robot_text(robot, import_notes(robot)))
     return load(tmp_path / "robot.yaml")
 
 

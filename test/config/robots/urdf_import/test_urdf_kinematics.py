@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from support.urdf_robots import LIMIT, MASS, OCTOPOD, QUADRUPED, UrdfPeculiarity, urdf_text
 
+from hexapod_control.config.robots.draft.robot_text import robot_text
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf_import.importer import ImportRequest, import_urdf
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
-from hexapod_control.config.robots.urdf_import.writing.robot_text import mapping_text, robot_text, transform_command
+from hexapod_control.config.robots.urdf_import.writing.joint_names import import_notes, mapping_text, transform_command
 from hexapod_control.core.kinematics.leg_kinematics import forward, inverse
 
 EXACT_M = 1e-6
@@ -62,7 +63,7 @@ def imported(tmp_path, row, **given):
     path = tmp_path / "robot.urdf"
     path.write_text(urdf_text(row))
     found = import_urdf(ImportRequest(path, **given))
-    (tmp_path / "robot.yaml").write_text(robot_text(found))
+    (tmp_path / "robot.yaml").write_text(robot_text(found, import_notes(found)))
     (tmp_path / "robot.joints.yaml").write_text(mapping_text(found))
     robot = load(tmp_path / "robot.yaml").robot
     return found, robot, load_mapping(str(tmp_path / "robot.joints.yaml"), robot)

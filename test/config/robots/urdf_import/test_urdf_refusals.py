@@ -3,7 +3,7 @@
 import pytest
 from support.urdf_robots import MASS, UrdfPeculiarity, urdf_text
 
-from hexapod_control.config.robots.urdf_import.findings import Origin
+from hexapod_control.config.robots.draft.robot_draft import Origin
 from hexapod_control.config.robots.urdf_import.importer import ImportRequest, import_urdf
 from hexapod_control.config.robots.urdf_import.reading.urdf_text import MAX_URDF_BYTES, UrdfError
 

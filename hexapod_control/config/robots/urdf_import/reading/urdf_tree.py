@@ -5,7 +5,6 @@ xml.etree suffices: the usual parsers print to the console, refuse files that RV
 
 from __future__ import annotations
 
-import math
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hexapod_control.config.robots.draft.rotations import rotation_about, rotation_from_angles
 from hexapod_control.config.robots.urdf_import.reading.urdf_text import UrdfError
 from hexapod_control.core.kinematics.arrays import Array
 
@@ -122,19 +122,6 @@ def _motion(joint: UrdfJoint, value: float) -> Array:
     elif joint.kind == "prismatic":
         pose[:3, 3] = joint.axis * value
     return pose
-
-
-def rotation_about(axis: Array, angle: float) -> Array:
-    """Rotation (3, 3) by an angle [rad] about a unit axis."""
-    x, y, z = axis
-    skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.asarray(np.eye(3) + math.sin(angle) * skew + (1.0 - math.cos(angle)) * (skew @ skew))
-
-
-def rotation_from_angles(roll: float, pitch: float, yaw: float) -> Array:
-    """Rotation (3, 3) of fixed-axis roll, pitch and yaw [rad], as in URDF."""
-    x, y, z = np.eye(3)
-    return np.asarray(rotation_about(z, yaw) @ rotation_about(y, pitch) @ rotation_about(x, roll))
 
 
 def parse_tree(path: Path, text: str) -> UrdfTree:

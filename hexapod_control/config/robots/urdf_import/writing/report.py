@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator
 from html import escape
 
-from hexapod_control.config.robots.urdf_import.findings import ImportedRobot, ImportFinding, Origin
-from hexapod_control.config.robots.urdf_import.writing.views import views_svg
+from hexapod_control.config.robots.draft.robot_draft import Origin
+from hexapod_control.config.robots.draft.views import views_svg
+from hexapod_control.config.robots.urdf_import.findings import ImportedRobot, ImportFinding
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot
 

@@ -1,16 +1,17 @@
-"""Chooses height and footholds of an imported robot: the stance in which the feet can step farthest."""
+"""Chooses height and footholds of a drafted robot: the stance in which the feet can step farthest."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
+from hexapod_control.config.robots.draft.leg_draft import LegGeometry
+from hexapod_control.config.robots.draft.robot_draft import DraftBody, DraftServo, DraftStance, NotedValue, RobotDraft
 from hexapod_control.config.robots.robot_keys import LEAST_COXA_M
-from hexapod_control.config.robots.urdf_import.findings import ImportedBody, ImportedServo, ImportedStance, NotedValue
-from hexapod_control.config.robots.urdf_import.leg_geometry import LegGeometry
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Body, Joint, Leg, Robot, Segment, WalkDefaults
 from hexapod_control.core.statics.static_stability import GRAVITY
@@ -19,6 +20,7 @@ from hexapod_control.core.workspace.stance_regions import LEAST_RADIUS, clearanc
 
 FEMUR_DEG = (-20.0, -10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # [deg] above the horizon
 TIBIA_DEG = (-60.0, -70.0, -80.0, -90.0, -100.0)  # [deg] of the tibia below it
+GIVEN_FEMUR_DEG = tuple(range(-30, 85, 5))  # [deg] above the horizon, if the height is given
 AMPLE_RADIUS = 0.12  # of femur and tibia together, in which the feet step far enough
 LIFTS = (0.15, 0.08, 0.04)  # of femur and tibia together
 LOAD_WEIGHT = 0.25  # of the lever of the load, against the radius in which a foot can step
@@ -38,21 +40,23 @@ def lever(leg: LegGeometry) -> float:
 
 def find_stance(
     legs: Mapping[str, LegGeometry],
-    body: ImportedBody,
+    body: DraftBody,
     masses: Mapping[str, NotedValue],
     radii: Mapping[str, NotedValue],
-    servo: ImportedServo,
-) -> ImportedStance | None:
+    servo: DraftServo,
+    height: float | None = None,
+) -> DraftStance | None:
     """The best stance within the joint limits; None if there is none in which every foot can step.
 
-    The lift is lowered only if that is what lets the feet step.
+    With a height [m] only stances of that height are considered: all legs are then like the first one. The lift is
+    lowered only if that is what lets the feet step.
     """
     model = _model(legs, body, masses, radii, servo)
     size = min(leg.femur + leg.tibia for leg in legs.values())
     lowest = body.size[2] / 2.0 - body.center[2] + 0.1 * size  # [m] of the height
     found: list[tuple[float, float, Robot]] = []
     for share in LIFTS:
-        stances = [each for each in _stances(legs, share * size, radii["foot"].value) if each.height > lowest]
+        stances = [each for each in _stances(legs, share * size, radii["foot"].value, height) if each.height > lowest]
         best = _best(model, [each for each in stances if each.height > each.lift], size)
         found += [best] if best is not None and _gaits(best[2]) else []
         if best is not None and best[1] > AMPLE_RADIUS * size:
@@ -63,10 +67,16 @@ def find_stance(
     names = _gaits(robot)
     places = {leg.name: leg.foothold for leg in robot.legs}
     gait, lift = FIRST_GAIT if FIRST_GAIT in names else names[0], robot.walk.lift_height
-    return ImportedStance(robot.walk.height, lift, _swing_time(robot, servo), places, gait)
+    return DraftStance(robot.walk.height, lift, _swing_time(robot, servo), places, gait)
 
 
-def _best(model: Robot, stances: Iterable[ImportedStance], size: float) -> tuple[float, float, Robot] | None:
+def draft_robot(draft: RobotDraft) -> Robot:
+    """The robot in its stance, for rules and drawings; without an IMU, whose place only the file gives."""
+    model = _model(draft.legs, draft.body, draft.masses, draft.radii, draft.servo)
+    return replace(_standing(model, draft.stance), name=draft.name)
+
+
+def _best(model: Robot, stances: Iterable[DraftStance], size: float) -> tuple[float, float, Robot] | None:
     """Score of the best of some stances, the radius [m] in which the feet can step there, and the robot in it."""
     best: tuple[float, float, Robot] | None = None
     best_score = -math.inf
@@ -80,7 +90,7 @@ def _best(model: Robot, stances: Iterable[ImportedStance], size: float) -> tuple
     return best
 
 
-def _swing_time(robot: Robot, servo: ImportedServo) -> float:
+def _swing_time(robot: Robot, servo: DraftServo) -> float:
     """Time [s] in which the femurs can lift and lower the feet, whose height follows half a cosine each way."""
     lever = min(_reach(robot), robot.legs[0].tibia.length)
     return max(SWING_TIME, round(math.pi * robot.walk.lift_height / (lever * LIFT_SHARE * servo.speed.value), 2))
@@ -118,20 +128,32 @@ def _reach(robot: Robot) -> float:
     return float(np.mean([math.dist(leg.hip[:2], leg.foothold) - leg.coxa.length for leg in robot.legs]))
 
 
-def _stances(legs: Mapping[str, LegGeometry], lift: float, ball: float) -> Iterator[ImportedStance]:
+def _stances(legs: Mapping[str, LegGeometry], lift: float, ball: float, height: float | None) -> Iterator[DraftStance]:
     middle = np.mean([leg.hip[:2] for leg in legs.values()], axis=0)
     tried: list[dict[str, float]] = []
     for turns in _neutral_turns(legs, middle):
         if any(all(abs(turns[name] - other[name]) < SAME_TURN for name in legs) for other in tried):
             continue
         tried.append(turns)
-        for femur in map(math.radians, FEMUR_DEG):
-            for tibia in map(math.radians, TIBIA_DEG):
-                angles = {name: (turns[name], femur, tibia - femur) for name in legs}
-                feet = {name: leg.foot(angles[name]) for name, leg in legs.items()}
-                height = ball - float(np.mean([foot[2] for foot in feet.values()]))
-                places = {name: (round(float(f[0]), 4), round(float(f[1]), 4)) for name, f in feet.items()}
-                yield ImportedStance(round(height, 4), round(lift, 4), SWING_TIME, places, FIRST_GAIT)
+        for femur, tibia in _bends(next(iter(legs.values())), ball, height):
+            angles = {name: (turns[name], femur, tibia - femur) for name in legs}
+            feet = {name: leg.foot(angles[name]) for name, leg in legs.items()}
+            stands = ball - float(np.mean([foot[2] for foot in feet.values()]))
+            places = {name: (round(float(f[0]), 4), round(float(f[1]), 4)) for name, f in feet.items()}
+            yield DraftStance(round(stands, 4), round(lift, 4), SWING_TIME, places, FIRST_GAIT)
+
+
+def _bends(leg: LegGeometry, ball: float, height: float | None) -> Iterator[tuple[float, float]]:
+    """Directions [rad] of femur and tibia over the horizon to try."""
+    if height is None:
+        yield from product(map(math.radians, FEMUR_DEG), map(math.radians, TIBIA_DEG))
+        return
+    over_ball = height - ball + float(leg.hip[2]) + leg.vertical  # [m] of the femur axis
+    for femur in map(math.radians, GIVEN_FEMUR_DEG):
+        share = (over_ball + leg.femur * math.sin(femur)) / leg.tibia
+        if abs(share) <= 1.0:
+            yield femur, -math.asin(share)
+            yield femur, math.asin(share) - math.pi  # the tibia leans inwards
 
 
 def _neutral_turns(legs: Mapping[str, LegGeometry], middle: np.ndarray) -> Iterator[dict[str, float]]:
@@ -149,27 +171,27 @@ def _within(leg: LegGeometry, angle: float) -> float:
     return min(max(angle, math.radians(leg.joints[0].lower)), math.radians(leg.joints[0].upper))
 
 
-def _standing(model: Robot, stance: ImportedStance) -> Robot:
+def _standing(model: Robot, stance: DraftStance) -> Robot:
     legs = tuple(replace(leg, foothold=stance.footholds[leg.name]) for leg in model.legs)
     return replace(model, legs=legs, walk=replace(model.walk, height=stance.height, lift_height=stance.lift))
 
 
 def _model(
     legs: Mapping[str, LegGeometry],
-    body: ImportedBody,
+    body: DraftBody,
     masses: Mapping[str, NotedValue],
     radii: Mapping[str, NotedValue],
-    servo: ImportedServo,
+    servo: DraftServo,
 ) -> Robot:
     """The robot as the planner sees it, without a stance yet."""
     trunk = Body(body.size, body.center, body.mass.value, body.center_of_mass)
     walk = WalkDefaults(FIRST_GAIT, 1.0, SWING_TIME, 0.0, 0.0)
     rows = tuple(_leg(name, leg, masses, radii, servo) for name, leg in legs.items())
-    return Robot("imported", trunk, rows, radii["foot"].value, (0.0, 0.0, 0.0), walk)
+    return Robot("draft", trunk, rows, radii["foot"].value, (0.0, 0.0, 0.0), walk)
 
 
 def _leg(
-    name: str, leg: LegGeometry, masses: Mapping[str, NotedValue], radii: Mapping[str, NotedValue], servo: ImportedServo
+    name: str, leg: LegGeometry, masses: Mapping[str, NotedValue], radii: Mapping[str, NotedValue], servo: DraftServo
 ) -> Leg:
     lengths = dict(zip(JOINTS, (leg.coxa, leg.femur, leg.tibia), strict=True))
     coxa, femur, tibia = (

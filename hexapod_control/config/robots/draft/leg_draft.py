@@ -1,0 +1,51 @@
+"""The geometry of a leg before it is in a robot file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hexapod_control.config.robots.draft.rotations import rotation_from_angles
+from hexapod_control.core.kinematics.arrays import Array
+
+
+@dataclass(frozen=True, slots=True)
+class JointLine:
+    """A joint of the URDF: its angle is sign * ours + offset."""
+
+    name: str
+    sign: int
+    offset: float  # [rad]
+    lower: float  # [deg] ours
+    upper: float  # [deg] ours
+    range_known: bool
+
+    def original(self, angle: float) -> float:
+        """The URDF's angle [rad] for ours."""
+        return self.sign * angle + self.offset
+
+
+@dataclass(frozen=True, slots=True)
+class LegGeometry:
+    """Lengths [m] and angles of a leg in base_link, exact to rounding if its axes are."""
+
+    hip: Array  # (3,) [m]
+    yaw: float  # [rad]
+    tilt: tuple[float, float]  # [rad] roll and pitch of the hip before it is turned by yaw
+    coxa: float
+    lateral: float
+    vertical: float
+    femur: float
+    tibia: float
+    joints: tuple[JointLine, JointLine, JointLine]
+
+    def foot(self, angles: Sequence[float]) -> Array:
+        """The foot [m] in base_link for our angles [rad]."""
+        coxa, femur, tibia = angles
+        radial = self.coxa + self.femur * math.cos(femur) + self.tibia * math.cos(femur + tibia)
+        height = self.vertical + self.femur * math.sin(femur) + self.tibia * math.sin(femur + tibia)
+        turned = rotation_from_angles(*self.tilt, self.yaw) @ rotation_from_angles(0.0, 0.0, coxa)
+        return np.asarray(self.hip + turned @ np.array([radial, self.lateral, height]))

@@ -1,0 +1,79 @@
+"""A robot before it is in a file: every value with where it comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from hexapod_control.config.robots.draft.leg_draft import LegGeometry
+from hexapod_control.core.robot import Point, Vector
+
+
+class Origin(Enum):
+    """Where a value comes from."""
+
+    READ = "read"
+    GIVEN = "given"
+    ASSUMED = "ASSUMED"
+    MEASURE = "MEASURE"
+
+
+@dataclass(frozen=True, slots=True)
+class NotedValue:
+    """A number with its origin; the note says why."""
+
+    value: float
+    origin: Origin
+    note: str = ""
+
+    @property
+    def comment(self) -> str:
+        """For the robot file."""
+        return ": ".join(filter(None, (self.origin.value, self.note)))
+
+
+@dataclass(frozen=True, slots=True)
+class DraftServo:
+    """The servo of all legs: a model of the servo table, or figures."""
+
+    model: str
+    voltage: float | None  # [V] of a model of the table
+    speed: NotedValue  # [rad/s]
+    torque: NotedValue  # [N m]
+    stiffness: NotedValue  # [N m/rad]
+
+
+@dataclass(frozen=True, slots=True)
+class DraftBody:
+    """The trunk."""
+
+    size: Vector  # [m]
+    center: Vector  # [m]
+    mass: NotedValue  # [kg]
+    center_of_mass: Vector  # [m]
+    size_origin: Origin
+    center_origin: Origin  # of the centre of mass
+
+
+@dataclass(frozen=True, slots=True)
+class DraftStance:
+    """How the robot stands."""
+
+    height: float  # [m]
+    lift: float  # [m]
+    swing_time: float  # [s]
+    footholds: dict[str, Point]  # [m] by leg
+    gait: str
+
+
+@dataclass(frozen=True, slots=True)
+class RobotDraft:
+    """Everything that goes into a robot file."""
+
+    name: str
+    legs: dict[str, LegGeometry]  # by name, in the order of the robot file
+    body: DraftBody
+    masses: dict[str, NotedValue]  # [kg] of coxa, femur, tibia
+    radii: dict[str, NotedValue]  # [m] of coxa, femur, tibia, foot
+    servo: DraftServo
+    stance: DraftStance
