@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from hexapod_control.bringup.robot_description import is_urdf, robot_description
 from hexapod_control.config import ros_names
-from hexapod_control.config.robots.urdf_import.reading.urdf_text import read_urdf
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.servos.settings.io_section import has_imu
 
@@ -128,6 +128,7 @@ ARGUMENTS = {
         Argument("device_id", INTEGER, "number of the gamepad, if there are several"),
         Argument("device_name", TEXT, "name of the gamepad, or a part of it"),
         Argument("fixed_frame", TEXT, "fixed frame of RViz, without the prefix", "odom"),
+        Argument("ros2_control", TRUTH, "robot_description has the tags of ros2_control", "false"),
     )
 }
 
@@ -213,7 +214,7 @@ def arguments(graph: str) -> tuple[Argument, ...]:
         name for row in rows for name in (*row.parameters.values(), *row.remaps.values(), row.enabled_by) if name
     }
     if graph == "display":
-        used |= {"fixed_frame", "tf_frame_prefix"}
+        used |= {"fixed_frame", "tf_frame_prefix", "ros2_control"}
     return tuple(argument for name, argument in ARGUMENTS.items() if name in used)
 
 
@@ -260,7 +261,7 @@ def _spec(row: NodeRow, values: Mapping[str, ParameterValue]) -> NodeSpec:
     return NodeSpec(
         executable=row.executable,
         package=row.package,
-        parameters={**{name: _parameter(name, values[source]) for name, source in parameters.items()}, **row.fixed},
+        parameters={**{name: _parameter(name, source, values) for name, source in parameters.items()}, **row.fixed},
         remaps={topic: str(values[source]) for topic, source in row.remaps.items() if values[source] != topic},
         arguments=_rviz_arguments(values) if row.executable == "rviz2" else (),
         namespace=ros_names.namespace(str(values.get("namespace", ""))),
@@ -269,18 +270,15 @@ def _spec(row: NodeRow, values: Mapping[str, ParameterValue]) -> NodeSpec:
     )
 
 
-def _parameter(name: str, value: ParameterValue) -> ParameterValue:
-    made = {"robot": _robot, "joint_mapping": _absolute, "robot_description": _description}
+def _parameter(name: str, source: str, values: Mapping[str, ParameterValue]) -> ParameterValue:
+    value = values[source]
+    if name == "robot_description":
+        tags = bool(values["ros2_control"])
+        if tags and is_urdf(str(value)):
+            raise GraphError(f"ros2_control: must be false for a URDF, robot is {value}; write the tags into that file")
+        return robot_description(str(value), ros2_control=tags)
+    made = {"robot": _robot, "joint_mapping": _absolute}
     return made[name](str(value)) if name in made else value
-
-
-def _description(text: str) -> str:
-    """The URDF of a robot, or of a URDF or xacro file."""
-    if text.lower().endswith((".urdf", ".xacro")):
-        return read_urdf(Path(text).expanduser(), {})
-    from hexapod_control.config.robots import robot_file, urdf
-
-    return urdf.urdf(robot_file.load(text))
 
 
 def _robot(text: str) -> str:

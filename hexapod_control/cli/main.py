@@ -35,7 +35,10 @@ COMMANDS = {
     ),
     "patrol": ("drive.patrol", "walk a running robot from waypoint to waypoint and around obstacles"),
     "check": ("robot_files.check", "say what is wrong with a robot file, and what to change"),
-    "urdf": ("robot_files.urdf", "print the URDF of a robot file"),
+    "urdf": (
+        "robot_files.urdf",
+        "print the URDF of a robot file, the controllers of ros2_control for it, or a summary",
+    ),
     "import": ("robot_files.import_robot", "make a robot file from a URDF or xacro file"),
     "gaits": ("robot_files.gaits", "list the gaits of a robot with speeds and margins, and draw them"),
     "nav2-params": ("robot_files.nav2_params", "write the limits and the footprint of a robot into Nav2 parameters"),

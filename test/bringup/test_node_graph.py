@@ -160,6 +160,14 @@ def test_display_shows_the_robot_of_the_robot_file():
     assert frame == "spider/odom"
 
 
+def test_display_adds_the_tags_of_ros2_control_to_the_urdf_of_a_robot_file_only():
+    for wanted in (False, True):
+        nodes = by_name("display", robot="quadruped", ros2_control=wanted)
+        assert ("<ros2_control" in nodes["robot_state_publisher"].parameters["robot_description"]) is wanted
+    with pytest.raises(node_graph.GraphError, match=r"^ros2_control: must be false for a URDF, robot is my\.urdf"):
+        by_name("display", robot="my.urdf", ros2_control=True)
+
+
 def test_rviz_shows_model_feet_and_odometry():
     from ruamel.yaml import YAML
 

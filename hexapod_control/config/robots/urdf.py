@@ -15,13 +15,17 @@ from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Leg
 
 
-def urdf(robot_file: RobotFile) -> str:
-    """URDF text made by xacro from a validated robot file; the name of the robot is the file's."""
+def urdf(robot_file: RobotFile, *, ros2_control: bool = False) -> str:
+    """URDF text made by xacro from a validated robot file; the name of the robot is the file's.
+
+    `ros2_control` adds the tags with which controllers move the joints (docs/ros2-control.md).
+    """
     template = share("urdf", "hexapod.urdf.xacro")
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as complete:
         json.dump(_complete(robot_file), complete)  # JSON is YAML
         complete.flush()
-        document = xacro.process_file(str(template), mappings={"robot_file": complete.name})
+        arguments = {"robot_file": complete.name, "ros2_control": str(ros2_control).lower()}
+        document = xacro.process_file(str(template), mappings=arguments)
     document.documentElement.setAttribute("name", robot_file.robot.name)
     return str(document.toprettyxml(indent="  "))
 

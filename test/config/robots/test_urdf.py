@@ -6,6 +6,7 @@ The forward kinematics here is worked out from the XML alone.
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -17,9 +18,11 @@ import numpy as np
 import pytest
 import xacro
 from numpy.typing import NDArray
+from ruamel.yaml import YAML
 from support.drives import ROBOTS
 
 from hexapod_control.config.robots.robot_file import RobotFile, known_robots, load
+from hexapod_control.config.robots.ros2_controllers import controllers
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core import names as names
@@ -200,6 +203,38 @@ def test_xacro_alone_makes_the_same_robot_from_a_complete_file(robot_file: Robot
     alone = ET.fromstring(document.toprettyxml(indent="  "))
     alone.set("name", robot_file.robot.name)
     assert ET.tostring(alone) == ET.tostring(tree)
+
+
+def test_the_tags_of_ros2_control_name_every_joint_once_with_the_limits_of_the_file(robot_file: RobotFile) -> None:
+    (system,) = ET.fromstring(urdf(robot_file, ros2_control=True)).findall("ros2_control")
+    parameters = {param.get("name"): param.text for param in system.find("hardware").findall("param")}
+    assert (parameters["joint_commands_topic"], parameters["joint_states_topic"]) == ("joint_targets", "joint_states")
+    joints = [joint for leg in robot_file.robot.legs for joint in leg.joints]
+    tags = system.findall("joint")
+    assert [tag.get("name") for tag in tags] == list(names.joint_names(robot_file.robot.leg_names))
+    for tag, joint in zip(tags, joints, strict=True):
+        (command,) = tag.findall("command_interface")
+        limits = {param.get("name"): float(param.text) for param in command.findall("param")}
+        assert command.get("name") == "position" and limits == {"min": joint.lower, "max": joint.upper}
+        assert [state.get("name") for state in tag.findall("state_interface")] == ["position", "velocity"]
+
+
+def test_the_tags_of_ros2_control_change_nothing_else(robot_file: RobotFile) -> None:
+    plain, tagged = urdf(robot_file), urdf(robot_file, ros2_control=True)
+    without, count = re.subn(r"  <ros2_control .*?</ros2_control>\n", "", tagged, flags=re.DOTALL)
+    assert count == 1 and without == plain
+    model, same = (mujoco.MjSpec.from_string(text).to_xml() for text in (tagged, plain))
+    assert model == same
+
+
+def test_the_controllers_are_those_of_the_shipped_file_with_the_joints_of_the_robot(robot_file: RobotFile) -> None:
+    shipped = share("config", "ros2_control.yaml").read_text(encoding="utf-8")
+    assert controllers(load("phantomx").robot) == shipped
+    found, others = (YAML(typ="safe").load(text) for text in (controllers(robot_file.robot), shipped))
+    joints = found["/**/joint_trajectory_controller"]["ros__parameters"].pop("joints")
+    assert joints == list(names.joint_names(robot_file.robot.leg_names))
+    del others["/**/joint_trajectory_controller"]["ros__parameters"]["joints"]
+    assert found == others
 
 
 @pytest.mark.process

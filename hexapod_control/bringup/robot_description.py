@@ -1,0 +1,21 @@
+"""The parameter robot_description: the URDF of a robot file, or a URDF or xacro file as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hexapod_control.config.robots.urdf_import.reading.urdf_text import read_urdf
+
+
+def is_urdf(robot: str) -> bool:
+    """Whether a value of the argument `robot` is a URDF or xacro file."""
+    return robot.lower().endswith((".urdf", ".xacro"))
+
+
+def robot_description(robot: str, *, ros2_control: bool = False) -> str:
+    """The URDF; `ros2_control` adds its tags to that of a robot file. Raises FileError."""
+    if is_urdf(robot):
+        return read_urdf(Path(robot).expanduser(), {})
+    from hexapod_control.config.robots import robot_file, urdf
+
+    return urdf.urdf(robot_file.load(robot), ros2_control=ros2_control)
