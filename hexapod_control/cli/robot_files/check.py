@@ -12,12 +12,13 @@ from hexapod_control.cli.bounded_options import number, output_file
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import implausible, load
 from hexapod_control.evaluation.robot_check.remark import Remark, Seriousness
-from hexapod_control.evaluation.robot_check.subject import Subject
+from hexapod_control.evaluation.robot_check.subject import USUAL_BATTERY_WH, Subject
 from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 SOUND, DOUBTFUL = 0, 1  # exit codes
 MAX_PAYLOAD_KG = 100.0
+BATTERY_WH = (0.1, 10000.0)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("robot", metavar="NAME|FILE", help="a robot file, or a name that comes with the package")
     payload = number(0.0, MAX_PAYLOAD_KG, "kg")
     parser.add_argument("--payload", type=payload, default=0.0, metavar="KG", help="load on the body [kg] (default: 0)")
+    battery = number(*BATTERY_WH, "Wh")
+    capacity = f"capacity of the battery [Wh] (default: {USUAL_BATTERY_WH:g}, three cells of 2200 mAh)"
+    parser.add_argument("--battery", type=battery, default=USUAL_BATTERY_WH, metavar="WH", help=capacity)
     parser.add_argument("--values", action="store_true", help="only look for implausible values, which takes a second")
     parser.add_argument(
         "--report", type=output_file("a report", (".html",)), metavar="FILE", help="write a page with plots"
@@ -53,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.values:
         from hexapod_control.evaluation.robot_check.checks import remarks
 
-        subject = Subject(file, args.payload)
+        subject = Subject(file, args.payload, args.battery)
         try:
             others = remarks(subject, lambda name: print(f"check: {name}", file=sys.stderr))
         except ValueError as error:

@@ -13,8 +13,9 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.workspace.robot_gaits import least_support
 from hexapod_control.evaluation.performance.footholds.foothold_search import fastest_stride
-from hexapod_control.evaluation.robot_check.joint_torques import standing_torques
+from hexapod_control.evaluation.robot_check.joint_torques import of_servos, standing_torques
 from hexapod_control.evaluation.robot_check.remark import Remark, Seriousness
+from hexapod_control.evaluation.robot_check.servo_power import power
 from hexapod_control.evaluation.robot_check.subject import Subject
 from hexapod_control.evaluation.robot_check.wire_budget import wire
 
@@ -25,7 +26,6 @@ CONTINUOUS = (0.2, 1.0 / 3.0)  # of the stall torque that servos hold without ov
 FULL_SHARE = 0.9  # of the stall torque that leaves no reserve
 SMALL_MARGIN_M = 0.010
 WORTHWHILE = 1.1  # times the speed: other footholds are worth mentioning
-EFFICIENCY, IDLE_W = 0.5, 0.5  # of small gear motors, and electronics of each servo [W]
 
 
 def reach(subject: Subject) -> Iterator[Remark]:
@@ -108,7 +108,7 @@ def _held(subject: Subject, topic: str, what: str, held: Array, figures: dict[st
 
 
 def _stall(subject: Subject) -> Array:
-    return np.array([[joint.stall_torque for joint in leg.joints] for leg in subject.robot.legs]).min(axis=0)
+    return of_servos(subject.robot, "stall_torque").min(axis=0)
 
 
 def _by_joint(values: Array) -> dict[str, float]:
@@ -152,14 +152,6 @@ def margins(subject: Subject) -> Iterator[Remark]:
     walk = subject.walk
     text = f"Walking with {max(map(abs, walk.twist)):.3f} m/s in {walk.gait} the margin is {1e3 * walk.margin:.0f} mm"
     yield Remark(Seriousness.FIGURE, "margin", text, "", {"gait": walk.gait, "walking_margin_m": round(walk.margin, 5)})
-
-
-def power(subject: Subject) -> Iterator[Remark]:
-    """Electric power of that walk."""
-    servos = 3 * len(subject.robot.legs)
-    watts = subject.torques.power / EFFICIENCY + IDLE_W * servos
-    text = f"The {servos} servos take roughly {watts:.0f} W then: a battery of {watts:.0f} Wh lasts for an hour"
-    yield Remark(Seriousness.FIGURE, "power", text, "", {"power_w": round(watts, 2)})
 
 
 def footholds(subject: Subject) -> Iterator[Remark]:

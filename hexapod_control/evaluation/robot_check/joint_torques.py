@@ -30,8 +30,13 @@ class JointTorques:
     rms: Array  # (3,) [N m] of all legs
     peak: Array  # (3,) [N m]
     held: Array  # (3,) [N m] RMS of what carries weight, without the part against the motor's own speed: it heats
-    power: float  # [W] electric, of all servos, for an ideal motor
-    cycle: Array  # (ticks, n, 3) [N m]
+    motor: Array  # (ticks, n, 3) [N m] of the motors, in proportion to their currents
+    cycle: Array  # (ticks, n, 3) [N m] those and the part against the motor's own speed
+
+
+def of_servos(robot: Robot, figure: str) -> Array:
+    """A figure (n, 3) of all servos: an attribute of Joint."""
+    return np.array([[getattr(joint, figure) for joint in leg.joints] for leg in robot.legs])
 
 
 def standing_torques(robot: Robot, joints: Sequence[LegJoints], planted: Sequence[bool]) -> Array:
@@ -99,10 +104,7 @@ def _own_weight(leg: Leg, joints: LegJoints) -> Array:
 
 def walking_torques(robot: Robot, walk: PlannedCycle) -> JointTorques:
     """Torques over one cycle of a steady walk."""
-    stall, speed, stiffness = (
-        np.array([[getattr(joint, name) for joint in leg.joints] for leg in robot.legs])
-        for name in ("stall_torque", "no_load_speed", "stiffness")
-    )
+    stall, speed, stiffness = (of_servos(robot, name) for name in ("stall_torque", "no_load_speed", "stiffness"))
     damping = stall / speed
     rows = [[(c, f, t) for c, f, t in row] for row in walk.joints.tolist()]
     load = np.array([standing_torques(robot, row, down) for row, down in zip(rows, walk.planted, strict=True)])
@@ -111,11 +113,10 @@ def walking_torques(robot: Robot, walk: PlannedCycle) -> JointTorques:
     effort = motor + damping * walk.velocity
     steps = stiffness * walk.velocity * TICK_S / math.sqrt(12.0)  # RMS of a saw-tooth
     square = effort * effort + steps * steps
-    power = (np.abs(effort) / stall * np.abs(motor) / stall * stall * speed).sum(axis=1).sum(axis=1).mean()
     return JointTorques(
         rms=np.sqrt(square.mean(axis=(0, 1))),
         peak=np.abs(effort).max(axis=(0, 1)),
         held=np.sqrt((motor * motor).mean(axis=0).max(axis=0)),
-        power=float(power),
+        motor=motor,
         cycle=effort,
     )

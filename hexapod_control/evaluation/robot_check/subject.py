@@ -17,6 +17,7 @@ from hexapod_control.evaluation.robot_check.steady_walk import PlannedCycle, ste
 
 AXES = {"forward": Twist(1.0, 0.0, 0.0), "left": Twist(0.0, 1.0, 0.0), "turn": Twist(0.0, 0.0, 1.0)}
 CRUISE = 0.7  # of the top speed: the walk whose torques and margins are stated
+USUAL_BATTERY_WH = 24.0  # three cells of 2200 mAh
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Subject:
 
     file: RobotFile
     payload: float  # [kg] on the body, in its centre of mass
+    battery: float = USUAL_BATTERY_WH
 
     @cached_property
     def robot(self) -> Robot:

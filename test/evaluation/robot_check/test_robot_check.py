@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -20,7 +20,8 @@ from hexapod_control.evaluation.quality.lockstep import Course, Lockstep, walk
 from hexapod_control.evaluation.robot_check.checks import remarks
 from hexapod_control.evaluation.robot_check.joint_torques import standing_torques
 from hexapod_control.evaluation.robot_check.remark import Seriousness
-from hexapod_control.evaluation.robot_check.subject import AXES, Subject
+from hexapod_control.evaluation.robot_check.servo_power import IDLE_W, power, servo_power
+from hexapod_control.evaluation.robot_check.subject import AXES, USUAL_BATTERY_WH, Subject
 from hexapod_control.evaluation.robot_check.wire_budget import wire
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting_pose
@@ -130,3 +131,27 @@ def test_the_wire_budget_is_that_of_the_usual_bus_of_the_servos() -> None:
 def test_a_payload_is_carried_by_the_servos() -> None:
     light, heavy = (subject("phantomx", payload).torques.held for payload in (0.0, 1.0))
     assert (heavy > light).all()
+
+
+def of_power(robot: str, payload: float = 0.0, battery: float = USUAL_BATTERY_WH) -> dict[str, float]:
+    (remark,) = power(replace(subject(robot, payload), battery=battery))
+    return {name: value for name, value in remark.figures.items() if isinstance(value, float)}
+
+
+def test_a_servo_takes_at_least_its_mechanical_power_and_at_rest_only_that_of_its_electronics() -> None:
+    robot, rng = subject("phantomx").robot, np.random.default_rng(1)
+    torque, velocity = rng.uniform(-1.5, 1.5, (200, 6, 3)), rng.uniform(-6.0, 6.0, (200, 6, 3))
+    assert (servo_power(robot, torque, velocity) >= torque * velocity + IDLE_W).all()
+    assert (servo_power(robot, np.zeros((6, 3)), velocity[0]) == IDLE_W).all()
+    assert (servo_power(robot, 1.1 * torque, 0.0 * torque) > servo_power(robot, torque, 0.0 * torque)).all()
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_power_grows_with_the_load_and_the_time_on_a_battery_is_inverse_to_it(robot: str) -> None:
+    light, heavy, large = of_power(robot), of_power(robot, 0.5), of_power(robot, battery=2.0 * USUAL_BATTERY_WH)
+    for what in ("standing", "walking"):
+        assert light["idle_w"] < light[f"{what}_w"] < heavy[f"{what}_w"]
+        for found in (light, heavy):
+            assert found[f"{what}_w"] * found[f"{what}_min"] == pytest.approx(60.0 * USUAL_BATTERY_WH, rel=0.01)
+        assert large[f"{what}_min"] == pytest.approx(2.0 * light[f"{what}_min"], rel=0.01)
+    assert light["standing_w"] < light["walking_w"]
