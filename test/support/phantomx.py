@@ -60,3 +60,9 @@ def narrow_file(path: Path) -> Path:
         assert count == 1
     path.write_text(text)
     return path
+
+
+def mistaken_file(path: Path) -> Path:
+    """Writes a copy of the robot file whose stall torque is in kg cm."""
+    path.write_text(resolve("phantomx").read_text().replace("stall_torque: 1.5 ", "stall_torque: 15.3 "))
+    return path

@@ -11,7 +11,7 @@ from hexapod_control.config import schema
 from hexapod_control.config.document import DocumentEntry, plain, read
 from hexapod_control.config.errors import FileError, RobotFileError
 from hexapod_control.config.robots import robot_keys
-from hexapod_control.config.robots.plausibility.check_values import findings, placed
+from hexapod_control.config.robots.plausibility.check_values import findings, one_line, placed
 from hexapod_control.config.robots.plausibility.finding import Described
 from hexapod_control.config.robots.rules.checked_values import CheckedValues
 from hexapod_control.config.robots.rules.consistency import check
@@ -89,6 +89,11 @@ def _cause(root: DocumentEntry, robot: Robot, models: tuple[str, ...], error: Ro
 def implausible(file: RobotFile) -> tuple[FileError, ...]:
     """Values that are within bounds, yet hardly those of a real robot, the surest first, as messages of the file."""
     return placed(read(file.path), findings(Described(file.robot, file.models)))
+
+
+def doubts(file: RobotFile) -> str:
+    """What programs that start a robot report about its implausible values; empty if there is none."""
+    return one_line(implausible(file))
 
 
 def _refuse_unknown(root: DocumentEntry) -> None:

@@ -10,8 +10,7 @@ from typing import Any
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
-from hexapod_control.config.robots.plausibility.check_values import one_line
-from hexapod_control.config.robots.robot_file import RobotFile, implausible, load
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.core.motions.motion_player import MotionPlayer
 from hexapod_control.core.motions.operator_commands import OperatorCommands
@@ -19,6 +18,7 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.announcements.graph_presence import sole
+from hexapod_control.nodes.announcements.robot_doubts import report_doubts
 from hexapod_control.nodes.gait_planner.command_source import CommandSourceDisplay
 from hexapod_control.nodes.gait_planner.motions.motion_input import MotionInput
 from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
@@ -56,7 +56,7 @@ class GaitPlanner(GuardedNode):
         self.settings = settings = declare(self, PlannerSettings, self._changed)
         file = load(settings.robot)
         self.planner = _planner(settings, file.robot)
-        self._report_doubts(file)
+        report_doubts(self, file)
         self.player = MotionPlayer(self.planner)
         self.commands = OperatorCommands(self.player)
         self._measured = JointStateInput(self, file.robot, load_mapping(settings.joint_mapping, file.robot))
@@ -86,11 +86,6 @@ class GaitPlanner(GuardedNode):
         self.create_service(Trigger, "stop", self.on_stop)
         self._clock_of_ticks = self.control_clock
         self.create_timer(self._period, self.tick, clock=self._clock_of_ticks)
-
-    def _report_doubts(self, file: RobotFile) -> None:
-        doubts = one_line(implausible(file))
-        if doubts:
-            self.report("robot", ReportLevel.WARNING, doubts)
 
     # --- a tick ---------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from sensor_msgs.msg import JointState
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.nodes.announcements.graph_presence import sole
+from hexapod_control.nodes.announcements.robot_doubts import report_doubts
 from hexapod_control.nodes.mujoco_sim.lidar_output import LidarOutput
 from hexapod_control.nodes.mujoco_sim.running_world import RunningWorld
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
@@ -47,7 +48,9 @@ class MujocoSim(GuardedNode):
         settings = parameters.declare(self, SimulatorSettings)
         world_settings = parameters.declare(self, WorldSettings, self._change_world)
         lidar = parameters.declare(self, LidarSettings)
-        self.world = world = RunningWorld(load(settings.robot), settings, world_settings)
+        file = load(settings.robot)
+        report_doubts(self, file)
+        self.world = world = RunningWorld(file, settings, world_settings)
         self._record = StateRecording(settings.record, settings.record_rate) if settings.record else None
         self._ticks = self._reported_ticks = 0
         self._reported_at = time.monotonic()

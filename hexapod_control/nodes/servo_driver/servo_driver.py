@@ -17,6 +17,7 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.nodes.announcements.graph_presence import sole
+from hexapod_control.nodes.announcements.robot_doubts import report_doubts
 from hexapod_control.nodes.servo_driver.bus_opener import bus_opener, lying_joints
 from hexapod_control.nodes.servo_driver.calibration_services import CalibrationServices
 from hexapod_control.nodes.servo_driver.driver_output import DriverOutput
@@ -57,6 +58,7 @@ class ServoDriver(GuardedNode):
         super().__init__("servo_driver", **options)
         settings = declare(self, DriverSettings)
         file = load(settings.robot)
+        report_doubts(self, file)
         self._servos = servo_settings(file, settings.protocol, settings.port)
         assumed = lying_joints(file.robot) if start is None else start
         opener = bus_opener(self._servos, file.robot, assumed, settings.reply_margin, settings.force_model)

@@ -8,21 +8,16 @@ import re
 from pathlib import Path
 
 import pytest
+from support.phantomx import mistaken_file
 
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import resolve
 
 
-def mistaken(path: Path) -> Path:
-    """Phantomx with a torque in kg cm."""
-    path.write_text(resolve("phantomx").read_text().replace("stall_torque: 1.5 ", "stall_torque: 15.3 "))
-    return path
-
-
 def test_an_implausible_value_is_listed_with_its_line_and_its_remedy(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = mistaken(tmp_path / "robot.yaml")
+    path = mistaken_file(tmp_path / "robot.yaml")
     assert main(["check", str(path), "--values"]) == 1
     head, line = capsys.readouterr().out.splitlines()
     assert head == f"{path}: 1 implausible value"

@@ -4,6 +4,7 @@ import signal
 import subprocess
 
 import pytest
+from support.phantomx import mistaken_file
 from support.real_time.programs import HEXAPOD, until
 
 from hexapod_control.cli.main import main
@@ -189,3 +190,13 @@ def test_a_bus_without_answers_is_reported_with_the_remedy(wire, capsys):
     switch(emulation, "mute")
     assert servos(emulation, "watch") == 2
     assert "no servo answers at 1000000 baud: check the servos' power supply" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["calibrate"], ["servos", "scan"]])
+def test_commands_that_use_the_servos_warn_once_of_an_implausible_value(command, tmp_path, capsys):
+    path, absent = mistaken_file(tmp_path / "robot.yaml"), str(tmp_path / "absent")
+    name, *action = command
+    assert main([name, "--robot", str(path), "--protocol", "feetech_st", "--port", absent, *action]) == 2
+    warning, refusal = capsys.readouterr().err.splitlines()
+    assert warning.startswith(f"hexapod: implausible: {path}:49: leg.servo.stall_torque: is 15.3, ")
+    assert absent in refusal

@@ -16,7 +16,6 @@ from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import STEP, twist
 from visualization_msgs.msg import MarkerArray
 
-from hexapod_control.config.robots.robot_file import resolve
 from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, inverse
 from hexapod_control.core.kinematics.se2 import ZERO
 from hexapod_control.core.kinematics.whole_body import UnreachableFoot
@@ -302,14 +301,6 @@ def test_a_foot_of_the_plan_out_of_reach_is_reported_with_the_remedy(bench):
     node.planner.step = lambda dt: replace(original(dt), unreached=unreached)
     text = "foot of left_middle: the target is too far away (12.0 mm or mrad beyond); the robot holds; "
     bench.until(lambda: node.last_report("unreached").startswith(text))
-
-
-def test_an_implausible_value_of_the_robot_file_is_reported_at_the_start(bench, tmp_path):
-    path = tmp_path / "robot.yaml"
-    path.write_text(resolve("phantomx").read_text().replace("stall_torque: 1.5 ", "stall_torque: 15.3 "))
-    (report,) = bench.planner(False, robot=str(path)).recent_reports()
-    assert report.startswith(f"implausible: {path}:49: leg.servo.stall_torque: is 15.3, ")
-    assert report.endswith(f"looks like kg cm: 1.5 N m; `hexapod check {path}` explains")
 
 
 def test_no_tick_counts_more_than_two_periods(bench):

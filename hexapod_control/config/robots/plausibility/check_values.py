@@ -29,7 +29,7 @@ def placed(root: DocumentEntry, found: Iterable[Finding]) -> tuple[FileError, ..
 
 
 def one_line(errors: Sequence[FileError]) -> str:
-    """What programs that start a robot report about implausible values; empty if there is none."""
+    """Implausible values in one line; empty if there is none."""
     if not errors:
         return ""
     count = len(errors) - 1
