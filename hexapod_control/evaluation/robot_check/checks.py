@@ -12,6 +12,7 @@ from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.workspace.robot_gaits import least_support
+from hexapod_control.core.workspace.twist_limits import MIN_COMMAND
 from hexapod_control.evaluation.performance.footholds.foothold_search import fastest_stride
 from hexapod_control.evaluation.robot_check.joint_torques import of_servos, standing_torques
 from hexapod_control.evaluation.robot_check.remark import Remark, Seriousness
@@ -123,7 +124,9 @@ def speeds(subject: Subject) -> Iterator[Remark]:
         most = f"{forward:.3f} m/s forwards, {left:.3f} m/s sideways, {turn:.2f} rad/s turning"
         text = f"{gait}: at most {most}; {limit} limits it"
         figures = {"gait": gait, "forward_m_s": forward, "left_m_s": left, "turn_rad_s": turn, "limit": limit}
-        yield Remark(Seriousness.FIGURE, "speed", text, "", figures)
+        stuck = forward < MIN_COMMAND.vx
+        change = "faster servos, or a longer walk.swing_time" if stuck else ""
+        yield Remark(Seriousness.PROBLEM if stuck else Seriousness.FIGURE, "speed", text, change, figures)
 
 
 def _limit(subject: Subject, gait: str, forward: float) -> str:
@@ -134,9 +137,8 @@ def _limit(subject: Subject, gait: str, forward: float) -> str:
     wider = capabilities.envelope.limit(row, height, 1.5 * room, Twist(100.0 * forward, 0.0, 0.0)).twist.vx
     if wider > 1.05 * forward:
         return "the step radius"
-    shares = np.abs(subject.walk.velocity).max(axis=(0, 1)) / np.array(
-        [joint.no_load_speed for joint in subject.robot.legs[0].joints]
-    )
+    fastest = np.array([[joint.no_load_speed for joint in leg.joints] for leg in subject.robot.legs])
+    shares = (np.abs(subject.walk.velocity) / fastest).max(axis=(0, 1))
     return f"the speed of the {JOINTS[int(np.argmax(shares))]} servos"
 
 

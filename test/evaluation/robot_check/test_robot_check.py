@@ -6,18 +6,20 @@ import math
 import time
 from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.config.shipped_files import share
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.statics.leg_compliance import ANGLE_STEP
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass, static_margin
 from hexapod_control.evaluation.quality.lockstep import Course, Lockstep, walk
-from hexapod_control.evaluation.robot_check.checks import remarks
+from hexapod_control.evaluation.robot_check.checks import CHECKS, remarks
 from hexapod_control.evaluation.robot_check.joint_torques import standing_torques
 from hexapod_control.evaluation.robot_check.remark import Seriousness
 from hexapod_control.evaluation.robot_check.servo_power import IDLE_W, power, servo_power
@@ -155,3 +157,29 @@ def test_power_grows_with_the_load_and_the_time_on_a_battery_is_inverse_to_it(ro
             assert found[f"{what}_w"] * found[f"{what}_min"] == pytest.approx(60.0 * USUAL_BATTERY_WH, rel=0.01)
         assert large[f"{what}_min"] == pytest.approx(2.0 * light[f"{what}_min"], rel=0.01)
     assert light["standing_w"] < light["walking_w"]
+
+
+def slowed(folder: Path, old: str, new: str) -> Subject:
+    """Phantomx with slower servos."""
+    text = share("config", "robots", "phantomx.yaml").read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    path = folder / "slow.yaml"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    return Subject(load(path), 0.0)
+
+
+def test_the_joint_that_limits_the_speed_is_found_in_the_leg_with_the_slow_servos(tmp_path: Path) -> None:
+    slow = slowed(tmp_path, "left_middle: {hip", "left_middle: {servo: {no_load_speed: 2.6}, hip")
+    fastest = np.abs(slow.walk.velocity).max(axis=0)
+    assert fastest[1].argmax() == 1 and fastest.max(axis=0).argmax() == 2  # of this leg the femur, of all the tibia
+    tripod, *_ = CHECKS["speed"](slow)
+    assert tripod.figures["limit"] == "the speed of the femur servos"
+
+
+def test_servos_that_are_too_slow_for_the_swing_are_a_problem(tmp_path: Path) -> None:
+    stuck = slowed(tmp_path, "no_load_speed: 6.18", "no_load_speed: 2.0")
+    for remark in CHECKS["speed"](stuck):
+        assert (remark.seriousness, remark.change) == (
+            Seriousness.PROBLEM,
+            "faster servos, or a longer walk.swing_time",
+        )
