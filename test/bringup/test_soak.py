@@ -100,6 +100,7 @@ class SoakedGraph:
     def __init__(self, bench, process, log, left_out=()):
         self.bench, self.process, self.log, self.memory = bench, process, log, Memory()
         self._clients = {}  # by name of the service
+        self._recovered = time.monotonic()  # steady time of the last attempt to stand
         self.crashes = []  # steady time and name of killed nodes
         self._odometry, self._states = [], bench.listen(String, "gait_state", LATCHED)
         bench.probe.create_subscription(Odometry, "odom", self._on_odometry, QoSProfile(depth=1))
@@ -168,9 +169,11 @@ class SoakedGraph:
         self.bench.until(responded, START, f"response of {service}")
 
     def stands(self):
-        """Whether the robot stands; asks for it like an operator if it does not."""
-        if not self._is_in("standing", "walking", "rising"):
+        """Whether the robot stands; asks for it like an operator if it does not, or takes too long."""
+        now = time.monotonic()
+        if not self._is_in("standing", "walking", "rising") or now - self._recovered > RECOVERY_PERIOD_S:
             self.recover()
+            self._recovered = now
         return self._is_in("standing")
 
     def walks(self):
