@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
@@ -105,6 +106,8 @@ class SoakedGraph:
         self._odometry, self._states = [], bench.listen(String, "gait_state", LATCHED)
         bench.probe.create_subscription(Odometry, "odom", self._on_odometry, QoSProfile(depth=1))
         bench.until(lambda: self._odometry and self._is_in("sitting", "standing"), START, "a graph that is ready")
+        self._planner = None  # its last diagnostics
+        bench.probe.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, QoSProfile(depth=10))
         self._operator = RandomOperator(bench, 14, WORDS, left_out)
         self._operator.read_parameters(*(f"/{name}" for name in self.nodes()))
         if SOAK:
@@ -112,6 +115,9 @@ class SoakedGraph:
 
     def _on_odometry(self, message):
         self._odometry[:] = [message]
+
+    def _on_diagnostics(self, message):
+        self._planner = next((status for status in message.status if status.name == "/gait_planner"), self._planner)
 
     def _is_in(self, *states):
         return bool(self._states) and self._states[-1].data in states
@@ -178,18 +184,23 @@ class SoakedGraph:
 
     def walks(self):
         """Fails unless the robot stands up and then walks at the commanded velocity."""
-        try:
-            self.bench.until(self.stands, 2 * RISING, "standing")
-        except AssertionError as error:
-            raise AssertionError(f"{error}: {[state.data for state in self._states[-20:]]}") from error
-        self.bench.publisher(String, "gait").publish(String(data="tripod"))
-        self._return_legs()
+        self.recover()
         if "mujoco_sim" in self.nodes():
             self._request(Trigger, "mujoco_sim/reset_world")  # a push may have turned the robot over
-            self.bench.until(self.stands, 2 * RISING, "standing after a reset")
+        self._until(self.stands, 2 * RISING, "standing")
+        self.bench.publisher(String, "gait").publish(String(data="tripod"))
+        self._return_legs()
         stream = Stream(self.bench, lambda: twist(0.06))
-        self.bench.until(lambda: self._odometry[0].twist.twist.linear.x > 0.05, RISING, "walking as commanded")
+        self._until(lambda: self._odometry[0].twist.twist.linear.x > 0.05, RISING, "walking as commanded")
         stream.stop()
+
+    def _until(self, condition, seconds, what):
+        """Spins until the condition holds; a failure shows what the planner has done and reported."""
+        try:
+            self.bench.until(condition, seconds, what)
+        except AssertionError as error:
+            states = [state.data for state in self._states[-20:]]
+            raise AssertionError(f"{error}: {states}, {self._planner}") from error
 
     def _return_legs(self):
         """Without two legs the robot would be slower than commanded here."""
