@@ -40,6 +40,7 @@ COMMANDS = {
         "print the URDF of a robot file, the controllers of ros2_control for it, or a summary",
     ),
     "import": ("robot_files.import_robot", "make a robot file from a URDF or xacro file"),
+    "new": ("robot_files.new_robot", "make a robot file of your own hexapod, question by question"),
     "gaits": ("robot_files.gaits", "list the gaits of a robot with speeds and margins, and draw them"),
     "nav2-params": ("robot_files.nav2_params", "write the limits and the footprint of a robot into Nav2 parameters"),
     "walk": ("robot_files.walk", "walk without ROS and physics and write the joint targets to a CSV file"),

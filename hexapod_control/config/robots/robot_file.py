@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from hexapod_control.config import schema
+from hexapod_control.config import document, schema
 from hexapod_control.config.document import DocumentEntry, plain, read
 from hexapod_control.config.errors import FileError, RobotFileError
 from hexapod_control.config.robots import robot_keys
@@ -59,7 +59,15 @@ def resolve(name_or_path: str | Path) -> Path:
 def load(name_or_path: str | Path) -> RobotFile:
     """The robot of a name that comes with the package, or of a file. Raises RobotFileError."""
     path = resolve(name_or_path)
-    root = read(path)
+    return _loaded(read(path))
+
+
+def from_text(path: Path, text: str) -> RobotFile:
+    """The robot of the text of a file that need not exist. Raises RobotFileError with the path in its message."""
+    return _loaded(document.from_text(path, text))
+
+
+def _loaded(root: DocumentEntry) -> RobotFile:
     _refuse_unknown(root)
     whole = CheckedValues.checked(root, robot_keys.ROBOT)
     common = _section(root, "leg")
@@ -74,7 +82,7 @@ def load(name_or_path: str | Path) -> RobotFile:
     except RobotFileError as error:
         raise _cause(root, robot, models, error) from None
     servos = plain(root.children["servos"]) if "servos" in root.children else None
-    return RobotFile(path, robot, models[0], legs[0].text("servo.source"), models, servos)
+    return RobotFile(root.path, robot, models[0], legs[0].text("servo.source"), models, servos)
 
 
 def _cause(root: DocumentEntry, robot: Robot, models: tuple[str, ...], error: RobotFileError) -> FileError:

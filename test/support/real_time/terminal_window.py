@@ -23,7 +23,8 @@ KEYBOARD = [sys.executable, "-c", PROGRAM, "keyboard"]
 class Window:
     """A pseudo-terminal in which a program runs; the test types and reads. Close it at the end."""
 
-    def __init__(self, command, through_shell=False):
+    def __init__(self, command, through_shell=False, screen=False, folder=None):
+        """Starts the program; with `screen` its standard output is the terminal, too."""
         self.master, self.slave = pty.openpty()
         self.before = termios.tcgetattr(self.slave)
         self.text = ""
@@ -31,8 +32,9 @@ class Window:
         self.process = subprocess.Popen(
             command,
             stdin=self.slave,
-            stdout=subprocess.PIPE,
+            stdout=self.slave if screen else subprocess.PIPE,
             stderr=self.slave,
+            cwd=folder,
             start_new_session=True,
             preexec_fn=lambda: os.close(os.open(os.ttyname(0), os.O_RDWR)),  # it becomes the controlling terminal
         )
@@ -61,7 +63,8 @@ class Window:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait(LIMIT)
-        self.process.stdout.close()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
         for end in (self.master, self.slave):
             with contextlib.suppress(OSError):
                 os.close(end)

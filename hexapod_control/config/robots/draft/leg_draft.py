@@ -11,6 +11,13 @@ import numpy as np
 from hexapod_control.config.robots.draft.rotations import rotation_from_angles
 from hexapod_control.core.kinematics.arrays import Array
 
+PLACES = {
+    1: ("",),
+    2: ("front", "rear"),
+    3: ("front", "middle", "rear"),
+    4: ("front", "middle_front", "middle_rear", "rear"),
+}  # in the names of legs, by the number of legs of a side
+
 
 @dataclass(frozen=True, slots=True)
 class JointLine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
@@ -77,3 +78,9 @@ class RobotDraft:
     radii: dict[str, NotedValue]  # [m] of coxa, femur, tibia, foot
     servo: DraftServo
     stance: DraftStance
+
+
+def robot_name(text: str) -> str:
+    """A name that a robot file may have, like a text."""
+    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
+    return name if re.match(r"[A-Za-z]", name) else f"robot_{name}".rstrip("_")

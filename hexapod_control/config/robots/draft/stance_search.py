@@ -20,7 +20,8 @@ from hexapod_control.core.workspace.stance_regions import LEAST_RADIUS, clearanc
 
 FEMUR_DEG = (-20.0, -10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # [deg] above the horizon
 TIBIA_DEG = (-60.0, -70.0, -80.0, -90.0, -100.0)  # [deg] of the tibia below it
-GIVEN_FEMUR_DEG = tuple(range(-30, 85, 5))  # [deg] above the horizon, if the height is given
+GIVEN_TIBIA_DEG = tuple(range(-40, -101, -5))  # [deg] over the horizon, if the height is given
+STEEPEST_FEMUR_RAD = math.radians(60.0)  # likewise
 AMPLE_RADIUS = 0.12  # of femur and tibia together, in which the feet step far enough
 LIFTS = (0.15, 0.08, 0.04)  # of femur and tibia together
 LOAD_WEIGHT = 0.25  # of the lever of the load, against the radius in which a foot can step
@@ -149,11 +150,10 @@ def _bends(leg: LegGeometry, ball: float, height: float | None) -> Iterator[tupl
         yield from product(map(math.radians, FEMUR_DEG), map(math.radians, TIBIA_DEG))
         return
     over_ball = height - ball + float(leg.hip[2]) + leg.vertical  # [m] of the femur axis
-    for femur in map(math.radians, GIVEN_FEMUR_DEG):
-        share = (over_ball + leg.femur * math.sin(femur)) / leg.tibia
-        if abs(share) <= 1.0:
-            yield femur, -math.asin(share)
-            yield femur, math.asin(share) - math.pi  # the tibia leans inwards
+    for tibia in map(math.radians, GIVEN_TIBIA_DEG):
+        share = -(over_ball + leg.tibia * math.sin(tibia)) / leg.femur
+        if abs(share) <= math.sin(STEEPEST_FEMUR_RAD):
+            yield math.asin(share), tibia
 
 
 def _neutral_turns(legs: Mapping[str, LegGeometry], middle: np.ndarray) -> Iterator[dict[str, float]]:

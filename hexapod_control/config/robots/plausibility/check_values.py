@@ -13,10 +13,11 @@ from hexapod_control.config.robots.plausibility.finding import Described, Findin
 RULES = (*symmetry_rules.RULES, *leg_rules.RULES, *body_rules.RULES, *servo_rules.RULES)
 
 
-def findings(case: Described) -> Iterator[Finding]:
-    """All that the rules find, the surest first."""
+def findings(case: Described, symmetric: bool = True) -> Iterator[Finding]:
+    """All that the rules find, the surest first; without `symmetric`, legs need not be mirror images."""
     for rule in RULES:
-        yield from rule(case)
+        if symmetric or rule is not symmetry_rules.twins:
+            yield from rule(case)
 
 
 def placed(root: DocumentEntry, found: Iterable[Finding]) -> tuple[FileError, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hexapod_control.config.robots.draft.leg_draft import PLACES
 from hexapod_control.config.robots.urdf_import.leg_chains import JointChain, LegChains
 from hexapod_control.core.kinematics.arrays import Array
 
@@ -25,12 +26,6 @@ PREFERENCE = {"x": 0.6, "y": 0.3, "-y": 0.2, "-x": 0.1, "z": 0.05, "-z": 0.0}  #
 ALONG = {"front": 1, "fore": 1, "forward": 1, "f": 1, "rear": -1, "back": -1, "hind": -1, "r": -1, "b": -1, "h": -1}
 MIDDLE = ("middle", "mid", "center", "centre", "m", "c")
 SIDE = {"left": 1, "right": -1, "l": 1, "r": -1}
-ROWS = {
-    1: ("",),
-    2: ("front", "rear"),
-    3: ("front", "middle", "rear"),
-    4: ("front", "middle_front", "middle_rear", "rear"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +136,7 @@ def leg_names(points: Array) -> tuple[str, ...]:
         sides = [sorted(side, key=lambda k: -points[k, 0]) for side in sides]
     names = [""] * len(points)
     for side, rows in zip(("left", "right"), sides, strict=True):
-        places = ROWS.get(len(rows), tuple(str(k + 1) for k in range(len(rows))))
+        places = PLACES.get(len(rows), tuple(str(k + 1) for k in range(len(rows))))
         for row, place in zip(rows, places, strict=True):
             names[row] = "_".join(filter(None, (side, place)))
     return tuple(names)

@@ -5,16 +5,15 @@ Assumed figures are in proportion to a hexapod of the PhantomX class, and marked
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from hexapod_control.config.robots.draft.assumptions import LEG_SHARES, table_servo, unlisted_servo
 from hexapod_control.config.robots.draft.leg_draft import LegGeometry
 from hexapod_control.config.robots.draft.robot_draft import DraftBody, DraftServo, NotedValue, Origin
 from hexapod_control.config.robots.robot_keys import LEAST_MASS_KG
-from hexapod_control.config.robots.servo_table import version_for
 from hexapod_control.config.robots.urdf_import.body_frame import BodyFrame
 from hexapod_control.config.robots.urdf_import.foot_tips import FootFinder
 from hexapod_control.config.robots.urdf_import.leg_chains import LegChains
@@ -24,14 +23,10 @@ from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Vector
 
 BODY_DENSITY, LEG_DENSITY = 68.0, 10.75  # [kg/m3] mass over the cube of the leg's length
-LEG_SHARES = {"coxa": 0.35, "femur": 0.325, "tibia": 0.325}  # of a leg's mass
-THICKNESS = {"coxa": 0.16, "femur": 0.16, "tibia": 0.05, "foot": 0.06}  # [m] of femur or tibia
 SPEEDS = (0.5, 30.0)  # [rad/s] of a servo
 ASSUMED_SPEED = 6.0  # [rad/s]
 TORQUES = (1.3, 30.0)  # stall torque over the torque of standing on half of the legs
 ASSUMED_TORQUE = 5.0  # times that torque
-FULL_TORQUE_ERROR = math.radians(5.0)  # [rad] at which a position loop gives its stall torque
-STIFFNESS_NOTE = f"stall torque at an error of {math.degrees(FULL_TORQUE_ERROR):g} deg"
 FLAT_SHARE = 0.3  # of the smaller side of the box, its assumed height
 
 
@@ -123,17 +118,13 @@ class BodyReader:
 
     def servo(self, load: float, options: ImportOptions) -> DraftServo:
         """The servo; `load` [N m] is the torque at which a femur holds the robot on half of its legs."""
-        model = None if options.voltage is None else version_for(options.servo, options.voltage)
-        if model is not None and options.voltage is not None:
-            figures, given = model.at(options.voltage), Origin.GIVEN
-            values = (figures.no_load_speed, figures.stall_torque, model.stiffness(options.voltage))
-            return DraftServo(options.servo, options.voltage, *(NotedValue(v, given, "servo table") for v in values))
+        if options.voltage is not None:
+            return table_servo(options.servo, options.voltage)
         joints = [axis.joint for chain in self._chains.legs for axis in chain.axes]
         speed = _usable("velocity", [joint.velocity for joint in joints], SPEEDS, ASSUMED_SPEED, "rad/s")
         bounds = (TORQUES[0] * load, TORQUES[1] * load)
         torque = _usable("effort", [joint.effort for joint in joints], bounds, ASSUMED_TORQUE * load, "N m")
-        stiffness = NotedValue(torque.value / FULL_TORQUE_ERROR, Origin.ASSUMED, STIFFNESS_NOTE)
-        return DraftServo("unknown", None, speed, torque, stiffness)
+        return unlisted_servo(speed, torque)
 
 
 def _usable(
@@ -152,21 +143,13 @@ def _usable(
     return NotedValue(least, Origin.READ, differ)
 
 
-def thicknesses(leg: LegGeometry, tip_radius: float | None, options: ImportOptions) -> dict[str, NotedValue]:
-    """Radii [m] of coxa, femur and tibia, for collisions and pictures, and of the foot's ball."""
-    lengths = {"coxa": leg.femur, "femur": leg.femur, "tibia": leg.tibia, "foot": leg.tibia}
-    found = {
-        name: NotedValue(max(0.001, THICKNESS[name] * lengths[name]), Origin.ASSUMED, "a share of the length")
-        for name in THICKNESS
-    }
+def foot_ball(leg: LegGeometry, tip_radius: float | None, options: ImportOptions) -> NotedValue | None:
+    """Radius [m] of the feet, if it is given or the URDF has a plausible one."""
     if options.foot_radius is not None:
-        found["foot"] = NotedValue(options.foot_radius, Origin.GIVEN)
-    elif tip_radius is not None and 0.0005 <= tip_radius <= 0.4 * leg.tibia:
-        found["foot"] = NotedValue(tip_radius, Origin.READ)
-    room = leg.tibia / 2.0 - found["foot"].value  # the tibia holds twice the radii of foot and tibia
-    if found["tibia"].value >= 0.8 * room:
-        found["tibia"] = NotedValue(max(0.001, 0.5 * room), Origin.ASSUMED, "a share of the length")
-    return found
+        return NotedValue(options.foot_radius, Origin.GIVEN)
+    if tip_radius is not None and 0.0005 <= tip_radius <= 0.4 * leg.tibia:
+        return NotedValue(tip_radius, Origin.READ)
+    return None
 
 
 def _vector(values: Array) -> Vector:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -11,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from hexapod_control.config.robots.draft.assumptions import thicknesses
 from hexapod_control.config.robots.draft.leg_draft import LegGeometry
-from hexapod_control.config.robots.draft.robot_draft import DraftBody, Origin
+from hexapod_control.config.robots.draft.robot_draft import DraftBody, Origin, robot_name
 from hexapod_control.config.robots.draft.stance_search import find_stance, lever
 from hexapod_control.config.robots.urdf_import.body_frame import (
     DIRECTIONS,
@@ -24,7 +24,7 @@ from hexapod_control.config.robots.urdf_import.body_frame import (
     leg_names,
     level_axes,
 )
-from hexapod_control.config.robots.urdf_import.body_values import BodyReader, ImportOptions, thicknesses
+from hexapod_control.config.robots.urdf_import.body_values import BodyReader, ImportOptions, foot_ball
 from hexapod_control.config.robots.urdf_import.findings import ImportedRobot, ImportFinding
 from hexapod_control.config.robots.urdf_import.foot_tips import FRAME_SOURCE, GIVEN_SOURCE, FootFinder, FootTip
 from hexapod_control.config.robots.urdf_import.leg_chains import JointChain, LegChains, find_legs
@@ -82,7 +82,7 @@ def import_urdf(request: ImportRequest) -> ImportedRobot:
     body = reader.body(list(legs.values()), finder, masses, options)
     total = body.mass.value + len(legs) * sum(value.value for value in masses.values())
     servo = reader.servo(total * GRAVITY / (len(legs) / 2.0) * lever(first), options)
-    radii = thicknesses(first, next(iter(tips.values())).radius, options)
+    radii = thicknesses(first, foot_ball(first, next(iter(tips.values())).radius, options))
     stance = find_stance(legs, body, masses, radii, servo)
     if stance is None:
         ranges = ", ".join(f"{line.name} {line.lower:.0f} to {line.upper:.0f} deg" for line in first.joints)
@@ -91,8 +91,7 @@ def import_urdf(request: ImportRequest) -> ImportedRobot:
             "has no stance in which all feet can step within the joint limits and the robot is stable", remedy
         )
     resting = dict(_resting(tree, named, frozen))
-    name = re.sub(r"\W+", "_", tree.name, flags=re.ASCII).strip("_")
-    name = name if re.match(r"[A-Za-z]", name) else f"robot_{name}".rstrip("_")
+    name = robot_name(tree.name)
     findings = tuple(_findings(chains, frame, legs, tips, body, finder, error))
     return ImportedRobot(
         name, legs, body, masses, radii, servo, stance, tree, chains, frame, tips, resting, error, findings

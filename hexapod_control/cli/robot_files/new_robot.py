@@ -1,0 +1,145 @@
+"""`hexapod new`: asks for the measures of a robot and writes its robot file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from pathlib import Path
+
+from hexapod_control.cli.bounded_options import output_file
+from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.robot_files import check
+from hexapod_control.config.robots.draft.questions.answered_robot import NOTES
+from hexapod_control.config.robots.draft.questions.answers_file import answers_path, read_answers, write_answers
+from hexapod_control.config.robots.draft.questions.canvas import WIDTH
+from hexapod_control.config.robots.draft.questions.drawings import drawing
+from hexapod_control.config.robots.draft.questions.interview import Interview
+from hexapod_control.config.robots.draft.questions.units import AnswerError
+from hexapod_control.config.robots.draft.robot_draft import robot_name
+from hexapod_control.config.robots.draft.robot_text import robot_text
+from hexapod_control.config.robots.draft.views import views_svg
+from hexapod_control.config.robots.robot_file import load
+
+BACK, QUIT = "back", "quit"
+ABANDONED, INTERRUPTED = 1, 130  # exit codes
+SUFFIXES = (".yaml", ".yml")
+
+
+class AbandonedError(Exception):
+    """The user goes on another time."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    parser.add_argument(
+        "file",
+        nargs="?",
+        type=output_file("a robot file", SUFFIXES),
+        default="my_hexapod.yaml",
+        metavar="FILE",
+        help="robot file to write (default: %(default)s); the answers are kept beside it, in FILE.answers.json",
+    )
+    parser.add_argument("--force", action="store_true", help="replace a robot file that exists, without asking")
+    parser.add_argument(
+        "--values", action="store_true", help="only look for implausible values at the end, which takes a second"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Asks, writes and checks. Returns what `hexapod check` returns, 1 to go on another time, 130 after Ctrl-C.
+
+    Raises InputError for an answer that is refused if no terminal can be asked again.
+    """
+    kept = answers_path(args.file)
+    try:
+        interview = Interview(robot_name(args.file.stem), read_answers(kept))
+        _confirm_replacing(args.file, args.force)
+        _introduce(interview, kept)
+        while interview.question is not None:
+            _ask(interview)
+            write_answers(kept, interview.answers)
+        return _finish(interview, args)
+    except AnswerError as error:
+        raise InputError(str(error)) from None
+    except (AbandonedError, KeyboardInterrupt) as end:
+        interrupted = isinstance(end, KeyboardInterrupt)
+        answers = f"; the answers are in {kept}" if kept.exists() else ""
+        print(f"\nnot finished{answers}: the same command goes on", flush=True)
+        return INTERRUPTED if interrupted else ABANDONED
+
+
+def _introduce(interview: Interview, kept: Path) -> None:
+    number, count = interview.number
+    start = f"It goes on at question {number}: the answers before are in {kept}." if number > 1 else ""
+    _say(
+        f"{count} questions lead to a robot file. Enter takes the value in brackets; a unit may follow a number, e.g. "
+        f"8.5 cm; {BACK} returns to the question before, {QUIT} keeps the answers for another time. {start}"
+    )
+
+
+def _confirm_replacing(path: Path, force: bool) -> None:
+    if not path.exists() or force:
+        return
+    if _line(f"{path} exists: replace it at the end? yes or no [no]: ").lower() not in ("y", "yes"):
+        raise AnswerError(f"{path}: exists already; give another FILE, or --force to replace it")
+
+
+def _ask(interview: Interview) -> None:
+    """Asks the current question until an answer fits."""
+    question = interview.question
+    assert question is not None
+    number, count = interview.number
+    print()
+    _say(f"{number}/{count}  {question.prompt}.")
+    print("", *drawing(question.drawing, interview.robot(), question.legs), "", sep="\n")
+    if question.parts:
+        _say(f"{question.unit}")
+    while True:
+        try:
+            text = _line(f"[{_proposal(interview)}]: ")
+            if text.lower() == BACK:
+                return interview.back()
+            return interview.answer(text)
+        except AnswerError as error:
+            if not sys.stdin.isatty():
+                raise AnswerError(f"question {number}, {question.key}: {error}") from None
+            _say(f"Not possible: {error}.")
+
+
+def _proposal(interview: Interview) -> str:
+    """What Enter takes; nothing if no answer fits what was answered before."""
+    try:
+        return interview.default()
+    except AnswerError:
+        return ""
+
+
+def _line(prompt: str) -> str:
+    """A line of the user. Raises AbandonedError for the word that ends, and at the end of the input."""
+    try:
+        text = input(prompt).strip()
+    except EOFError:
+        raise AbandonedError from None
+    except UnicodeDecodeError:
+        raise AnswerError("the answer: has bytes that are no text, must be UTF-8") from None
+    if text.lower() == QUIT:
+        raise AbandonedError
+    return text
+
+
+def _say(text: str) -> None:
+    print(textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False), flush=True)
+
+
+def _finish(interview: Interview, args: argparse.Namespace) -> int:
+    """Writes robot file and picture, prints the verdict and the next command."""
+    picture = args.file.with_suffix(".svg")
+    args.file.write_text(robot_text(interview.result(), NOTES), encoding="utf-8")
+    picture.write_text(views_svg(load(args.file.absolute()).robot), encoding="utf-8")
+    print(f"\nrobot file: {args.file}\npicture:    {picture}\n", flush=True)
+    verdict = check.run(
+        argparse.Namespace(robot=str(args.file.absolute()), payload=0.0, values=args.values, report=None, json=False)
+    )
+    print(f"\nNext, to see it walk in physics:\n  hexapod sim --robot {args.file.absolute()} --demo")
+    return verdict

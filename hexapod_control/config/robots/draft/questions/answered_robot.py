@@ -1,0 +1,157 @@
+"""The robot of the answers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hexapod_control.config.robots.draft.assumptions import LEG_SHARES, table_servo, thicknesses, unlisted_servo
+from hexapod_control.config.robots.draft.leg_draft import JointLine, LegGeometry
+from hexapod_control.config.robots.draft.questions.layouts import HipPlace, layout, right_of
+from hexapod_control.config.robots.draft.questions.question import OTHER_SERVO, Answered
+from hexapod_control.config.robots.draft.questions.units import AnswerError
+from hexapod_control.config.robots.draft.robot_draft import (
+    DraftBody,
+    DraftServo,
+    DraftStance,
+    NotedValue,
+    Origin,
+    RobotDraft,
+)
+from hexapod_control.config.robots.draft.robot_text import FileNotes
+from hexapod_control.config.robots.draft.stance_search import FIRST_GAIT, SWING_TIME, find_stance, lever
+from hexapod_control.core.names import JOINTS
+from hexapod_control.core.robot import Point
+
+ROUGH_HEIGHT, ROUGH_LIFT = 0.75, 0.15  # of the tibia, and of femur and tibia, before the height is known
+LINK_DENSITY = 4000.0  # [kg/m3] at most, of the assumed thickness
+HEIGHT_DIGITS = 3  # [m] of the proposed height
+
+NOTES = FileNotes(
+    head=(
+        "Made by hexapod new. Keys and units are explained in phantomx.yaml.",
+        "given: your answers; ASSUMED: nobody asked, correct what you know better.",
+        "Footholds, lift and swing time are chosen so that the feet can step farthest at this height.",
+    ),
+    geometry=Origin.GIVEN,
+    body="",
+    limits="",
+    servo="not in the servo table; a name of your own is fine",
+    servo_source="answers to hexapod new",
+    height="given: the height of the hips, less their height above base_link",
+)
+
+
+def draft(name: str, answered: Answered) -> RobotDraft:
+    """The robot; before its height is answered, in a rough stance. Raises AnswerError if it cannot stand so high."""
+    legs = _legs(answered)
+    body, masses, servo = _body(answered, len(legs)), _masses(answered), _servo(answered)
+    radii = _radii(next(iter(legs.values())), _masses(answered))
+    height = answered.numbers.get("height")
+    if height is None:
+        stance: DraftStance | None = _rough_stance(legs)
+    else:
+        stance = find_stance(legs, body, masses, radii, servo, round(height[0] - _rise(answered), 4))
+    if stance is None:
+        assert height is not None
+        best = 1000.0 * best_height(answered)
+        raise AnswerError(
+            f"hip height: is {1000.0 * height[0]:.6g} mm, must let every foot step within the joint limits with the "
+            f"body above the ground, best is {best:.0f} mm"
+        )
+    return RobotDraft(name, legs, body, masses, radii, servo, stance)
+
+
+def best_height(answered: Answered) -> float:
+    """Height [m] of the hips at which the feet can step farthest. Raises AnswerError if there is none."""
+    legs = _legs(answered)
+    radii = _radii(next(iter(legs.values())), _masses(answered))
+    stance = find_stance(legs, _body(answered, len(legs)), _masses(answered), radii, _servo(answered))
+    if stance is None:
+        raise AnswerError(
+            "joint limits: are too narrow, must let the feet step while the robot stands, "
+            "usual are -75 75 -100 130 -165 10: is a sign wrong, or are hips or lengths?"
+        )
+    return round(stance.height + _rise(answered), HEIGHT_DIGITS)
+
+
+def _rise(answered: Answered) -> float:
+    return answered.numbers.get("offset sizes", (0.0, 0.0, 0.0))[0]
+
+
+def _hips(answered: Answered) -> dict[str, HipPlace]:
+    """Hips by leg, left ones first, front to rear."""
+    chosen, found = layout(answered), {}
+    for side in ("left", "right"):
+        for place in chosen.places:
+            if side == "right" and chosen.mirrored:
+                found[f"right_{place}"] = right_of(answered.numbers[f"hip left_{place}"])
+            else:
+                x, y, direction = answered.numbers[f"hip {side}_{place}"]
+                found[f"{side}_{place}"] = (x, y, direction)
+    return found
+
+
+def _legs(answered: Answered) -> dict[str, LegGeometry]:
+    coxa, femur, tibia = answered.numbers["lengths"]
+    rise, lateral, vertical = answered.numbers.get("offset sizes", (0.0, 0.0, 0.0))
+    ends = answered.numbers["limits"]
+    first, second, third = (JointLine("", 1, 0.0, ends[i], ends[i + 1], range_known=True) for i in (0, 2, 4))
+    return {
+        name: LegGeometry(
+            hip=np.array([x, y, rise]),
+            yaw=math.radians(direction),
+            tilt=(0.0, 0.0),
+            coxa=coxa,
+            lateral=lateral,
+            vertical=vertical,
+            femur=femur,
+            tibia=tibia,
+            joints=(first, second, third),
+        )
+        for name, (x, y, direction) in _hips(answered).items()
+    }
+
+
+def _masses(answered: Answered) -> dict[str, NotedValue]:
+    leg = answered.numbers["masses"][1]
+    note = "its share of a leg"
+    return {joint: NotedValue(LEG_SHARES[joint] * leg, Origin.GIVEN, note) for joint in JOINTS}
+
+
+def _radii(leg: LegGeometry, masses: dict[str, NotedValue]) -> dict[str, NotedValue]:
+    """Radii [m] of the links and the foot, thick enough for the mass of each link."""
+    found = thicknesses(leg, None)
+    for joint, length in zip(JOINTS, (leg.coxa, leg.femur, leg.tibia), strict=True):
+        least = math.sqrt(masses[joint].value / (math.pi * length * LINK_DENSITY))
+        if found[joint].value < least:
+            found[joint] = NotedValue(least, Origin.ASSUMED, "by the mass")
+    return found
+
+
+def _body(answered: Answered, legs: int) -> DraftBody:
+    length, width, height = answered.numbers["body"]
+    whole, leg = answered.numbers["masses"]
+    middle = (0.0, 0.0, 0.0)
+    mass = NotedValue(whole - legs * leg, Origin.GIVEN, "the robot without its legs")
+    return DraftBody((length, width, height), middle, mass, middle, Origin.GIVEN, Origin.ASSUMED)
+
+
+def _servo(answered: Answered) -> DraftServo:
+    model = answered.words["servo"]
+    if model != OTHER_SERVO:
+        return table_servo(model, answered.numbers["voltage"][0])
+    speed, torque = (NotedValue(value, Origin.GIVEN) for value in answered.numbers["figures"])
+    return unlisted_servo(speed, torque)
+
+
+def _rough_stance(legs: dict[str, LegGeometry]) -> DraftStance:
+    """Feet straight out, knees half bent."""
+    places: dict[str, Point] = {}
+    for name, leg in legs.items():
+        reach = leg.coxa + lever(leg)
+        places[name] = (float(leg.hip[0]) + reach * math.cos(leg.yaw), float(leg.hip[1]) + reach * math.sin(leg.yaw))
+    leg = next(iter(legs.values()))
+    lift = ROUGH_LIFT * (leg.femur + leg.tibia)
+    return DraftStance(ROUGH_HEIGHT * leg.tibia, lift, SWING_TIME, places, FIRST_GAIT)

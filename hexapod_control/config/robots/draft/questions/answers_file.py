@@ -1,0 +1,38 @@
+"""The file that keeps the answers of an interview until the next time, beside the robot file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from hexapod_control.config.bounded_yaml import UnusableFileError, read_text
+from hexapod_control.config.robots.draft.questions.units import AnswerError
+
+SUFFIX = ".answers.json"
+
+
+def answers_path(robot_file: Path) -> Path:
+    """The file with the answers for a robot file."""
+    return robot_file.with_suffix(SUFFIX)
+
+
+def read_answers(path: Path) -> dict[str, str]:
+    """The answers so far, as they were typed; none without a file. Raises AnswerError for a file of another kind."""
+    if not path.exists():
+        return {}
+    try:
+        answers = json.loads(read_text(path))
+    except (UnusableFileError, ValueError, RecursionError) as error:
+        raise AnswerError(f"{path}: cannot be read, {error}: correct or remove it") from None
+    if not isinstance(answers, dict) or not all(isinstance(text, str) for text in answers.values()):
+        raise AnswerError(f"{path}: is not a file of answers, must be texts by question: remove it")
+    return answers
+
+
+def write_answers(path: Path, answers: Mapping[str, str]) -> None:
+    """Replaces the file at once, so that an interruption loses nothing."""
+    new = path.with_name(f".{path.name}.new")
+    new.write_text(json.dumps(dict(answers), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(new, path)

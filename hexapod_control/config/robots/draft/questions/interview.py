@@ -1,0 +1,165 @@
+"""An interview: which question comes next, what the answers so far make of the robot, and which are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots.draft.questions.answered_robot import NOTES, best_height, draft
+from hexapod_control.config.robots.draft.questions.layouts import layout
+from hexapod_control.config.robots.draft.questions.question import Answered, Question
+from hexapod_control.config.robots.draft.questions.question_table import HEIGHT, questions
+from hexapod_control.config.robots.draft.questions.units import AnswerError
+from hexapod_control.config.robots.draft.robot_draft import RobotDraft
+from hexapod_control.config.robots.draft.robot_text import robot_text
+from hexapod_control.config.robots.draft.stance_search import draft_robot
+from hexapod_control.config.robots.plausibility.check_values import findings
+from hexapod_control.config.robots.plausibility.finding import Described
+from hexapod_control.config.robots.robot_file import from_text
+from hexapod_control.core.robot import Robot
+
+KEEP = "!"  # behind an implausible answer: it is meant
+
+
+class Interview:
+    """Questions and answers in order; answers are kept as they were typed."""
+
+    def __init__(self, name: str, answers: Mapping[str, str]) -> None:
+        """Starts at the first question without a usable answer, or at the first of all if every one has an answer."""
+        self.name = name
+        self.answers = dict(answers)
+        self._position = 0
+        while self.question is not None:
+            text = self.answers.get(self.question.key)
+            if text is None or not self._usable(text):
+                return
+            self._position += 1
+        self._position = 0
+
+    @property
+    def question(self) -> Question | None:
+        """The current question; None after the last one."""
+        return next((row for i, row in enumerate(self._rows()) if i == self._position), None)
+
+    @property
+    def number(self) -> tuple[int, int]:
+        """Number of the current question, and of all."""
+        return self._position + 1, sum(1 for _ in self._rows())
+
+    def default(self) -> str:
+        """What an empty answer means: the answer so far, or a usual value. Raises AnswerError if no answer can fit."""
+        question = self._current()
+        given = self.answers.get(question.key)
+        if given is not None and self._usable(given):
+            return given
+        return question.default(self._answered(self._position))
+
+    def robot(self) -> Robot:
+        """The robot of the answers so far, with usual values for the others."""
+        complete = self._complete(None)
+        complete.numbers.pop(HEIGHT.key, None)  # drawings need no stance
+        return draft_robot(draft(self.name, complete))
+
+    def answer(self, text: str) -> None:
+        """Takes an answer and goes on to the next question. Raises AnswerError for one that cannot be right."""
+        text = text.strip() or self.default()
+        self._check(text)
+        self.answers[self._current().key] = text
+        self._position += 1
+
+    def back(self) -> None:
+        """Returns to the question before."""
+        self._position = max(0, self._position - 1)
+
+    def result(self) -> RobotDraft:
+        """The robot of all answers."""
+        return draft(self.name, self._answered(self.number[1]))
+
+    def _current(self) -> Question:
+        question = self.question
+        assert question is not None
+        return question
+
+    def _usable(self, text: str) -> bool:
+        try:
+            self._check(text)
+        except AnswerError:
+            return False
+        return True
+
+    def _rows(self) -> Iterator[Question]:
+        """All questions; those after the current one follow from usual values where there is no answer."""
+        return self._walk(Answered(), None)
+
+    def _walk(self, answered: Answered, current: str | None) -> Iterator[Question]:
+        """The questions, reading into `answered` what is answered to each; `current` is the answer to the current."""
+        for i, question in enumerate(questions(answered)):
+            yield question
+            text = self.answers.get(question.key) if current is None or i != self._position else current
+            if question is not HEIGHT or text is not None:
+                _read(answered, question, text)
+
+    def _answered(self, count: int) -> Answered:
+        """The first answers."""
+        answered = Answered()
+        for i, _ in enumerate(self._walk(answered, None)):
+            if i == count:
+                break
+        return answered
+
+    def _complete(self, current: str | None) -> Answered:
+        """All answers, with usual values for those that are missing; the height only while it is asked."""
+        answered = Answered()
+        for _ in self._walk(answered, current):
+            pass
+        if self.question is not HEIGHT:
+            answered.numbers.pop(HEIGHT.key, None)  # it is asked again after a change of what it depends on
+        return answered
+
+    def _check(self, text: str) -> None:
+        """Raises AnswerError for an answer to the current question that is out of bounds or hardly right."""
+        question = self._current()
+        plain = text.removesuffix(KEEP)
+        answered = self._answered(self._position)
+        answered.add(question, plain)
+        question.rule(answered)
+        complete = self._complete(plain)
+        if question.key == "limits":
+            best_height(complete)
+        drafted = draft(self.name, complete)
+        _refuse_inconsistent(question, drafted)
+        if not text.endswith(KEEP):
+            _refuse_implausible(question, drafted, layout(complete).mirrored)
+
+
+def _read(answered: Answered, question: Question, text: str | None) -> None:
+    """Reads an answer, or the usual one where there is none that fits."""
+    try:
+        answered.add(question, question.default(answered) if text is None else text.removesuffix(KEEP))
+        question.rule(answered)
+    except AnswerError:
+        if text is None:
+            raise
+        answered.add(question, question.default(answered))
+
+
+def _refuse_inconsistent(question: Question, drafted: RobotDraft) -> None:
+    try:
+        from_text(Path("answers"), robot_text(drafted, NOTES))
+    except RobotFileError as error:
+        text = f"{error.key}: {error.text}"
+        asked = [f"legs.{leg}.{key}" for leg in question.legs for key in question.findings]
+        if any(key in text for key in asked) if asked else error.key.endswith(question.findings):
+            raise AnswerError(text) from None
+
+
+def _refuse_implausible(question: Question, drafted: RobotDraft, mirrored: bool) -> None:
+    robot = draft_robot(drafted)
+    models = (drafted.servo.model,) * len(robot.legs)
+    for finding in findings(Described(robot, models), mirrored):
+        if finding.key in question.findings and (not question.legs or finding.leg in question.legs):
+            raise AnswerError(
+                f"{finding.key}: {finding.value}, {finding.bound} (in m, kg, N m, rad/s), {finding.remedy}; "
+                f"{KEEP} behind the answer keeps it"
+            )

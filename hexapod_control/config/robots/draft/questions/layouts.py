@@ -1,0 +1,70 @@
+"""How the legs are placed: their names, and where hips usually are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hexapod_control.config.robots.draft.leg_draft import PLACES
+from hexapod_control.config.robots.draft.questions.question import Answered
+from hexapod_control.core.robot import Vector
+
+HIP_ALONG, HIP_ASIDE = 0.5, 0.5  # of length and width, of the hips at the corners
+INNER_ASIDE = 0.75  # of the width, of the hips between them
+CIRCLE = 0.58  # radius in the shorter side of the body
+CORNER_DEG = 45.0  # direction of the front legs
+HipPlace = tuple[float, float, float]  # x, y [m] and direction [deg]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A number of legs and where they are."""
+
+    legs: int
+    circle: bool
+    mirrored: bool  # right legs are the mirror image of the left ones
+    body: Vector  # [m] usual size
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The legs of a side, front to rear."""
+        return PLACES[self.legs // 2]
+
+
+ROW_BODIES = {4: (0.15, 0.15, 0.05), 6: (0.24, 0.12, 0.05), 8: (0.4, 0.14, 0.05)}
+ROUND_BODY = (0.26, 0.26, 0.05)
+LAYOUTS = {
+    f"{legs} {shape}": Layout(legs, shape == "circle", shape != "free", ROUND_BODY if shape == "circle" else body)
+    for shape in ("rows", "circle", "free")
+    for legs, body in sorted(ROW_BODIES.items(), key=lambda row: row[0] != 6)
+}
+
+
+def layout(answered: Answered) -> Layout:
+    """The layout of the legs."""
+    return LAYOUTS[answered.words["legs"]]
+
+
+def usual_hip(layout: Layout, place: str, size: tuple[float, ...]) -> HipPlace:
+    """Where the hip of a left leg usually is."""
+    count = len(layout.places)
+    index = layout.places.index(place)
+    if layout.circle:
+        direction = 180.0 * (index + 0.5) / count
+        radius, angle = CIRCLE * min(size[:2]), math.radians(direction)
+        return radius * math.cos(angle), radius * math.sin(angle), direction
+    share = 1.0 - 2.0 * index / (count - 1)  # 1 in front, -1 at the rear
+    aside = HIP_ASIDE if abs(share) == 1.0 else INNER_ASIDE
+    return HIP_ALONG * size[0] * share, aside * size[1], 90.0 - (90.0 - CORNER_DEG) * share
+
+
+def rear_of(front: tuple[float, ...]) -> HipPlace:
+    """The mirror image of a hip across the middle of the body."""
+    x, y, direction = front
+    return -x, y, 180.0 - direction
+
+
+def right_of(left: tuple[float, ...]) -> HipPlace:
+    """The mirror image of a left hip."""
+    x, y, direction = left
+    return x, -y, -direction

@@ -1,0 +1,226 @@
+"""The table of questions, in the order in which they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from hexapod_control.config.robots import robot_keys
+from hexapod_control.config.robots.draft.questions import usual_values as usual
+from hexapod_control.config.robots.draft.questions.answered_robot import best_height
+from hexapod_control.config.robots.draft.questions.layouts import LAYOUTS, Layout, layout
+from hexapod_control.config.robots.draft.questions.question import (
+    NO,
+    OTHER_SERVO,
+    YES,
+    Answered,
+    Question,
+    one_of,
+    servo_model,
+)
+from hexapod_control.config.robots.draft.questions.units import (
+    ANGLE,
+    LENGTH,
+    MASS,
+    SPEED,
+    TORQUE,
+    VOLTAGE,
+    AnswerError,
+    Part,
+    Quantity,
+)
+from hexapod_control.config.robots.servo_table import permitted, version_for
+from hexapod_control.config.schema import NumberRow
+from hexapod_control.core.names import JOINTS
+
+_ROWS = {
+    row.key: row
+    for row in (*robot_keys.ROBOT, *robot_keys.COMMON, *robot_keys.PLACE, robot_keys.SERVO_VOLTAGE)
+    if isinstance(row, NumberRow)
+}
+
+
+def _part(name: str, quantity: Quantity, key: str) -> Part:
+    return Part(name, quantity, _ROWS[key])
+
+
+def _supply(answered: Answered) -> None:
+    model, (voltage,) = answered.words["servo"], answered.numbers["voltage"]
+    if version_for(model, voltage) is None:
+        raise AnswerError(f"voltage: is {voltage:g} V, must be {permitted(model)} for {model}")
+
+
+def _weights(answered: Answered) -> None:
+    whole, leg = answered.numbers["masses"]
+    count = layout(answered).legs
+    if whole - count * leg < _ROWS["body.mass"].lower:
+        raise AnswerError(
+            f"whole robot: is {1000.0 * whole:.6g} g, must be more than its {count} legs of {1000.0 * leg:.6g} g, "
+            "weigh it with battery and legs, or write kg behind the number"
+        )
+
+
+def _ranges(answered: Answered) -> None:
+    ends = answered.numbers["limits"]
+    for joint, lower, upper in zip(JOINTS, ends[::2], ends[1::2], strict=True):
+        if lower >= upper:
+            raise AnswerError(f"{joint}: is {lower:g} to {upper:g} deg, must be the lower limit, then the upper one")
+
+
+LEGS = Question(
+    "legs",
+    "How many legs, and how are they placed: in two rows, in a circle, or free (left and right differ)",
+    "top",
+    lambda _: next(iter(LAYOUTS)),
+    word=one_of(LAYOUTS),
+)
+BODY = Question(
+    "body",
+    "Length, width and height of the body, without the legs",
+    "body",
+    lambda answered: usual.body(layout(answered)),
+    tuple(_part(name, LENGTH, "body.size") for name in ("length", "width", "height")),
+    findings=("body.size",),
+)
+HIP_PARTS = (_part("forward", LENGTH, "hip"), _part("left", LENGTH, "hip"), _part("direction", ANGLE, "yaw_deg"))
+
+
+@dataclass(frozen=True, slots=True)
+class _TableRow:
+    """A question, and whether it is asked."""
+
+    question: Question
+    asked: Callable[[Answered], bool] = lambda _: True
+
+
+TABLE = (
+    _TableRow(
+        Question(
+            "lengths",
+            "Lengths of coxa, femur and tibia, from axis to axis; the tibia ends in the middle of the foot's ball",
+            "lengths",
+            lambda _: usual.LENGTHS,
+            tuple(_part(name, LENGTH, f"{name}.length") for name in JOINTS),
+            findings=tuple(f"{name}.length" for name in JOINTS),
+        )
+    ),
+    _TableRow(
+        Question(
+            "offsets",
+            "Are the hips above or below the middle of the body, or the femur axes beside or above the hips",
+            "offsets",
+            lambda _: NO,
+            word=one_of(dict.fromkeys((NO, YES))),
+        )
+    ),
+    _TableRow(
+        Question(
+            "offset sizes",
+            "Hip above the middle of the body; femur axis left of the coxa axis, seen from the body, and above the hip",
+            "offsets",
+            lambda _: "0 0 0",
+            (
+                _part("hip above", LENGTH, "body.center"),
+                _part("femur left", LENGTH, "femur.lateral_offset"),
+                _part("femur above", LENGTH, "femur.vertical_offset"),
+            ),
+            findings=("hip", "femur.lateral_offset", "femur.vertical_offset"),
+        ),
+        lambda answered: answered.words["offsets"] == YES,
+    ),
+    _TableRow(
+        Question(
+            "servo",
+            f"Model of the servos; {OTHER_SERVO} if it is not in the table of hexapod servos models",
+            "servos",
+            lambda _: usual.SERVO,
+            word=servo_model,
+            findings=("servo.model",),
+        )
+    ),
+    _TableRow(
+        Question(
+            "voltage",
+            "Voltage at the servos, under load",
+            "supply",
+            lambda answered: usual.voltage(answered.words["servo"]),
+            (_part("voltage", VOLTAGE, "servo.voltage"),),
+            rule=_supply,
+            findings=("servo.voltage",),
+        ),
+        lambda answered: answered.words["servo"] != OTHER_SERVO,
+    ),
+    _TableRow(
+        Question(
+            "figures",
+            "Speed without load and stall torque of the servo at your voltage; 0.14 s means 0.14 s per 60 deg",
+            "supply",
+            lambda _: usual.FIGURES,
+            (_part("speed", SPEED, "servo.no_load_speed"), _part("torque", TORQUE, "servo.stall_torque")),
+            findings=("servo.no_load_speed", "servo.stall_torque"),
+        ),
+        lambda answered: answered.words["servo"] == OTHER_SERVO,
+    ),
+    _TableRow(
+        Question(
+            "limits",
+            "How far each joint turns, from the straight level leg: coxa + is counter-clockwise from above, "
+            "femur and tibia + are upwards",
+            "limits",
+            lambda answered: usual.limits(answered.words["servo"]),
+            tuple(
+                _part(f"{joint} {side}", ANGLE, f"joints.{joint}.{side}_deg")
+                for joint in JOINTS
+                for side in ("lower", "upper")
+            ),
+            rule=_ranges,
+            findings=tuple(f"joints.{joint}.{side}_deg" for joint in JOINTS for side in ("lower", "upper")),
+        )
+    ),
+    _TableRow(
+        Question(
+            "masses",
+            "Mass of the whole robot with battery, and of one leg from coxa to foot",
+            "masses",
+            lambda answered: usual.masses(answered, layout(answered).legs),
+            (_part("whole robot", MASS, "body.mass"), _part("one leg", MASS, "coxa.mass")),
+            rule=_weights,
+            findings=("body.mass", *(f"{joint}.mass" for joint in JOINTS)),
+        )
+    ),
+)
+HEIGHT = Question(
+    "height",
+    "Height of the hips above the ground when the robot stands",
+    "height",
+    lambda answered: LENGTH.shown(best_height(answered)),
+    (_part("hip height", LENGTH, "walk.height"),),
+    findings=("walk.height",),
+)
+
+
+def questions(answered: Answered) -> Iterator[Question]:
+    """The questions; `answered` must have the answer to each one before the next is taken."""
+    yield LEGS
+    yield BODY
+    chosen = layout(answered)
+    for side in ("left",) if chosen.mirrored else ("left", "right"):
+        for place in chosen.places:
+            yield _hip(chosen, side, place)
+    yield from (row.question for row in TABLE if row.asked(answered))
+    yield HEIGHT
+
+
+def _hip(chosen: Layout, side: str, place: str) -> Question:
+    names = tuple(f"{each}_{place}" for each in (("left", "right") if chosen.mirrored else (side,)))
+    mirrored = "; the right one is its mirror image" if chosen.mirrored else ""
+    return Question(
+        f"hip {side}_{place}",
+        f"Hip of the {side} {place.replace('_', ' ')} leg: forward and to the left of the body's middle, and the "
+        f"direction of the leg, counter-clockwise from forward{mirrored}",
+        "hips",
+        lambda answered: usual.hip(chosen, side, place, answered, HIP_PARTS),
+        HIP_PARTS,
+        findings=("hip", "yaw_deg"),
+        legs=names,
+    )

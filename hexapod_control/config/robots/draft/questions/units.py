@@ -1,0 +1,118 @@
+"""Answers in everyday units: "8.5 cm", "24 x 12 x 5 cm", "17 kg cm, 59 rpm"."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hexapod_control.config.robots.plausibility.servo_rules import OZ_IN, SECONDS_PER_60_DEG
+from hexapod_control.config.robots.servo_table import KG_CM, RPM
+from hexapod_control.config.schema import NumberRow
+from hexapod_control.core.names import quoted
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)"
+_SEPARATORS = r"[\s,;:×]+|\b(?:x|to|and)\b"
+SHOWN_DIGITS = 3  # behind the point, of a value in its usual unit
+_PER_60_DEG = r"s\s*/\s*60\s*(?:°|deg)?"
+_DECIMAL_COMMA = r"[-+]?\d+,\d+\D*"
+
+
+class AnswerError(ValueError):
+    """An answer that cannot be used: one sentence with value, bound and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A kind of number with its units, the usual one first; values are in the units of a robot file."""
+
+    factors: Mapping[str, float]
+    reciprocal: Mapping[str, float]  # the value is this over the number
+
+    @property
+    def usual(self) -> str:
+        """The unit of a number without one."""
+        return next(iter(self.factors))
+
+    def shown(self, value: float) -> str:
+        """A value as a number in the usual unit."""
+        return f"{round(value / self.factors[self.usual], SHOWN_DIGITS) + 0.0:.10g}"  # + 0.0: no minus before zero
+
+    def value(self, number: float, unit: str) -> float | None:
+        """The value of a number with a unit; None if this quantity has no such unit."""
+        known = {_plain(name): factor for name, factor in self.factors.items()}
+        if _plain(unit) in known:
+            return number * known[_plain(unit)]
+        over = self.reciprocal.get(_plain(unit))
+        return None if over is None or number == 0.0 else over / number
+
+
+LENGTH = Quantity({"mm": 0.001, "cm": 0.01, "m": 1.0, "in": 0.0254}, {})
+ANGLE = Quantity({"deg": 1.0, "°": 1.0, "rad": math.degrees(1.0)}, {})
+MASS = Quantity({"g": 0.001, "kg": 1.0, "oz": 0.0283495, "lb": 0.453592}, {})
+VOLTAGE = Quantity({"V": 1.0, "mV": 0.001}, {})
+TORQUE = Quantity({"kg cm": KG_CM, "kgf cm": KG_CM, "N m": 1.0, "N cm": 0.01, "oz in": OZ_IN}, {})
+SPEED = Quantity({"rpm": RPM, "rad/s": 1.0, "deg/s": math.radians(1.0)}, {"s": SECONDS_PER_60_DEG})
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One number of an answer; the row of the robot file has its bounds."""
+
+    name: str
+    quantity: Quantity
+    row: NumberRow
+
+    @property
+    def label(self) -> str:
+        """Name and usual unit."""
+        return f"{self.name} [{self.quantity.usual}]"
+
+    def checked(self, value: float) -> float:
+        """The value. Raises AnswerError if it is out of bounds."""
+        if self.row.lower <= value <= self.row.upper:
+            return value
+        lower, upper = (self.quantity.shown(end) for end in (self.row.lower, self.row.upper))
+        unit = self.quantity.usual
+        raise AnswerError(
+            f"{self.name}: is {self.quantity.shown(value)} {unit}, must be within {lower} and {upper} {unit}, "
+            f"write the unit behind the number if it is not {unit}"
+        )
+
+
+def numbers(text: str, parts: Sequence[Part]) -> tuple[float, ...]:
+    """The values of an answer; a unit also applies to the numbers of the same kind before it. Raises AnswerError."""
+    if len(parts) == 1 and re.fullmatch(_DECIMAL_COMMA, text.strip()):
+        raise AnswerError(f"{parts[0].name}: is {quoted(text)}, must have a decimal point, not a comma")
+    found = list(re.finditer(_NUMBER, re.sub(_PER_60_DEG, "s", text.replace("\u2212", "-"))))
+    wanted = ", ".join(part.label for part in parts)
+    if len(found) != len(parts) or (found and found[0].start() != 0 and found[0].string[: found[0].start()].strip()):
+        count = f"{len(parts)} numbers" if len(parts) > 1 else "a number"
+        raise AnswerError(f"the answer: is {quoted(text)}, must be {count}: {wanted}")
+    ends = [match.start() for match in found[1:]] + [len(found[0].string)]
+    units = ["".join(re.split(_SEPARATORS, m.string[m.end() : end])) for m, end in zip(found, ends, strict=True)]
+    for i in range(len(parts) - 2, -1, -1):
+        if not units[i] and parts[i].quantity is parts[i + 1].quantity:
+            units[i] = units[i + 1]
+    return tuple(
+        part.checked(_value(part, float(match[0]), unit)) for part, match, unit in zip(parts, found, units, strict=True)
+    )
+
+
+def shown(values: Sequence[float], parts: Sequence[Part]) -> str:
+    """Values as an answer in the usual units."""
+    return " ".join(part.quantity.shown(value) for value, part in zip(values, parts, strict=True))
+
+
+def _value(part: Part, number: float, unit: str) -> float:
+    value = part.quantity.value(number, unit or part.quantity.usual)
+    if value is None:
+        known = ", ".join((*part.quantity.factors, *part.quantity.reciprocal))
+        raise AnswerError(f"{part.name}: is {number:g} {unit}, must have one of the units {known}")
+    return value
+
+
+def _plain(unit: str) -> str:
+    """A unit without the signs that people write or leave out."""
+    return re.sub(r"[\s·*.\-_]", "", unit).lower()

@@ -1,0 +1,62 @@
+"""What is proposed as the answer to a question: values of usual robots that fit the answers before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hexapod_control.config.robots.draft.questions.layouts import Layout, rear_of, right_of, usual_hip
+from hexapod_control.config.robots.draft.questions.question import OTHER_SERVO, Answered
+from hexapod_control.config.robots.draft.questions.units import LENGTH, MASS, Part, shown
+from hexapod_control.config.robots.servo_table import versions
+
+LENGTHS = "52 66 133"  # of the PhantomX class
+SERVO = "AX-12A"
+FIGURES = "60 rpm 15 kg cm"
+OTHER_TURN_DEG, OTHER_MASS = 180.0, 0.055  # of a servo that is not in the table
+COXA_DEG, FEMUR_DEG, TIBIA_DEG = (-75.0, 75.0), (-100.0, 130.0), (-165.0, 10.0)
+SERVO_SHARE = 0.47  # of the robot's mass
+LEG_SERVOS = 3.2  # mass of a leg in servos
+BODY_DENSITY = (300.0, 1200.0)  # [kg/m3] of robots
+
+
+def body(layout: Layout) -> str:
+    """Size of the body."""
+    return " ".join(map(LENGTH.shown, layout.body))
+
+
+def hip(layout: Layout, side: str, place: str, answered: Answered, parts: Sequence[Part]) -> str:
+    """A hip: the mirror image of one that is known, or where it usually is."""
+    twin = answered.numbers.get(f"hip left_{place}")
+    if side == "right" and twin is not None:
+        return shown(right_of(twin), parts)
+    count, index = len(layout.places), layout.places.index(place)
+    front = answered.numbers.get(f"hip {side}_{layout.places[count - 1 - index]}")
+    if front is not None and index >= count / 2.0:
+        return shown(rear_of(front), parts)
+    return shown(usual_hip(layout, place, answered.numbers["body"]), parts)
+
+
+def voltage(model: str) -> str:
+    """The highest supply for which the maker gives figures."""
+    return f"{versions(model)[-1].figures[-1].voltage:g}"
+
+
+def limits(model: str) -> str:
+    """Joint limits of usual legs, no farther apart than the servo turns."""
+    turn = OTHER_TURN_DEG if model == OTHER_SERVO else versions(model)[0].turn
+    half = min(COXA_DEG[1], turn / 2.0)
+    femur = max(FEMUR_DEG[0], FEMUR_DEG[1] - turn)
+    tibia = max(TIBIA_DEG[0], TIBIA_DEG[1] - turn)
+    ends = (-half, half, femur, FEMUR_DEG[1], tibia, TIBIA_DEG[1])
+    return " ".join(f"{end:g}" for end in ends)
+
+
+def masses(answered: Answered, legs: int) -> str:
+    """Robot and leg, by the mass of the servos."""
+    model = answered.words["servo"]
+    servo = OTHER_MASS if model == OTHER_SERVO else versions(model)[0].mass
+    leg, volume = LEG_SERVOS * servo, math.prod(answered.numbers["body"])
+    rest = 3.0 * legs * servo / SERVO_SHARE - legs * leg
+    rest = min(max(rest, BODY_DENSITY[0] * volume), BODY_DENSITY[1] * volume)
+    return " ".join(f"{value / MASS.factors[MASS.usual]:.0f}" for value in (rest + legs * leg, leg))

@@ -1,0 +1,64 @@
+"""`hexapod new` as a program: in a terminal from the first question to the robot file, and with answers from a file."""
+
+import subprocess
+
+import pytest
+from support.real_time.programs import HEXAPOD
+from support.real_time.terminal_window import Window
+
+from hexapod_control.cli.main import main
+from hexapod_control.config.robots.robot_file import load
+
+NEW = ["new", "mine.yaml", "--values"]
+KEPT = "mine.answers.json"
+
+
+def test_answers_in_a_terminal_survive_quit_and_become_a_robot_file(tmp_path):
+    window = Window([*HEXAPOD, *NEW], screen=True, folder=tmp_path)
+    typed = ["4", "15 x 15 x 5 cm", "back", "16 x 15 x 5 cm", "0 0 45", "75 75 45", "quit"]
+    proposals = ["6 rows", "150 150 50", "75 75 45", "15 x 15 x 5 cm", "80 75 45", "80 75 45", "-75 75 135"]
+    try:
+        for text, proposal in zip(typed, proposals, strict=True):
+            window.until(lambda: window.text.endswith(f"[{proposal}]: "), f"the proposal {proposal}")  # noqa: B023
+            window.type(f"{text}\n")
+        window.until(lambda: window.process.poll() is not None, "the end")
+        window.until(lambda: "goes on" in window.text, "the last line")
+        assert window.process.returncode == 1 and "must differ" in " ".join(window.text.split())
+        assert "forward" in window.text and KEPT in window.text and not (tmp_path / "mine.yaml").exists()
+    finally:
+        window.close()
+    window = Window([*HEXAPOD, *NEW], screen=True, folder=tmp_path)
+    try:
+        window.until(lambda: window.text.endswith("[-75 75 135]: "), "the question that was open")
+        window.type("\n" * 9)
+        window.until(lambda: "--demo" in window.text, "the next command")
+        window.until(lambda: window.process.poll() is not None, "the end")
+        assert window.process.returncode == 0 and "all values are plausible" in window.text
+    finally:
+        window.close()
+    robot = load(tmp_path / "mine.yaml").robot
+    assert len(robot.legs) == 4 and robot.body.size == pytest.approx((0.16, 0.15, 0.05))
+    assert "from above" in (tmp_path / "mine.svg").read_text()
+
+
+def piped(folder, lines, *options):
+    command = [*HEXAPOD, *NEW, *options]
+    return subprocess.run(command, input=lines, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.process
+def test_answers_through_standard_input_replace_a_file_only_after_a_yes(tmp_path):
+    robot_file = tmp_path / "mine.yaml"
+    robot_file.write_text("mine")
+    refused = piped(tmp_path, "no\n")
+    assert refused.returncode == 2 and "--force" in refused.stderr and robot_file.read_text() == "mine"
+    wrong = piped(tmp_path, "yes\n\n\n0 0 45\n")
+    assert wrong.returncode == 2 and "question 3, hip left_front: " in wrong.stderr and robot_file.read_text() == "mine"
+    done = piped(tmp_path, "\n" * 12, "--force")
+    assert done.returncode == 0, done.stderr
+    assert len(load(robot_file).robot.legs) == 6
+
+
+def test_a_name_that_is_no_robot_file_is_refused(capsys):
+    assert main(["new", "mine.txt"]) == 2
+    assert "must end in .yaml or .yml" in capsys.readouterr().err

@@ -1,0 +1,219 @@
+"""The questions of `hexapod new`: the robot of the answers, interruptions, going back, refusals and drawings."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from support.robot_answers import answers_of
+
+from hexapod_control.config.robots.draft.questions.answered_robot import NOTES
+from hexapod_control.config.robots.draft.questions.answers_file import read_answers, write_answers
+from hexapod_control.config.robots.draft.questions.canvas import WIDTH
+from hexapod_control.config.robots.draft.questions.drawings import drawing
+from hexapod_control.config.robots.draft.questions.interview import Interview
+from hexapod_control.config.robots.draft.questions.layouts import LAYOUTS
+from hexapod_control.config.robots.draft.questions.units import AnswerError
+from hexapod_control.config.robots.draft.robot_text import robot_text
+from hexapod_control.config.robots.robot_file import implausible, known_robots, load
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.names import JOINTS
+from hexapod_control.evaluation.robot_check.checks import CHECKS
+from hexapod_control.evaluation.robot_check.remark import Seriousness
+from hexapod_control.evaluation.robot_check.steady_walk import standing_start
+from hexapod_control.evaluation.robot_check.subject import Subject
+
+EXACT = 1e-6  # [m], [rad] and [kg]: answers have six digits
+QUICK_CHECKS = ("reach", "neighbours", "standing", "speed", "walking", "margin")
+
+
+def answered(answers, name="mine"):
+    """The interview with these answers, typed one after the other; the others are the usual values."""
+    interview = Interview(name, {})
+    while interview.question is not None:
+        interview.answer(answers.get(interview.question.key, ""))
+    return interview
+
+
+def written(interview, path):
+    path.write_text(robot_text(interview.result(), NOTES))
+    return load(path)
+
+
+def at(key, answers=None):
+    """An interview whose current question has this key."""
+    interview = Interview("mine", {})
+    while interview.question.key != key:
+        interview.answer((answers or {}).get(interview.question.key, ""))
+    return interview
+
+
+@pytest.mark.parametrize("name", known_robots())
+def test_a_robot_answered_with_its_own_measures_is_that_robot_and_passes_the_check(name, tmp_path):
+    own = load(name)
+    file = written(answered(answers_of(own), name), tmp_path / "robot.yaml")
+    robot, rise = file.robot, own.robot.body.center[2]  # the origin is in the middle of the body
+    assert (robot.name, robot.leg_names, file.models) == (name, own.robot.leg_names, own.models)
+    assert robot.body.size == pytest.approx(own.robot.body.size, abs=EXACT)
+    assert robot.mass == pytest.approx(own.robot.mass, abs=1e-4)
+    assert robot.walk.height - own.robot.walk.height == pytest.approx(rise, abs=1e-4)
+    for ours, theirs in zip(robot.legs, own.robot.legs, strict=True):
+        assert (*ours.hip[:2], ours.hip[2] + rise) == pytest.approx(theirs.hip, abs=EXACT)
+        assert ours.hip_yaw == pytest.approx(theirs.hip_yaw, abs=EXACT)
+        assert (ours.femur_lateral, ours.femur_vertical) == (theirs.femur_lateral, theirs.femur_vertical)
+        for part, mine, other in zip(JOINTS, ours.joints, theirs.joints, strict=True):
+            assert getattr(ours, part).length == pytest.approx(getattr(theirs, part).length, abs=EXACT)
+            assert (mine.lower, mine.upper) == pytest.approx((other.lower, other.upper), abs=EXACT)
+    assert not implausible(file)
+    subject = Subject(file, 0.0)
+    found = [remark for check in QUICK_CHECKS for remark in CHECKS[check](subject)]
+    assert found and max(remark.seriousness for remark in found) < Seriousness.PROBLEM
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_usual_values_of_every_layout_are_a_robot_that_walks_in_the_planner(layout, tmp_path):
+    file = written(answered({"legs": layout}), tmp_path / "robot.yaml")
+    assert len(file.robot.legs) == LAYOUTS[layout].legs and not implausible(file)
+    planner, _ = standing_start(file.robot)
+    planner.command(Twist(0.03, 0.0, 0.0))
+    plans = [planner.step(0.02) for _ in range(400)]
+    assert plans[-1].twist.vx == pytest.approx(0.03, abs=1e-3)
+    assert {leg for plan in plans for leg, stands in enumerate(plan.planted) if not stands} == set(
+        range(len(file.robot.legs))
+    )
+
+
+def test_a_robot_with_mirrored_legs_takes_eight_to_twelve_questions():
+    assert all(8 <= Interview("mine", {"legs": f"{legs} rows"}).number[1] <= 12 for legs in (4, 6))
+
+
+def test_an_interruption_at_any_question_loses_no_answer(tmp_path):
+    answers, path = answers_of(load("freenove")), tmp_path / "mine.answers.json"
+    interview, asked = Interview("mine", read_answers(path)), []
+    while interview.question is not None:
+        asked.append(interview.question.key)
+        interview.answer(answers[asked[-1]])
+        write_answers(path, interview.answers)
+        interview = Interview("mine", read_answers(path)) if interview.question is not None else interview
+    assert len(asked) == len(set(asked)) == interview.number[1]
+    assert robot_text(interview.result(), NOTES) == robot_text(answered(answers).result(), NOTES)
+    assert Interview("mine", read_answers(path)).number[0] == 1  # all is answered: once more, with these proposals
+
+
+@pytest.mark.parametrize("steps", [1, 3, 7])
+def test_back_and_another_answer_change_exactly_this_answer(steps):
+    interview = at("masses")
+    before = dict(interview.answers)
+    for _ in range(steps):
+        interview.back()
+    key = interview.question.key
+    changed = {"limits": "-70 70 -100 130 -165 10", "servo": "AX-18A", "hip left_middle": "0 95 90"}[key]
+    interview.answer(changed)
+    while interview.question.key != "masses":
+        interview.answer("")
+    assert interview.answers == before | {key: changed}
+
+
+def test_back_from_the_first_question_stays_there():
+    interview = Interview("mine", {})
+    interview.back()
+    assert interview.question.key == "legs" and interview.number[0] == 1
+
+
+def test_answers_that_no_longer_fit_are_asked_again_with_one_that_fits():
+    kept = at("limits").answers | {"servo": "MG90S"}
+    interview = Interview("mine", kept)
+    assert (interview.question.key, kept["voltage"], interview.default()) == ("voltage", "12", "6")
+
+
+def test_hips_of_a_free_robot_are_those_of_its_answers_on_both_sides(tmp_path):
+    file = written(answered({"legs": "6 free", "hip right_middle": "-20 -95 -92"}), tmp_path / "robot.yaml")
+    legs = {leg.name: leg for leg in file.robot.legs}
+    assert legs["right_middle"].hip == pytest.approx((-0.02, -0.095, 0.0))
+    assert legs["left_middle"].hip == pytest.approx((0.0, 0.09, 0.0))
+    assert math.degrees(legs["right_middle"].hip_yaw) == pytest.approx(-92.0)
+
+
+def test_a_servo_that_no_table_lists_is_described_by_speed_and_torque(tmp_path):
+    answers = {"servo": "other", "figures": "0.16 s/60°, 20 kg·cm"}
+    file = written(answered(answers), tmp_path / "robot.yaml")
+    joint = file.robot.legs[0].femur_joint
+    assert joint.no_load_speed == pytest.approx(math.radians(60.0) / 0.16, rel=1e-3)
+    assert joint.stall_torque == pytest.approx(1.961, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "parts"),
+    [
+        ("legs", "5", ["'5'", "6 rows"]),
+        ("body", "24 12", ["'24 12'", "3 numbers", "width [mm]"]),
+        ("body", "24 12 5 parsec", ["24 parsec", "mm, cm, m, in"]),
+        ("body", "9 m, 12 cm, 5 cm", ["length: is 9000 mm", "1 and 2000 mm"]),
+        ("body", "1 m 100 50", ["body.size", "keeps it"]),
+        ("hip left_front", "0 0 45", ["hip", "must differ"]),
+        ("lengths", "52 133 66", ["femur.length", "swapped?"]),
+        ("servo", "AX12A", ["'AX12A'", "nearest: AX-12A"]),
+        ("voltage", "24", ["is 24 V", "9 to 12 V for AX-12A"]),
+        ("voltage", "11,1", ["'11,1'", "decimal point"]),
+        ("limits", "75 -75 -100 130 -165 10", ["coxa: is 75 to -75 deg", "lower limit"]),
+        ("limits", "-75 75 100 130 -165 10", ["limits", "sign"]),
+        ("masses", "2 kg 1 kg", ["is 2000 g", "6 legs of 1000 g"]),
+        ("masses", "80 kg 175", ["body.mass", "too heavy"]),
+        ("height", "20", ["is 20 mm", "best is 118 mm"]),
+    ],
+)
+def test_an_implausible_answer_is_refused_at_once_with_value_bound_and_remedy(key, text, parts):
+    interview = at(key)
+    before = dict(interview.answers)
+    with pytest.raises(AnswerError) as error:
+        interview.answer(text)
+    assert all(part in str(error.value) for part in parts), str(error.value)
+    assert (interview.question.key, interview.answers) == (key, before)
+
+
+def test_an_implausible_answer_that_is_meant_is_kept(tmp_path):
+    file = written(answered({"lengths": "52 100 80 !"}), tmp_path / "robot.yaml")
+    assert file.robot.legs[0].femur.length == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_drawing_fits_into_a_terminal_and_shows_what_is_asked(layout):
+    interview = Interview("mine", {"legs": layout})
+    seen = set()
+    while interview.question is not None:
+        question = interview.question
+        lines = drawing(question.drawing, interview.robot(), question.legs)
+        assert max(map(len, lines)) <= WIDTH and all(line.isascii() for line in lines)
+        seen.add((question.drawing, "\n".join(lines)))
+        interview.answer("")
+    text = {kind: picture for kind, picture in seen}
+    assert all(word in text["lengths"] for word in ("coxa", "femur", "tibia")) and "hip height" in text["height"]
+    assert all(word in text["body"] for word in ("length", "width")) and text["hips"].count("O") >= 1
+
+
+def test_the_drawing_of_a_leg_has_the_proportions_of_the_answers():
+    short, long = (at("offsets", {"lengths": f"52 66 {tibia}"}) for tibia in (90, 200))
+    rows = [len("".join(drawing("lengths", each.robot())).split("_")) for each in (short, long)]
+    assert rows[0] != rows[1]
+
+
+@pytest.mark.parametrize("text", ["[]", '{"legs": 6}', "{", "\udcff"])
+def test_a_file_of_another_kind_is_not_taken_for_answers(text, tmp_path):
+    path = tmp_path / "mine.answers.json"
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(AnswerError, match=r"mine\.answers\.json: .*remove it"):
+        read_answers(path)
+
+
+def test_random_answers_are_refused_in_a_sentence_or_kept():
+    random = np.random.default_rng(4)
+    signs = [*"0123456789.,-+ x!cmkgdeg°\u2212\x00yno", "rpm", "1e9", "AX-12A", "nan", "inf"]
+    interview, refused = Interview("mine", {}), 0
+    for _ in range(12):
+        try:
+            interview.answer("".join(random.choice(signs, random.integers(1, 12))))
+        except AnswerError as error:
+            refused += 1
+            assert len(str(error)) > 20 and "\n" not in str(error)
+            interview.answer("")
+    assert refused > 6 and json.loads(json.dumps(interview.answers)) == interview.answers
