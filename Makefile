@@ -2,14 +2,14 @@
 # make test             style, all tests, and the colcon build; REQUIRE_ALL=1: what the machine lacks is a failure
 #                       (the parts: make style, computing, colcon, waiting, starting)
 # make one ARGS="test/core/gait -k swing"   some of the tests, on the present sources
-# make bench | soak | style | clean
+# make bench | soak | style | drawings | clean
 # make mutation [SEED=1] [DRAW=20] [MUTATE=hexapod_control/core/gait] [TESTS=test/core]   mutants that no test detects
 # Everything is installed into .venv; a sourced ROS 2 is used, else the ROS wheels are installed with it.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help sim one mutation test aside real_time computing waiting starting colcon bench soak style clean
+.PHONY: help sim one mutation test aside real_time computing waiting starting colcon bench soak style drawings clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -110,6 +110,10 @@ style: $(VENV)/.package $(VENV)/.test
 	@$(BIN)/ruff format --check .
 	@$(BIN)/lint-imports --no-cache --no-logo
 	@$(BIN)/mypy hexapod_control
+
+# Those of the documentation that are drawn by code alone.
+drawings: $(VENV)/.package
+	@$(ENV) python docs/figures/architecture.py && $(ENV) python docs/figures/own_robot.py
 
 clean:
 	rm -rf .venv build install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutation

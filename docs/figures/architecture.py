@@ -2,123 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from itertools import pairwise
+import sys
 from pathlib import Path
-from xml.sax.saxutils import escape
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from drawing import PALE, Box, Drawing
 
 IMAGES = Path(__file__).parents[1] / "images" / "architecture"
-FONT = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
-INK, PALE = "#20262d", "#66707a"
-FILLS = {
-    "input": "#fdebc8",
-    "node": "#d8e8f8",
-    "core": "#dcf0dc",
-    "hardware": "#ecdff3",
-    "note": "#f3f4f5",
-    "safe": "#f9dcd8",
-}
-LINE = 15  # [px] between two lines of text
-
-
-@dataclass
-class Box:
-    """A rectangle with a title and lines of text."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    title: str
-    lines: tuple[str, ...] = ()
-    kind: str = "node"
-
-    @property
-    def left(self) -> tuple[float, float]:
-        """Middle of the left side."""
-        return self.x, self.y + self.height / 2
-
-    @property
-    def right(self) -> tuple[float, float]:
-        """Middle of the right side."""
-        return self.x + self.width, self.y + self.height / 2
-
-    @property
-    def top(self) -> tuple[float, float]:
-        """Middle of the upper side."""
-        return self.x + self.width / 2, self.y
-
-    @property
-    def bottom(self) -> tuple[float, float]:
-        """Middle of the lower side."""
-        return self.x + self.width / 2, self.y + self.height
-
-
-@dataclass
-class Drawing:
-    """Boxes, arrows and labels, collected as SVG elements."""
-
-    width: int
-    height: int
-    title: str
-    parts: list[str] = field(default_factory=list)
-
-    def box(self, box: Box) -> Box:
-        """Draws a box and returns it."""
-        self.parts.append(
-            f'<rect x="{box.x:g}" y="{box.y:g}" width="{box.width:g}" height="{box.height:g}" rx="7" '
-            f'fill="{FILLS[box.kind]}" stroke="{INK}" stroke-width="1.2"/>'
-        )
-        x = box.x + box.width / 2
-        y = box.y + (box.height - LINE * len(box.lines)) / 2 + 5
-        self.text(x, y, box.title, size=13.5, bold=True)
-        for k, line in enumerate(box.lines):
-            self.text(x, y + LINE * (k + 1), line, size=11.5)
-        return box
-
-    def text(
-        self,
-        x: float,
-        y: float,
-        text: str,
-        size: float = 12,
-        bold: bool = False,
-        anchor: str = "middle",
-        ink: str = INK,
-    ) -> None:
-        """A line of text."""
-        weight = ' font-weight="bold"' if bold else ""
-        self.parts.append(
-            f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" text-anchor="{anchor}" fill="{ink}"{weight}>'
-            f"{escape(text)}</text>"
-        )
-
-    def arrow(self, *points: tuple[float, float], label: str = "", at: tuple[float, float] | None = None) -> None:
-        """An arrow along points, with a label at a place, by default over the middle of its longest piece."""
-        path = " ".join(f"{x:g},{y:g}" for x, y in points)
-        self.parts.append(
-            f'<polyline points="{path}" fill="none" stroke="{INK}" stroke-width="1.4" marker-end="url(#tip)"/>'
-        )
-        if label:
-            pieces = list(pairwise(points))
-            (x0, y0), (x1, y1) = max(pieces, key=lambda p: abs(p[0][0] - p[1][0]) + abs(p[0][1] - p[1][1]))
-            x, y = at or ((x0 + x1) / 2, (y0 + y1) / 2 - 5)
-            for k, line in enumerate(label.split("\n")):
-                self.text(x, y + LINE * k, line, size=11.5, ink=PALE)
-
-    def save(self, name: str) -> None:
-        """Writes the file."""
-        svg = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" '
-            f'width="{self.width}" height="{self.height}" font-family="{FONT}" role="img">',
-            f"<title>{escape(self.title)}</title>",
-            '<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" '
-            f'orient="auto-start-reverse"><path d="M0,0 L10,5 L0,10 z" fill="{INK}"/></marker></defs>',
-            f'<rect width="{self.width}" height="{self.height}" fill="#ffffff"/>',
-            *self.parts,
-            "</svg>",
-        )
-        (IMAGES / f"{name}.svg").write_text("\n".join(svg) + "\n", encoding="utf-8")
 
 
 def data_flow() -> None:
@@ -180,7 +71,7 @@ def data_flow() -> None:
         anchor="start",
         ink=PALE,
     )
-    d.save("data-flow")
+    d.save(IMAGES / "data-flow.svg")
 
 
 LAYERS: tuple[tuple[tuple[str, str, str], ...], ...] = (
@@ -233,7 +124,7 @@ def folders() -> None:
         d.box(Box(660 + 205 * column, 42 + 84 * row, 195, 72, f"{name}/", _wrapped(what, 30), "core"))
     d.text(660, 490, "names.py, robot.py: names of legs and joints, the robot", anchor="start", ink=PALE)
     d.text(660, 508, "as frozen data. The folders of core are acyclic, too.", anchor="start", ink=PALE)
-    d.save("folders")
+    d.save(IMAGES / "folders.svg")
 
 
 def _wrapped(text: str, columns: int) -> tuple[str, ...]:
@@ -279,7 +170,7 @@ def planner_states() -> None:
         anchor="start",
         ink=PALE,
     )
-    d.save("planner-states")
+    d.save(IMAGES / "planner-states.svg")
 
 
 def tick() -> None:
@@ -343,7 +234,7 @@ def tick() -> None:
             if last is not None:
                 d.arrow(last.right, box.left)
             last = box
-    d.save("tick")
+    d.save(IMAGES / "tick.svg")
 
 
 def draw() -> None:
