@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import sys
 from functools import cache
 
 import pytest
@@ -19,6 +20,7 @@ NOT_MEASURED = {"walk.lift_height", "walk.preload", "coxa.radius", "femur.radius
 def drawings():
     spec = importlib.util.spec_from_file_location("own_robot", ROOT / "docs" / "figures" / "own_robot.py")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclasses look there
     spec.loader.exec_module(module)
     return module.drawings()
 
