@@ -1,4 +1,4 @@
-"""Generates the tables of docs/{reference,your-servos,gallery}.md from the code: `python docs/tables.py`.
+"""Generates the tables of docs/{reference,robot-file,your-servos,gallery}.md from the code: `python docs/tables.py`.
 
 A table stands between the lines `<!-- NAME -->` and `<!-- end -->`; test/package/test_docs.py compares them with the
 code.
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cache
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,6 +128,26 @@ SERVICES: Mapping[str, str] = {
     "mujoco_sim/set_pause": "true pauses the simulation, false continues it",
     "mujoco_sim/step_simulation": "one period of a paused simulation",
     "mujoco_sim/reset_world": "the robot sits at the origin again",
+}
+SECTIONS: Mapping[str, str] = {  # of a robot file, in the words above its keys
+    "name": "What the robot is called.",
+    "body": "The trunk, a box: collisions, inertia and the picture are made from it.",
+    "foot": "The ball at the end of every tibia.",
+    "imu": "Where the IMU is, real or simulated.",
+    "walk": "Default settings of the walk. The gaits: [How it walks](how-it-walks.md#3-a-gait-is-a-row-of-a-table).",
+    "leg": "What all legs have in common. A leg may repeat any of these keys under its own name. A servo that\n"
+    "`hexapod servos models` lists needs only `model` and `voltage` ([Your servos](your-servos.md)); without `joints`\n"
+    "its legs turn as far as the servo.",
+    "legs": "One entry per leg, at least four. Rows of arrays, messages and tables follow their order.\n"
+    "All keys of `leg` may be repeated here.",
+    "gaits": "Optional: gaits beside those that follow from where the hips are "
+    "([Gaits of your own](how-it-walks.md#gaits-of-your-own)).",
+    "odometry_scale": "Optional: written by `hexapod odom-calibrate` "
+    "([Odometry of your robot](many-robots.md#odometry-of-your-robot)).",
+    "servos": "Optional: without it the servos are emulated in the driver (loopback). Explained in\n"
+    "[Servos](servos.md#the-section-servos); `hexapod calibrate` writes it.",
+    "io": "Optional: sensors on I2C and GPIO ([Kits](kits.md)). Of each sensor only `chip` is required,\n"
+    "of foot switches also `pins`.",
 }
 OF_ROS = ("/rosout", "/parameter_events", "/parameter_events_descriptors")  # of every node
 GLOBAL = ("/clock", "/tf", "/tf_static", "/diagnostics")
@@ -289,25 +310,28 @@ def _option(action: argparse.Action) -> tuple[str, str]:
     return f"`{' '.join(words)}`", (action.help or "") % {"default": action.default}
 
 
+def robot_file_lines() -> Iterator[schema.SchemaLine]:
+    """Every key of a robot file."""
+    places = (
+        ("", robot_keys.ROBOT),
+        ("leg.", (*robot_keys.COMMON, robot_keys.SERVO_VOLTAGE)),
+        ("legs.LEG.", (*robot_keys.PLACE, robot_keys.TILT)),
+        ("gaits.GAIT.", (*robot_keys.GAIT, robot_keys.LIFT_OFF.below("LEG"))),
+        ("odometry_scale.", robot_keys.ODOMETRY_SCALE),
+    )
+    yield from (schema.line(row, prefix) for prefix, rows in places for row in rows)
+    for section, lines in (("servos", servo_section.section_lines()), ("io", io_section.io_lines())):
+        yield from (line._replace(key=f"{section}.{line.key}") for line in lines)
+
+
 def robot_file() -> str:
-    """Keys of a robot file and their bounds."""
-    places = (("", robot_keys.ROBOT), ("leg.", robot_keys.COMMON), ("legs.NAME.", robot_keys.PLACE))
-    rows = [(f"`{prefix}{row.key}`", schema.bound(row)) for prefix, keys in places for row in keys]
-    optional = (("legs.NAME.", robot_keys.TILT), ("leg.", robot_keys.SERVO_VOLTAGE))
-    rows += [(f"`{prefix}{row.key}`", f"{schema.bound(row)}, optional") for prefix, row in optional]
-    gait = (*robot_keys.GAIT, robot_keys.LIFT_OFF.below("LEG"))
-    rows += [(f"`gaits.NAME.{row.key}`", schema.bound(row)) for row in gait]
-    return table(("key", "value"), rows)
-
-
-def servos() -> str:
-    """Keys of a robot file's section `servos`, without its joints."""
-    return table(("key", "value"), ((f"`servos.{key}`", value) for key, value in servo_section.section_keys()))
-
-
-def sensors() -> str:
-    """Keys of a robot file's section `io`."""
-    return table(("key", "value"), ((f"`io.{key}`", value) for key, value in io_section.io_keys()))
+    """All keys of a robot file by section."""
+    head = ("key", "type", "unit", "bounds", "default", "what it is", "hint of a refusal")
+    parts = []
+    for section, lines in groupby(robot_file_lines(), lambda line: line.key.partition(".")[0]):
+        rows = ((f"`{line.key}`", *line[1:]) for line in lines)
+        parts.append(f"## {section}\n\n{SECTIONS[section]}\n\n{table(head, rows)}")
+    return "\n\n".join(parts)
 
 
 def motion_file() -> str:
@@ -383,14 +407,12 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "parameters": node_parameters,
     "launch arguments": launch_arguments,
     "options": options,
-    "robot file": robot_file,
     "motion file": motion_file,
     "states": states,
-    "servos": servos,
-    "io": sensors,
 }
 PAGES: Mapping[Path, Mapping[str, Callable[[], str]]] = {
     REFERENCE: TABLES,
+    REFERENCE.with_name("robot-file.md"): {"robot file": robot_file},
     REFERENCE.with_name("your-servos.md"): {"servo models": servo_models},
     REFERENCE.with_name("gallery.md"): {"gallery": gallery},
 }

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from ruamel.yaml.scalarbool import ScalarBoolean
 from ruamel.yaml.scalarint import HexCapsInt, HexInt, ScalarInt
@@ -20,6 +21,7 @@ from hexapod_control.core.names import MAX_QUOTED, shortened
 
 MAX_SPELLED_INTEGER = 10**18  # Python refuses to write out those of thousands of digits
 YamlValue = float | str | tuple[float, ...]
+REQUIRED = "required"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class NumberRow:
     hint: str
     whole: bool = False  # integers only
     hexadecimal: bool = False  # also as 0x40
+    meaning: str = ""  # for the reference, like `default`
+    default: str = REQUIRED  # what applies without the key
 
     def below(self, name: str) -> NumberRow:
         """The same row for a key below this one."""
@@ -48,6 +52,8 @@ class TextRow:
     pattern: str
     bound: str
     hint: str
+    meaning: str = ""
+    default: str = REQUIRED
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,8 @@ class ChoiceRow:
     key: str
     words: tuple[str, ...]
     hint: str
+    meaning: str = ""
+    default: str = REQUIRED
 
 
 KeyRow = NumberRow | TextRow | ChoiceRow
@@ -71,6 +79,31 @@ def bound(row: KeyRow) -> str:
     kind = "whole number" if row.whole else "number"
     each = f"a {kind} within" if row.count == 1 else f"a list of {row.count} {kind}s, each within"
     return f"must be {each} {row.lower:g} and {row.upper:g} {row.unit}".rstrip()
+
+
+class SchemaLine(NamedTuple):
+    """A key of a file in the reference."""
+
+    key: str
+    kind: str
+    unit: str
+    bound: str
+    default: str
+    meaning: str
+    hint: str
+
+
+def line(row: KeyRow, prefix: str = "") -> SchemaLine:
+    """The line of a row, whose key is below `prefix`."""
+    if isinstance(row, NumberRow):
+        number = "whole number" if row.whole else "number"
+        kind = number if row.count == 1 else f"{row.count} {number}s"
+        unit, allowed = row.unit, f"{row.lower:g} to {row.upper:g}"
+    elif isinstance(row, ChoiceRow):
+        kind, unit, allowed = "word", "", ", ".join(row.words)
+    else:
+        kind, unit, allowed = "text", "", row.bound
+    return SchemaLine(prefix + row.key, kind, unit, allowed, row.default, row.meaning, row.hint)
 
 
 def known_keys(keys: Iterable[str]) -> dict[str, object]:

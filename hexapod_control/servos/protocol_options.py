@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from hexapod_control.config import schema
 from hexapod_control.config.document import DocumentEntry
-from hexapod_control.config.schema import NumberRow, did_you_mean, refuse_unknown, spell
+from hexapod_control.config.schema import ChoiceRow, NumberRow, SchemaLine, did_you_mean, refuse_unknown, spell
+
+OF_PROTOCOL = "as the protocol does without it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,11 @@ class ChoiceOption:
     def bound(self) -> str:
         """The allowed values, as a text."""
         return f"must be one of {', '.join(self.words)}"
+
+    @property
+    def line(self) -> SchemaLine:
+        """The key for the reference."""
+        return schema.line(ChoiceRow(self.key, tuple(self.words), "", self.what, OF_PROTOCOL))
 
     def value(self, entry: DocumentEntry) -> object:
         """The value for the bus. Raises RobotFileError."""
@@ -40,15 +48,22 @@ class MeasureOption:
     upper: float
     unit: str
     what: str
+    whole: ClassVar[bool] = False
 
     @property
     def _row(self) -> NumberRow:
-        return NumberRow(self.key, 1, self.lower, self.upper, self.unit, self.what, hexadecimal=self.unit == "")
+        measure = (self.key, 1, self.lower, self.upper, self.unit, self.what)
+        return NumberRow(*measure, whole=self.whole, hexadecimal=self.unit == "")
 
     @property
     def bound(self) -> str:
         """The allowed values, as a text."""
         return schema.bound(self._row).rstrip()
+
+    @property
+    def line(self) -> SchemaLine:
+        """The key for the reference."""
+        return schema.line(replace(self._row, hint="", meaning=self.what, default=OF_PROTOCOL))
 
     def value(self, entry: DocumentEntry) -> object:
         """The number. Raises RobotFileError."""
@@ -59,12 +74,12 @@ class MeasureOption:
 class RegisterOption(MeasureOption):
     """A whole number."""
 
+    whole: ClassVar[bool] = True
+
     def value(self, entry: DocumentEntry) -> object:
         """The number. Raises RobotFileError."""
         number = MeasureOption.value(self, entry)
         assert isinstance(number, float)
-        if number != int(number):
-            raise entry.error(f"is {number:g}", "must be a whole number", self.what)
         return int(number)
 
 
@@ -90,6 +105,12 @@ class ListOption:
     def bound(self) -> str:
         """The allowed values, as a text."""
         return f"{self.each.bound}, or a list of 1 to {self.most} of them"
+
+    @property
+    def line(self) -> SchemaLine:
+        """The key for the reference."""
+        each = self.each.line
+        return each._replace(kind=f"{each.kind}, or a list of up to {self.most}")
 
     def value(self, entry: DocumentEntry) -> object:
         """The numbers. Raises RobotFileError."""

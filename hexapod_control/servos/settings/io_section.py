@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from hexapod_control.config.document import DocumentEntry, read
@@ -23,10 +23,11 @@ from hexapod_control.config.schema import (
     ChoiceRow,
     KeyRow,
     NumberRow,
+    SchemaLine,
     TextRow,
     YamlValue,
-    bound,
     known_keys,
+    line,
     number,
     refuse_unknown,
     require,
@@ -41,12 +42,20 @@ from hexapod_control.servos.protocols.pca9685 import places
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 BUS = "/dev/i2c-1"
-MCP23017_ADDRESS, GPIO_DEVICE, BOUNCE_S = 0x20, "/dev/gpiochip0", 0.01
-_PIN = NumberRow("pins.LEG", 1, 0.0, 63.0, "", "the number of the pin, up to 15 on an MCP23017", whole=True)
+MCP23017_ADDRESS, GPIO_DEVICE, BOUNCE_S, PRESSED = 0x20, "/dev/gpiochip0", 0.01, "low"
+_PIN = NumberRow(
+    *("pins.LEG", 1, 0.0, 63.0, "", "the number of the pin, up to 15 on an MCP23017"),
+    whole=True,
+    meaning="pin of the switch of this leg",
+)
 I2C_SERVOS = "pca9685"
-_BUS = TextRow("bus", r"/\S+", "the path of an I2C bus", "ls /dev/i2c-* shows them")
+_BUS = TextRow("bus", r"/\S+", "the path of an I2C bus", "ls /dev/i2c-* shows them", "bus of the sensors", default=BUS)
 _ADDRESS = NumberRow(
-    "address", 1, 0x08, 0x77, "", "as hexapod i2c scan shows it, e.g. 0x68", whole=True, hexadecimal=True
+    *("address", 1, 0x08, 0x77, "", "as hexapod i2c scan shows it, e.g. 0x68"),
+    whole=True,
+    hexadecimal=True,
+    meaning="on the I2C bus",
+    default="the usual one of the chip",
 )
 
 
@@ -78,37 +87,75 @@ class IoSettings:
             yield "feet", self.feet.address, SWITCH_CHIPS[self.feet.chip].title
 
 
+def _wiring(name: str) -> str:
+    return f"{next(item.default for item in fields(SupplySection) if item.name == name):g}"
+
+
+_MODEL = "the model printed on it"
 _PARTS: Mapping[str, tuple[KeyRow, ...]] = {  # `chip` is required, everything else has a default
     "imu": (
-        ChoiceRow("chip", tuple(IMU_CHIPS), "the model printed on it"),
+        ChoiceRow("chip", tuple(IMU_CHIPS), _MODEL, "model of the IMU"),
         _ADDRESS,
-        NumberRow("mounting_deg", 3, -180.0, 180.0, "deg", "roll, pitch, yaw of the chip's axes in the body's"),
+        NumberRow(
+            *("mounting_deg", 3, -180.0, 180.0, "deg", "roll, pitch, yaw of the chip's axes in the body's"),
+            meaning="how the chip is mounted",
+            default="[0, 0, 0]",
+        ),
     ),
     "battery": (
-        ChoiceRow("chip", tuple(SUPPLY_CHIPS), "the model printed on it"),
+        ChoiceRow("chip", tuple(SUPPLY_CHIPS), _MODEL, "model of the sensor of the supply"),
         _ADDRESS,
-        NumberRow("shunt", 1, 1e-5, 10.0, "ohm", "ohms, not milliohms? 0.1 on most boards with an INA219"),
-        NumberRow("channel", 1, 0.0, 7.0, "", "the input to which the battery is wired", whole=True),
-        NumberRow("divider", 1, 0.01, 100.0, "", "battery = divider * input"),
-        NumberRow("reference", 1, 1.0, 6.0, "V", "supply of the converter"),
+        NumberRow(
+            *("shunt", 1, 1e-5, 10.0, "ohm", "ohms, not milliohms? 0.1 on most boards with an INA219"),
+            meaning="resistor of an INA219 or INA226",
+            default=_wiring("shunt"),
+        ),
+        NumberRow(
+            *("channel", 1, 0.0, 7.0, "", "the input to which the battery is wired"),
+            whole=True,
+            meaning="input of an ADS1115 or ADS7830",
+            default=_wiring("channel"),
+        ),
+        NumberRow(
+            *("divider", 1, 0.01, 100.0, "", "battery = divider * input"),
+            meaning="battery voltage by voltage at the input",
+            default=_wiring("divider"),
+        ),
+        NumberRow(
+            *("reference", 1, 1.0, 6.0, "V", "supply of the converter"),
+            meaning="supply of an ADS7830",
+            default=_wiring("reference"),
+        ),
     ),
     "feet": (
-        ChoiceRow("chip", tuple(SWITCH_CHIPS), "gpio: pins of this computer"),
+        ChoiceRow("chip", tuple(SWITCH_CHIPS), "gpio: pins of this computer", "where the switches are wired"),
         _ADDRESS,
-        TextRow("device", r"/\S+", "the path of a GPIO chip", "ls /dev/gpiochip* shows them"),
-        ChoiceRow("pressed", ("low", "high"), "level of the pin when the foot stands; low: switch to ground"),
-        NumberRow("bounce", 1, 0.0, 0.2, "s", "seconds, not milliseconds?"),
+        TextRow(
+            *("device", r"/\S+", "the path of a GPIO chip", "ls /dev/gpiochip* shows them"),
+            meaning="GPIO chip of the pins",
+            default=GPIO_DEVICE,
+        ),
+        ChoiceRow(
+            *("pressed", ("low", "high"), "level of the pin when the foot stands; low: switch to ground"),
+            meaning="level of a loaded foot",
+            default=PRESSED,
+        ),
+        NumberRow(
+            *("bounce", 1, 0.0, 0.2, "s", "seconds, not milliseconds?"),
+            meaning="shorter changes do not count",
+            default=f"{BOUNCE_S:g}",
+        ),
     ),
 }
 
 
-def io_keys() -> Iterator[tuple[str, str]]:
-    """Every key of the section, and its allowed values."""
-    yield "bus", bound(_BUS)
+def io_lines() -> Iterator[SchemaLine]:
+    """Every key of the section, for the reference."""
+    yield line(_BUS)
     for part, rows in _PARTS.items():
         for row in rows:
-            yield f"{part}.{row.key}", bound(row)
-    yield "feet.pins.LEG", bound(_PIN)
+            yield line(row, f"{part}.")
+    yield line(_PIN, "feet.")
 
 
 def has_imu(robot: str) -> bool:
@@ -127,7 +174,7 @@ def io_settings(file: RobotFile) -> IoSettings:
     if not section.is_section:
         raise section.error(f"is {spell(section.value)}", "must be a section", "remove it if there are no sensors")
     legs = dict.fromkeys(file.robot.leg_names)
-    known = known_keys(key for key, _ in io_keys())
+    known = known_keys(key.key for key in io_lines())
     refuse_unknown(section, {**known, "feet": {**known_keys(row.key for row in _PARTS["feet"]), "pins": legs}})
     bus = str(value(section.children["bus"], _BUS)) if "bus" in section.children else BUS
     parts = section.children
@@ -184,7 +231,7 @@ def _feet(entry: DocumentEntry, legs: Sequence[str]) -> FootSwitchSection:
         pins[pin] = leg
     bounce = given.get("bounce", BOUNCE_S)
     assert isinstance(bounce, float)
-    device, pressed = str(given.get("device", GPIO_DEVICE)), str(given.get("pressed", "low"))
+    device, pressed = str(given.get("device", GPIO_DEVICE)), str(given.get("pressed", PRESSED))
     return FootSwitchSection(chip, _address(given, MCP23017_ADDRESS), device, tuple(pins), pressed, bounce)
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from hexapod_control.config.document import DocumentEntry
-from hexapod_control.config.schema import NumberRow, number, refuse_unknown
+from hexapod_control.config.schema import NumberRow, SchemaLine, line, number, refuse_unknown
 from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.core.robot import Joint, Robot
 from hexapod_control.servos.bus.bus_interface import RawScale
@@ -14,20 +14,57 @@ from hexapod_control.servos.protocol_registry import ServoProtocol
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 _UNITS = 1e6
+_OF_SERVO = "of the protocol's servo"
 _ROWS = (
-    NumberRow("id", 1, 0.0, 253.0, "", "every servo needs its own", whole=True),
-    NumberRow("direction", 1, -1.0, 1.0, "", "1, or -1 for a servo that turns in the opposite direction"),
-    NumberRow("center", 1, -_UNITS, _UNITS, "raw units", "where the joint is at q_center_deg"),
-    NumberRow("units_per_rad", 1, 1.0, _UNITS, "raw units per rad", "positive; direction holds the sign"),
-    NumberRow("units_per_rad_neg", 1, 1.0, _UNITS, "raw units per rad", "positive; direction holds the sign"),
-    NumberRow("q_center_deg", 1, -180.0, 180.0, "deg", "degrees"),
-    NumberRow("trim_deg", 1, -45.0, 45.0, "deg", "degrees"),
-    NumberRow("low", 1, -_UNITS, _UNITS, "raw units", "least goal the servo gets", whole=True),
-    NumberRow("high", 1, -_UNITS, _UNITS, "raw units", "greatest goal the servo gets", whole=True),
-    NumberRow("offset", 1, -_UNITS, _UNITS, "raw units", "offset register of the servo at the calibration", whole=True),
+    NumberRow("id", 1, 0.0, 253.0, "", "every servo needs its own", whole=True, meaning="id or channel of the servo"),
+    NumberRow(
+        *("direction", 1, -1.0, 1.0, "", "1, or -1 for a servo that turns in the opposite direction"),
+        meaning="sense of rotation, 1 or -1",
+    ),
+    NumberRow(
+        *("center", 1, -_UNITS, _UNITS, "raw units", "where the joint is at q_center_deg"),
+        meaning="raw position at q_center_deg",
+        default=f"the middle {_OF_SERVO}",
+    ),
+    NumberRow(
+        *("units_per_rad", 1, 1.0, _UNITS, "raw units per rad", "positive; direction holds the sign"),
+        meaning="scale of the servo",
+        default=f"that {_OF_SERVO}",
+    ),
+    NumberRow(
+        *("units_per_rad_neg", 1, 1.0, _UNITS, "raw units per rad", "positive; direction holds the sign"),
+        meaning="scale below q_center_deg",
+        default="units_per_rad",
+    ),
+    NumberRow("q_center_deg", 1, -180.0, 180.0, "deg", "degrees", meaning="angle of the joint at center", default="0"),
+    NumberRow("trim_deg", 1, -45.0, 45.0, "deg", "degrees", meaning="correction of the angle", default="0"),
+    NumberRow(
+        *("low", 1, -_UNITS, _UNITS, "raw units", "least goal the servo gets"),
+        whole=True,
+        meaning="least goal",
+        default=f"the least {_OF_SERVO}",
+    ),
+    NumberRow(
+        *("high", 1, -_UNITS, _UNITS, "raw units", "greatest goal the servo gets"),
+        whole=True,
+        meaning="greatest goal",
+        default=f"the greatest {_OF_SERVO}",
+    ),
+    NumberRow(
+        *("offset", 1, -_UNITS, _UNITS, "raw units", "offset register of the servo at the calibration"),
+        whole=True,
+        meaning="offset register of the servo when it was calibrated",
+        default="not compared",
+    ),
 )
 _REQUIRED = ("id", "direction")
 _ROOM = 0.98  # of a standard servo's range that the joint may use
+
+
+def joint_lines() -> Iterator[SchemaLine]:
+    """The keys of a joint, for the reference."""
+    for row in _ROWS:
+        yield line(row, "joints.LEG.JOINT.")
 
 
 def _each(robot: Robot) -> Iterator[tuple[str, str, Joint]]:

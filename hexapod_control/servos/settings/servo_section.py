@@ -24,10 +24,13 @@ from hexapod_control.config.errors import ArgumentError
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.schema import (
     ChoiceRow,
+    KeyRow,
     NumberRow,
+    SchemaLine,
+    TextRow,
     bound,
     did_you_mean,
-    known_keys,
+    line,
     number,
     refuse_unknown,
     spell,
@@ -37,9 +40,10 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.servos.protocol_options import values
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
-from hexapod_control.servos.settings.joint_section import calibrations, standard_calibrations
+from hexapod_control.servos.settings.joint_section import calibrations, joint_lines, standard_calibrations
 
 LOOPBACK = "loopback"
+_RATED = "by the servos' rated voltage"
 
 
 class OnLost(Enum):
@@ -99,34 +103,70 @@ class ServoSettings:
         return tuple(joint.id for joint in self.joints)
 
 
+def _default(name: str) -> str:
+    value = next(item.default for item in (*fields(ServoSettings), *fields(Battery)) if item.name == name)
+    return str(value.value) if isinstance(value, Enum) else f"{value:g}"
+
+
+_PROTOCOL = ChoiceRow("protocol", tuple(PROTOCOLS), "", "language of the servos' bus")
+_PORT = TextRow(
+    *("port", r"(?s).*\S.*", "the path of a port", "ls /dev/serial/by-id shows them"),
+    meaning="to which the bus is connected; none with loopback",
+)
 _NUMBERS = (
-    NumberRow("baud", 1, 1200.0, 4.5e6, "bit/s", "the baud the servos are set to", whole=True),
-    NumberRow("rate", 1, 5.0, 500.0, "Hz", "goals per second"),
-    NumberRow("lost_after", 1, 0.05, 10.0, "s", "seconds, not milliseconds?"),
-    NumberRow("max_temperature", 1, 30.0, 120.0, "degC", "the servo's own limit"),
-    NumberRow("silence_time", 1, 0.2, 3600.0, "s", "seconds, not milliseconds?"),
+    NumberRow(
+        *("baud", 1, 1200.0, 4.5e6, "bit/s", "the baud the servos are set to"),
+        whole=True,
+        meaning="speed of the bus",
+        default="that of the protocol",
+    ),
+    NumberRow("rate", 1, 5.0, 500.0, "Hz", "goals per second", meaning="rate of the goals", default=_default("rate")),
+    NumberRow(
+        *("lost_after", 1, 0.05, 10.0, "s", "seconds, not milliseconds?"),
+        meaning="time without an answer after which a servo is lost",
+        default=_default("lost_after"),
+    ),
+    NumberRow(
+        *("max_temperature", 1, 30.0, 120.0, "degC", "the servo's own limit"),
+        meaning="above it the robot sits down, then torque off",
+        default=_default("max_temperature"),
+    ),
+    NumberRow(
+        *("silence_time", 1, 0.2, 3600.0, "s", "seconds, not milliseconds?"),
+        meaning="holding without targets until on_silence happens",
+        default=_default("silence_time"),
+    ),
 )
 _BATTERY = (
-    NumberRow("warn", 1, 1.0, 100.0, "V", "of the whole battery"),
-    NumberRow("critical", 1, 1.0, 100.0, "V", "of the whole battery"),
-    NumberRow("time", 1, 0.5, 60.0, "s", "shorter voltage sags do not count"),
+    NumberRow("warn", 1, 1.0, 100.0, "V", "of the whole battery", meaning="a warning below it", default=_RATED),
+    NumberRow("critical", 1, 1.0, 100.0, "V", "of the whole battery", meaning="sits down below it", default=_RATED),
+    NumberRow(
+        *("time", 1, 0.5, 60.0, "s", "shorter voltage sags do not count"),
+        meaning="time below critical before it counts",
+        default=_default("time"),
+    ),
 )
 _CHOICES: Mapping[str, type[Enum]] = {"on_lost": OnLost, "on_silence": OnSilence, "on_exit": OnExit}
+_REACTIONS = tuple(
+    ChoiceRow(
+        name, tuple(word.value for word in kind), "choose one of them", (kind.__doc__ or "").rstrip("."), _default(name)
+    )
+    for name, kind in _CHOICES.items()
+)
+
+_KEYS: tuple[KeyRow, ...] = (_PROTOCOL, _PORT, *_NUMBERS, *_REACTIONS)
 
 
-def section_keys() -> Iterator[tuple[str, str]]:
-    """Every key of the section except `joints`, and its allowed values."""
-    yield "protocol", f"must be one of {', '.join(PROTOCOLS)}"
-    yield "port", "must be the path of a port"
-    for row in _NUMBERS:
-        yield row.key, bound(row)
-    for name, words in _CHOICES.items():
-        yield name, f"must be one of {', '.join(word.value for word in words)}"
+def section_lines() -> Iterator[SchemaLine]:
+    """Every key of the section, for the reference."""
+    yield from map(line, _KEYS)
     for row in _BATTERY:
-        yield f"battery.{row.key}", bound(row)
+        yield line(row, "battery.")
+    yield from joint_lines()
     for protocol, kind in PROTOCOLS.items():
         for option in kind.settings:
-            yield f"options.{option.key}", f"{option.bound}, with {protocol}: {option.what}"
+            found = option.line
+            yield found._replace(key=f"options.{found.key}", meaning=f"with {protocol}: {found.meaning}")
 
 
 def servo_settings(file: RobotFile, protocol: str = "", port: str = "") -> ServoSettings:
@@ -165,45 +205,34 @@ def standard(robot: Robot, protocol: str, port: str) -> ServoSettings:
 
 
 def _known() -> dict[str, object]:
-    keys = ["protocol", "port", *(row.key for row in _NUMBERS), *_CHOICES, *(f"battery.{row.key}" for row in _BATTERY)]
-    return {**known_keys(keys), "options": None, "joints": None}
+    battery = dict.fromkeys(row.key for row in _BATTERY)
+    return {**dict.fromkeys(row.key for row in _KEYS), "battery": battery, "options": None, "joints": None}
 
 
 def _unknown(protocol: str) -> tuple[str, str, str]:
-    return f'is "{protocol}"', f"must be one of {', '.join(PROTOCOLS)}", did_you_mean(protocol, tuple(PROTOCOLS))
+    return f'is "{protocol}"', bound(_PROTOCOL), did_you_mean(protocol, tuple(PROTOCOLS))
 
 
 def _protocol(section: DocumentEntry) -> str:
-    entry = section.children.get("protocol")
+    entry = section.children.get(_PROTOCOL.key)
     if entry is None:
-        raise section.error("is missing", f"must be one of {', '.join(PROTOCOLS)}", below="protocol")
-    if not isinstance(entry.value, str):
-        raise entry.error(f"is {spell(entry.value)}", f"must be one of {', '.join(PROTOCOLS)}")
-    if entry.value not in PROTOCOLS:
-        raise entry.error(*_unknown(entry.value))
-    return str(entry.value)
+        raise section.error("is missing", bound(_PROTOCOL), below=_PROTOCOL.key)
+    return str(value(entry, _PROTOCOL))
 
 
 def _port(section: DocumentEntry, protocol: str, given: str) -> str:
-    entry = section.children.get("port")
+    entry = section.children.get(_PORT.key)
     if given or (entry is None and protocol == LOOPBACK):
         return given
     if entry is None:
-        raise section.error("is missing", "must be a port", "e.g. /dev/serial/by-id/usb-...", below="port")
-    if not isinstance(entry.value, str) or not entry.value.strip():
-        raise entry.error(f"is {spell(entry.value)}", "must be the path of a port", "ls /dev/serial/by-id shows them")
-    return str(entry.value)
+        raise section.error("is missing", "must be a port", "e.g. /dev/serial/by-id/usb-...", below=_PORT.key)
+    return str(value(entry, _PORT))
 
 
 def _choices(section: DocumentEntry) -> dict[str, Enum]:
-    found: dict[str, Enum] = {}
-    for name, kind in _CHOICES.items():
-        if name not in section.children:
-            continue
-        entry, words = section.children[name], [choice.value for choice in kind]
-        # YAML 1.1 reads a bare `off` as false; ruamel uses YAML 1.2, where it is a string
-        found[name] = kind(value(entry, ChoiceRow(name, tuple(words), "choose one of them")))
-    return found
+    # YAML 1.1 reads a bare `off` as false; ruamel uses YAML 1.2, where it is a string
+    rows = [row for row in _REACTIONS if row.key in section.children]
+    return {row.key: _CHOICES[row.key](value(section.children[row.key], row)) for row in rows}
 
 
 def _battery(section: DocumentEntry) -> Battery:

@@ -8,8 +8,9 @@ from support.phantomx import narrow_file
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import with_section
+from hexapod_control.core.names import STANDARD
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.settings.io_section import BUS, IoSettings, io_keys, io_settings
+from hexapod_control.servos.settings.io_section import BUS, IoSettings, io_lines, io_settings
 from hexapod_control.servos.settings.save_servo_section import section
 from hexapod_control.servos.settings.servo_section import servo_settings
 
@@ -68,10 +69,25 @@ def test_an_address_of_a_board_of_the_servos_is_refused_on_the_same_bus_only(rea
     assert read(text, servos="/dev/i2c-2").imu.address == 0x41
 
 
-def test_every_key_has_its_bound():
-    keys = dict(io_keys())
-    assert keys["bus"] == "must be the path of an I2C bus"
-    assert all(text.startswith("must be ") for text in keys.values())
+DEFAULTS = {  # key -> the rest of its part
+    "imu.mounting_deg": "chip: mpu6050",
+    "battery.shunt": "chip: ina219",
+    "battery.channel": "chip: ads1115",
+    "battery.divider": "chip: ina219",
+    "battery.reference": "chip: ads7830",
+    **dict.fromkeys(
+        ("feet.device", "feet.pressed", "feet.bounce"),
+        f"chip: gpio, pins: {{{', '.join(f'{leg}: {pin}' for pin, leg in enumerate(STANDARD))}}}",
+    ),
+}
+
+
+@pytest.mark.parametrize("key", DEFAULTS)
+def test_writing_the_default_of_the_reference_changes_nothing(read, key):
+    (line,) = (line for line in io_lines() if line.key == key)
+    part, name = key.split(".")
+    written = f"{{{part}: {{{DEFAULTS[key]}, {name}: {line.default}}}}}"
+    assert read(written) == read(f"{{{part}: {{{DEFAULTS[key]}}}}}")
 
 
 def test_a_battery_has_the_options_of_its_chip_only(read):

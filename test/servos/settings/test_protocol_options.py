@@ -112,7 +112,7 @@ def test_addresses_may_be_hexadecimal_and_keep_that_when_the_section_is_written_
     [
         ([0x40, 0x40], "is 64 again, must differ from the others"),
         ([0x40, 0x41, 0x42, 0x43, 0x44], "has 5 values"),
-        ([0x30], "must be a number within 64 and 119"),
+        ([0x30], "must be a whole number within 64 and 119"),
         ([0x40, 64.5], "must be a whole number"),
     ],
 )

@@ -9,7 +9,14 @@ from support.phantomx import robot
 
 from hexapod_control.config.robots.robot_file import RobotFileError, load, resolve
 from hexapod_control.core.names import JOINTS
-from hexapod_control.servos.settings.servo_section import Battery, OnExit, OnLost, OnSilence, servo_settings
+from hexapod_control.servos.settings.servo_section import (
+    Battery,
+    OnExit,
+    OnLost,
+    OnSilence,
+    section_lines,
+    servo_settings,
+)
 
 PHANTOMX = Path(resolve("phantomx")).read_text()
 TOP = """\
@@ -99,7 +106,10 @@ WRONG = {
     "an option that is a list": (TOP + "  options: {acceleration: [1]}\n" + joints(), "acceleration: is [1], must be"),
     "an option out of bounds": (TOP + "  options: {acceleration: 255}\n" + joints(), "within 0 and 254"),
     "half a register": (TOP + "  options: {acceleration: 1.5}\n" + joints(), "must be a whole number"),
-    "an option that is a truth": (TOP + "  options: {acceleration: true}\n" + joints(), "is true, must be a number"),
+    "an option that is a truth": (
+        TOP + "  options: {acceleration: true}\n" + joints(),
+        "must be a whole number",
+    ),
     "options that are a text": (TOP + "  options: fast\n" + joints(), 'options: is "fast", must be a section'),
     "options of a protocol without any": (
         TOP.replace("feetech_st", "lx16a") + "  options: {read: fast}\n" + joints(),
@@ -160,6 +170,26 @@ def test_a_file_with_the_required_keys_only_has_the_documented_defaults(read):
     assert settings.battery == Battery(-math.inf, -math.inf, 2.0)
     for joint in settings.joints:
         assert (joint.center, joint.trim, joint.low, joint.high) == (2048.0, 0.0, 0, 4095)
+
+
+DEFAULTS = [
+    line for line in section_lines() if re.fullmatch(r"[\d.]+", line.default) or line.default in line.bound.split(", ")
+]
+
+
+def with_key(key, text):
+    """A section with this text after the required keys of the place of a key."""
+    if key.startswith("battery."):
+        return TOP + f"  battery: {{warn: 10.5, critical: 9.9{text}}}\n" + joints()
+    if key.startswith("joints."):
+        return TOP + joints(left_front_coxa=f"{{id: 1, direction: 1{text}}}")
+    return TOP + joints() + text.replace(", ", "  ") + "\n"
+
+
+@pytest.mark.parametrize("line", DEFAULTS, ids=lambda line: line.key)
+def test_writing_the_default_of_the_reference_changes_nothing(read, line):
+    written = f", {line.key.rpartition('.')[2]}: {line.default}"
+    assert read(with_key(line.key, written)) == read(with_key(line.key, ""))
 
 
 BOUNDS = {  # the least and the greatest value that is taken
