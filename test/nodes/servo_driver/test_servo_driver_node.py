@@ -94,7 +94,7 @@ def test_nothing_is_published_while_the_pose_is_unknown(bench, wire):
     wire = wire("ssc32")
     node = wire.driver(bench)
     states, holds = bench.listen(JointState, "joint_states"), bench.listen(Bool, "armed", LATCHED)
-    planner = bench.planner(False)
+    planner, _ = bench.planner(False), bench.add(InverseKinematics())
     bench.until(lambda: holds)
     assert not holds[-1].data
     assert "put the robot on its belly" in node.last_report("start")
