@@ -50,7 +50,7 @@ def test_the_page_says_how_every_length_and_angle_is_measured(key):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("leg-side.svg", "coxa.length femur.length tibia.length foot.radius walk.height vertical_offset lifts"),
+        ("leg-side.svg", "coxa.length femur.length tibia.length foot.radius walk height vertical_offset lifts"),
         ("body-above.svg", "hip foothold yaw_deg body.size base_link x y left"),
         ("hip-above.svg", "femur.lateral_offset joints.coxa.lower_deg joints.coxa.upper_deg clockwise left"),
     ],
