@@ -53,6 +53,10 @@ COMMANDS = {
         "robot_files.odom_calibrate",
         "measure the scale error of the odometry and write it into the robot file",
     ),
+    "setup": (
+        "computer.setup",
+        "check and set up the computer of a robot: ports, groups, start at power-on; every change can be undone",
+    ),
     "bench": ("bench", "measure computing time, bus load and walking quality, as JSON"),
 }
 OK, FAILED, BAD_INPUT = 0, 1, 2

@@ -1,0 +1,105 @@
+"""Edits of files, recorded before they are made, and taken back later with all other changes of the files kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from difflib import SequenceMatcher
+
+from hexapod_control.bringup.installation.system_root import FileContent, SystemRoot
+
+RECORD = "/var/lib/hexapod/setup.json"
+PRIVATE = 0o600  # it may hold lines of /etc/gshadow
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """What is at a path before and after; None: nothing."""
+
+    path: str
+    before: FileContent | None
+    after: FileContent | None
+
+    def lines(self) -> Iterator[str]:
+        """What the edit removes (`-`) and adds (`+`), for people."""
+        for removed, added in _differences(self.before, self.after):
+            yield from (f"- {line.rstrip()}" for line in removed)
+            yield from (f"+ {line.rstrip()}" for line in added)
+
+
+def text_edit(root: SystemRoot, path: str, after: str) -> tuple[FileEdit, ...]:
+    """The edit that gives a file this text; none if it has it."""
+    path = root.real(path)
+    before = root.content(path)
+    return () if before == FileContent(after) else (FileEdit(path, before, FileContent(after)),)
+
+
+def link_edit(root: SystemRoot, path: str, target: str) -> tuple[FileEdit, ...]:
+    """The edit that makes a link; none if there is one."""
+    before = root.content(path)
+    return () if before and before.is_link else (FileEdit(path, before, FileContent(target, is_link=True)),)
+
+
+def apply(root: SystemRoot, edits: Sequence[FileEdit]) -> None:
+    """Makes the edits. Each is in the record first, so that an interruption loses nothing."""
+    for edit in edits:
+        _save(root, [*recorded(root), edit])
+        root.put(edit.path, edit.after)
+
+
+def recorded(root: SystemRoot) -> list[FileEdit]:
+    """All edits that can be taken back, oldest first."""
+    found = root.content(RECORD)
+    return [
+        FileEdit(item["path"], *(FileContent(**item[key]) if item[key] else None for key in ("before", "after")))
+        for item in (json.loads(found.text) if found else [])
+    ]
+
+
+def undo(root: SystemRoot) -> Iterator[tuple[FileEdit, bool]]:
+    """Takes all edits back, the last one first; False for one that stays because its lines were changed since."""
+    kept: list[FileEdit] = []
+    edits = recorded(root)
+    while edits:
+        edit = edits.pop()
+        now = root.content(edit.path)
+        wanted = edit.before if now == edit.after else _without(edit, now)
+        done = now == edit.before or wanted != now
+        if now != edit.before and done:
+            root.put(edit.path, wanted)
+        kept = kept if done else [edit, *kept]
+        _save(root, [*edits, *kept])
+        yield edit, done
+
+
+def _save(root: SystemRoot, edits: Sequence[FileEdit]) -> None:
+    text = json.dumps([asdict(edit) for edit in edits], indent=1)
+    root.put(RECORD, FileContent(text) if edits else None, PRIVATE)
+
+
+def _without(edit: FileEdit, now: FileContent | None) -> FileContent | None:
+    """A file that was changed since without the lines of the edit; as it is if they are not in it."""
+    if now is None or now.is_link or (edit.after and edit.after.is_link):
+        return now
+    lines = now.text.splitlines(keepends=True)
+    for removed, added in _differences(edit.before, edit.after):
+        places = [k for k in range(len(lines)) if added and lines[k : k + len(added)] == added]
+        if not places:
+            return now
+        lines[places[-1] : places[-1] + len(added)] = removed
+    return FileContent("".join(lines))
+
+
+def _differences(before: FileContent | None, after: FileContent | None) -> Iterator[tuple[list[str], list[str]]]:
+    """Lines removed and lines added in their place."""
+    old, new = (_lines(content) for content in (before, after))
+    for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield old[i:j], new[k:m]
+
+
+def _lines(content: FileContent | None) -> list[str]:
+    if content is None:
+        return []
+    return [f"link to {content.text}"] if content.is_link else content.text.splitlines(keepends=True)

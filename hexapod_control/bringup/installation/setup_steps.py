@@ -1,0 +1,53 @@
+"""The table of steps that set up the computer of a robot, and the systems for which they are."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import NamedTuple
+
+from hexapod_control.bringup.installation import device_steps, service_steps
+from hexapod_control.bringup.installation.setup_facts import SetupFacts, StepFinding
+from hexapod_control.bringup.installation.system_root import SystemRoot
+
+
+class SetupStep(NamedTuple):
+    """What is checked; what changes it is in the finding, and what undoes it in the record of changes."""
+
+    title: str
+    find: Callable[[SetupFacts], StepFinding]
+    takes_effect: str = ""  # what to do after a change
+
+
+NEXT_LOGIN, NEXT_START = "log in again", "restart the computer"
+STEPS = (
+    SetupStep("groups", device_steps.group_membership, NEXT_LOGIN),
+    SetupStep("I2C", device_steps.i2c_bus, NEXT_START),
+    SetupStep("UART", device_steps.uart, NEXT_START),
+    SetupStep("console", device_steps.serial_console, NEXT_START),
+    SetupStep("udev rules", device_steps.udev_rules),
+    SetupStep("FTDI latency", device_steps.ftdi_latency),
+    SetupStep("service", service_steps.robot_service, "sudo systemctl start hexapod"),
+    SetupStep("Wi-Fi power", service_steps.wifi_power, NEXT_START),
+    SetupStep("clock", service_steps.clock),
+)
+SUPPORTED = ("ubuntu", "24.04")
+_PAGE = "docs/raspberry-pi.md"
+ELSEWHERE = {
+    "raspberry-pi-os": f'Raspberry Pi OS has no packages of ROS 2: run the container of {_PAGE}, "Raspberry Pi OS", '
+    "or write Ubuntu 24.04 (64 bit) to the card",
+    "ubuntu": "ROS 2 Jazzy is for Ubuntu 24.04: write its 64-bit image for the Pi to the card",
+    "": f"this command sets up Ubuntu 24.04 only; on other systems follow {_PAGE} by hand, or use its container",
+}
+
+
+def unsupported(root: SystemRoot) -> str:
+    """What to do on a system that the steps are not for; empty on one that they are for."""
+    words = (line.partition("=") for line in root.text("/etc/os-release").splitlines())
+    release = {key: " ".join(shlex.split(value)) for key, _, value in words}
+    name = release.get("ID", "")
+    if (name, release.get("VERSION_ID")) == SUPPORTED:
+        return ""
+    is_pi_os = name == "raspbian" or root.exists("/etc/rpi-issue")
+    text = ELSEWHERE["raspberry-pi-os"] if is_pi_os else ELSEWHERE.get(name, ELSEWHERE[""])
+    return f"{release.get('PRETTY_NAME', 'this system')} is not changed: {text}"

@@ -1,0 +1,113 @@
+"""The files of a system below a root folder: `/`, or the root of an image. Links are followed within the root."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_LINKS = 40  # in one path, as in the kernel
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """What is at a path: a text, or a link to another path."""
+
+    text: str
+    is_link: bool = False
+
+
+class SystemRoot:
+    """Files by their absolute paths as seen from within the root."""
+
+    def __init__(self, folder: Path) -> None:
+        """`folder` is the root."""
+        self._folder = folder.resolve()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether this is the system that runs, on which commands have an effect."""
+        return self._folder == Path("/")
+
+    def real(self, path: str) -> str:
+        """The path without links, which may not exist. Raises OSError for links in a circle."""
+        todo, done, links = [part for part in path.split("/") if part][::-1], "", 0
+        while todo:
+            part = todo.pop()
+            if part == "..":
+                done = done.rpartition("/")[0]
+                continue
+            place = self._folder / done.lstrip("/") / part
+            if not place.is_symlink():
+                done += f"/{part}" if part != "." else ""
+                continue
+            links += 1
+            if links > MAX_LINKS:
+                raise OSError(f"{path}: too many links")
+            target = os.readlink(place)
+            done = "" if target.startswith("/") else done
+            todo += [each for each in target.split("/") if each][::-1]
+        return done or "/"
+
+    def place(self, path: str) -> Path:
+        """Where a path is on this computer; its last part may be a link."""
+        folder, _, name = path.rpartition("/")
+        return self._folder / self.real(folder).lstrip("/") / name
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or folder."""
+        return self.place(self.real(path)).exists()
+
+    def names(self, folder: str) -> list[str]:
+        """Names in a folder, sorted; none if it does not exist."""
+        with contextlib.suppress(OSError):
+            return sorted(entry.name for entry in self.place(self.real(folder)).iterdir())
+        return []
+
+    def content(self, path: str) -> FileContent | None:
+        """What is at a path, None if nothing. Raises OSError if it cannot be read."""
+        place = self.place(path)
+        if place.is_symlink():
+            return FileContent(os.readlink(place), is_link=True)
+        try:
+            with place.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+                return FileContent(file.read())
+        except FileNotFoundError:
+            return None
+
+    def text(self, path: str) -> str:
+        """The text of a file; empty if there is none, or none that this user may read."""
+        with contextlib.suppress(OSError):
+            found = self.content(self.real(path))
+            return found.text if found else ""
+        return ""
+
+    def put(self, path: str, content: FileContent | None, mode: int = 0o644) -> None:
+        """Replaces what is at a path at once; None removes it. A file keeps owner and mode, a new one has `mode`."""
+        place = self.place(path)
+        if content is None:
+            place.unlink(missing_ok=True)
+            return
+        place.parent.mkdir(parents=True, exist_ok=True)
+        new = place.with_name(f".{place.name}.hexapod")
+        new.unlink(missing_ok=True)
+        if content.is_link:
+            new.symlink_to(content.text)
+        else:
+            self._write(new, content.text, mode)
+            if place.is_file():
+                with contextlib.suppress(PermissionError):  # FAT has neither
+                    shutil.copymode(place, new)
+                    os.chown(new, place.stat().st_uid, place.stat().st_gid)
+        new.replace(place)
+
+    def _write(self, place: Path, text: str, mode: int) -> None:
+        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(PermissionError):
+            place.chmod(mode)

@@ -1,0 +1,1 @@
+"""Subcommands that look after the computer of a robot."""

@@ -1,0 +1,157 @@
+"""`hexapod setup`: checks the computer of a robot step by step, changes what is wrong after a yes, and undoes it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from hexapod_control.bringup.installation.boot_files import PI_MODELS
+from hexapod_control.bringup.installation.change_record import RECORD, apply, undo
+from hexapod_control.bringup.installation.setup_facts import SetupFacts, StepFinding, StepState, gather
+from hexapod_control.bringup.installation.setup_steps import STEPS, SetupStep, unsupported
+from hexapod_control.bringup.installation.system_root import SystemRoot
+from hexapod_control.config.shipped_files import share
+
+ALL_RIGHT, NOT_ALL_RIGHT, INTERRUPTED = 0, 1, 130  # exit codes
+FINE = (StepState.RIGHT, StepState.NOT_NEEDED)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what is wrong and would be changed, change nothing"
+    )
+    parser.add_argument("--yes", action="store_true", help="change everything without asking")
+    parser.add_argument("--undo", action="store_true", help=f"take back all changes, which are recorded in {RECORD}")
+    parser.add_argument(
+        "--root", type=_folder, default="/", metavar="DIR", help="root folder of the system, e.g. of a mounted card"
+    )
+    parser.add_argument("--user", default="", help="who runs the robot (default: you)")
+    parser.add_argument(
+        "--robot", default="", metavar="FILE", help="robot file, as a path on that system (default: ~/robot.yaml)"
+    )
+    parser.add_argument(
+        "--workspace", default="", metavar="DIR", help="colcon workspace (default: that of this program, or ~/ws)"
+    )
+    parser.add_argument("--port", default="", help="port of the servos (default: the robot file's)")
+    parser.add_argument("--pi", default="", choices=list(PI_MODELS), help="model of the Pi (default: this one)")
+
+
+def _folder(text: str) -> Path:
+    if not Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"{text}: is not a folder, give the root of a system, e.g. a mounted card")
+    return Path(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the table, asks and changes. Returns 0 if all is right at the end, else 1; 130 after Ctrl-C."""
+    root = SystemRoot(args.root)
+    try:
+        if args.undo:
+            return _undo(root)
+        user = args.user or os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name
+        facts = gather(root, user, args.robot, args.workspace or _own_workspace(root), args.pi, args.port)
+        findings = {step: step.find(facts) for step in STEPS}
+        _print_table(findings)
+        changes = [step for step, found in findings.items() if found.state is StepState.WRONG]
+        refusal = unsupported(root)
+        if refusal:
+            print(f"\n{refusal}")
+        elif args.dry_run:
+            for step in changes:
+                _show(step, findings[step])
+        elif changes:
+            _need_root(root)
+            changed = [step for step in changes if _change(step, facts, args.yes)]
+            _print_next([step for step in STEPS if step in changed])
+    except KeyboardInterrupt:
+        print("\ninterrupted: what was changed stays, the same command goes on and --undo takes it back")
+        return INTERRUPTED
+    return ALL_RIGHT if all(step.find(facts).state in FINE for step in STEPS) and not refusal else NOT_ALL_RIGHT
+
+
+def _own_workspace(root: SystemRoot) -> str:
+    """The workspace from which this program runs; empty if it is not in one, or the system is another."""
+    folder = share()
+    return str(folder.parents[3]) if root.is_running and folder.parts[-4:-2] == ("install", folder.name) else ""
+
+
+def _print_table(findings: dict[SetupStep, StepFinding]) -> None:
+    for step, found in findings.items():
+        print(f"{step.title:13s} {found.state.value:11s} {found.reason}")
+
+
+def _show(step: SetupStep, found: StepFinding) -> None:
+    print(f"\n{step.title}: {found.reason}")
+    for edit in found.edits:
+        print(f"  {edit.path}", *(f"    {line}" for line in edit.lines()), sep="\n")
+    for command in found.commands:
+        print(f"  $ {' '.join(command)}")
+
+
+def _change(step: SetupStep, facts: SetupFacts, yes: bool) -> bool:
+    """Shows a change and makes it after a yes. Returns whether the step then is right."""
+    found = step.find(facts)
+    _show(step, found)
+    if not (yes or _agreed()):
+        return False
+    apply(facts.root, found.edits)
+    _run(facts.root, found.commands)
+    now = step.find(facts)
+    print(f"  {now.state.value}: {now.reason}")
+    return now.state is not StepState.WRONG
+
+
+def _agreed() -> bool:
+    try:
+        answer = input("  Change this? yes or no [no]: ").strip().lower()
+    except EOFError:
+        answer = ""
+        print()
+    return answer in ("y", "yes")
+
+
+def _run(root: SystemRoot, commands: tuple[tuple[str, ...], ...]) -> None:
+    for command in commands if root.is_running else ():
+        try:
+            code = subprocess.run(command, check=False).returncode
+        except FileNotFoundError:
+            code = 127
+        if code:
+            print(f"  {' '.join(command)} failed with exit code {code}: restart the computer instead")
+
+
+def _print_next(changed: list[SetupStep]) -> None:
+    for action in dict.fromkeys(step.takes_effect for step in changed if step.takes_effect):
+        titles = ", ".join(step.title for step in changed if step.takes_effect == action)
+        print(f"\nThen, for {titles}: {action}")
+
+
+def _undo(root: SystemRoot) -> int:
+    _need_root(root)
+    kept = 0
+    for edit, done in undo(root):
+        print(f"{edit.path}: {'restored' if done else 'was changed since; take these lines back yourself:'}")
+        if not done:
+            kept += 1
+            print(*(f"  {line}" for line in edit.lines()), sep="\n")
+    print(f"the record has {kept} changes left" if kept else "all recorded changes are undone; restart the computer")
+    return NOT_ALL_RIGHT if kept else ALL_RIGHT
+
+
+def _need_root(root: SystemRoot) -> None:
+    """Starts this command again with sudo, which keeps no variables, unless it may change the system already."""
+    if not root.is_running or os.geteuid() == 0:
+        return
+    if shutil.which("sudo") is None:
+        raise PermissionError("changes of this system need root: run the command as root")
+    print("\nChanges need root: sudo may ask for your password.", flush=True)
+    kept = {name: os.environ[name] for name in ("AMENT_PREFIX_PATH", "ROS_DISTRO") if name in os.environ}
+    kept |= {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONSAFEPATH": "1"}
+    variables = [f"{name}={value}" for name, value in kept.items()]
+    os.execvp("sudo", ["sudo", "env", *variables, sys.executable, "-m", "hexapod_control.cli.main", *sys.argv[1:]])
