@@ -11,7 +11,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from hexapod_control.config import ros_names
-from hexapod_control.ros.executor import Spinner
+from hexapod_control.ros.transport.executor import Spinner
 
 
 class ClientNode:

@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from enum import IntEnum
-from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -25,6 +24,7 @@ from hexapod_control.ros.monitoring.clock_monitor import ClockMonitor
 from hexapod_control.ros.monitoring.qos_monitor import QosMonitor
 from hexapod_control.ros.parameters import CHANGES, refusing_unknown_types
 from hexapod_control.ros.qos import EVENTS
+from hexapod_control.ros.transport.topic_publisher import TopicPublisher
 
 THROTTLE_S = 5.0  # between two log lines of the same kind; a report counts as recent for this long
 MAX_REPORT_LENGTH = 1500  # characters
@@ -170,7 +170,7 @@ class GuardedNode(Node):
         if topic == CLOCK:
             callback = self.clock_monitor.listening(callback, time.monotonic)
         options.setdefault("event_callbacks", self._qos.of_subscription(topic))
-        decode = (lambda data: data) if options.get("raw") else partial(messages.decoded, kind=msg_type)
+        decode = (lambda data: data) if options.get("raw") else messages.decoder(msg_type)
 
         def guarded(data: bytes) -> None:
             self.received[topic] += 1
@@ -186,9 +186,9 @@ class GuardedNode(Node):
         return super().create_subscription(msg_type, topic, guarded, *args, **{**options, "raw": True})
 
     def create_publisher(self, msg_type: Any, topic: str, *args: Any, **options: Any) -> Any:
-        """As in rclpy; subscribers with incompatible QoS are reported."""
+        """As in rclpy, a TopicPublisher; subscribers with incompatible QoS are reported."""
         options.setdefault("event_callbacks", self._qos.of_publisher(topic))
-        return super().create_publisher(msg_type, topic, *args, **options)
+        return super().create_publisher(msg_type, topic, *args, publisher_class=TopicPublisher, **options)
 
     def create_timer(self, timer_period_sec: float, callback: Any, *args: Any, **options: Any) -> Any:
         """As in rclpy, guarded."""

@@ -7,7 +7,8 @@ text names the error and what to send instead.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from geometry_msgs.msg import Quaternion, TransformStamped, TwistStamped, Vector
 from geometry_msgs.msg import Twist as TwistMessage
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
-from sensor_msgs.msg import Imu, LaserScan
+from sensor_msgs.msg import Imu, LaserScan, MultiDOFJointState
 from std_msgs.msg import Float64, String
 
 from hexapod_control.core.kinematics.arrays import Array
@@ -27,6 +28,7 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.steering.obstacle_avoidance import Scan
 from hexapod_control.ros.row_messages import FeetSample, FootLayout, JointLayout, MessageError, xyz
+from hexapod_control.ros.transport.foot_encoding import FootDecoder
 
 __all__ = ["FeetSample", "FootLayout", "JointLayout", "MessageError", "xyz"]
 
@@ -45,13 +47,21 @@ def bounded(data: bytes) -> bytes:
     return data
 
 
-def decoded(data: bytes, kind: Any) -> Any:
-    """Deserializes a message of a type (`Any`: messages have no common base). Raises MessageError."""
-    bounded(data)
-    try:
-        return deserialize_message(data, kind)
-    except Exception as error:  # depends on what is wrong in the bytes
-        raise MessageError(f"it cannot be decoded: {error}") from None
+def decoder(kind: Any) -> Callable[[bytes], Any]:
+    """Returns a function that decodes messages of a type (`Any`: messages have no common base) one after the other.
+
+    It raises MessageError, and may reuse its last message.
+    """
+    decode = FootDecoder() if kind is MultiDOFJointState else partial(deserialize_message, message_type=kind)
+
+    def decoded(data: bytes) -> Any:
+        bounded(data)
+        try:
+            return decode(data)
+        except Exception as error:  # depends on what is wrong in the bytes
+            raise MessageError(f"it cannot be decoded: {error}") from None
+
+    return decoded
 
 
 # --- velocity and pose ------------------------------------------------------------------------------------

@@ -21,9 +21,9 @@ from rclpy.utilities import try_shutdown
 
 from hexapod_control.config.errors import ArgumentError, FileError
 from hexapod_control.config.ros_names import check_arguments
-from hexapod_control.ros.executor import Spinner
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.parameters import ParameterError
+from hexapod_control.ros.transport.executor import Spinner
 
 MAX_STOP_TIME_S = 7.5  # from the signal to the end; a walking robot needs half of it to sit down
 POLL_PERIOD_S = 0.1  # after which a signal is handled even if no callback runs

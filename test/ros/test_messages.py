@@ -31,7 +31,7 @@ def test_any_bytes_are_a_message_or_are_refused(kind, data):
         sent[data.draw(st.integers(4, len(sent) - 1))] = data.draw(st.integers(0, 255))
     sent = bytes(sent)[: data.draw(st.integers(0, len(sent)))]
     try:
-        assert isinstance(messages.decoded(sent, kind), kind)
+        assert isinstance(messages.decoder(kind)(sent), kind)
     except MessageError as error:
         assert str(error).startswith("it cannot be decoded: ")
         assert len(str(error)) < 1000
@@ -40,7 +40,7 @@ def test_any_bytes_are_a_message_or_are_refused(kind, data):
 def test_a_message_that_is_too_large_is_refused_before_it_is_decoded():
     data = serialize_message(String(data="x" * messages.MAX_MESSAGE_BYTES))
     with pytest.raises(MessageError, match=r"it has \d+ bytes, at most 200000 are accepted"):
-        messages.decoded(data, String)
+        messages.decoder(String)(data)
 
 
 def test_a_joint_state_carries_names_row_by_row_and_the_stamp():

@@ -22,11 +22,11 @@ from std_msgs.msg import String
 
 from hexapod_control.bringup.graph_identity import machine, started_at, started_graph
 from hexapod_control.ros import messages
-from hexapod_control.ros.executor import Spinner
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import StopRequest
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED, LATCHED_HISTORY
+from hexapod_control.ros.transport.executor import Spinner
 
 TOPIC = "robot_nodes"
 LISTENING_TIME_S = 1.0  # at the start, for announcements of nodes that run already

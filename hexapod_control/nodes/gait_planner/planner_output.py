@@ -103,7 +103,7 @@ class PlannerOutput:
         if self._due(LIMITS_RATE_HZ):
             limits = Twist(*(round(value, LIMITS_DECIMALS) for value in self._planner.view.maxima()))
             self._limits.show(limits, messages.twist_message)
-        if self._due(MARKER_RATE_HZ) and self._markers.get_subscription_count():
+        if self._due(MARKER_RATE_HZ) and self._markers.heard:
             frame = f"{self._settings.tf_frame_prefix}base_link"
             capabilities = self._planner.capabilities
             self._markers.publish(foot_markers(capabilities.robot, capabilities.stances, plan, frame, stamp))

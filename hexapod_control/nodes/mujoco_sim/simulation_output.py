@@ -42,6 +42,8 @@ class SimulationOutput:
         """Publishes imu/data, with noise and drift of a small IMU."""
         rate, acceleration = self._noise.step(reading.time - self._imu_time)
         self._imu_time = reading.time
+        if not self._imu.heard:
+            return
         roll, pitch, yaw = quaternion_angles(*reading.orientation.tolist())
         inertial = messages.Inertial(
             (roll, pitch, wrap(yaw + self._noise.heading)),
@@ -58,6 +60,8 @@ class SimulationOutput:
         if self._joint_states:
             message = self._joints.message(reading.joints, reading.joint_velocity, stamp, reading.joint_torque)
             self._joint_states.publish(message)
+        if not self._truth.heard:
+            return
         pose = BodyPose(*_vector(reading.position), *quaternion_angles(*reading.orientation.tolist()))
         velocity = (_vector(reading.velocity), _vector(reading.angular_velocity))
         self._truth.publish(

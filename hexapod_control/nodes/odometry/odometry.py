@@ -147,10 +147,13 @@ class OdometryNode(GuardedNode):
         vx, vy, wz = odometry.twist
         self._memory.keep(odometry.pose, odometry.covariance)
         pose = BodyPose(x=x, y=y, yaw=yaw)
-        covariances = (_spatial_covariance(odometry.covariance), _spatial_covariance(odometry.twist_covariance))
-        velocity = ((vx, vy, 0.0), (0.0, 0.0, wz))
-        frames = (self._odom, self._footprint)
-        self._publisher.publish(messages.odometry_message(pose, velocity, covariances, frames, stamp))
+        if self._publisher.heard:
+            covariances = (_spatial_covariance(odometry.covariance), _spatial_covariance(odometry.twist_covariance))
+            velocity = ((vx, vy, 0.0), (0.0, 0.0, wz))
+            frames = (self._odom, self._footprint)
+            self._publisher.publish(messages.odometry_message(pose, velocity, covariances, frames, stamp))
+        if not self._tf.heard:
+            return
         transforms = [messages.transform_message(self._footprint, self._base, odometry.attitude, stamp)]
         if self._settings.enable_odom_tf:
             transforms.insert(0, messages.transform_message(self._odom, self._footprint, pose, stamp))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Pose
 
 PERIOD_S = 0.1  # between two writes
+LENGTH = 512  # of the text in the file; spaces fill it up
 UNSEEN_SPEED = (0.3, 0.3, 1.0)  # [m/s, m/s, rad/s] at which the robot may have moved while nobody watched
 
 
@@ -59,6 +61,9 @@ class PoseMemory:
         text = json.dumps({"pose": list(pose), "covariance": np.ravel(covariance).tolist(), "time": now})
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(mode=0o700, exist_ok=True)
-            new = self._path.with_suffix(".new")
-            new.write_text(text)
-            new.replace(self._path)  # so that a crash leaves no half-written file
+            # One write of the same length over the last one, so that a crash leaves no half-written file.
+            file = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600)
+            try:
+                os.write(file, text.ljust(LENGTH).encode())
+            finally:
+                os.close(file)

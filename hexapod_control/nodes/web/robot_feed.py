@@ -41,7 +41,8 @@ class NewestMessage:
 
     def __init__(self, node: GuardedNode, kind: Any, topic: str, convert: Callable[[Any], Any]) -> None:
         """`convert` is called once per message that is read; it raises MessageError for one that cannot be used."""
-        self._node, self._kind, self._topic, self._convert = node, kind, topic, convert
+        self._node, self._topic, self._convert = node, topic, convert
+        self._decode = messages.decoder(kind)
         self._value: Any = None
         self._bytes: bytes | None = None  # of the newest message
         self._decoded: bytes | None = None  # of self._value
@@ -68,7 +69,7 @@ class NewestMessage:
         if data is not None and data is not self._decoded:
             self._value, self._decoded = None, data
             try:
-                self._value = self._convert(messages.decoded(data, self._kind))
+                self._value = self._convert(self._decode(data))
             except messages.MessageError as error:
                 self._node.refused(self._topic, error)
         return self._value

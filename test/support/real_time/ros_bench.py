@@ -20,8 +20,8 @@ from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.nodes.gait_planner.gait_planner import GaitPlanner
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
 from hexapod_control.ros import messages
-from hexapod_control.ros.executor import Spinner
 from hexapod_control.ros.qos import COMMAND
+from hexapod_control.ros.transport.executor import Spinner
 
 STEP = 0.02  # [s]
 

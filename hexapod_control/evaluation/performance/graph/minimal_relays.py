@@ -25,9 +25,9 @@ from hexapod_control.core.names import STANDARD, foot_name, joint_names
 from hexapod_control.core.planner.tick_plan import TickPlan
 from hexapod_control.nodes.gait_planner.gait_planner import GaitPlanner
 from hexapod_control.ros import messages, node_process
-from hexapod_control.ros.executor import Spinner
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import COMMAND
+from hexapod_control.ros.transport.executor import Spinner
 
 RATE_HZ = 50.0
 NUMBERS = [0.01 * k for k in range(3 * len(STANDARD))]

@@ -5,8 +5,8 @@ import rclpy
 from rclpy.context import Context
 from std_msgs.msg import Int32
 
-from hexapod_control.ros.executor import MAX_QUEUED_EVENTS, Spinner
 from hexapod_control.ros.qos import COMMAND
+from hexapod_control.ros.transport.executor import MAX_QUEUED_EVENTS, Spinner
 
 FLOOD = 20  # messages for each one that is handled
 

@@ -1,0 +1,55 @@
+"""The publisher of all nodes of the package, with and without subscribers."""
+
+import time
+
+import pytest
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from std_msgs.msg import Int32
+
+from hexapod_control.ros.qos import COMMAND, LATCHED
+from hexapod_control.ros.transport.topic_publisher import TopicPublisher
+
+WAIT_S = 20.0
+
+
+@pytest.fixture
+def nodes():
+    context = Context()
+    rclpy.init(context=context)
+    made = [rclpy.create_node(name, context=context) for name in ("sender", "listener")]
+    executor = SingleThreadedExecutor(context=context)
+    for node in made:
+        executor.add_node(node)
+    yield *made, executor
+    executor.shutdown()
+    for node in made:
+        node.destroy_node()
+    rclpy.shutdown(context=context)
+
+
+def until(executor, condition):
+    deadline = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < deadline
+        executor.spin_once(timeout_sec=0.05)
+
+
+def test_only_a_topic_that_somebody_reads_or_may_read_later_is_worth_a_message(nodes):
+    sender, listener, executor = nodes
+    plain, latched = (
+        sender.create_publisher(Int32, topic, qos, publisher_class=TopicPublisher)
+        for topic, qos in (("plain", COMMAND), ("latched", LATCHED))
+    )
+    assert not plain.heard
+    assert latched.heard
+    plain.publish("no message: is not even looked at")
+    latched.publish(Int32(data=1))
+    found = {"plain": [], "latched": []}
+    for topic, qos in (("plain", COMMAND), ("latched", LATCHED)):
+        listener.create_subscription(Int32, topic, lambda message, kept=found[topic]: kept.append(message.data), qos)
+    until(executor, lambda: found["latched"] and plain.heard)
+    plain.publish(Int32(data=2))
+    until(executor, lambda: found["plain"])
+    assert found == {"plain": [2], "latched": [1]}
