@@ -209,6 +209,18 @@ _ROWS = (
 
 PROTOCOLS: Mapping[str, ServoProtocol] = {row.name: row for row in _ROWS}
 
+REFUSED = {  # beginnings of names, without signs
+    "xl320": "XL-320 servos have other registers and units than the X series, and no protocol here controls them",
+    "herkulex": "HerkuleX servos (DRS-0101, DRS-0201) have frames of their own, and no protocol here speaks them",
+}
+REFUSED["drs0"] = REFUSED["herkulex"]
+
+
+def refused(protocol: str) -> str:
+    """Why a kind of servo that people have is not supported; empty for any other name."""
+    plain = "".join(sign for sign in protocol.lower() if sign.isalnum())
+    return next((text for name, text in REFUSED.items() if plain.startswith(name)), "")
+
 
 def scale(protocol: str, options: Sequence[tuple[str, object]] = ()) -> RawScale:
     """Raw units of a protocol with these options of a robot file."""

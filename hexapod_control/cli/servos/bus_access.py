@@ -19,12 +19,14 @@ from hexapod_control.core.posture import stand_up
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
 from hexapod_control.servos.bus.id_addressing import TRIES
 from hexapod_control.servos.bus.model_numbers import KnowsModels
+from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.line_probe import explained
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
+MAX_LATENCY_S = 0.002  # of an adapter; FTDI chips have 16 ms unless it is changed
 REPLY_MARGIN_S = 0.01  # extra time for a late reply; longer than in servo_driver, which has a tick to keep
 baud = whole_number(1200, 4_500_000)  # the type of `--baud`
 servo_id = whole_number(0, 253)  # of any protocol; some protocols have fewer
@@ -91,9 +93,12 @@ def open_bus(settings: ServoSettings, *, force_model: bool) -> Iterator[Bus]:
     if "force_model" in row.options:
         options["force_model"] = force_model
     try:
-        bus = row.open(row.connect(settings.port, settings.baud), settings.ids, **options)
+        port = row.connect(settings.port, settings.baud)
+        bus = row.open(port, settings.ids, **options)
     except (PortGone, BusError, ValueError) as error:
         raise InputError(str(error)) from None
+    if isinstance(port, SerialPort) and (text := slow_adapter(port.path, port.latency)):
+        print(f"hexapod: {text}", file=sys.stderr)
     try:
         yield bus
     except BusError as error:
@@ -101,6 +106,16 @@ def open_bus(settings: ServoSettings, *, force_model: bool) -> Iterator[Bus]:
         raise InputError(explained(error, settings)) from None
     finally:
         bus.close()
+
+
+def slow_adapter(path: str, latency: float | None) -> str:
+    """A warning about an adapter that holds bytes back for `latency` [s]; empty if it does not."""
+    if latency is None or latency <= MAX_LATENCY_S:
+        return ""
+    return (
+        f"{path}: this adapter holds every reply back for {1000.0 * latency:.0f} ms: install the package's udev rules, "
+        "config/udev/99-hexapod.rules"
+    )
 
 
 def scan(bus: Bus, ids: Iterable[int]) -> dict[int, str]:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.calibration import dialog as words
-from hexapod_control.servos.calibration.dialog import Back, Dialog
+from hexapod_control.servos.calibration.dialog import Abandoned, Back, Dialog
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning, reach
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
@@ -28,6 +28,7 @@ class CalibrationState:
         self.scale = hands.bus.scale
         self.rest = [self._resting(row) for row in range(len(self.joints))]
         self.say = dialog.say
+        self.help = ""  # about the present step
         self.first = 0  # index of the item with which the next list begins; those before are finished
         self.finished: Callable[[int], None] = lambda count: None  # called with the number of finished items of a list
         self._dialog = dialog
@@ -41,12 +42,18 @@ class CalibrationState:
     # --- questions ----------------------------------------------------------------------------------
 
     def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
-        """The answer to a question. Raises Back if the operator goes back to the previous question."""
-        answer = self._dialog.ask(question, meanwhile)
-        if answer == words.BACK:
-            raise Back
-        self._answered += 1
-        return answer
+        """The answer to a question. Raises Back to return to the previous question, Abandoned to end the dialog."""
+        while True:
+            answer = self._dialog.ask(question, meanwhile)
+            command = words.command(answer)
+            if command == words.BACK:
+                raise Back
+            if command == words.QUIT:
+                raise Abandoned
+            if command != words.HELP:
+                self._answered += 1
+                return answer
+            self.say(f"{self.help}\n{words.GENERAL_HELP}".strip())
 
     def agrees(self, question: str, usual: bool) -> bool:
         """The answer to a yes-or-no question."""

@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Protocol
 
-BACK = "b"  # the answer that goes back
+BACK, QUIT, HELP = "b", "q", "?"  # answers to any question
+COMMANDS = {"b": BACK, "back": BACK, "q": QUIT, "quit": QUIT, "exit": QUIT, "?": HELP, "help": HELP}
+GENERAL_HELP = "To any question: back (b) returns to the question before, quit (q) keeps the answers for another time."
 JOG_UNITS = (10, 50)  # [us or ticks] for + and -, for ++ and --
 JOG_HELP = f"Jog with + and - ({JOG_UNITS[0]} units), ++ and -- ({JOG_UNITS[1]}), or a number like +7; Enter accepts."
 NAMED_ANGLES = {(0, 0): "straight out", (1, 0): "level", (2, -90): "straight down"}  # column, degrees
@@ -43,6 +45,11 @@ def jog(answer: str) -> int | None:
         return None
 
 
+def command(answer: str) -> str:
+    """BACK, QUIT or HELP if an answer means that, else an empty text."""
+    return COMMANDS.get(answer.lower(), "")
+
+
 def yes(answer: str, usual: bool) -> bool:
     """Whether an answer agrees; an empty one takes the default `usual`."""
     return usual if not answer else answer.lower().startswith("y")
@@ -51,11 +58,6 @@ def yes(answer: str, usual: bool) -> bool:
 def question(text: str, usual: bool) -> str:
     """A yes-or-no question that shows the default."""
     return f"{text} [{'Y/n' if usual else 'y/N'}] "
-
-
-def initials(name: str) -> str:
-    """left_front -> lf."""
-    return "".join(part[0] for part in name.split("_"))
 
 
 def place(column: int, angle: float) -> str:

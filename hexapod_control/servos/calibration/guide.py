@@ -7,22 +7,30 @@ zero is the leg straight out. Nothing is written to files or to the memory of se
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
-from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot
-from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
 from hexapod_control.servos.calibration.dialog import Back, Dialog
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
-from hexapod_control.servos.calibration.identify_joints import wiggle
-from hexapod_control.servos.calibration.level_feet import Residuals, verify
 from hexapod_control.servos.calibration.progress_file import CalibrationProgress
-from hexapod_control.servos.calibration.scale_and_limits import measure
+from hexapod_control.servos.calibration.steps import check_joints, identify_joints
+from hexapod_control.servos.calibration.steps.check_joints import check
+from hexapod_control.servos.calibration.steps.identify_joints import wiggle
+from hexapod_control.servos.calibration.steps.level_feet import Residuals, verify
+from hexapod_control.servos.calibration.steps.rest_pose import rest
+from hexapod_control.servos.calibration.steps.scale_and_limits import measure
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
-ITEMIZED = ("wiggle", "rest", "marks", "limits")  # steps whose items are independent of each other
-STEPS = ("wiggle", "rest", "marks", "limits", "verify")
+ITEMIZED = ("wiggle", "check", "rest", "marks", "limits")  # steps whose items are independent of each other
+STEPS = ("wiggle", "check", "rest", "marks", "limits", "verify")
+HELP = {
+    "wiggle": identify_joints.INTRODUCTION,
+    "check": check_joints.HELP,
+    "rest": "Hold all three joints of the leg at the angles that are asked; at 0 the leg is straight and level.",
+    "marks": "The second angle gives the scale of the servo; without turning it, Enter keeps the usual scale.",
+    "limits": "Limits keep the joint from its mechanical stops.",
+    "verify": "A foot above or below the plane of the others shows a leg that was not held in the pose.",
+}
 
 
 class CalibrationGuide:
@@ -54,6 +62,7 @@ class CalibrationGuide:
         both = "marks" if "marks" in steps else "limits"  # both are measured together, leg by leg
         acts: Mapping[str, Callable[[], None]] = {
             "wiggle": lambda: wiggle(work, ids),
+            "check": lambda: check(work),
             "rest": lambda: rest(work),
             both: lambda: measure(work, steps),
             "verify": lambda: verify(work, self._show),
@@ -68,7 +77,7 @@ class CalibrationGuide:
                 self._take(step, acts[step])
 
     def _take(self, step: str, act: Callable[[], None]) -> None:
-        self.step = step
+        self.step, self._work.help = step, HELP[step]
         while True:
             try:
                 act()
@@ -78,22 +87,3 @@ class CalibrationGuide:
 
     def _show(self, residuals: Residuals) -> None:
         self.residuals = residuals
-
-
-def rest(work: CalibrationState) -> None:
-    """Captures the raw position of each joint in the rest pose, where its angle is known."""
-    if work.hands.reads:
-        work.hands.relax()
-        work.say("\nThe rest pose. Torque is off: put one leg after the other into the pose by hand.")
-    else:
-        work.say(f"\nThe rest pose. {words.JOG_HELP}")
-    work.each(range(len(work.robot.leg_names)), lambda leg: _rest_of(work, leg))
-
-
-def _rest_of(work: CalibrationState, leg: int) -> None:
-    rows = range(3 * leg, 3 * leg + 3)
-    pose = ", ".join(f"{JOINTS[row % 3]} {words.place(row % 3, work.rest[row])}" for row in rows)
-    places = work.captured(rows, f"{work.robot.leg_names[leg]}: {pose}", work.rest)
-    for row in rows:
-        work.joints[row] = replace(work.joints[row], center=places[row], q_center=work.rest[row], trim=0.0)
-        work.warn_of_reach(row)

@@ -10,11 +10,11 @@ from pathlib import Path
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.servos.bus.bus_interface import Bus, BusError
-from hexapod_control.servos.calibration.dialog import Abandoned, Dialog, yes
+from hexapod_control.servos.calibration.dialog import QUIT, Abandoned, Dialog, command, yes
 from hexapod_control.servos.calibration.guide import STEPS, CalibrationGuide
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
-from hexapod_control.servos.calibration.level_feet import Residuals
 from hexapod_control.servos.calibration.progress_file import ProgressFile
+from hexapod_control.servos.calibration.steps.level_feet import Residuals
 from hexapod_control.servos.preflight.preflight import inspect, with_offsets
 from hexapod_control.servos.protocol_registry import PROTOCOLS, scale
 from hexapod_control.servos.settings.save_servo_section import save
@@ -97,7 +97,10 @@ class CalibrationSession:
         joints = with_offsets(self._bus, settings.protocol, self.guide.joints)
         self._dialog.say("\nTorque is off.")
         self._saving = True
-        if not yes(self._dialog.ask(f"save into {self._file.path}? [Y/n] "), True):
+        answer = self._dialog.ask(f"save into {self._file.path}? [Y/n] ")
+        if command(answer) == QUIT:
+            raise Abandoned  # the answers are kept
+        if not yes(answer, True):
             self._forget_progress()
             raise Abandoned
         self.settings = dataclasses.replace(settings, joints=joints)

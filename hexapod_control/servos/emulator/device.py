@@ -54,11 +54,19 @@ class FrameStream:
         return self._decoder.feed(data)
 
 
+def at_once(replies: list[DelayedReply]) -> list[DelayedReply]:
+    """Replies of servos that share an id: they answer at the same time."""
+    return replies if len(replies) < 2 else [(replies[0][0], collided(replies[0][1]))]
+
+
 def bytes_on_line(world: ServoWorld, index: int, reply: bytes) -> bytes:
     """Bytes on the line when servo `index` replies: none if it is absent, corrupt if two servos share its id."""
     count = world.answers(index)
-    if count <= 1:
-        return reply if count else b""
+    return collided(reply) if count > 1 else reply if count else b""
+
+
+def collided(reply: bytes) -> bytes:
+    """A reply that another one disturbs."""
     half = len(reply) // 2  # both begin alike; then a low bit dominates on the line
     mixed = bytes(a & b for a, b in zip(reply[half:], reply[half - 1 :], strict=False))
     return reply[:half] + (mixed if mixed != reply[half:] else bytes(byte ^ 1 for byte in mixed))

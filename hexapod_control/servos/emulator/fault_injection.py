@@ -8,14 +8,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
+from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.emulator.chips.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal, WireFaults
 from hexapod_control.servos.emulator.servo_world import LagWorld
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+from hexapod_control.servos.settings.joint_words import joint_row, leg_row
 
 HOT_TEMPERATURE = 90.0  # [degC]
+FACTORY_ID = 1  # of a new servo
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,15 @@ class Emulation:
     pty: PseudoTerminal
     world: LagWorld
     ids: tuple[int, ...]
+    joints: tuple[JointCalibration, ...] = ()  # as the servos are mounted, in row order
+
+
+@runtime_checkable
+class RenamesServos(Protocol):
+    """An emulated device whose servos have ids of their own."""
+
+    def rename(self, index: int, servo: int) -> None:
+        """Gives a servo another id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +125,38 @@ def _hot(world: LagWorld, index: int) -> None:
     world.latch(index, ServoFault.HEAT)
 
 
+def _factory(emulation: Emulation, value: str) -> None:
+    device = emulation.pty.device
+    if not isinstance(device, RenamesServos):
+        raise ValueError("needs servos with ids: these are channels of a board")
+    for index in range(emulation.world.count):
+        device.rename(index, FACTORY_ID)
+
+
+def _alone(world: LagWorld, index: int) -> None:
+    world.unplug(*(other for other in range(world.count) if other != index))
+    if not world.answers(index):
+        world.plug(index)
+
+
+def _turn(emulation: Emulation, value: str) -> None:
+    """Turns one joint, or the three of a leg, to angles [deg]; a servo with torque resists."""
+    name, *angles = value.split(",")
+    legs = [joint.joint.removesuffix(f"_{JOINTS[0]}_joint") for joint in emulation.joints[:: len(JOINTS)]]
+    leg = leg_row(name, legs) if len(angles) == len(JOINTS) else None
+    if len(angles) != 1 and leg is None:
+        raise ValueError(f"must be a joint and its angle, or a leg and three angles, is {value!r}")
+    first = joint_row(name, legs) if leg is None else len(JOINTS) * leg
+    for row, angle in enumerate(map(float, angles), first):
+        joint = emulation.joints[row]
+        index = emulation.ids.index(joint.id)
+        if emulation.world.has_torque(index):
+            raise ValueError(f"{joint.joint} has torque: switch it off first")
+        if not abs(angle) <= 180.0:
+            raise ValueError(f"{joint.joint}: is {angle:g} deg, must be from -180 to 180")
+        emulation.world.positions[index] = joint.raw(math.radians(angle))
+
+
 def _well(emulation: Emulation, value: str) -> None:
     world, pty = emulation.world, emulation.pty
     pty.faults = WireFaults()
@@ -154,6 +200,11 @@ KINDS: Mapping[str, FaultKind] = {
         "ID", "it is plugged in again, after power-on", _on_servo(lambda world, index: world.plug(index))
     ),
     "twin": FaultKind("ID", "a second servo has this id", _on_servo(lambda world, index: world.twin(index))),
+    "alone": FaultKind("ID", "only this servo is plugged in", _on_servo(_alone)),
+    "new": FaultKind("", f"all servos are as new: each has id {FACTORY_ID}", _factory),
+    "turn": FaultKind(
+        "JOINT,DEG", "this joint is turned by hand to this angle; turn=LEG,DEG,DEG,DEG turns a whole leg", _turn
+    ),
     "overload": FaultKind(
         "ID", "this servo switches itself off", _on_servo(lambda world, index: world.latch(index, ServoFault.OVERLOAD))
     ),

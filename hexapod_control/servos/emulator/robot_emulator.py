@@ -41,4 +41,4 @@ def emulate(robot: Robot, settings: ServoSettings, link: Path, io: IoSettings = 
     device = emulated_device(settings.protocol, world, settings.ids, settings.options)
     if isinstance(device, I2cAdapter):
         device.wire.chips += io_chips(io)
-    return Emulation(PseudoTerminal(device, settings.baud, link=link, seed=seed), world, settings.ids)
+    return Emulation(PseudoTerminal(device, settings.baud, link=link, seed=seed), world, settings.ids, settings.joints)

@@ -38,7 +38,7 @@ from hexapod_control.config.schema import (
 )
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.protocol_options import values
-from hexapod_control.servos.protocol_registry import PROTOCOLS
+from hexapod_control.servos.protocol_registry import PROTOCOLS, refused
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.joint_section import calibrations, joint_lines, standard_calibrations
 
@@ -210,13 +210,15 @@ def _known() -> dict[str, object]:
 
 
 def _unknown(protocol: str) -> tuple[str, str, str]:
-    return f'is "{protocol}"', bound(_PROTOCOL), did_you_mean(protocol, tuple(PROTOCOLS))
+    return f'is "{protocol}"', bound(_PROTOCOL), refused(protocol) or did_you_mean(protocol, tuple(PROTOCOLS))
 
 
 def _protocol(section: DocumentEntry) -> str:
     entry = section.children.get(_PROTOCOL.key)
     if entry is None:
         raise section.error("is missing", bound(_PROTOCOL), below=_PROTOCOL.key)
+    if refused(str(entry.value)):
+        raise entry.error(*_unknown(str(entry.value)))
     return str(value(entry, _PROTOCOL))
 
 

@@ -15,9 +15,9 @@ from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.bus.transaction import ReplyTiming
-from hexapod_control.servos.calibration import foot_plane
 from hexapod_control.servos.calibration.guide import STEPS, CalibrationGuide
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.calibration.steps import foot_plane
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.save_servo_section import save
 from hexapod_control.servos.settings.servo_section import servo_settings

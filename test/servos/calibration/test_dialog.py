@@ -35,7 +35,6 @@ def test_angles_of_the_rest_pose_have_names_and_others_are_in_degrees():
     names = [dialog.place(column, math.radians(degrees)) for column, degrees in ((0, 0), (1, 0), (2, -90))]
     assert names == ["straight out", "level", "straight down"]
     assert dialog.place(2, 0.0) == "at +0 deg" and dialog.place(0, math.radians(-12.34)) == "at -12.3 deg"
-    assert dialog.initials("left_front") == "lf"
 
 
 # --- clients in other threads ---------------------------------------------------------------------------------

@@ -122,6 +122,10 @@ class Person:
         if found := re.match(r"(\w+?)_(coxa|femur|tibia) at ([-+]\d+) deg\. Enter", question):
             mounted.put({3 * LEGS.index(found[1]) + JOINTS.index(found[2]): math.radians(float(found[3]))})
             return ""
+        if found := re.match(r"turn (\w+?)_(coxa|femur|tibia) by hand, (.*), by about 20 deg", question):
+            row = 3 * LEGS.index(found[1]) + JOINTS.index(found[2])
+            mounted.put({row: mounted.joints[row].angle(mounted.world.positions[mounted.index(row)]) + 0.35})
+            return ""
         if found := re.match(r"turn (\w+?)_(coxa|femur|tibia) by hand", question):
             return ""
         if "flat table" in question:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import FFPacket
 from hexapod_control.servos.emulator.control_tables.x_table import FIRMWARE
-from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, bytes_on_line
+from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, at_once, bytes_on_line
 from hexapod_control.servos.emulator.devices.dynamixel2_servos import BAD_INSTRUCTION, BAD_RANGE, OK, SIZE, XServos
 from hexapod_control.servos.emulator.devices.servo_memory import DELAY_UNIT
 from hexapod_control.servos.emulator.servo_world import ServoWorld
@@ -97,16 +97,22 @@ class Dynamixel2Device:
                 return self._read_several(code, data)
         reached = self._servos.all.everyone() if packet.id == BROADCAST else self._servos.all.named(packet.id)
         if code == Dynamixel2Instruction.PING:
-            return [self._pinged(i) for i in reached]
+            pinged = [self._pinged(i) for i in reached]
+            return pinged if packet.id == BROADCAST else at_once(pinged)
         alone = reached if packet.id != BROADCAST else []
         if code == Dynamixel2Instruction.READ and len(data) == 4:
-            return [self._read(i, _word(data, 0), _word(data, 2)) for i in alone]
+            return at_once([self._read(i, _word(data, 0), _word(data, 2)) for i in alone])
         answers = [(i, self._apply_instruction(code, i, data)) for i in reached]
-        return [
+        confirmed = [
             self._status(i, error, servo=packet.id)  # a servo that gets another id replies with the old one
             for i, error in answers
             if i in alone and self.memories[i][Dynamixel2Register.STATUS_LEVEL] == FULL_STATUS
         ]
+        return at_once(confirmed)
+
+    def rename(self, index: int, servo: int) -> None:
+        """Gives a servo another id."""
+        self._servos.all.write(index, Dynamixel2Register.ID, bytes((servo,)), persists=True)
 
     def _pinged(self, index: int) -> DelayedReply:
         model = self._servos.registers(index, Dynamixel2Register.MODEL, 2)

@@ -10,7 +10,7 @@ from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import FFDecoder, FFInstruction, FFPacket
 from hexapod_control.servos.bus.id_addressing import FaultBits
 from hexapod_control.servos.emulator.control_tables.control_table import ControlTable
-from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, bytes_on_line
+from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, at_once, bytes_on_line
 from hexapod_control.servos.emulator.devices.servo_memory import DELAY_UNIT, ServoMemories, error_bits
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 
@@ -72,17 +72,23 @@ class FFDevice:
             return self._sync_read(data) if self._kind.sync_read and packet.id == ff_frames.BROADCAST else []
         reached = self._servos.everyone() if packet.id == ff_frames.BROADCAST else self._servos.named(packet.id)
         if packet.code == FFInstruction.PING and not data:
-            return [self._status(i) for i in reached]
+            answers = [self._status(i) for i in reached]
+            return answers if packet.id == ff_frames.BROADCAST else at_once(answers)
         alone = reached if packet.id != ff_frames.BROADCAST else []
         if packet.code == FFInstruction.READ and len(data) == 2:
-            return [self._status(i, self._registers(i, data[0], data[1])) for i in alone]
+            return at_once([self._status(i, self._registers(i, data[0], data[1])) for i in alone])
         errors = self._apply_instruction(packet.code, reached, data)
         quiet = self._kind.quiet_level
-        return [
+        confirmed = [
             self._status(i, error=error, servo=packet.id)  # a servo that gets another id replies with the old one
             for i, error in errors.items()
             if i in alone and self.memories[i][self._kind.level_address] > quiet
         ]
+        return at_once(confirmed)
+
+    def rename(self, index: int, servo: int) -> None:
+        """Gives a servo another id."""
+        self._servos.write(index, self._kind.id_address, bytes((servo,)), persists=True)
 
     def _apply_instruction(self, instruction: int, reached: Iterable[int], data: bytes) -> dict[int, int]:
         """Executes an instruction that changes servos; the error byte of each that replies."""

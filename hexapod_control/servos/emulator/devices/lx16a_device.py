@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hexapod_control.servos.bus.ff_frames import FFPacket
 from hexapod_control.servos.emulator.control_tables.lx16a_table import LX_SETTINGS
-from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, bytes_on_line
+from hexapod_control.servos.emulator.device import DelayedReply, FrameStream, at_once, bytes_on_line
 from hexapod_control.servos.emulator.devices.servo_memory import spin
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import lx16a as codec
@@ -41,14 +41,20 @@ class Lx16aDevice:
         self.world.step(now)
         replies: list[DelayedReply] = []
         for packet in self._stream.feed(data, now):
+            answers: list[DelayedReply] = []
             for index, servo in enumerate(self.ids):
                 if packet.id in (servo, codec.BROADCAST) and self._awake(index):
                     self._execute(index, packet)
                     answer = b"" if packet.data else self._answer(index, packet.code)
                     if answer and (packet.id == servo or packet.code == Lx16aCommand.ID_READ):
                         reply = codec.build(self.ids[index], packet.code, answer)
-                        replies.append((self._delay, bytes_on_line(self.world, index, reply)))
+                        answers.append((self._delay, bytes_on_line(self.world, index, reply)))
+            replies += answers if packet.id == codec.BROADCAST else at_once(answers)
         return replies
+
+    def rename(self, index: int, servo: int) -> None:
+        """Gives a servo another id."""
+        self.ids[index] = servo
 
     def _awake(self, index: int) -> bool:
         """Whether the servo has power; after an interruption, settings that are not stored start anew."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
-from hexapod_control.servos.calibration.dialog import initials
+from hexapod_control.servos.settings.joint_words import JointWordsError, joint_and_sign
 
 WIGGLE_ANGLE = math.radians(5.0)
 INTRODUCTION = """
@@ -18,7 +18,7 @@ then back past the middle. Answer with leg, joint and the FIRST direction, e.g. 
   coxa   + counter-clockwise seen from above
   femur  + foot up
   tibia  + foot up
-Enter accepts the answer in brackets, r repeats, s skips a servo, b goes back."""
+Enter accepts the answer in brackets, r repeats, s skips a servo, b goes back, ? shows this again."""
 
 
 def wiggle(work: CalibrationState, ids: Sequence[int]) -> None:
@@ -52,16 +52,17 @@ def _joint(work: CalibrationState, servo: int, taken: dict[int, int]) -> tuple[i
     hint = f" [{_as_answer(work, suggested)}]" if suggested is not None else ""
     while True:
         work.hands.wiggle(servo, WIGGLE_ANGLE)
-        answer = work.ask(f"servo {servo}: which joint, which direction first?{hint} ")
-        if answer == "s":
+        answer = work.ask(f"servo {servo}: which joint, which direction first?{hint} ").lower()
+        if answer in ("s", "skip"):
             return None, 1
-        if answer == "r":
+        if answer in ("r", "repeat") or (not answer and suggested is None):
             continue
-        usual = None if suggested is None else (suggested, work.joints[suggested].direction)
-        found = _parse(work, answer) if answer else usual
-        if found is None:
-            work.say('  answer with leg, joint and sign, e.g. "lf coxa +" or "right_rear tibia -"')
-        elif found[0] in owners:
+        try:
+            found = joint_and_sign(answer or hint.strip(" []"), work.robot.leg_names)
+        except JointWordsError as error:
+            work.say(f"  {error}")
+            continue
+        if found[0] in owners:
             work.say(f"  that is already servo {owners[found[0]]}; b goes back if that was wrong")
         else:
             return found
@@ -70,15 +71,3 @@ def _joint(work: CalibrationState, servo: int, taken: dict[int, int]) -> tuple[i
 def _as_answer(work: CalibrationState, row: int) -> str:
     sign = "+" if work.joints[row].direction > 0 else "-"
     return f"{work.robot.leg_names[row // 3]} {JOINTS[row % 3]} {sign}"
-
-
-def _parse(work: CalibrationState, answer: str) -> tuple[int, int] | None:
-    """Row and direction in an answer; None if it cannot be parsed."""
-    parts = answer.replace("+", " +").replace("-", " -").split()
-    if len(parts) != 3 or parts[2] not in ("+", "-"):
-        return None
-    legs = [k for k, name in enumerate(work.robot.leg_names) if parts[0] in (name, initials(name))]
-    columns = [k for k, name in enumerate(JOINTS) if name.startswith(parts[1])]
-    if len(legs) != 1 or len(columns) != 1:
-        return None
-    return 3 * legs[0] + columns[0], 1 if parts[2] == "+" else -1

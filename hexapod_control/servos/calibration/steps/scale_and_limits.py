@@ -76,11 +76,15 @@ def _mark(work: CalibrationState, row: int, side: int) -> float | None:
 
 
 def _scaled(work: CalibrationState, row: int, side: int, mark: float) -> None:
+    place: float | None = None
     while True:
         angles = [mark if k == row else work.rest[k] for k in range(len(work.joints))]
         what = f"{work.label(row)} at {math.degrees(mark):+.0f} deg"
-        place = work.captured([row], what, angles)[row]
+        before, place = place, work.captured([row], what, angles)[row]
         joint = work.joints[row]
+        if place in (before, joint.center):  # Enter alone
+            work.say(f"  {work.label(row)} has not moved: its scale stays as it is")
+            return
         units = joint.direction * (place - joint.center) / (mark - joint.q_center)
         if abs(units / work.scale.per_rad - 1.0) <= MAX_SCALE_ERROR:
             break

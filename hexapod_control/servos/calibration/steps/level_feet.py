@@ -9,9 +9,9 @@ import numpy as np
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
-from hexapod_control.servos.calibration import foot_plane
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
 from hexapod_control.servos.calibration.dialog import JOG_HELP
+from hexapod_control.servos.calibration.steps import foot_plane
 
 Residuals = Mapping[str, float]
 """Height [m] of each leg's foot above the plane."""

@@ -1,0 +1,1 @@
+"""The steps of the guided calibration: wiggle, check, rest, marks and limits, verify."""

@@ -1,0 +1,111 @@
+"""Step check: every joint is turned in a known direction, so that wrong signs and exchanged joints are found.
+
+Servos that report positions are turned by hand: the one that turns farthest is the servo of the joint, and the sign of
+its turn is the direction. The others turn by themselves, and the operator says which joint that was.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from hexapod_control.servos.bus.bus_interface import BusError
+from hexapod_control.servos.calibration.calibration_state import CalibrationState
+from hexapod_control.servos.settings.joint_words import JointWordsError, joint_and_sign
+
+MIN_TURN = math.radians(7.0)  # by hand, that counts as turned
+SHOWN_TURN = math.radians(10.0)  # of a servo that turns by itself
+POSITIVE = ("counter-clockwise seen from above", "foot up", "foot up and out")  # by column
+INTRODUCTION = {
+    True: "\nHas every joint the right servo and sign? Torque is off: turn one joint after the other by hand.",
+    False: "\nHas every joint the right servo and sign? One joint after the other turns a little, and back.",
+}
+HELP = "Turn only the joint that is asked, by about 20 degrees, in the direction that is asked. s skips a joint."
+
+
+def check(work: CalibrationState) -> None:
+    """Checks all joints leg by leg; what is wrong is corrected when the operator agrees."""
+    if work.hands.reads:
+        work.hands.relax()
+    work.say(INTRODUCTION[work.hands.reads])
+    act = _by_hand if work.hands.reads else _by_eye
+    legs = range(len(work.robot.leg_names))
+    work.each(legs, lambda leg: work.each(range(3 * leg, 3 * leg + 3), lambda row: act(work, row)))
+
+
+def _by_hand(work: CalibrationState, row: int) -> None:
+    while True:
+        try:
+            before = _places(work)
+            answer = work.ask(f"turn {work.label(row)} by hand, {POSITIVE[row % 3]}, by about 20 deg, then Enter ")
+            after = _places(work)
+        except BusError as error:
+            work.say(f"  {error}")
+            work.ask("Enter when it is connected again ")
+            continue
+        if answer.lower() in ("s", "skip") or _found(work, row, [b - a for a, b in zip(before, after, strict=True)]):
+            return
+
+
+def _found(work: CalibrationState, row: int, turned: list[float]) -> bool:
+    """Whether servo and direction of a joint are as they were turned [raw], perhaps after a correction."""
+    farthest = max(range(len(turned)), key=lambda k: abs(turned[k]))
+    servo = work.joints[farthest].id
+    if abs(turned[farthest]) < MIN_TURN * work.scale.per_rad:
+        work.say(f"  no servo has turned: is {work.label(row)} on its horn, and turned by 20 deg?")
+        return False
+    return _corrected(work, row, farthest, 1 if turned[farthest] > 0.0 else -1, f"servo {servo} has turned")
+
+
+def _by_eye(work: CalibrationState, row: int) -> None:
+    while True:
+        joint = work.joints[row]
+        work.hands.wiggle(joint.id, joint.direction * SHOWN_TURN)
+        answer = work.ask(
+            f"has {work.label(row)} turned {POSITIVE[row % 3]} first? [Y/n, r or what turned, lf coxa -] "
+        )
+        if answer.lower() in ("", "y", "yes", "s", "skip"):
+            return
+        if answer.lower() in ("r", "repeat"):
+            continue
+        if answer.lower() in ("n", "no"):
+            work.say('  then say what has turned, with its direction, such as "lf coxa -"')
+            continue
+        try:
+            seen, sign = joint_and_sign(answer, work.robot.leg_names)
+        except JointWordsError as error:
+            work.say(f"  {error}")
+            continue
+        # The servo of `row` turns joint `seen`: these two rows are exchanged, and the next wiggle shows the result.
+        if seen == row:
+            _corrected(work, row, row, sign * joint.direction, f"servo {joint.id} has turned")
+        else:
+            _exchange(work, row, seen, f"servo {joint.id} turns {work.label(seen)}")
+
+
+def _corrected(work: CalibrationState, row: int, servo_row: int, direction: int, what: str) -> bool:
+    """Corrects servo and direction of a joint if the operator agrees. Returns whether they are right now."""
+    if servo_row != row and not _exchange(work, row, servo_row, f"{what}, which is {work.label(servo_row)} so far"):
+        return False
+    if work.joints[row].direction == direction:
+        return True
+    if not work.agrees(f"  {what} the other way: change the sign of {work.label(row)}?", True):
+        return False
+    work.joints[row] = replace(work.joints[row], direction=direction)
+    return True
+
+
+def _exchange(work: CalibrationState, row: int, other: int, what: str) -> bool:
+    """Exchanges the servos of two joints if the operator agrees."""
+    if not work.agrees(f"  {what}: exchange the servos of {work.label(row)} and {work.label(other)}?", True):
+        return False
+    a, b = work.joints[row], work.joints[other]
+    work.joints[row] = replace(a, id=b.id, direction=b.direction, center=b.center)
+    work.joints[other] = replace(b, id=a.id, direction=a.direction, center=a.center)
+    return True
+
+
+def _places(work: CalibrationState) -> list[float]:
+    """Positions [raw] of all joints in row order. Raises BusError that names the joints of silent servos."""
+    places = work.hands.positions([joint.id for joint in work.joints])
+    return [places[joint.id] for joint in work.joints]

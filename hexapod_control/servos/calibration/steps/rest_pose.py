@@ -1,0 +1,72 @@
+"""Step rest: the raw position of each joint in a pose whose angles are known, and horns that sit a tooth off."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
+
+from hexapod_control.core.names import JOINTS
+from hexapod_control.core.robot import Robot
+from hexapod_control.servos.bus.bus_interface import RawScale
+from hexapod_control.servos.calibration import dialog as words
+from hexapod_control.servos.calibration.calibration_state import CalibrationState
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+
+TOOTH_DEG = 360.0 / 25.0  # of the usual spline of a horn
+MIN_OFF_DEG = 0.55 * TOOTH_DEG  # from the other legs, that is reported
+ALIKE = 1e-3  # difference of the sines of hip directions
+
+
+def rest(work: CalibrationState) -> None:
+    """Captures the raw position of each joint in the rest pose, where its angle is known."""
+    if work.hands.reads:
+        work.hands.relax()
+        work.say("\nThe rest pose. Torque is off: put one leg after the other into the pose by hand.")
+    else:
+        work.say(f"\nThe rest pose. {words.JOG_HELP}")
+    work.each(range(len(work.robot.leg_names)), lambda leg: _rest_of(work, leg))
+    for row, degrees in horns_off(work.robot, work.joints, work.scale):
+        work.say(
+            f"  {work.label(row)} is {degrees:+.0f} deg from the same joint of the other legs: either its horn is "
+            f"{_teeth(degrees)} off, which costs range on one side,\n  or the leg was not in the pose; b returns to it"
+        )
+
+
+def _rest_of(work: CalibrationState, leg: int) -> None:
+    rows = range(3 * leg, 3 * leg + 3)
+    pose = ", ".join(f"{JOINTS[row % 3]} {words.place(row % 3, work.rest[row])}" for row in rows)
+    places = work.captured(rows, f"{work.robot.leg_names[leg]}: {pose}", work.rest)
+    for row in rows:
+        work.joints[row] = replace(work.joints[row], center=places[row], q_center=work.rest[row], trim=0.0)
+        work.warn_of_reach(row)
+
+
+def _teeth(degrees: float) -> str:
+    count = max(1, round(abs(degrees) / TOOTH_DEG))
+    return f"{count} teeth" if count > 1 else "one tooth"
+
+
+def horns_off(robot: Robot, joints: Sequence[JointCalibration], scale: RawScale) -> list[tuple[int, float]]:
+    """Rows whose horn sits differently from those of the other legs, and by how much [deg]."""
+    middles = [_side(robot, row) * math.degrees(joint.angle(scale.center)) for row, joint in enumerate(joints)]
+    found = []
+    for row, middle in enumerate(middles):
+        others = [middles[k] for k in range(row % 3, len(joints), 3) if k != row and _built_alike(robot, k, row)]
+        if len(others) > 1 and abs(middle - median(others)) >= MIN_OFF_DEG:
+            found.append((row, _side(robot, row) * (median(others) - middle)))
+    return found
+
+
+def _side(robot: Robot, row: int) -> float:
+    """Sign with which the angle of a coxa is comparable to those of mirrored legs; femurs and tibias are alike."""
+    x, y, _ = robot.legs[row // 3].hip
+    return math.copysign(1.0, x * y) if row % 3 == 0 else 1.0
+
+
+def _built_alike(robot: Robot, a: int, b: int) -> bool:
+    """Whether two joints are comparable: all femurs and tibias, and coxas at the same angle to the body."""
+    return (
+        a % 3 > 0 or abs(abs(math.sin(robot.legs[a // 3].hip_yaw)) - abs(math.sin(robot.legs[b // 3].hip_yaw))) < ALIKE
+    )

@@ -1,0 +1,217 @@
+"""The steps of the calibration notice mistakes: exchanged servos, wrong signs, horns a tooth off, Enter alone."""
+
+import math
+import re
+from dataclasses import replace
+
+import pytest
+from support.memory_wire import Kit
+from support.phantomx import LEGS, robot
+
+from hexapod_control.core.names import JOINTS
+from hexapod_control.servos.bus.bus_interface import BusError
+from hexapod_control.servos.calibration.calibration_state import REST_POSE
+from hexapod_control.servos.calibration.dialog import Abandoned, command
+from hexapod_control.servos.calibration.guide import CalibrationGuide
+from hexapod_control.servos.calibration.steps.rest_pose import horns_off
+from hexapod_control.servos.settings.servo_section import standard
+
+TOOTH = math.radians(360.0 / 25.0)
+
+
+class User:
+    """Turns the joint that is asked, and takes every default; `answers` come first, by a word of the question."""
+
+    def __init__(self, kit, answers=()):
+        self.kit, self.answers = kit, list(answers)
+        self.asked, self.said = [], []
+
+    def say(self, text):
+        self.said.append(text)
+
+    def ask(self, question, meanwhile=None):
+        self.asked.append(question)
+        if found := re.match(r"turn (\w+)_(coxa|femur|tibia) by hand", question):
+            self.kit.turn(3 * LEGS.index(found[1]) + JOINTS.index(found[2]), 0.35)
+        for answer in self.answers:
+            if answer[0] in question:
+                self.answers.remove(answer)
+                return answer[1]() or "" if callable(answer[1]) else answer[1]
+        return ""
+
+    def shown(self, text):
+        return [line for line in (*self.said, *self.asked) if text in line]
+
+
+def run(kit, user, steps, joints=None):
+    guide = CalibrationGuide(robot(), joints or kit.settings.joints, kit.hands(kit.bus()), user)
+    guide.run(kit.settings.ids, steps)
+    return guide.joints
+
+
+def mounts(joints):
+    return [(joint.id, joint.direction) for joint in joints]
+
+
+def exchanged(joints, a, b):
+    rows = list(joints)
+    rows[a], rows[b] = replace(rows[a], id=rows[b].id), replace(rows[b], id=rows[a].id)
+    return rows
+
+
+def test_a_correct_assignment_is_confirmed_with_one_turn_of_each_joint():
+    kit = Kit()
+    user = User(kit)
+    assert mounts(run(kit, user, ["check"])) == mounts(kit.mounted)
+    assert len(user.asked) == 18
+
+
+def test_a_wrong_sign_is_found_and_corrected():
+    kit = Kit(changes=[(4, {"direction": -1})])
+    user = User(kit)
+    assert mounts(run(kit, user, ["check"])) == mounts(kit.mounted)
+    assert user.shown("servo 5 has turned the other way: change the sign of left_middle_femur?")
+
+
+def test_femur_and_tibia_that_were_taken_for_each_other_are_exchanged():
+    kit = Kit()
+    user = User(kit)
+    assert mounts(run(kit, user, ["check"], exchanged(kit.mounted, 7, 8))) == mounts(kit.mounted)
+    assert user.shown("servo 8 has turned, which is left_rear_tibia so far: exchange the servos of left_rear_femur and")
+
+
+def test_two_legs_that_were_taken_for_each_other_are_exchanged():
+    kit = Kit()
+    wrong = kit.mounted
+    for column in range(3):
+        wrong = exchanged(wrong, column, 9 + column)
+    assert mounts(run(kit, User(kit), ["check"], wrong)) == mounts(kit.mounted)
+
+
+def test_what_the_operator_does_not_confirm_is_asked_again():
+    kit = Kit(changes=[(0, {"direction": -1})])
+    user = User(kit, [("change the sign", "n")])
+    assert mounts(run(kit, user, ["check"])) == mounts(kit.mounted)
+    assert len(user.shown("turn left_front_coxa by hand")) == 2
+
+
+def test_a_joint_that_has_not_turned_is_asked_again():
+    kit = Kit()
+    user = User(kit, [("turn left_front_femur", lambda: kit.turn(1, -0.35))])
+    run(kit, user, ["check"])
+    assert user.shown("no servo has turned: is left_front_femur on its horn")
+
+
+def test_a_servo_that_falls_silent_is_named_and_the_joint_is_asked_again():
+    kit = Kit()
+    user = User(
+        kit, [("turn left_front_femur", lambda: kit.fault("unplug=5")), ("Enter when", lambda: kit.fault("plug=5"))]
+    )
+    assert mounts(run(kit, user, ["check"])) == mounts(kit.mounted)
+    assert user.shown("servo 5 does not answer: check its cable")
+
+
+def test_servos_without_positions_turn_by_themselves_and_the_operator_says_what_turned():
+    kit = Kit("ssc32")
+    answers = [("left_front_coxa turned", "lf coxa -"), ("left_front_femur turned", "LEFT FRONT TIBIA +")]
+    joints = run(kit, User(kit, answers), ["check"])
+    assert mounts(joints[:4]) == [(0, -1), (2, 1), (1, 1), (3, 1)]
+
+
+def test_enter_alone_keeps_the_scale_of_a_hobby_servo():
+    kit = Kit("ssc32")
+    user = User(kit)
+    joints = run(kit, user, ["rest", "marks"])
+    assert user.shown("left_front_coxa has not moved: its scale stays as it is")
+    assert [joint.units_per_rad for joint in joints] == [joint.units_per_rad for joint in kit.settings.joints]
+
+
+@pytest.mark.parametrize("row", [0, 4, 17])
+def test_a_horn_that_sits_one_tooth_off_is_found(row):
+    joints = [replace(joint, q_center=REST_POSE[k % 3]) for k, joint in enumerate(Kit().mounted)]
+    assert horns_off(robot(), joints, Kit().world.scale) == []
+    joints[row] = replace(joints[row], q_center=joints[row].q_center + TOOTH)
+    found = horns_off(robot(), joints, Kit().world.scale)
+    assert [(k, pytest.approx(-math.degrees(TOOTH))) for k, _ in found] == [(row, pytest.approx(found[0][1]))]
+
+
+def test_a_horn_one_tooth_off_is_reported_after_the_rest_pose():
+    start = [REST_POSE[k % 3] for k in range(18)]
+    start[4] += TOOTH
+    kit = Kit(start=start)
+    user = User(kit)
+    run(kit, user, ["rest"])
+    assert [line for line in user.said if "its horn is one tooth off" in line and "left_middle_femur" in line]
+
+
+@pytest.mark.parametrize("word", ["?", "help", "Help"])
+def test_help_explains_the_step_and_asks_again(word):
+    kit = Kit()
+    user = User(kit, [("turn left_front_coxa", word)])
+    run(kit, user, ["check"])
+    assert user.shown("Turn only the joint that is asked")
+    assert user.shown("quit (q) keeps the answers for another time")
+
+
+@pytest.mark.parametrize("word", ["q", "quit", "Quit"])
+def test_quit_ends_the_dialog_anywhere(word):
+    kit = Kit()
+    with pytest.raises(Abandoned):
+        run(kit, User(kit, [("turn left_rear_coxa", word)]), ["check"])
+
+
+def test_back_returns_to_the_question_before():
+    kit = Kit()
+    user = User(kit, [("turn left_front_tibia", "back")])
+    run(kit, user, ["check"])
+    assert len(user.shown("turn left_front_femur by hand")) == 2
+
+
+def test_words_are_commands_in_any_case_and_answers_are_not():
+    assert [command(word) for word in ("b", "BACK", "exit", "?", "lf coxa +", "")] == ["b", "b", "q", "?", "", ""]
+
+
+def test_natural_spellings_name_the_joint_that_wiggles():
+    kit = Kit()
+    user = User(kit, [("servo 1:", "Left Front Coxa plus"), ("servo 2:", "LF FEMUR +"), ("servo 3:", "lf knee +")])
+    assert mounts(run(kit, user, ["wiggle"])) == mounts(kit.mounted)
+    assert user.shown("'lf knee +' names no joint")
+
+
+def test_a_silent_bus_ends_the_wiggle_with_the_name_of_the_servo():
+    kit = Kit()
+    kit.fault("unplug=1")
+    with pytest.raises(BusError, match="servo 1 does not answer"):
+        run(kit, User(kit), ["wiggle"])
+
+
+def test_new_servos_share_one_id_and_their_replies_collide():
+    kit = Kit()
+    kit.fault("new")
+    bus = kit.bus()
+    assert bus.scan(range(1, 20), 1) == {}
+    assert bus.counters.bad
+    kit.fault("alone=7")
+    assert list(bus.scan(range(1, 20), 1)) == [1]
+
+
+def test_emulated_joints_are_turned_by_hand():
+    kit = Kit()
+    kit.fault("turn=left front femur,25")
+    kit.fault("turn=rr,10,-20,-70")
+    assert math.degrees(kit.angle(1)) == pytest.approx(25.0)
+    assert [math.degrees(kit.angle(row)) for row in (15, 16, 17)] == pytest.approx([10.0, -20.0, -70.0])
+    kit.world.torques[0] = True
+    for text, reason in (
+        ("turn=lf coxa,5", "left_front_coxa_joint has torque"),
+        ("turn=lf knee,5", "names no joint"),
+        ("turn=lf femur,200", "must be from -180 to 180"),
+        ("turn=lf femur,nan", "must be from -180 to 180"),
+        ("turn=lf,1,2", "a joint and its angle, or a leg and three angles"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            kit.fault(text)
+
+
+def test_the_standard_ids_are_those_of_the_kit():
+    assert Kit().settings == standard(robot(), "feetech_st", "/dev/hexapod")

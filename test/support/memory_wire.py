@@ -1,0 +1,85 @@
+"""Emulated servos on a port without a wire: replies are there at once, and time passes with every frame that is sent."""
+
+from dataclasses import replace
+
+from support.phantomx import robot
+
+from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.emulator.device_registry import emulated_device
+from hexapod_control.servos.emulator.fault_injection import Emulation, parse_fault
+from hexapod_control.servos.emulator.pseudo_terminal import WireFaults
+from hexapod_control.servos.emulator.servo_world import LagWorld
+from hexapod_control.servos.protocol_registry import PROTOCOLS
+from hexapod_control.servos.settings.servo_section import standard
+
+STEP_S = 0.02  # that passes with every frame
+
+
+class MemoryPort:
+    """A port whose far end is an emulated device; `gone` is a pulled cable."""
+
+    def __init__(self, device, baud):
+        self.device, self.baud, self.now, self.gone = device, baud, 0.0, False
+        self.faults = WireFaults()
+        self._received = b""
+
+    def write(self, data):
+        if self.gone:
+            raise PortGone("/dev/hexapod: gone while writing: unplugged? check the cable and the adapter")
+        self.now += STEP_S
+        self._received += b"".join(reply for _, reply in self.device.receive(data, self.now))
+
+    def read(self, count, deadline):
+        if self.gone:
+            raise PortGone("/dev/hexapod: gone while reading: unplugged? check the cable and the adapter")
+        data, self._received = self._received[:count], self._received[count:]
+        return data
+
+    def clear(self):
+        self._received = b""
+
+    def close(self):
+        pass
+
+
+class Kit:
+    """A robot with emulated servos; `mounted` are the true calibrations, and `joints` those of new servos."""
+
+    def __init__(self, protocol="feetech_st", changes=(), start=None):
+        """`changes` are (row, change of the true calibration)."""
+        row = PROTOCOLS[protocol]
+        self.settings = standard(robot(), protocol, "/dev/hexapod")
+        mounted = list(self.settings.joints)
+        for index, change in changes:
+            mounted[index] = replace(mounted[index], **change)
+        self.mounted = tuple(mounted)
+        self.world = LagWorld(row.scale, len(self.settings.ids), lag=0.001, speed=60.0)
+        for joint, angle in zip(self.mounted, [0.0] * 18 if start is None else start, strict=True):
+            self.world.positions[self.index(joint.id)] = joint.raw(angle)
+        self.port = MemoryPort(emulated_device(protocol, self.world, self.settings.ids), self.settings.baud)
+        self.emulation = Emulation(self.port, self.world, self.settings.ids, self.mounted)
+
+    def index(self, servo):
+        return self.settings.ids.index(servo)
+
+    def bus(self):
+        return PROTOCOLS[self.settings.protocol].open(self.port, self.settings.ids)
+
+    def hands(self, bus):
+        middle = dict.fromkeys(self.settings.ids, float(bus.scale.center))
+        return HandPositioning(bus, middle, 50.0, lambda seconds: None)
+
+    def fault(self, text):
+        parse_fault(text).act(self.emulation)
+
+    def angle(self, row):
+        """The true angle [rad] of a joint."""
+        joint = self.mounted[row]
+        return joint.angle(float(self.world.positions[self.index(joint.id)]))
+
+    def turn(self, row, by):
+        """Turns a joint by hand by an angle [rad]."""
+        index = self.index(self.mounted[row].id)
+        assert not self.world.torques[index], "a servo with torque cannot be turned by hand"
+        self.world.positions[index] = self.mounted[row].raw(self.angle(row) + by)
