@@ -1,4 +1,4 @@
-"""Emulated servos on a port without a wire: replies are there at once, and time passes with every frame that is sent."""
+"""Emulated servos on a port without a wire: replies are there at once, and time passes with every frame sent."""
 
 from dataclasses import replace
 
