@@ -175,7 +175,7 @@ def test_natural_spellings_name_the_joint_that_wiggles():
     kit = Kit()
     user = User(kit, [("servo 1:", "Left Front Coxa plus"), ("servo 2:", "LF FEMUR +"), ("servo 3:", "lf knee +")])
     assert mounts(run(kit, user, ["wiggle"])) == mounts(kit.mounted)
-    assert user.shown("'lf knee +' names no joint")
+    assert user.shown("'lf knee' names no joint")
 
 
 def test_a_silent_bus_ends_the_wiggle_with_the_name_of_the_servo():

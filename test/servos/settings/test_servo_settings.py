@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.phantomx import robot
 
+from hexapod_control.config.errors import ArgumentError
 from hexapod_control.config.robots.robot_file import RobotFileError, load, resolve
 from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.settings.servo_section import (
@@ -16,6 +17,7 @@ from hexapod_control.servos.settings.servo_section import (
     OnSilence,
     section_lines,
     servo_settings,
+    standard,
 )
 
 PHANTOMX = Path(resolve("phantomx")).read_text()
@@ -269,3 +271,9 @@ def test_a_number_of_a_servo_beyond_its_bounds_is_refused_with_them(read, key, l
         bounds = re.escape(f"within {least:g} and {most:g}")
         with pytest.raises(RobotFileError, match=rf"left_front\.coxa\.{key}: is {value}, must be .*{bounds}"):
             read(TOP + joints(left_front_coxa=text))
+
+
+@pytest.mark.parametrize("name", ["xl320", "XL-320", "herkulex", "DRS-0101"])
+def test_servos_that_people_have_and_that_are_not_supported_are_refused_by_name(name):
+    with pytest.raises(ArgumentError, match=f'protocol: is "{name}".*and no protocol here'):
+        standard(robot(), name, "/dev/ttyUSB0")
