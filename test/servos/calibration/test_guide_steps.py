@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from support.memory_wire import Kit
+from support.kits.memory_wire import Kit
 from support.phantomx import LEGS, robot
 
 from hexapod_control.core.names import JOINTS
