@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.paths import ROOT
-from support.servo_lines import LINES, ssc32_bytes
+from support.kits.servo_lines import LINES, ssc32_bytes
 
 from hexapod_control.servos.bus.pulse_board import SCALE
 from hexapod_control.servos.emulator.devices.ssc32_device import Ssc32Device

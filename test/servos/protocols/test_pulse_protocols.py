@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.servo_lines import GROUP, ssc32_bytes
+from support.kits.servo_lines import GROUP, ssc32_bytes
 
 from hexapod_control.servos.bus import pulse_board
 from hexapod_control.servos.bus.bus_interface import BusError, ServoFault, ServoQuantity
