@@ -10,8 +10,8 @@ import subprocess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.paths import ROOT
 from support.kits.servo_lines import LINES, ssc32_bytes
+from support.paths import ROOT
 
 from hexapod_control.servos.bus.pulse_board import SCALE
 from hexapod_control.servos.emulator.devices.ssc32_device import Ssc32Device
