@@ -17,16 +17,19 @@ from hexapod_control.config.robots.robot_file import RobotFile, doubts
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
-from hexapod_control.servos.bus.id_addressing import TRIES
+from hexapod_control.servos.bus.id_addressing import TRIES, duplicate_ids
 from hexapod_control.servos.bus.model_numbers import KnowsModels
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
-from hexapod_control.servos.line_probe import explained
+from hexapod_control.servos.line_search.line_probe import explained
+from hexapod_control.servos.line_search.line_sweep import shared_text
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
 MAX_LATENCY_S = 0.002  # of an adapter; FTDI chips have 16 ms unless it is changed
+FACTORY_ID = 1  # of a new servo
+MAX_SHARED = 2  # ids of the robot that are tried, if nothing answers
 REPLY_MARGIN_S = 0.01  # extra time for a late reply; longer than in servo_driver, which has a tick to keep
 baud = whole_number(1200, 4_500_000)  # the type of `--baud`
 servo_id = whole_number(0, 253)  # of any protocol; some protocols have fewer
@@ -128,6 +131,8 @@ def scan(bus: Bus, ids: Iterable[int]) -> dict[int, str]:
     wanted = tuple(ids)
     found = bus.scan(wanted, 1)
     found |= bus.scan([i for i in bus.ids if i in wanted and i not in found], TRIES)
+    if not found and (shared := duplicate_ids(bus, [i for i in (FACTORY_ID, *bus.ids[:MAX_SHARED]) if i in wanted])):
+        raise BusError(shared_text(sorted(set(shared))))
     if not found:
         bus.identify()  # raises with the reason
     return found

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
-import select
-import sys
-from collections.abc import Callable
 
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.cli.servos import bus_access
 from hexapod_control.cli.servos.interruption import Interrupted, interruptions
+from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import own_file
 from hexapod_control.servos.bus.bus_interface import Bus
@@ -22,7 +19,6 @@ from hexapod_control.servos.calibration.session import CalibrationSession, check
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-POLL_PERIOD_S = 0.05
 FIRST_IDS = 33  # ids below this are scanned first: robots use small ids
 
 
@@ -75,33 +71,3 @@ def _scanned(bus: Bus, settings: ServoSettings) -> dict[int, str]:
         )
     bus_access.check_models(bus, there)
     return there
-
-
-class TerminalDialog:
-    """A dialog on standard input and output, line by line."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def say(self, text: str) -> None:
-        """Prints a line."""
-        print(text, flush=True)
-
-    def ask(self, question: str, meanwhile: Callable[[], None] | None = None) -> str:
-        """Prints a question and returns the answer; calls `meanwhile` periodically until it is there.
-
-        Raises Abandoned at the end of the input.
-        """
-        print(question, end="", flush=True)
-        while b"\n" not in self._rest:
-            if select.select([sys.stdin], [], [], POLL_PERIOD_S if meanwhile else None)[0]:
-                data = os.read(sys.stdin.fileno(), 4096)
-                if not data:
-                    raise Abandoned
-                self._rest += data
-            elif meanwhile:
-                meanwhile()
-        line, _, self._rest = self._rest.partition(b"\n")
-        if not sys.stdin.isatty():
-            print(flush=True)
-        return line.decode(errors="replace").strip()

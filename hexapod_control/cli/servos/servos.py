@@ -9,19 +9,17 @@ import signal
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from hexapod_control.bringup.process_supervisor import StopSignal, stop_requests
+from hexapod_control.bringup.process_supervisor import stop_requests
 from hexapod_control.cli.bounded_options import number, whole_number
 from hexapod_control.cli.input_error import InputError
-from hexapod_control.cli.servos import bus_access, models, repair
+from hexapod_control.cli.servos import bus_access, models, repair, search
 from hexapod_control.cli.servos.interruption import Interrupted, interruptions
-from hexapod_control.config.robots.robot_file import RobotFile, load
+from hexapod_control.cli.servos.servo_action import ServoAction
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.servos.bus.bus_interface import Bus, ServoFault, ServoQuantity, ServoReading
-from hexapod_control.servos.bus.id_addressing import duplicate_ids
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
-from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
@@ -35,16 +33,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     bus_access.add_arguments(parser, "phantomx")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     scan = actions.add_parser("scan", help="find servos and list their ids, models and joints")
-    scan.add_argument("--ids", default="", metavar="A-B", help="ids to scan, e.g. 1-30 (default: all)")
+    search.add_scan_arguments(scan)
     ping = actions.add_parser("ping", help="ping servos and show their models and response times")
     ping.add_argument("ids", nargs="*", type=bus_access.servo_id, metavar="ID", help="default: those of the robot file")
     watch = actions.add_parser("watch", help="live table of the servos' readings, until Ctrl-C; only reads")
     watch.add_argument(
         "--count", type=whole_number(0, MAX_TABLES), default=0, metavar="N", help="end after N tables (default: never)"
     )
-    change = actions.add_parser("set-id", help="write another id into the only servo on the bus")
-    change.add_argument("old", type=bus_access.servo_id)
-    change.add_argument("new", type=bus_access.servo_id)
+    change = actions.add_parser(
+        "set-id", help="write another id into the only servo on the bus; without ids: lead through all new servos"
+    )
+    change.add_argument("old", nargs="?", type=bus_access.servo_id)
+    change.add_argument("new", nargs="?", type=bus_access.servo_id)
+    turned = actions.add_parser("identify", help="turn one servo a little and ask which joint that was")
+    turned.add_argument("id", type=bus_access.servo_id, metavar="ID")
     move = actions.add_parser("move", help="move one joint slowly to an angle, then switch its torque off")
     move.add_argument("leg", metavar="LEG")
     move.add_argument("joint", choices=JOINTS)
@@ -62,59 +64,11 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "models":
         return models.show()
     file = load(args.robot)
+    if args.action == "scan" and search.sweeps(args, file):
+        return search.sweep_port(args, file)
     settings = bus_access.settings(args, file)
     with stop_requests() as stop, bus_access.open_bus(settings, force_model=args.force_model) as bus:
         return ACTIONS[args.action](ServoAction(args, bus, settings, file, stop))
-
-
-def _range(text: str, all_ids: range) -> range:
-    if not text:
-        return all_ids
-    first, dash, last = text.partition("-")
-    if not (first.isdigit() and (last.isdigit() or not dash)):
-        raise InputError(f"--ids: must be like 1-30, is {text!r}")
-    ids = range(int(first), int(last or first) + 1)
-    if not ids or ids[0] not in all_ids or ids[-1] not in all_ids:
-        raise InputError(f"--ids: must be within {all_ids[0]}-{all_ids[-1]} with this protocol, is {text!r}")
-    return ids
-
-
-def _names(settings: ServoSettings) -> dict[int, str]:
-    return {joint.id: joint.joint.removesuffix("_joint") for joint in settings.joints}
-
-
-@dataclass(frozen=True, slots=True)
-class ServoAction:
-    """The inputs of an action: options, open bus, its settings, robot file and stop signal."""
-
-    args: argparse.Namespace
-    bus: Bus
-    settings: ServoSettings
-    file: RobotFile
-    stop: StopSignal
-
-
-def _scan(action: ServoAction) -> int:
-    bus, settings = action.bus, action.settings
-    ids = _range(action.args.ids, PROTOCOLS[settings.protocol].ids)
-    models = bus_access.scan(bus, ids)
-    names = _names(settings)
-    for servo, model in sorted(models.items()):
-        print(f"{servo:4d}  {model:28s} {names.get(servo, 'not in the robot file')}")
-    absent = [i for i in settings.ids if i not in models and i in ids]
-    duplicates = duplicate_ids(bus, absent)
-    missing = [f"{names[i]} (id {i})" for i in absent if i not in duplicates]
-    garbled = [f"{names[i]} (id {i})" for i in duplicates]
-    parts = [f"{len(models)} servos"]
-    if missing:
-        parts.append(f"missing: {', '.join(missing)}")
-    if garbled:
-        parts.append(
-            f"corrupt replies, probably two servos have this id: {', '.join(garbled)}; connect only one, set its id"
-        )
-    print("; ".join(parts))
-    bus_access.check_models(bus, models)
-    return int(bool(absent))
 
 
 def _ping(action: ServoAction) -> int:
@@ -122,7 +76,7 @@ def _ping(action: ServoAction) -> int:
     if not isinstance(bus, bus_access.FoundServos):
         print("the board answers; its servos cannot report" if bus.identify() else "no answer")
         return 0
-    silent, names = 0, _names(settings)
+    silent, names = 0, action.names
     for servo in action.args.ids or settings.ids:
         begin = time.monotonic()
         model = bus.ping(servo)
@@ -155,23 +109,6 @@ def _repair(action: ServoAction) -> int:
     return repair.run(
         action.bus, action.settings, action.args.robot, confirmed=action.args.yes, limits=action.args.limits
     )
-
-
-def _set_id(action: ServoAction) -> int:
-    bus, settings, old, new = action.bus, action.settings, action.args.old, action.args.new
-    if not isinstance(bus, bus_access.FoundServos):
-        raise InputError(f"set-id: servos of {settings.protocol} are channels of a board: plug the servo in elsewhere")
-    known = PROTOCOLS[settings.protocol].ids
-    if new not in known or old == new:
-        raise InputError(f"set-id: NEW must be another id from {known[0]} to {known[-1]}, is {new}")
-    models = bus_access.scan(bus, known)
-    if list(models) != [old]:
-        ids = ", ".join(map(str, sorted(models)))
-        raise InputError(f"set-id: connect only the servo with id {old}, these answer: {ids}")
-    bus_access.check_models(bus, models)
-    bus.set_id(old, new)
-    print(f"{models[old]}: id {old} is id {new} now, in its memory")
-    return 0
 
 
 def _move(action: ServoAction) -> int:
@@ -215,10 +152,11 @@ def _go(positioning: HandPositioning, joint: JointCalibration, goal: float) -> N
 
 
 ACTIONS = {
-    "scan": _scan,
+    "scan": search.scan,
     "ping": _ping,
     "watch": _watch,
-    "set-id": _set_id,
+    "set-id": search.set_id,
+    "identify": search.identify,
     "move": _move,
     "off": _off,
     "repair": _repair,

@@ -36,7 +36,7 @@ from hexapod_control.servos.driver.driver_thread import Driver
 from hexapod_control.servos.driver.setpoints.target_watchdog import SILENCE_QUESTION
 from hexapod_control.servos.driver.telemetry import PlannerRequest, Snapshot, TorqueState
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
-from hexapod_control.servos.line_probe import explained
+from hexapod_control.servos.line_search.line_probe import explained
 from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.servo_section import OnExit, servo_settings
 

@@ -119,7 +119,8 @@ class FFBus:
         """The model of a servo, None if it does not answer. Raises WrongModelError if a board answers instead."""
         self._probe.check()
         for _ in range(tries):
-            if (head := self.registers(servo, *HEAD)) is not None:
+            head = self.registers(servo, *HEAD)
+            if head is not None and len(head) == HEAD[1]:  # a late reply to another question may be shorter
                 return self.models.note(servo, ff_model(servo, head, self.dialect.byteorder))
         return None
 

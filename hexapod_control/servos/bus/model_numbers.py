@@ -169,6 +169,10 @@ class ModelCheck:
             return f"{found}{others}"
         return f"{found}, which {self._protocol} does not control: connect a model that it controls; {FORCE}{others}"
 
+    def protocol_of(self, servo: int) -> str:
+        """The protocol that controls a servo that was found; empty if none does."""
+        return self._found[servo].protocol
+
     def described(self, servo: int) -> str:
         """What a servo that was found answers like, and the protocol to use if there is one."""
         model = self._found[servo]

@@ -138,7 +138,10 @@ def test_hobby_servos_are_moved_from_the_lying_pose(wire, capsys):
     [
         (["--protocol", "feetech_st", "--port", "/dev/none", "scan"], "there is no such port"),
         (["--protocol", "feetech_st", "scan"], "hexapod: --port: must be given with feetech_st, which"),
-        (["scan"], "--protocol: must be given"),
+        (["scan"], "--port: must be given, the robot file names none"),
+        (["watch"], "--protocol: must be given"),
+        (["--port", "BUS", "scan", "--protocols", "xl320"], "no protocol here controls them"),
+        (["--port", "BUS", "scan", "--bauds", "12"], "--bauds: must be a whole number in [1200, 4500000]"),
         (["--protocol", "feetech_st", "--port", "BUS", "scan", "--ids", "a-b"], "--ids: must be like 1-30"),
         (
             ["--protocol", "feetech_st", "--port", "BUS", "move", "middle", "coxa", "1"],
@@ -207,3 +210,20 @@ def test_commands_that_use_the_servos_warn_once_of_an_implausible_value(command,
 def test_an_adapter_that_holds_replies_back_is_reported_with_the_remedy(latency, warns):
     text = slow_adapter("/dev/ttyUSB0", latency)
     assert ("/dev/ttyUSB0: this adapter holds every reply back for 16 ms: install the" in text) == warns == bool(text)
+
+
+def test_a_scan_without_a_protocol_finds_it_and_names_the_next_command(wire, capsys):
+    emulation = wire()
+    assert main(["servos", "--port", emulation.pty.path, "scan", "--ids", "0-3", "--bauds", "1000000"]) == 0
+    output = capsys.readouterr().out
+    assert "at 1000000 baud, protocol feetech_st: 3 servos (STS3215), ids 1-3" in output
+    assert f"next: hexapod servos --protocol feetech_st --baud 1000000 --port {emulation.pty.path} scan" in output
+
+
+def test_new_servos_with_one_id_are_recognised_and_the_command_that_helps_is_named(wire, capsys):
+    emulation = wire()
+    switch(emulation, "new")
+    assert servos(emulation, "scan", "--ids", "1-18") == 2
+    error = capsys.readouterr().err
+    assert "several servos answer at once to id 1 as new servos do: give each its own id" in error
+    assert "hexapod servos set-id" in error

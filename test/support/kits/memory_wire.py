@@ -21,14 +21,15 @@ class MemoryPort:
 
     def __init__(self, device, baud):
         self.device, self.baud, self.now, self.gone = device, baud, 0.0, False
-        self.faults = WireFaults()
+        self.faults, self.mute = WireFaults(), False
         self._received = b""
 
     def write(self, data):
         if self.gone:
             raise PortGone("/dev/hexapod: gone while writing: unplugged? check the cable and the adapter")
         self.now += STEP_S
-        self._received += b"".join(reply for _, reply in self.device.receive(data, self.now))
+        if not self.mute:
+            self._received += b"".join(reply for _, reply in self.device.receive(data, self.now))
 
     def read(self, count, deadline):
         if self.gone:

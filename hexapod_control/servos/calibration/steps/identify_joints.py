@@ -45,6 +45,16 @@ def wiggle(work: CalibrationState, ids: Sequence[int]) -> None:
         raise BusError(f"no servo was found for {', '.join(missing)}: check cables and ids, then start again")
 
 
+def identify(work: CalibrationState, servo: int) -> None:
+    """Asks for one servo which joint it turns; a joint that has it so far gets the servo of that joint."""
+    row, direction = _joint(work, servo, {})
+    if row is None:
+        return
+    former, joint = next((k for k, j in enumerate(work.joints) if j.id == servo), row), work.joints[row]
+    work.joints[former] = replace(work.joints[former], id=joint.id)
+    work.joints[row] = replace(joint, id=servo, direction=direction)
+
+
 def _joint(work: CalibrationState, servo: int, taken: dict[int, int]) -> tuple[int | None, int]:
     """Row and direction of a servo, as the operator sees it move; no row if it is skipped."""
     owners = {row: other for other, row in taken.items()}

@@ -17,8 +17,8 @@ def drawing(kind: str, robot: Robot, legs: Collection[str] = ()) -> list[str]:
     return DRAWINGS[kind](robot, legs)
 
 
-def _from_above(robot: Robot, legs: Collection[str], sizes: bool = False) -> list[str]:
-    """Body, hips and feet, forward up; the measures of the first of `legs`, or of the body."""
+def _from_above(robot: Robot, legs: Collection[str], sizes: bool = False, hip: bool = True) -> list[str]:
+    """Body, hips and feet, forward up; the measures of the body, and those to the `hip` of the first of `legs`."""
     feet = {leg.name: _ahead(leg.hip, leg.hip_yaw, math.dist(leg.hip[:2], leg.foothold)) for leg in robot.legs}
     points = [_turned(point) for point in (*feet.values(), *(leg.hip for leg in robot.legs))]
     length, width, _ = robot.body.size
@@ -38,7 +38,7 @@ def _from_above(robot: Robot, legs: Collection[str], sizes: bool = False) -> lis
     if sizes:
         _measure(canvas, ("length", "width"), (length / 2.0, 0.0), (-length / 2.0, 0.0))
         _measure(canvas, ("length", "width"), (-length / 4.0, width / 2.0), (-length / 4.0, -width / 2.0))
-    for leg in [leg for leg in robot.legs if leg.name in legs][:1]:
+    for leg in [leg for leg in robot.legs if hip and leg.name in legs][:1]:
         x, y = leg.hip[:2]
         _measure(canvas, ("forward", "left"), (0.0, 0.0), (x, 0.0))
         _measure(canvas, ("forward", "left"), (x, 0.0), (x, y))
@@ -69,6 +69,10 @@ def _ahead(hip: Vector, yaw: float, reach: float) -> Point:
 
 def _body(robot: Robot, _: Collection[str]) -> list[str]:
     return _from_above(robot, (), sizes=True)
+
+
+def _one_leg(robot: Robot, legs: Collection[str]) -> list[str]:
+    return _from_above(robot, legs, hip=False)
 
 
 def _leg(labels: Mapping[str, str]) -> Callable[[Robot, Collection[str]], list[str]]:
@@ -129,6 +133,7 @@ def _boxes(*texts: str, sign: str) -> Callable[[Robot, Collection[str]], list[st
 
 DRAWINGS: dict[str, Callable[[Robot, Collection[str]], list[str]]] = {
     "top": _from_above,
+    "leg": _one_leg,
     "body": _body,
     "hips": _from_above,
     "lengths": _leg({"hip": "hip", "coxa": "coxa", "femur": "femur", "tibia": "tibia", "foot": "middle of the ball"}),

@@ -10,7 +10,7 @@ from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
-from hexapod_control.servos.line_probe import explained, what_answers
+from hexapod_control.servos.line_search.line_probe import explained, what_answers
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, standard
 

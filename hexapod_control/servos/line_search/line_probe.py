@@ -67,11 +67,14 @@ class LineQuestion(NamedTuple):
 
 _FF = _servos(feetech_st.open_bus)  # the model tells all servos with its frames apart
 _X = _servos(dynamixel2_bus.open_bus)
-QUESTIONS = (
+BOARD_QUESTIONS = (
     LineQuestion("maestro", 115_200, _maestro),
     LineQuestion("servo2040", 115_200, _servo2040),
     LineQuestion("ssc32", 115_200, _ssc32),
     LineQuestion("ssc32", 9_600, _ssc32),
+)
+QUESTIONS = (
+    *BOARD_QUESTIONS,
     LineQuestion("feetech_st", 1_000_000, _FF),
     LineQuestion("dynamixel2", 1_000_000, _X),
     LineQuestion("lx16a", 115_200, _lx16a),

@@ -1,0 +1,219 @@
+"""Actions of `hexapod servos` that find servos: scan with its sweep, new ids, which joint a servo turns."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.servos import bus_access
+from hexapod_control.cli.servos.interruption import interruptions
+from hexapod_control.cli.servos.servo_action import ServoAction
+from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
+from hexapod_control.config.robots.draft.questions.drawings import drawing
+from hexapod_control.config.robots.robot_file import RobotFile
+from hexapod_control.config.section_writer import own_file
+from hexapod_control.core.robot import Robot
+from hexapod_control.servos.bus.bus_interface import NoAnswerError, PortGone
+from hexapod_control.servos.bus.id_addressing import duplicate_ids
+from hexapod_control.servos.bus.serial_port import SerialPort
+from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, IdAssignment
+from hexapod_control.servos.calibration.calibration_state import CalibrationState
+from hexapod_control.servos.calibration.dialog import Abandoned
+from hexapod_control.servos.calibration.steps import identify_joints
+from hexapod_control.servos.line_search.line_sweep import sweep
+from hexapod_control.servos.protocol_registry import PROTOCOLS, refused, scale
+from hexapod_control.servos.settings.save_servo_section import save
+from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
+
+FOUND, NOTHING = 0, 1  # exit codes
+LONGEST_SWEEP_S = 30  # about, told to the user
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ScanLimits:
+    """What a sweep tries; empty: everything."""
+
+    ids: Sequence[int]
+    protocols: tuple[str, ...]
+    bauds: tuple[int, ...]
+
+
+def add_scan_arguments(scan: argparse.ArgumentParser) -> None:
+    """Options of `scan`."""
+    scan.add_argument("--ids", default="", metavar="A-B", help="ids to scan, e.g. 1-30 (default: all; swept: 0-32)")
+    scan.add_argument("--sweep", action="store_true", help="try all protocols and bauds, whatever the robot file says")
+    scan.add_argument("--protocols", default="", metavar="P,P", help="protocols of the sweep (default: all)")
+    scan.add_argument("--bauds", default="", metavar="B,B", help="bauds of the sweep (default: all that servos have)")
+
+
+def sweeps(args: argparse.Namespace, file: RobotFile) -> bool:
+    """Whether a scan has to find out protocol and baud first."""
+    limits = bool(args.sweep or args.protocols or args.bauds)
+    return limits or (not args.protocol and servo_settings(file).protocol == LOOPBACK)
+
+
+def sweep_port(args: argparse.Namespace, file: RobotFile) -> int:
+    """Prints what answers at the port, at any baud and in any protocol. Returns 1 if nothing does."""
+    path = args.port or servo_settings(file).port
+    if not path:
+        raise InputError("--port: must be given, the robot file names none, e.g. /dev/serial/by-id/usb-...")
+    limits = _limits(args)
+    try:
+        SerialPort(path, limits.bauds[0] if limits.bauds else PROTOCOLS["feetech_st"].baud).close()
+    except PortGone as error:
+        raise InputError(str(error)) from None
+    print(f"{path}: all bauds and protocols are tried, which takes up to {LONGEST_SWEEP_S} s", flush=True)
+    count, found = 0, []
+
+    def tried(text: str) -> None:
+        nonlocal count
+        count += 1
+        if sys.stderr.isatty():
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+    for finding in sweep(lambda baud: SerialPort(path, baud), limits.ids, limits.protocols, limits.bauds, tried):
+        found.append(finding)
+        print(("\r\x1b[K" if sys.stderr.isatty() else "") + finding.text, flush=True)
+    usable = [finding for finding in found if finding.protocol]
+    if not found:
+        print(f"nothing answers in {count} attempts: check the servos' power supply, the data line and the port")
+    elif usable:
+        best = max(usable, key=lambda finding: len(finding.servos))
+        print(f"next: hexapod servos --protocol {best.protocol} --baud {best.baud} --port {path} scan")
+    return FOUND if found else NOTHING
+
+
+def _limits(args: argparse.Namespace) -> ScanLimits:
+    protocols = tuple(name for name in args.protocols.split(",") if name) or tuple(filter(None, [args.protocol]))
+    for name in protocols:
+        if name not in PROTOCOLS:
+            raise InputError(
+                f"--protocols: is {name!r}, must be of {', '.join(PROTOCOLS)}; {refused(name)}".rstrip("; ")
+            )
+    try:
+        bauds = tuple(bus_access.baud(text) for text in args.bauds.split(",") if text)
+    except argparse.ArgumentTypeError as error:
+        raise InputError(f"--bauds: {error}") from None
+    ids = id_range(args.ids, range(254)) if args.ids else USUAL_IDS
+    return ScanLimits(ids, protocols, bauds or tuple(filter(None, [args.baud])))
+
+
+def id_range(text: str, all_ids: range) -> range:
+    """The ids in a text like 1-30. Raises InputError."""
+    if not text:
+        return all_ids
+    first, dash, last = text.partition("-")
+    if not (first.isdigit() and (last.isdigit() or not dash)):
+        raise InputError(f"--ids: must be like 1-30, is {text!r}")
+    ids = range(int(first), int(last or first) + 1)
+    if not ids or ids[0] not in all_ids or ids[-1] not in all_ids:
+        raise InputError(f"--ids: must be within {all_ids[0]}-{all_ids[-1]} with this protocol, is {text!r}")
+    return ids
+
+
+def scan(action: ServoAction) -> int:
+    """Lists the servos that answer. Returns 1 if some of the robot file are missing."""
+    bus, settings = action.bus, action.settings
+    ids = id_range(action.args.ids, PROTOCOLS[settings.protocol].ids)
+    try:
+        models = bus_access.scan(bus, ids)
+    except NoAnswerError as error:
+        print(error)
+        bus.close()
+        return sweep_port(action.args, action.file)
+    names = action.names
+    for servo, model in sorted(models.items()):
+        print(f"{servo:4d}  {model:28s} {names.get(servo, 'not in the robot file')}")
+    absent = [i for i in settings.ids if i not in models and i in ids]
+    duplicates = duplicate_ids(bus, absent)
+    missing = [f"{names[i]} (id {i})" for i in absent if i not in duplicates]
+    garbled = [f"{names[i]} (id {i})" for i in duplicates]
+    parts = [f"{len(models)} servos"]
+    if missing:
+        parts.append(f"missing: {', '.join(missing)}")
+    if garbled:
+        parts.append(
+            f"corrupt replies, probably two servos have this id: {', '.join(garbled)}; connect only one, set its id"
+        )
+    print("; ".join(parts))
+    bus_access.check_models(bus, models)
+    return NOTHING if absent else FOUND
+
+
+def set_id(action: ServoAction) -> int:
+    """Writes one id, or leads through all servos of the robot."""
+    bus, settings, old, new = action.bus, action.settings, action.args.old, action.args.new
+    if not isinstance(bus, bus_access.FoundServos):
+        raise InputError(f"set-id: servos of {settings.protocol} are channels of a board: plug the servo in elsewhere")
+    known = PROTOCOLS[settings.protocol].ids
+    if old is None:
+        return _assign(action, bus)
+    if new is None or new not in known or old == new:
+        raise InputError(f"set-id: NEW must be another id from {known[0]} to {known[-1]}, is {new}")
+    models = bus_access.scan(action.bus, known)
+    if list(models) != [old]:
+        ids = ", ".join(map(str, sorted(models)))
+        raise InputError(f"set-id: connect only the servo with id {old}, these answer: {ids}")
+    bus_access.check_models(action.bus, models)
+    bus.set_id(old, new)
+    print(f"{models[old]}: id {old} is id {new} now, in its memory")
+    return FOUND
+
+
+def _assign(action: ServoAction, bus: bus_access.FoundServos) -> int:
+    robot = action.file.robot
+    try:
+        IdAssignment(
+            bus,
+            action.settings.joints,
+            PROTOCOLS[action.settings.protocol].ids,
+            TerminalDialog(),
+            lambda row: "\n".join(drawing("leg", robot, [robot.leg_names[row // 3]])),
+        ).run()
+    except Abandoned:
+        print("\nthe ids so far are in the servos: the same command goes on")
+        return NOTHING
+    print("next: hexapod calibrate, with the same options")
+    return FOUND
+
+
+def identify(action: ServoAction) -> int:
+    """Turns one servo a little, asks which joint that was, and offers to write it into the robot file."""
+    bus, settings, file = action.bus, action.settings, action.file
+    bus_access.check_models(bus, bus.identify())
+    hands = bus_access.hand_positioning(bus, settings, file, action.args.pace)
+    work = CalibrationState(file.robot, settings.joints, hands, TerminalDialog())
+    work.help = identify_joints.INTRODUCTION
+    _show(file.robot)
+    work.say(identify_joints.INTRODUCTION)
+    try:
+        with interruptions():
+            identify_joints.identify(work, action.args.id)
+    except Abandoned:
+        return NOTHING
+    finally:
+        hands.relax()
+    changed = [b for a, b in zip(settings.joints, work.joints, strict=True) if a != b]
+    if not changed:
+        print("as in the robot file")
+        return FOUND
+    for joint in changed:
+        print(f"{joint.joint.removesuffix('_joint')}: servo {joint.id}, direction {joint.direction:+d}")
+    path = own_file(action.args.robot)
+    if not work.agrees(f"save into {path}?", True):
+        return NOTHING
+    return _saved(file, dataclasses.replace(settings, joints=tuple(work.joints)))
+
+
+def _saved(file: RobotFile, settings: ServoSettings) -> int:
+    backup: Path = save(file, settings, scale(settings.protocol, settings.options))
+    print(f"saved; backup of the old file: {backup.name}")
+    return FOUND
+
+
+def _show(robot: Robot) -> None:
+    print(*drawing("top", robot), sep="\n")

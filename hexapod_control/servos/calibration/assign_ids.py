@@ -1,0 +1,105 @@
+"""Gives new servos their ids, one after the other: all of them come with the same id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from hexapod_control.servos.bus.bus_interface import BusError
+from hexapod_control.servos.calibration import dialog as words
+from hexapod_control.servos.calibration.dialog import Abandoned, Dialog
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+
+USUAL_IDS = range(33)  # are looked for first: robots use small ids
+HELP = (
+    "Each servo gets the id of its joint, the highest id first, so that a new servo, which has id 1, can be connected\n"
+    "beside those that have their ids already. Connecting one servo alone is just as good. s skips a servo."
+)
+
+
+class NamedServos(Protocol):
+    """A bus whose servos have ids of their own."""
+
+    def scan(self, ids: Iterable[int], tries: int) -> dict[int, str]:
+        """Pings each id up to `tries` times. Returns the models by the ids that answer."""
+
+    def set_id(self, old: int, new: int) -> None:
+        """Writes a new id into a servo."""
+
+
+class IdAssignment:
+    """Leads through the servos of a robot. Servos that answer to the ids of their joints already are passed over."""
+
+    def __init__(
+        self,
+        bus: NamedServos,
+        joints: Sequence[JointCalibration],
+        ids: range,
+        dialog: Dialog,
+        draw: Callable[[int], str],
+    ) -> None:
+        """`ids` are those that a servo can have; `draw` returns a picture that shows the joint of a row."""
+        self._bus, self._ids, self._dialog, self._draw = bus, ids, dialog, draw
+        self._rows = sorted(range(len(joints)), key=lambda row: -joints[row].id)
+        self._joints = joints
+
+    def run(self) -> None:
+        """Asks for one servo after the other. Raises Abandoned if the operator ends it."""
+        self._dialog.say(f"\n{HELP}")
+        there = self._bus.scan([joint.id for joint in self._joints if joint.id != 1], 2)
+        index = 0
+        while index < len(self._rows):
+            row = self._rows[index]
+            if self._joints[row].id in there:
+                there.pop(self._joints[row].id)
+                index += 1
+                continue
+            index = max(0, index + self._asked(row, index))
+
+    def _asked(self, row: int, index: int) -> int:
+        """Asks for the servo of a row. Returns by how many rows to go on."""
+        joint = self._joints[row]
+        name = joint.joint.removesuffix("_joint")
+        self._dialog.say(self._draw(row))
+        answer = self._dialog.ask(
+            f"{index + 1}/{len(self._rows)}  connect the servo of {name}: it gets id {joint.id}. Enter afterwards "
+        )
+        command = words.command(answer)
+        if command == words.BACK:
+            return -1
+        if command == words.QUIT:
+            raise Abandoned
+        if command == words.HELP:
+            self._dialog.say(f"{HELP}\n{words.GENERAL_HELP}")
+            return 0
+        if answer.lower() in ("s", "skip"):
+            return 1
+        try:
+            self._dialog.say(f"  {self._given(joint.id, index)}")
+        except BusError as error:
+            self._dialog.say(f"  {error}")
+            return 0
+        return 1
+
+    def _given(self, wanted: int, index: int) -> str:
+        """Finds the new servo and writes its id. Returns what was done; raises BusError with the remedy."""
+        done = {self._joints[row].id for row in self._rows[:index]}
+        found = self._new(wanted, done)
+        if not found:
+            raise BusError(
+                "no new servo answers: check its plug and the power supply; if several new ones are connected, they "
+                "answer at once and none is understood: connect one"
+            )
+        if len(found) > 1:
+            raise BusError(f"{len(found)} new servos answer, with ids {', '.join(map(str, found))}: connect only one")
+        old, model = next(iter(found.items()))
+        if old == wanted:
+            return f"{model}: has id {wanted} already"
+        self._bus.set_id(old, wanted)
+        return f"{model}: id {old} is id {wanted} now, in its memory"
+
+    def _new(self, wanted: int, done: set[int]) -> dict[int, str]:
+        """Models of the servos without an id of this assignment."""
+        usual = [i for i in self._ids if (i in USUAL_IDS or i == wanted) and i not in done]
+        found = self._bus.scan(usual, 2)
+        return found or self._bus.scan([i for i in self._ids if i not in usual and i not in done], 1)

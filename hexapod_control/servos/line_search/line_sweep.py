@@ -1,0 +1,176 @@
+"""Sweeps baud rates and protocols at a port and reports what answers, with questions that change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from hexapod_control.servos.bus.bus_interface import BusError, PortGone
+from hexapod_control.servos.bus.ff_bus import FFBus
+from hexapod_control.servos.bus.id_addressing import duplicate_ids
+from hexapod_control.servos.bus.model_numbers import WrongModelError
+from hexapod_control.servos.bus.serial_port import Port
+from hexapod_control.servos.bus.transaction import ReplyTiming
+from hexapod_control.servos.line_search.line_probe import BOARD_QUESTIONS
+from hexapod_control.servos.protocols import dynamixel2_bus, feetech_st, lx16a
+from hexapod_control.servos.protocols.dynamixel2_bus import Dynamixel2Bus
+from hexapod_control.servos.protocols.lx16a import Lx16aBus
+
+WAIT = ReplyTiming(margin=0.012)
+MAX_GARBLED = 3  # ids with corrupt replies; more of them come from another baud
+FF = ("feetech_st", "feetech_sc", "dynamixel1")  # their frames are the same: one question finds all of them
+SweptBus = FFBus | Dynamixel2Bus | Lx16aBus
+
+
+class SweepFamily(NamedTuple):
+    """Protocols that one question finds, and the bauds that their servos can be set to, the usual ones first."""
+
+    protocols: tuple[str, ...]
+    bauds: tuple[int, ...]
+    open: Callable[[Port, Sequence[int], ReplyTiming], SweptBus]
+
+
+FAMILIES = (
+    SweepFamily(FF, (1_000_000, 500_000, 250_000, 128_000, 115_200, 76_800, 57_600, 38_400), feetech_st.open_bus),
+    SweepFamily(
+        ("dynamixel2",),
+        (57_600, 1_000_000, 115_200, 2_000_000, 3_000_000, 4_000_000, 9_600),
+        dynamixel2_bus.open_bus,
+    ),
+    SweepFamily(("lx16a",), (115_200,), lx16a.open_bus),
+)
+
+
+@dataclass(slots=True)
+class LineFinding:
+    """What answers at one baud."""
+
+    baud: int
+    protocol: str  # that controls it; empty if none does
+    servos: dict[int, str] = field(default_factory=dict)  # models by id
+    shared: list[int] = field(default_factory=list)  # ids that several servos have
+    board: str = ""  # what a board answers like
+
+    @property
+    def text(self) -> str:
+        """One sentence about it, with the remedy where there is something to do."""
+        if self.board:
+            return f"{self.board} at {self.baud} baud"
+        parts = []
+        if self.servos:
+            models = ", ".join(sorted(set(self.servos.values())))
+            parts.append(f"{len(self.servos)} servos ({models}), ids {_ranges(self.servos)}")
+        if self.shared:
+            parts.append(shared_text(self.shared))
+        use = f", protocol {self.protocol}" if self.protocol else ""
+        nobody = ", which no protocol here controls" if self.servos and not self.protocol else ""
+        return f"at {self.baud} baud{use}: {'; '.join(parts)}{nobody}"
+
+
+def shared_text(ids: Collection[int]) -> str:
+    """What ids that several servos have mean, and the remedy."""
+    named = ", ".join(map(str, ids))
+    new = " as new servos do" if set(ids) == {1} else ""
+    return (
+        f"several servos answer at once to id {named}{new}: give each its own id, one after the other, "
+        "with hexapod servos set-id"
+    )
+
+
+def sweep(
+    connect: Callable[[int], Port],
+    ids: Sequence[int],
+    protocols: Collection[str] = (),
+    bauds: Collection[int] = (),
+    tried: Callable[[str], None] = lambda text: None,
+) -> Iterator[LineFinding]:
+    """Yields what answers; `protocols` and `bauds` limit the search, `tried` is told of each attempt.
+
+    Boards come first: frames for servos could move the hobby servos of a Maestro. Raises PortGone if no baud can be
+    opened.
+    """
+    for question in BOARD_QUESTIONS:
+        if _wanted((question.protocol,), protocols) and (not bauds or question.baud in bauds):
+            tried(f"{question.protocol} at {question.baud} baud")
+            if finding := _board(connect, question.baud, question.protocol, question.ask, ids):
+                yield finding
+                return
+    for family in FAMILIES:
+        if not _wanted(family.protocols, protocols):
+            continue
+        for baud in [b for b in bauds or family.bauds]:
+            tried(f"{' or '.join(family.protocols)} at {baud} baud")
+            yield from _servos(connect, family, baud, ids)
+
+
+def _wanted(family: Iterable[str], protocols: Collection[str]) -> bool:
+    return not protocols or bool(set(family) & set(protocols))
+
+
+def _board(
+    connect: Callable[[int], Port],
+    baud: int,
+    protocol: str,
+    ask: Callable[[Port, Sequence[int]], str],
+    ids: Sequence[int],
+) -> LineFinding | None:
+    port = connect(baud)
+    try:
+        text = ask(port, ids)
+    except WrongModelError as error:  # of a Maestro
+        text = str(error)
+    except BusError:
+        text = ""
+    finally:
+        port.close()
+    return LineFinding(baud, protocol, board=text.partition(":")[0]) if text else None
+
+
+def _servos(
+    connect: Callable[[int], Port], family: SweepFamily, baud: int, ids: Sequence[int]
+) -> Iterator[LineFinding]:
+    try:
+        port = connect(baud)
+    except PortGone:  # this adapter does not support the baud
+        return
+    try:
+        bus = family.open(port, ids, WAIT)
+        found, shared = listen(bus, ids)
+        by_protocol: dict[str, LineFinding] = {}
+        for servo, model in found.items():
+            protocol = family.protocols[0] if isinstance(bus, Lx16aBus) else bus.models.protocol_of(servo)
+            by_protocol.setdefault(protocol, LineFinding(baud, protocol)).servos[servo] = model
+        if shared:
+            name = next(iter(by_protocol), family.protocols[0] if len(family.protocols) == 1 else "")
+            by_protocol.setdefault(name, LineFinding(baud, name)).shared = shared
+    except BusError:
+        return
+    finally:
+        port.close()
+    yield from by_protocol.values()
+
+
+def listen(bus: SweptBus, ids: Iterable[int]) -> tuple[dict[int, str], list[int]]:
+    """Models by the ids that answer, and ids that several servos have."""
+    found: dict[int, str] = {}
+    garbled = []
+    for servo in ids:
+        before = bus.counters.bad
+        model = bus.ping(servo, 1)
+        if model is not None:
+            found[servo] = model
+        elif bus.counters.bad > before:
+            garbled.append(servo)
+    return found, duplicate_ids(bus, garbled) if len(garbled) <= MAX_GARBLED else []
+
+
+def _ranges(ids: Iterable[int]) -> str:
+    """1-6, 9."""
+    runs: list[list[int]] = []
+    for servo in sorted(ids):
+        if runs and servo == runs[-1][-1] + 1:
+            runs[-1].append(servo)
+        else:
+            runs.append([servo])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)

@@ -1,0 +1,97 @@
+"""New servos get their ids one by one; mistakes of the person who connects them are named, and nothing is lost."""
+
+import pytest
+from support.kits.memory_wire import Kit
+
+from hexapod_control.servos.calibration.assign_ids import IdAssignment
+from hexapod_control.servos.calibration.dialog import Abandoned
+
+
+class Builder:
+    """Connects the servo that is asked for, beside those before; `mistakes` replace what is done at a question."""
+
+    def __init__(self, kit, mistakes=None, last=99):
+        self.kit, self.mistakes, self.last = kit, dict(mistakes or {}), last
+        self.said, self.asked, self.drawn = [], [], []
+
+    def say(self, text):
+        self.said.append(text)
+
+    def ask(self, question, meanwhile=None):
+        self.asked.append(question)
+        if len(self.asked) > self.last:
+            return "quit"
+        wanted = int(question.split("it gets id ")[1].split(".")[0])
+        act = self.mistakes.pop(len(self.asked), None)
+        if act is None:
+            self.connect(wanted)
+            return ""
+        return act(wanted) or ""
+
+    def connect(self, *numbers):
+        """Plugs servos in; number n becomes the servo of joint n, and has id 1 before."""
+        for number in numbers:
+            if not self.kit.world.answers(number - 1):
+                self.kit.fault(f"plug={number}")
+
+    def run(self):
+        IdAssignment(self.kit.bus(), self.kit.settings.joints, range(254), self, lambda row: f"joint {row}").run()
+
+
+@pytest.fixture
+def kit():
+    made = Kit()
+    made.fault("new")
+    made.world.unplug(*range(18))
+    return made
+
+
+def ids(kit):
+    return [memory[5] for memory in kit.port.device.memories]
+
+
+def test_eighteen_new_servos_get_their_ids_while_they_are_chained_one_by_one(kit):
+    builder = Builder(kit)
+    builder.run()
+    assert ids(kit) == list(range(1, 19))
+    assert len(builder.asked) == 18
+    assert "joint 17" in builder.said and "joint 0" in builder.said
+
+
+def test_two_new_servos_at_once_none_and_a_wrong_answer_are_named_and_asked_again(kit):
+    builder = Builder(
+        kit, {1: lambda wanted: None, 2: lambda wanted: builder.connect(wanted, 1), 3: lambda wanted: "?"}
+    )
+    builder.mistakes[4] = lambda wanted: kit.fault("unplug=1")
+    builder.run()
+    told = " ".join(builder.said)
+    assert "no new servo answers: check its plug" in told
+    assert "if several new ones are connected, they answer at once" in told
+    assert "back (b) returns" in told
+    assert ids(kit) == list(range(1, 19))
+
+
+def test_servos_with_two_different_new_ids_are_told_apart(kit):
+    kit.port.device.rename(2, 40)
+    builder = Builder(kit, {1: lambda wanted: builder.connect(wanted, 3), 2: lambda wanted: kit.fault("unplug=3")})
+    builder.run()
+    assert "2 new servos answer, with ids 1, 40: connect only one" in " ".join(builder.said)
+    assert ids(kit) == list(range(1, 19))
+
+
+def test_it_goes_on_where_it_was_ended(kit):
+    first = Builder(kit, last=5)
+    with pytest.raises(Abandoned):
+        first.run()
+    again = Builder(kit)
+    again.run()
+    assert "it gets id 13." in again.asked[0]
+    assert len(again.asked) == 13
+    assert ids(kit) == list(range(1, 19))
+
+
+def test_back_returns_to_the_servo_before(kit):
+    builder = Builder(kit, {3: lambda wanted: "back"})
+    builder.run()
+    assert "it gets id 17." in builder.asked[3]
+    assert "STS3215: has id 17 already" in " ".join(builder.said)

@@ -1,0 +1,74 @@
+"""A sweep finds what answers at any baud in any protocol, and ids that several servos share; it writes nothing."""
+
+import pytest
+from support.kits.memory_wire import Kit
+
+from hexapod_control.servos.line_search.line_sweep import LineFinding, listen, shared_text, sweep
+
+IDS = range(21)
+
+
+def swept(kit, baud, **limits):
+    """What a sweep finds if the emulated servos have this baud, and what it tried."""
+    tried = []
+
+    def connect(asked):
+        kit.port.baud = asked
+        kit.port.mute = asked != baud
+        return kit.port
+
+    return list(sweep(connect, IDS, tried=tried.append, **limits)), tried
+
+
+@pytest.mark.parametrize(
+    ("protocol", "baud", "model"),
+    [
+        ("feetech_st", 500_000, "STS3215"),
+        ("dynamixel1", 57_600, "Robotis AX-12A"),
+        ("dynamixel2", 115_200, "XL430-W250"),
+        ("lx16a", 115_200, "LX-16A or similar"),
+    ],
+)
+def test_servos_are_found_at_the_baud_to_which_they_are_set(protocol, baud, model):
+    kit = Kit(protocol)
+    goals = list(kit.world.goals)
+    found, tried = swept(kit, baud)
+    assert [(each.protocol, each.baud, set(each.servos.values())) for each in found] == [(protocol, baud, {model})]
+    assert found[0].text.startswith(f"at {baud} baud, protocol {protocol}: 18 servos ({model}), ids 1-18")
+    assert len(tried) > 15
+    assert not kit.world.torques.any() and list(kit.world.goals) == goals
+
+
+def test_eighteen_new_servos_are_recognised_as_such():
+    kit = Kit()
+    kit.fault("new")
+    found, _ = swept(kit, 1_000_000, protocols=("feetech_st",))
+    assert [(each.servos, each.shared) for each in found] == [({}, [1])]
+    assert "several servos answer at once to id 1 as new servos do: give each its own id" in found[0].text
+
+
+def test_a_single_twin_is_named_beside_the_servos_that_answer():
+    kit = Kit()
+    kit.fault("twin=5")
+    models, shared = listen(kit.bus(), IDS)
+    assert len(models) == 17 and shared == [5]
+    assert "as new servos do" not in shared_text([5])
+
+
+def test_the_limits_of_a_sweep_leave_out_the_rest():
+    found, tried = swept(Kit(), 500_000, protocols=("dynamixel1",), bauds=(500_000,))
+    assert [each.protocol for each in found] == ["feetech_st"]  # frames are the same: it says what it is
+    assert tried == ["feetech_st or feetech_sc or dynamixel1 at 500000 baud"]
+    assert swept(Kit(), 1_000_000, protocols=("lx16a",))[0] == []
+
+
+def test_boards_are_found_first_and_end_the_sweep():
+    found, tried = swept(Kit("ssc32"), 115_200)
+    assert [each.text for each in found] == ["the port answers like an SSC-32 at 115200 baud"]
+    assert len(tried) == 3
+
+
+def test_a_servo_that_no_protocol_controls_is_named_with_that():
+    assert LineFinding(57_600, "", {1: "Robotis XL-320"}).text == (
+        "at 57600 baud: 1 servos (Robotis XL-320), ids 1, which no protocol here controls"
+    )
