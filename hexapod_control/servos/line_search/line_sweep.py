@@ -84,6 +84,7 @@ def sweep(
     protocols: Collection[str] = (),
     bauds: Collection[int] = (),
     tried: Callable[[str], None] = lambda text: None,
+    wait: ReplyTiming = WAIT,
 ) -> Iterator[LineFinding]:
     """Yields what answers; `protocols` and `bauds` limit the search, `tried` is told of each attempt.
 
@@ -101,7 +102,7 @@ def sweep(
             continue
         for baud in [b for b in bauds or family.bauds]:
             tried(f"{' or '.join(family.protocols)} at {baud} baud")
-            yield from _servos(connect, family, baud, ids)
+            yield from _servos(connect, family, baud, ids, wait)
 
 
 def _wanted(family: Iterable[str], protocols: Collection[str]) -> bool:
@@ -128,14 +129,14 @@ def _board(
 
 
 def _servos(
-    connect: Callable[[int], Port], family: SweepFamily, baud: int, ids: Sequence[int]
+    connect: Callable[[int], Port], family: SweepFamily, baud: int, ids: Sequence[int], wait: ReplyTiming
 ) -> Iterator[LineFinding]:
     try:
         port = connect(baud)
     except PortGone:  # this adapter does not support the baud
         return
     try:
-        bus = family.open(port, ids, WAIT)
+        bus = family.open(port, ids, wait)
         found, shared = listen(bus, ids)
         by_protocol: dict[str, LineFinding] = {}
         for servo, model in found.items():

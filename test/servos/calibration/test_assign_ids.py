@@ -72,10 +72,10 @@ def test_two_new_servos_at_once_none_and_a_wrong_answer_are_named_and_asked_agai
 
 
 def test_servos_with_two_different_new_ids_are_told_apart(kit):
-    kit.port.device.rename(2, 40)
+    kit.port.device.rename(2, 20)
     builder = Builder(kit, {1: lambda wanted: builder.connect(wanted, 3), 2: lambda wanted: kit.fault("unplug=3")})
     builder.run()
-    assert "2 new servos answer, with ids 1, 40: connect only one" in " ".join(builder.said)
+    assert "2 new servos answer, with ids 1, 20: connect only one" in " ".join(builder.said)
     assert ids(kit) == list(range(1, 19))
 
 

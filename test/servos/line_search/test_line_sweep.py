@@ -1,11 +1,11 @@
 """A sweep finds what answers at any baud in any protocol, and ids that several servos share; it writes nothing."""
 
 import pytest
-from support.kits.memory_wire import Kit
+from support.kits.memory_wire import AT_ONCE, Kit
 
 from hexapod_control.servos.line_search.line_sweep import LineFinding, listen, shared_text, sweep
 
-IDS = range(21)
+IDS = range(20)
 
 
 def swept(kit, baud, **limits):
@@ -17,7 +17,7 @@ def swept(kit, baud, **limits):
         kit.port.mute = asked != baud
         return kit.port
 
-    return list(sweep(connect, IDS, tried=tried.append, **limits)), tried
+    return list(sweep(connect, IDS, tried=tried.append, wait=AT_ONCE, **limits)), tried
 
 
 @pytest.mark.parametrize(

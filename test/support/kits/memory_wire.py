@@ -5,6 +5,7 @@ from dataclasses import replace
 from support.phantomx import robot
 
 from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.fault_injection import Emulation, parse_fault
@@ -13,6 +14,7 @@ from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import standard
 
+AT_ONCE = ReplyTiming(turnaround=0.0, margin=0.0)  # replies that are not there at once are missing
 STEP_S = 0.02  # that passes with every frame
 
 
@@ -65,7 +67,8 @@ class Kit:
         return self.settings.ids.index(servo)
 
     def bus(self):
-        return PROTOCOLS[self.settings.protocol].open(self.port, self.settings.ids)
+        row = PROTOCOLS[self.settings.protocol]
+        return row.open(self.port, self.settings.ids, **({"wait": AT_ONCE} if "wait" in row.options else {}))
 
     def hands(self, bus):
         middle = dict.fromkeys(self.settings.ids, float(bus.scale.center))

@@ -156,10 +156,11 @@ class Dynamixel2Device:
         rows = list(_ranges(instruction, data))
         if instruction in FAST:
             return self._together(rows)
-        named = [(row, index) for row in rows for index in self._servos.all.named(row.servo)]
         if any(row.address + row.length > SIZE for row in rows):
             return []
-        return [self._read(index, row.address, row.length) for row, index in named]
+        named = [(row, self._servos.all.named(row.servo)) for row in rows]
+        answers = [at_once([self._read(i, row.address, row.length) for i in indices]) for row, indices in named]
+        return [reply for each in answers for reply in each]
 
     def _together(self, rows: Sequence[RegisterRange]) -> list[DelayedReply]:
         """One status made by all servos; it ends at the first missing servo."""

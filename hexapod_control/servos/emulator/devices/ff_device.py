@@ -132,8 +132,10 @@ class FFDevice:
     def _sync_read(self, data: bytes) -> list[DelayedReply]:
         if len(data) < 3:
             return []
-        reached = [i for servo in data[2:] for i in self._servos.named(servo)]
-        return [self._status(i, self._registers(i, data[0], data[1])) for i in reached]
+        address, length = data[0], data[1]
+        named = [self._servos.named(servo) for servo in data[2:]]
+        answers = [at_once([self._status(i, self._registers(i, address, length)) for i in each]) for each in named]
+        return [reply for each in answers for reply in each]
 
     def _write(self, index: int, address: int, data: bytes) -> int:
         """Returns the error byte."""
