@@ -52,9 +52,9 @@ class OperatorCommands:
         playing = bool(self._player.name)
         if self._closed or (view.lying_down and not playing):
             return ""
-        if not (playing or view.on_feet):
+        if not (playing or view.on_feet or view.waits_for_command):
             silent = twist.is_zero or view.whole_body_move_active
-            remedy = view.why_unknown or "call the service stand first"
+            remedy = view.why_unknown or view.held or "call the service stand first"
             return "" if silent else f"ignored while {self._planner.state.value}: {remedy}"
         if not twist.is_zero:
             self._cancel_rehearsal()
@@ -79,6 +79,10 @@ class OperatorCommands:
     def sit(self) -> str:
         """Sits down."""
         return self._take_over() or self._planner.sit()
+
+    def recover(self) -> str:
+        """Stands up again after a fall, or goes on after a lift."""
+        return self._take_over() or self._planner.recover()
 
     def request_pose(self, pose: BodyPose) -> str:
         """Moves to a body pose; clamping is reported like a refusal."""

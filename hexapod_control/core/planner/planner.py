@@ -18,14 +18,15 @@ from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.names import quoted
 from hexapod_control.core.planner import requests
+from hexapod_control.core.planner.faults.leg_change import change_legs
+from hexapod_control.core.planner.faults.mishap_response import recover, respond
+from hexapod_control.core.planner.faults.unknown_state import Unknown
 from hexapod_control.core.planner.independent_copy import independent_copy
-from hexapod_control.core.planner.leg_change import change_legs
 from hexapod_control.core.planner.plan_builder import build_plan, completed, plan_at_rest
 from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState
 from hexapod_control.core.planner.planner_view import PlannerView
 from hexapod_control.core.planner.tick_limiter import MIN_TICK_S
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
-from hexapod_control.core.planner.unknown_state import Unknown
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
@@ -82,11 +83,12 @@ class Planner:
         pose, legs = self._state.advance(dt, context), context.legs
         self._failed = False
         if pose is None:
-            self._state = self._state.after_rest(context)
+            plan = plan_at_rest(context, self.state)
+            self._state = respond(self._state.after_rest(context), plan, dt, context)
             return completed(plan_at_rest(context, self.state), context.legs)
         plan = build_plan(context, self.state, pose, self.view.walk, dt)
         context.joints, context.plan = tuple(pose.joints), plan
-        self._state = self._state.after_tick(plan, dt, context)
+        self._state = respond(self._state.after_tick(plan, dt, context), plan, dt, context)
         self.capabilities = context.capabilities
         return completed(plan, legs)
 
@@ -112,6 +114,11 @@ class Planner:
     def sit(self) -> str:
         """Sits down; a walking robot comes to rest first."""
         return self._handle(requests.SitRequest())
+
+    def recover(self) -> str:
+        """Stands up again after a fall, or goes on after a lift."""
+        self._state, text = recover(self._state, self._context)
+        return text
 
     def halt(self) -> None:
         """Stops smoothly: feet in the air are set down, a posture transition pauses."""

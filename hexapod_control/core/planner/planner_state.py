@@ -15,6 +15,7 @@ from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.posture.posture_sequences import PostureSequences
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.sensing.mishaps.mishap_watch import MishapWatch
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
@@ -33,6 +34,7 @@ class PlannerContext:
     limiter: TickLimiter
     sensors: SensorInputs
     settings: WalkSettings
+    watch: MishapWatch
     joints: tuple[LegJoints, ...] = ()  # [rad] of the last tick, or as measured; empty while they are unknown
     plan: TickPlan | None = None  # of the last tick
 
@@ -42,7 +44,8 @@ class PlannerContext:
     @classmethod
     def of(cls, legs: WalkingLegs, sensors: SensorInputs, settings: WalkSettings) -> PlannerContext:
         """Of a robot with these legs whose pose is not known."""
-        return cls(legs, TickLimiter(legs.capabilities.robot), sensors, settings, wanted_gait=settings.selection.name)
+        limiter, watch = TickLimiter(legs.capabilities.robot), MishapWatch(legs.whole)
+        return cls(legs, limiter, sensors, settings, watch, wanted_gait=settings.selection.name)
 
     @property
     def robot(self) -> Robot:

@@ -6,11 +6,14 @@ from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.leg_clearance import LegClearance
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.planner.leg_change import LegChange
+from hexapod_control.core.planner.faults.frozen_state import Frozen
+from hexapod_control.core.planner.faults.leg_change import LegChange
+from hexapod_control.core.planner.faults.mishap_response import mishap_of
+from hexapod_control.core.planner.faults.unknown_state import Unknown
 from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState
 from hexapod_control.core.planner.tick_plan import RobotState
-from hexapod_control.core.planner.unknown_state import Unknown
 from hexapod_control.core.robot import Point
+from hexapod_control.core.sensing.mishaps.mishap import Mishap
 from hexapod_control.core.steering.arc_steering import twist as twist_of_arc
 from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.walking.walk_settings import WalkSettings
@@ -40,6 +43,22 @@ class PlannerView:
     def why_unknown(self) -> str:
         """Why the pose is unknown and requests are refused; empty while it is known."""
         return self._state.reason if isinstance(self._state, Unknown) else ""
+
+    @property
+    def mishap(self) -> Mishap | None:
+        """The mishap that applies now."""
+        return mishap_of(self._state, self._context)
+
+    @property
+    def held(self) -> str:
+        """Why velocities are refused after a fall or a lift; empty if they are not."""
+        state = self._state
+        return state.mishap.text if isinstance(state, Frozen) and not state.may_go_on(self._context) else ""
+
+    @property
+    def waits_for_command(self) -> bool:
+        """True for a robot that was lifted and stands on its feet again: a velocity lets it go on."""
+        return isinstance(self._state, Frozen) and self._state.may_go_on(self._context)
 
     @property
     def at_rest(self) -> bool:

@@ -23,6 +23,8 @@ class RobotState(Enum):
     WALKING = "walking"
     MOVING = "moving"
     SINKING = "sinking"
+    FALLEN = "fallen"
+    CARRIED = "carried"
     FAULT = "fault"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.sensing.mishaps.mishap import Watching
 from hexapod_control.core.statics.static_stability import GRAVITY
 
 MAX_SILENCE_S = 0.15  # without a new sample
@@ -81,16 +82,25 @@ class SensorInputs:
     """The sensor sources of one robot, and their values for the walk."""
 
     def __init__(self, robot: Robot) -> None:
-        """Starts with all adaptations off."""
+        """Starts with all adaptations off, and watches for no mishap."""
         self.contacts = Contacts(robot)
         # Roll and pitch [rad] of base_link in the world, then all values that change while an IMU works.
         self.tilt = SensorSource()
+        self.joints = SensorSource()  # measured angles [rad], leg by leg
         self.adaptation = Adaptation()
+        self.watching = Watching()
 
     def step(self, dt: float, moving: bool) -> None:
         """Advances the age by `dt` [s]; `moving` tells whether joints moved."""
         self.contacts.step(dt, moving)
         self.tilt.step(dt, moving)
+        self.joints.step(dt, moving)
+
+    @property
+    def loaded(self) -> tuple[bool, ...] | None:
+        """Which feet bear load; None if unknown. The same sample for long is valid if no foot does: in the air."""
+        fault, feet = self.contacts.fault, self.contacts.feet
+        return None if fault == "silent" or (fault and any(feet)) else feet
 
     @property
     def touching(self) -> tuple[bool, ...] | None:

@@ -139,6 +139,10 @@ class WalkController:
         self._motion.sense(contacts, self._capabilities.robot.walk.height)
         self._body.sense(tilt)
 
+    def slow_down(self, share: float) -> None:
+        """Walks at most at a share (0 to 1) of the speed from now on."""
+        self._recovery.most_speed = share
+
     def recover_margin(self, dt: float, margin: float, inward: Point) -> None:
         """Takes measures against a static margin [m] of the last tick that is too small.
 
@@ -156,7 +160,7 @@ class WalkController:
     def limit(self) -> SpeedLimit:
         """Returns the possible twist and swing time for the present command."""
         coming = self._gaits.coming(self._motion)
-        return self._speed.limit(self._conditions, self._at_best, coming, self._recovery.measures.speed_share)
+        return self._speed.limit(self._conditions, self._at_best, coming, self._recovery.speed_share)
 
     def maxima(self) -> Twist:
         """Returns the present maximum speed along each axis alone, in the fastest of the selected gaits."""
@@ -181,7 +185,7 @@ class WalkController:
         """Advances body, feet and clock by `dt` [s]; `previous` (n, 3) [rad] are the joint angles of the last tick."""
         motion, body, speed, robot = self._motion, self._body, self._speed, self._capabilities.robot
         stances = self._capabilities.stances
-        goal = speed.goal(self._at_best, self._recovery.measures.speed_share)
+        goal = speed.goal(self._at_best, self._recovery.speed_share)
         self._gaits.choose(dt, goal, motion, body.height, body.region_share)
         limit = self.limit()
         body.step(dt, is_stepping(limit.twist, motion, body, speed, stances), motion.feet)

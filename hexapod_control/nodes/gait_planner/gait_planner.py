@@ -23,6 +23,7 @@ from hexapod_control.nodes.gait_planner.command_source import CommandSourceDispl
 from hexapod_control.nodes.gait_planner.motions.motion_input import MotionInput
 from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
 from hexapod_control.nodes.gait_planner.requests.leg_input import LegInput
+from hexapod_control.nodes.gait_planner.requests.mishap_reports import MishapReports
 from hexapod_control.nodes.gait_planner.requests.pose_gait_foot_input import PoseGaitFootInput
 from hexapod_control.nodes.gait_planner.requests.posture_services import PostureServices, answer
 from hexapod_control.nodes.gait_planner.sensor_input import SensorInput
@@ -71,7 +72,7 @@ class GaitPlanner(GuardedNode):
         self._ending: float | None = None  # [s] steady time at which the process was asked to end
         self.output = PlannerOutput(self, self.planner, settings)
         self.sensors = SensorInput(self, self.planner)
-        self.sensors.adapt(settings.adaptation)
+        self.sensors.adapt(settings.adaptation, settings.watching)
         self.motions = MotionInput(self, self.player, self.commands)
         stamped, timeout = settings.enable_stamped_cmd_vel, settings.cmd_vel_timeout
         self.velocity = VelocityInput(self, self.commands, self.planner, stamped, timeout)
@@ -83,6 +84,7 @@ class GaitPlanner(GuardedNode):
         frame = f"{settings.tf_frame_prefix}base_link"
         self.body = PoseGaitFootInput(self, self.commands, self.planner.robot, frame)
         self.legs = LegInput(self, self.commands, self.planner)
+        self.mishaps = MishapReports(self, self.commands, self.planner, self.velocity.input.block)
         self.create_service(Trigger, "stop", self.on_stop)
         self._clock_of_ticks = self.control_clock
         self.create_timer(self._period, self.tick, clock=self._clock_of_ticks)
@@ -101,6 +103,7 @@ class GaitPlanner(GuardedNode):
         self._overruns += dt > LATE_PERIODS * self._period
         self._report_late(dt - self._period)
         plan = self.player.step(min(dt, MAX_TICK_PERIODS * self._period))
+        self.mishaps.watch()
         self.motions.watch()
         self.legs.watch()
         self.output.publish(plan, stamp, self.motions.state)
@@ -117,7 +120,9 @@ class GaitPlanner(GuardedNode):
     # --- messages -------------------------------------------------------------------------------------------
 
     def on_measured_joints(self, sample: MeasuredSample) -> None:
-        """Measured joints, used until the robot stands."""
+        """Measured joints: the pose until the robot stands, later compared with the planned ones."""
+        if self.settings.stuck_detection:
+            self.planner.sensors.joints.take(sample.joints.ravel().tolist())
         if self._let_go or self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING):
             return
         unknown = self.planner.state is RobotState.UNKNOWN
@@ -151,7 +156,7 @@ class GaitPlanner(GuardedNode):
         self.settings = settings
         self.velocity.input.timeout = settings.cmd_vel_timeout
         self.planner.change_settings(limits=settings.limits)
-        self.sensors.adapt(settings.adaptation)
+        self.sensors.adapt(settings.adaptation, settings.watching)
         self.player.change_settings(**_step_settings(settings))
 
     # --- stopping -------------------------------------------------------------------------------------------
@@ -176,6 +181,7 @@ class GaitPlanner(GuardedNode):
         now = time.monotonic()
         self._rate, self._ticks, self._counted = self._ticks / (now - self._counted), 0, now
         self.velocity.check_publishers()
+        self.mishaps.repeat()
         if self.planner.view.on_feet:
             self.sensors.watch()
 

@@ -1,4 +1,4 @@
-"""The sensors of gait_planner: foot_states and imu/data, subscribed to while an adaptation uses them."""
+"""The sensors of gait_planner: foot_states and imu/data, subscribed to while the settings use them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import Imu, MultiDOFJointState
 
 from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.sensing.mishaps.mishap import Watching
 from hexapod_control.core.sensing.sensor_inputs import Adaptation
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -30,11 +31,12 @@ class SensorInput:
         self._feet = messages.FootLayout(planner.robot)
         self._subscriptions: dict[str, Subscription] = {}
 
-    def adapt(self, adaptation: Adaptation) -> None:
-        """Sets which adaptations use the sensors."""
-        self._sensors.adaptation = adaptation
-        self._subscribe("foot_states", MultiDOFJointState, self.on_foot_states, COMMAND, wanted=adaptation.touch_down)
-        self._subscribe("imu/data", Imu, self.on_imu, SENSOR, wanted=adaptation.levelling)
+    def adapt(self, adaptation: Adaptation, watching: Watching) -> None:
+        """Sets which adaptations use the sensors, and which mishaps are watched for."""
+        self._sensors.adaptation, self._sensors.watching = adaptation, watching
+        feet, imu = adaptation.touch_down or watching.falls, adaptation.levelling or watching.falls or watching.legs
+        self._subscribe("foot_states", MultiDOFJointState, self.on_foot_states, COMMAND, wanted=feet)
+        self._subscribe("imu/data", Imu, self.on_imu, SENSOR, wanted=imu)
 
     def _subscribe(
         self, topic: str, kind: type, callback: Callable[[Any], None], qos: QoSProfile, *, wanted: bool
@@ -55,10 +57,16 @@ class SensorInput:
             self._sensors.tilt.take((*reading.orientation, *reading.angular_velocity, *reading.acceleration))
 
     @property
+    def _used(self) -> dict[str, bool]:
+        """Whether an adaptation uses a source, by topic."""
+        adaptation = self._sensors.adaptation
+        return {"foot_states": adaptation.touch_down, "imu/data": adaptation.levelling}
+
+    @property
     def _troubles(self) -> dict[str, str]:
-        """Why a source that is used is rejected, by topic."""
+        """Why a source that an adaptation uses is rejected, by topic."""
         sources = {"foot_states": self._sensors.contacts.fault, "imu/data": self._sensors.tilt.fault}
-        return {topic: trouble for topic, trouble in sources.items() if trouble and topic in self._subscriptions}
+        return {topic: trouble for topic, trouble in sources.items() if trouble and self._used[topic]}
 
     def watch(self) -> None:
         """Reports which source is lost."""
@@ -67,7 +75,5 @@ class SensorInput:
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
-        troubles = self._troubles
-        return {
-            topic: troubles.get(topic, "used") if topic in self._subscriptions else "off" for topic in EFFECT_OF_LOSS
-        }
+        troubles, used = self._troubles, self._used
+        return {topic: troubles.get(topic, "used") if used[topic] else "off" for topic in EFFECT_OF_LOSS}

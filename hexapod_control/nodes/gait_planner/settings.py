@@ -6,6 +6,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
+from hexapod_control.core.sensing.mishaps.mishap import Watching
 from hexapod_control.core.sensing.sensor_inputs import Adaptation
 from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits
 from hexapod_control.ros.distribution import stamped_by_default
@@ -61,6 +62,12 @@ class PlannerSettings(RobotSettings):
         False, "feet move down until foot_states reports contact, and keep the height at which they touched", **LIVE
     )
     imu_levelling: bool = choice(False, "keep the body level by imu/data, as far as the legs reach", **LIVE)
+    fall_detection: bool = choice(
+        True, "hold the joints after a fall (imu/data) or while no foot bears load (foot_states), see recover", **LIVE
+    )
+    stuck_detection: bool = choice(
+        True, "walk slowly or stop when a leg does not follow (joint_states) or feet slip (imu/data)", **LIVE
+    )
     tf_frame_prefix: str = choice("", "put before the frame ids of foot_markers")
     linear_x: LinearAxis = dataclasses.field(default_factory=LinearAxis, metadata={"name": "linear.x"})
     linear_y: LinearAxis = dataclasses.field(default_factory=LinearAxis, metadata={"name": "linear.y"})
@@ -76,3 +83,8 @@ class PlannerSettings(RobotSettings):
     def adaptation(self) -> Adaptation:
         """Adaptations of the core to its sensors."""
         return Adaptation(self.adaptive_touch_down, self.imu_levelling)
+
+    @property
+    def watching(self) -> Watching:
+        """Mishaps that the core watches for."""
+        return Watching(self.fall_detection, self.stuck_detection)

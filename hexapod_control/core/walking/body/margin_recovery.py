@@ -74,13 +74,19 @@ class RecoveryMeasures:
 class MarginRecovery:
     """Decides on measures tick by tick, and when the body and the gait have to follow."""
 
-    __slots__ = ("_since_gait_change", "measures", "requested_shift")
+    __slots__ = ("_since_gait_change", "measures", "most_speed", "requested_shift")
 
     def __init__(self) -> None:
         """Starts without measures."""
         self.measures = RecoveryMeasures()
+        self.most_speed = 1.0  # share of the speed that is allowed for other reasons
         self.requested_shift: Point = (0.0, 0.0)  # [m] requested from the body
         self._since_gait_change = 0.0  # [s]
+
+    @property
+    def speed_share(self) -> float:
+        """Share (0 to 1) of the speed at which the robot may walk."""
+        return min(self.measures.speed_share, self.most_speed)
 
     def set_least_margin(self, margin: float) -> None:
         """Sets the required margin [m]; 0 disables all measures."""

@@ -1,4 +1,4 @@
-"""The services `stand` and `sit`: accepted or refused at once; `gait_state` shows when they are done."""
+"""The services `stand`, `sit` and `recover`: accepted or refused at once; `gait_state` shows when they are done."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class PostureServices:
         self._commands, self._block = commands, block
         node.create_service(Trigger, "stand", self.on_stand)
         node.create_service(Trigger, "sit", self.on_sit)
+        node.create_service(Trigger, "recover", self.on_recover)
 
     def on_stand(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Stands up, or sets down the feet that are in the air."""
@@ -29,6 +30,10 @@ class PostureServices:
         if not refusal:
             self._block()
         return answer(response, refusal, "sitting down, gait_state reports when it is done")
+
+    def on_recover(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Stands up again after a fall, or goes on after a lift."""
+        return answer(response, self._commands.recover(), "recovering, gait_state reports when it is done")
 
 
 def answer(response: Trigger.Response, refusal: str, accepted: str) -> Trigger.Response:

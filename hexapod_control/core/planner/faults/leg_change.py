@@ -18,6 +18,7 @@ from hexapod_control.core.kinematics.rolling_contact import ball_centre_and_join
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.planner import request_handling
+from hexapod_control.core.planner.faults.unknown_state import Unknown
 from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState, PoseOrigin, StateReply
 from hexapod_control.core.planner.requests import (
     HaltRequest,
@@ -30,7 +31,6 @@ from hexapod_control.core.planner.requests import (
 )
 from hexapod_control.core.planner.states import Lying, OnFeet
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
-from hexapod_control.core.planner.unknown_state import Unknown
 from hexapod_control.core.posture import transport_pose
 from hexapod_control.core.posture.straight_moves import JointMove
 from hexapod_control.core.posture.walking_legs import WalkingLegs

@@ -1,0 +1,162 @@
+"""The planner's states after a fall or a lift: the robot holds, and recovers on request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from hexapod_control.core.kinematics.body_pose import NEUTRAL
+from hexapod_control.core.kinematics.whole_body import WholeBodyPose
+from hexapod_control.core.planner import request_handling
+from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState, StateReply
+from hexapod_control.core.planner.requests import (
+    BodyPoseRequest,
+    FeetMoveRequest,
+    GuidedFootOverGroundRequest,
+    GuidedFootRequest,
+    HaltRequest,
+    JointMoveRequest,
+    Request,
+    SitRequest,
+    StandRequest,
+    VelocityRequest,
+)
+from hexapod_control.core.planner.states import Lying, OnFeet, Transition
+from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.posture.joint_paths import find_path
+from hexapod_control.core.posture.posture_sequences import PostureMove
+from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
+from hexapod_control.core.sensing.mishaps.mishap import Mishap, MishapKind
+from hexapod_control.core.walking.walk_controller import WalkController
+
+STATES: Mapping[MishapKind, RobotState] = {
+    MishapKind.FALLEN: RobotState.FALLEN,
+    MishapKind.CARRIED: RobotState.CARRIED,
+}
+SETTLING_S = 1.0  # for the body to come to rest on its belly, after the legs are folded
+
+StoppedMotion = WalkController | PostureMove | FeetMove | JointMove
+
+
+@dataclass(slots=True)
+class Frozen:
+    """The robot has fallen or was lifted: what was under way slows down and rests where it is."""
+
+    mishap: Mishap
+    motion: StoppedMotion
+    walk: None = None
+    progress: float = 0.0
+    lies_down: bool = False
+
+    @property
+    def robot_state(self) -> RobotState:
+        """Fallen or carried."""
+        return STATES[self.mishap.kind]
+
+    def may_go_on(self, context: PlannerContext) -> bool:
+        """True for a robot that was lifted and stands on its feet again."""
+        return isinstance(self.motion, WalkController) and context.watch.loaded and not context.watch.fallen
+
+    def handle(self, request: Request, context: PlannerContext) -> StateReply:
+        """Goes on if the robot stands on its feet again; folds the legs to sit; refuses all others."""
+        match request:
+            case StandRequest():
+                return self.go_on(request, context)
+            case VelocityRequest(twist) if not twist.is_zero:
+                return self.go_on(request, context)
+            case SitRequest():
+                return StateReply(Folding(folding(context), self.mishap, rises=False))
+            case BodyPoseRequest() | GuidedFootRequest() | GuidedFootOverGroundRequest():
+                return StateReply(self, self.mishap.text)
+            case FeetMoveRequest() | JointMoveRequest():
+                return StateReply(self, self.mishap.text)
+            case _:
+                return StateReply(self)
+
+    def go_on(self, request: Request, context: PlannerContext) -> StateReply:
+        """Sets the feet down where they are, then handles the request; refused before the feet bear load."""
+        if not isinstance(self.motion, WalkController) or not self.may_go_on(context):
+            return StateReply(self, self.mishap.text)
+        self.motion.halt()
+        return OnFeet(self.motion).handle(request, context)
+
+    def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
+        """Continues what was under way until it has come to rest."""
+        pace = context.change_pace(0.0, dt)
+        if pace <= 0.0:
+            return None
+        self.motion, pose = context.limiter.advance(self.motion, context.joints, dt, pace)
+        return pose
+
+    def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
+        """Stays in this state."""
+        return self
+
+    def after_rest(self, context: PlannerContext) -> PlannerState:
+        """Stays in this state."""
+        return self
+
+
+@dataclass(slots=True)
+class Folding:
+    """The robot folds its legs, waits for its body to come to rest, and stands up if it lies on its belly."""
+
+    moves: list[JointMove]
+    mishap: Mishap  # that has led here
+    rises: bool = True  # False: the robot stays on its belly
+    walk: None = None
+    lies_down: bool = False
+
+    @property
+    def robot_state(self) -> RobotState:
+        """Rising or sinking, after which it stands or sits."""
+        return RobotState.RISING if self.rises else RobotState.SINKING
+
+    @property
+    def progress(self) -> float:
+        """Share (0 to 1) of the present move that is done."""
+        return self.moves[0].progress
+
+    def handle(self, request: Request, context: PlannerContext) -> StateReply:
+        """A stop freezes the robot again; a posture decides what follows."""
+        match request:
+            case HaltRequest():
+                return StateReply(Frozen(self.mishap, self.moves[0]))
+            case StandRequest() | SitRequest():
+                self.rises = isinstance(request, StandRequest)
+                return StateReply(self)
+            case _:
+                return StateReply(self, request_handling.refusal(request, self.robot_state))
+
+    def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
+        """Continues the present move."""
+        pace = context.change_pace(1.0, dt)
+        self.moves[0], pose = context.limiter.advance(self.moves[0], context.joints, dt, pace)
+        return pose
+
+    def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
+        """Rises after the last move, unless the robot is still tilted."""
+        if not self.moves[0].done:
+            return self
+        last = self.moves.pop(0)
+        if self.moves:
+            return self
+        if not self.rises:
+            return Lying()
+        if context.watch.fallen:
+            return Frozen(context.watch.fall(), last)
+        moves, walk = context.sequences.getting_up(context.joints, context.settings.selection.most_stable)
+        return Transition(RobotState.RISING, moves, walk)
+
+    def after_rest(self, context: PlannerContext) -> PlannerState:
+        """Goes on."""
+        return self
+
+
+def folding(context: PlannerContext) -> list[JointMove]:
+    """Returns the moves from the present joints to those of a lying robot, and a rest there."""
+    lying = context.sequences.lying_joints
+    path = (context.joints, *find_path(context.robot, context.joints, lying))
+    moves = [JointMove.between(context.robot, a, b, NEUTRAL) for a, b in pairwise(path) if a != b]
+    return [*moves, JointMove.between(context.robot, lying, lying, NEUTRAL, SETTLING_S)]

@@ -1,0 +1,106 @@
+"""What the planner does after a mishap: it freezes, slows down, stops for a stuck leg, and recovers on request."""
+
+from __future__ import annotations
+
+from hexapod_control.core.kinematics.arrays import read_only
+from hexapod_control.core.planner.faults.frozen_state import Folding, Frozen, StoppedMotion, folding
+from hexapod_control.core.planner.faults.leg_change import LegChange
+from hexapod_control.core.planner.faults.unknown_state import Unknown
+from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState, PoseOrigin, StateReply
+from hexapod_control.core.planner.requests import StandRequest
+from hexapod_control.core.planner.states import Lying, OnFeet, Transition, WholeBodyMove
+from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.posture.straight_moves import JointMove
+from hexapod_control.core.sensing.mishaps.attitude import UPSIDE_DOWN_RAD, tilt_angle
+from hexapod_control.core.sensing.mishaps.mishap import Mishap, MishapKind
+from hexapod_control.core.sensing.mishaps.mishap_watch import WatchedTick
+
+NO_ATTITUDE = "the attitude is unknown, as imu/data brings no orientation: lay the robot on its belly, then call "
+NOT_FALLEN = "the robot has not fallen: nothing to recover from"
+
+
+def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
+    """Watches a tick of `dt` [s] and returns the state that follows from what was seen."""
+    watch = context.watch
+    watch.step(dt, context.sensors, _watched(state, plan, context))
+    motion = _motion(state)
+    if motion is not None and watch.fallen:
+        return Frozen(watch.fall(), motion)
+    if isinstance(state, Frozen) and state.mishap.kind is MishapKind.CARRIED and watch.fallen:
+        return Frozen(watch.fall(), state.motion)
+    if not isinstance(state, OnFeet):
+        return state
+    if watch.carried and not state.lies_down:
+        return Frozen(watch.lift(), state.walk)
+    state.walk.slow_down(watch.speed_share)
+    return _stopped_for_stuck_leg(state, context)
+
+
+def recover(state: PlannerState, context: PlannerContext) -> StateReply:
+    """Folds the legs and stands up if the robot lies on its belly, or goes on if it was put on its feet."""
+    tilt = context.watch.tilt
+    match state:
+        case Unknown(reason):
+            return StateReply(state, reason)
+        case Frozen() if state.may_go_on(context) or state.mishap.kind is MishapKind.CARRIED:
+            return state.go_on(StandRequest(), context)
+        case Frozen(mishap) if tilt is not None and tilt_angle(*tilt) < UPSIDE_DOWN_RAD:
+            return StateReply(Folding(folding(context), mishap))
+        case Frozen() if tilt is not None:
+            text = f"the robot lies upside down ({context.watch.attitude}): turn it over, then call recover"
+            return StateReply(state, text)
+        case Frozen():
+            return StateReply(state, f"{NO_ATTITUDE}sit and stand")
+        case Lying():
+            return state.handle(StandRequest(), context)
+        case _:
+            return StateReply(state, NOT_FALLEN)
+
+
+def mishap_of(state: PlannerState, context: PlannerContext) -> Mishap | None:
+    """Returns the mishap that applies now."""
+    return state.mishap if isinstance(state, Frozen) else context.watch.lagging
+
+
+def _motion(state: PlannerState) -> StoppedMotion | None:
+    """What moves in a state that a fall ends."""
+    match state:
+        case OnFeet(walk):
+            return walk
+        case Transition(moves=[move, *_]) | LegChange(moves=[move, *_]) | WholeBodyMove(move):
+            return move
+        case LegChange(walk):
+            return walk
+        case _:
+            return None
+
+
+def _watched(state: PlannerState, plan: TickPlan, context: PlannerContext) -> WatchedTick:
+    source, rows = context.sensors.joints, list(context.legs.rows)
+    usable = source.sample is not None and not source.fault
+    measured = read_only(source.sample).reshape(-1, 3)[rows] if usable and source.sample is not None else None
+    on_feet = isinstance(state, OnFeet)
+    walking = on_feet and state.robot_state is RobotState.WALKING
+    names = context.robot.leg_names
+    return WatchedTick(names, plan.joint_angles, measured, plan.planted, plan.twist.wz, on_feet, walking)
+
+
+def _stopped_for_stuck_leg(state: OnFeet, context: PlannerContext) -> PlannerState:
+    """Stops for a stuck leg. Once the robot rests, the leg's targets move to where it is, so that no servo stalls."""
+    watch, walk, measured = context.watch, state.walk, context.sensors.joints.sample
+    if watch.stuck is None or state.lies_down:
+        return state
+    if not walk.state.halted:
+        walk.halt()
+    if not walk.state.at_rest or measured is None:
+        return state
+    leg = context.robot.legs[watch.stuck]
+    row = 3 * context.legs.rows[watch.stuck]
+    coxa, femur, tibia = (
+        min(max(angle, joint.lower), joint.upper)
+        for angle, joint in zip(measured[row : row + 3], leg.joints, strict=True)
+    )
+    joints = [*context.joints]
+    joints[watch.stuck] = (coxa, femur, tibia)
+    move = JointMove.between(context.robot, context.joints, joints, walk.state.body_pose)
+    return WholeBodyMove(move, origin=PoseOrigin.FOUND)

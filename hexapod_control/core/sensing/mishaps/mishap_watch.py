@@ -1,0 +1,128 @@
+"""Watches one robot for mishaps, from IMU, foot loads and measured joints; see `Watching` for what is switched on.
+
+Each source is used while it is valid. It only observes: what the robot does is in `core/planner/faults`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.names import JOINTS
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.sensing.mishaps.attitude import standing_limit, tilt_angle
+from hexapod_control.core.sensing.mishaps.joint_watch import STUCK_TIME_S, JointWatch
+from hexapod_control.core.sensing.mishaps.mishap import Mishap, MishapKind
+from hexapod_control.core.sensing.mishaps.support_watch import SupportWatch
+from hexapod_control.core.sensing.mishaps.turn_watch import TurnWatch
+from hexapod_control.core.sensing.sensor_inputs import SensorInputs
+
+FALLEN_TIME_S = 0.1  # beyond the greatest tilt
+YAW_RATE = 4  # place of the yaw rate in a sample of the IMU
+SLOW_SHARE = 0.4  # of the speed while a leg lags behind or feet slip ...
+SLOW_TIME_S = 3.0  # ... and for this long afterwards
+
+
+class WatchedTick(NamedTuple):
+    """What the planner has planned for the legs that walk, and what they measure."""
+
+    legs: tuple[str, ...]  # names
+    planned: Array | None  # (n, 3) [rad]
+    measured: Array | None  # (n, 3) [rad]
+    planted: tuple[bool, ...]
+    turn: float  # [rad/s] planned yaw rate
+    on_feet: bool
+    walking: bool
+
+
+class MishapWatch:
+    """What is known about mishaps after the last tick."""
+
+    __slots__ = ("_joints", "_slow", "_support", "_tilted", "_turn", "fallen", "lagging", "limit", "stuck", "tilt")
+
+    def __init__(self, robot: Robot) -> None:
+        """Starts without a mishap."""
+        self.limit = standing_limit(robot)  # [rad]
+        self._support, self._joints, self._turn = SupportWatch(), JointWatch(), TurnWatch()
+        self._tilted = self._slow = 0.0  # [s] beyond the limit; left of walking slowly
+        self.tilt: tuple[float, float] | None = None  # [rad] roll and pitch; None: unknown
+        self.fallen = False
+        self.stuck: int | None = None  # row of a stuck leg
+        self.lagging: Mishap | None = None  # why the robot walks slowly, or has stopped for a stuck leg
+
+    @property
+    def carried(self) -> bool:
+        """True if no foot bears load."""
+        return self._support.carried
+
+    @property
+    def loaded(self) -> bool:
+        """True if enough feet to stand on bear load."""
+        return self._support.loaded
+
+    @property
+    def speed_share(self) -> float:
+        """Share (0 to 1) of the speed at which the robot may walk."""
+        return SLOW_SHARE if self._slow > 0.0 else 1.0
+
+    def step(self, dt: float, sensors: SensorInputs, tick: WatchedTick) -> None:
+        """Takes the sensors and the plan of a tick of `dt` [s]."""
+        watching, imu = sensors.watching, sensors.tilt
+        sample = imu.sample if not imu.fault else None
+        self.tilt = (sample[0], sample[1]) if sample is not None and watching.falls else None
+        beyond = self.tilt is not None and tilt_angle(*self.tilt) > self.limit
+        self._tilted = self._tilted + dt if beyond else 0.0
+        self.fallen = self._tilted > FALLEN_TIME_S
+        self._support.step(dt, sensors.loaded if watching.falls else None, on_feet=tick.on_feet)
+        self._slow = max(0.0, self._slow - dt)
+        if not (watching.legs and tick.on_feet and tick.planned is not None):
+            self._joints.reset()
+            self._turn.reset()
+            self.stuck = None
+            return
+        self._joints.step(dt, tick.planned, tick.measured)
+        rate = sample[YAW_RATE] if sample is not None and len(sample) > YAW_RATE and tick.walking else None
+        self._turn.step(dt, tick.turn, rate, tick.planted)
+        self._judge(tick)
+
+    def _judge(self, tick: WatchedTick) -> None:
+        late, slipping = self._joints.latest, self._turn.slipping
+        self.stuck = late.leg if late is not None and late.time > STUCK_TIME_S else None
+        if late is not None and tick.walking:
+            name, error = tick.legs[late.leg], f"its {JOINTS[late.joint]} is {late.error:.2f} rad from its target"
+            if self.stuck is None:
+                text = f"{name} lags behind, {error}: the robot walks slowly; look for what holds the leg"
+                self._slow_down(MishapKind.SLOWED, text)
+            else:
+                text = f"{name} is stuck, {error}: the robot stops; free the leg, then send a new command"
+                self._slow_down(MishapKind.STUCK, text)
+        elif slipping:
+            names = " and ".join(tick.legs[row] for row in slipping)
+            text = f"{names} slip: the robot turns by {self._turn.difference:.2f} rad/s more than its feet; "
+            self._slow_down(MishapKind.SLOWED, f"{text}it walks slowly; look for slippery ground")
+        elif self._slow <= 0.0:
+            self.lagging = None
+
+    def _slow_down(self, kind: MishapKind, text: str) -> None:
+        self._slow, self.lagging = SLOW_TIME_S, Mishap(kind, text)
+
+    # --- texts of the mishaps that end a motion ------------------------------------------------------
+
+    @property
+    def attitude(self) -> str:
+        """The attitude, for messages."""
+        if self.tilt is None:
+            return "unknown"
+        roll, pitch = (math.degrees(angle) for angle in self.tilt)
+        return f"roll {roll:.0f} deg, pitch {pitch:.0f} deg"
+
+    def fall(self) -> Mishap:
+        """The mishap of a robot that has fallen."""
+        text = f"the robot has fallen ({self.attitude}, it stands up to {math.degrees(self.limit):.0f} deg)"
+        return Mishap(MishapKind.FALLEN, f"{text}: its joints hold; lay it on its belly and call recover")
+
+    def lift(self) -> Mishap:
+        """The mishap of a robot that was lifted."""
+        text = "no foot bears load, so the robot was lifted: its joints hold"
+        return Mishap(MishapKind.CARRIED, f"{text}; put it on its feet, then send a new command or call recover")

@@ -1,0 +1,43 @@
+"""Watches whether the feet of a robot that stands or walks still bear load."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+CARRIED_TIME_S = 0.4  # without load on any foot: longer than a hop after a push
+LOADED_TIME_S = 0.2  # with load on MIN_LOADED_FEET, after which the robot stands again
+MIN_LOADED_FEET = 3
+
+
+class SupportWatch:
+    """Tells whether the robot was lifted.
+
+    A sensor that has never felt load on these feet does not count: it may be broken.
+    """
+
+    __slots__ = ("_loaded", "_unloaded", "_worked")
+
+    def __init__(self) -> None:
+        """Starts without load."""
+        self._loaded = self._unloaded = 0.0  # [s] for which enough feet, or none, have borne load
+        self._worked = False
+
+    def step(self, dt: float, loaded: Sequence[bool] | None, *, on_feet: bool) -> None:
+        """Takes which feet bear load, `dt` [s] after the last time; None if unknown."""
+        if loaded is None:
+            self._loaded = self._unloaded = 0.0
+            return
+        enough = sum(loaded) >= MIN_LOADED_FEET
+        self._loaded = self._loaded + dt if enough else 0.0
+        self._worked = on_feet and (self._worked or enough)
+        self._unloaded = self._unloaded + dt if self._worked and not any(loaded) else 0.0
+
+    @property
+    def carried(self) -> bool:
+        """True if no foot has borne load for a while."""
+        return self._unloaded > CARRIED_TIME_S
+
+    @property
+    def loaded(self) -> bool:
+        """True if enough feet to stand on have borne load for a while."""
+        return self._loaded > LOADED_TIME_S
