@@ -81,7 +81,7 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "odom": "`base_footprint` in `odom`, with covariances",
     "/tf": "`odom` → `base_footprint` → `base_link`",
     "/tf_static": "latched: `base_link` → `lidar_link` of the simulation",
-    "gait_state": "latched: unknown, sitting, rising, standing, walking, moving, sinking, fault",
+    "gait_state": "latched: unknown, sitting, rising, standing, walking, moving, sinking, fallen, carried, fault",
     "gait_active": "latched: name of the present gait",
     "gait_selected": "latched: name of the selected gait, or `auto`",
     "gaits": "latched: what may be selected, separated by commas: all gaits and `auto`",
@@ -111,6 +111,8 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
 SERVICES: Mapping[str, str] = {
     "stand": "stand up, from any pose of the joints; refused while the pose is unknown",
     "sit": "come to rest, feet to neutral, belly down",
+    "recover": "after a fall: fold the legs and stand up, refused upside down; after a lift: go on, once the feet bear "
+    "load",
     "stop": "body to rest, feet in the air straight down, where they stay until a zero `cmd_vel`",
     "cancel_motion": "end the present motion now: the body comes to rest, feet in the air go down",
     "pack": "play the motion that sits down and folds the legs for transport",

@@ -1,8 +1,9 @@
-"""The node of `hexapod leg`: requests that a leg is folded away or comes back, and waits until that is done."""
+"""The nodes of `hexapod leg` and `hexapod recover`: they make a request after a fault, and wait for its result."""
 
 from __future__ import annotations
 
 from std_msgs.msg import String
+from std_srvs.srv import Trigger
 
 from hexapod_control.clients.bounded_wait import RobotError, wait_until
 from hexapod_control.ros.client_node import ClientNode
@@ -51,3 +52,25 @@ class LegClient(ClientNode):
 
     def _is_done(self, word: str, leg: str) -> bool:
         return self._lost is not None and (leg in self._lost) == (word == "lost")
+
+
+class RecoveryClient(ClientNode):
+    """Context manager: a node that calls the service `recover`."""
+
+    def __init__(self, namespace: str) -> None:
+        super().__init__("recovery", namespace)
+        self._client = self._node.create_client(Trigger, "recover")
+
+    def _spin(self, seconds: float) -> None:
+        self._executor.spin_once(timeout_sec=seconds)
+
+    def recover(self, seconds: float) -> str:
+        """Returns the robot's answer, within `seconds` [s]. Raises RobotError if it refuses or does not answer."""
+        if not wait_until(lambda: bool(self._client.service_is_ready()), seconds, self._spin):
+            raise RobotError("no robot offers the service recover: is one running? e.g. hexapod sim")
+        answer = self._client.call_async(Trigger.Request())
+        if not wait_until(answer.done, seconds, self._spin):
+            raise RobotError(f"the robot did not answer within {seconds:g} s")
+        if not answer.result().success:
+            raise RobotError(answer.result().message)
+        return str(answer.result().message)

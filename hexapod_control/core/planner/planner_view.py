@@ -53,12 +53,12 @@ class PlannerView:
     def held(self) -> str:
         """Why velocities are refused after a fall or a lift; empty if they are not."""
         state = self._state
-        return state.mishap.text if isinstance(state, Frozen) and not state.may_go_on(self._context) else ""
+        return state.mishap.text if isinstance(state, Frozen) and not self.waits_for_command else ""
 
     @property
     def waits_for_command(self) -> bool:
         """True for a robot that was lifted and stands on its feet again: a velocity lets it go on."""
-        return isinstance(self._state, Frozen) and self._state.may_go_on(self._context)
+        return isinstance(self._state, Frozen) and self._state.waits_for_command(self._context)
 
     @property
     def at_rest(self) -> bool:

@@ -116,6 +116,7 @@ SITUATIONS: Mapping[str, Callable[[MotionPlayer], None]] = {
 COMMANDS: Mapping[str, Callable[[MotionPlayer], str]] = {
     "`stand`": _posture(Planner.stand),
     "`sit`": _posture(Planner.sit),
+    "`recover`": _posture(Planner.recover),
     "`stop`": _halt,
     "`cmd_vel`": _twist,
     "`body_pose`": _request(lambda player: player.planner.request_pose(LEANING)),

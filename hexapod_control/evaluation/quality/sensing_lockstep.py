@@ -27,7 +27,7 @@ LOAD_UNIT_SHARE = 1.0 / 1023.0  # of the stall torque
 
 
 class SensingLockstep(Lockstep):
-    """A lock step whose planner receives contact forces and tilt."""
+    """A lock step whose planner receives contact forces, tilt and measured joints."""
 
     def __init__(self, simulation: Simulation, planner: Planner, adaptation: Adaptation, seed: int = 0) -> None:
         """`seed` determines the errors of the IMU."""
@@ -51,6 +51,7 @@ class SensingLockstep(Lockstep):
         wrong_roll, wrong_pitch, _ = turning / RATE_NOISE_RAD_S * TILT_NOISE_RAD
         rest = (*(reading.angular_velocity + turning), *(reading.acceleration + acceleration))
         senses.tilt.take((roll + wrong_roll, pitch + wrong_pitch, *rest))
+        senses.joints.take(reading.joints.ravel().tolist())
 
     def foot_forces(self, reading: SimulationReading) -> Array | None:
         """Returns the contact forces (n,) [N] on the feet; None if unknown."""

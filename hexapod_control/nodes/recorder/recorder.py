@@ -24,6 +24,7 @@ from std_srvs.srv import Trigger
 from hexapod_control.bags import bag_file
 from hexapod_control.bags.bag_file import BagChannel, BagError
 from hexapod_control.bags.ring_buffer import RecordedMessage, RingBuffer
+from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.message_types import message_class
 from hexapod_control.ros.qos import recording
@@ -32,6 +33,7 @@ GLOBAL = ("/tf", "/tf_static", "/diagnostics", "/clock", "/rosout")  # of all ro
 SKIPPED_TOPICS = ("/parameter_events",)
 DISCOVERY_PERIOD_S = 0.25  # between two searches for new topics
 POLL_PERIOD_S = 0.1
+FAULT_STATES = (RobotState.FAULT.value, RobotState.FALLEN.value)  # values of gait_state
 AFTER_FAULT_S = 2.0  # that the bag of a fault continues after it
 MAX_FAULT_BAGS = 10  # per run
 LAST_MESSAGES_S = 0.3  # that recording continues after the request to end
@@ -141,8 +143,8 @@ class RecorderNode(GuardedNode):
 
     def _watch_state(self, data: bytes) -> None:
         state = deserialize_message(data, String).data
-        if state == "fault" and self._state != "fault":
-            self._fault("gait_state is fault")
+        if state in FAULT_STATES and self._state != state:
+            self._fault(f"gait_state is {state}")
         self._state = state
 
     def _watch_diagnostics(self, data: bytes) -> None:

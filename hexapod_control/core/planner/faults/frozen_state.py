@@ -54,16 +54,20 @@ class Frozen:
         """Fallen or carried."""
         return STATES[self.mishap.kind]
 
-    def may_go_on(self, context: PlannerContext) -> bool:
-        """True for a robot that was lifted and stands on its feet again."""
+    def stands(self, context: PlannerContext) -> bool:
+        """True if the robot was put on its feet again, in the pose in which it was frozen."""
         return isinstance(self.motion, WalkController) and context.watch.loaded and not context.watch.fallen
+
+    def waits_for_command(self, context: PlannerContext) -> bool:
+        """True for a robot that was lifted and stands again: unlike after a fall, a velocity is enough to go on."""
+        return self.mishap.kind is MishapKind.CARRIED and self.stands(context)
 
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
         """Goes on if the robot stands on its feet again; folds the legs to sit; refuses all others."""
         match request:
             case StandRequest():
                 return self.go_on(request, context)
-            case VelocityRequest(twist) if not twist.is_zero:
+            case VelocityRequest(twist) if not twist.is_zero and self.waits_for_command(context):
                 return self.go_on(request, context)
             case SitRequest():
                 return StateReply(Folding(folding(context), self.mishap, rises=False))
@@ -76,7 +80,7 @@ class Frozen:
 
     def go_on(self, request: Request, context: PlannerContext) -> StateReply:
         """Sets the feet down where they are, then handles the request; refused before the feet bear load."""
-        if not isinstance(self.motion, WalkController) or not self.may_go_on(context):
+        if not isinstance(self.motion, WalkController) or not self.stands(context):
             return StateReply(self, self.mishap.text)
         self.motion.halt()
         return OnFeet(self.motion).handle(request, context)

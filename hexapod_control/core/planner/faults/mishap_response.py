@@ -42,7 +42,7 @@ def recover(state: PlannerState, context: PlannerContext) -> StateReply:
     match state:
         case Unknown(reason):
             return StateReply(state, reason)
-        case Frozen() if state.may_go_on(context) or state.mishap.kind is MishapKind.CARRIED:
+        case Frozen() if state.stands(context) or state.mishap.kind is MishapKind.CARRIED:
             return state.go_on(StandRequest(), context)
         case Frozen(mishap) if tilt is not None and tilt_angle(*tilt) < UPSIDE_DOWN_RAD:
             return StateReply(Folding(folding(context), mishap))

@@ -1,0 +1,28 @@
+"""`hexapod recover`: makes a robot that has fallen fold its legs and stand up again."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+OK, FAILED = 0, 1
+ANSWER_S = 5.0  # for the robot to be found and to answer
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    parser.add_argument("--namespace", default="", help="namespace of the robot")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Calls the service `recover`. Returns 0; 1 if no robot answers or it refuses."""
+    from hexapod_control.clients.bounded_wait import RobotError
+    from hexapod_control.clients.leg_client import RecoveryClient
+
+    with RecoveryClient(args.namespace) as client:
+        try:
+            print(client.recover(ANSWER_S))
+        except RobotError as error:
+            print(f"hexapod: recover: {error}", file=sys.stderr)
+            return FAILED
+    return OK

@@ -1,0 +1,281 @@
+"""Falls, lifts, stuck legs and slipping feet: the robot freezes, slows down or stops, names the cause, and recovers."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from support.drives import DT, robot, standing_planner
+
+from hexapod_control.config.robots.robot_file import known_robots, load
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.sensing.mishaps.attitude import standing_limit
+from hexapod_control.core.sensing.mishaps.mishap import MishapKind, Watching
+
+NAME = "phantomx"
+FORWARD = Twist(0.1, 0.0, 0.0)
+DEGREE = math.radians(1.0)
+WATCHING = Watching(falls=True, legs=True)
+HALTED = 0.5  # [s] in which everything has come to rest
+
+
+class Scene:
+    """A planner on its feet with sensors that a test sets; measured joints follow unless a test holds one."""
+
+    def __init__(self, watching=WATCHING):
+        self.planner = standing_planner(NAME)
+        self.planner.sensors.watching = watching
+        self.roll = self.rate = 0.0
+        self.loaded = True
+        self.held = {}  # measured angle by (leg, joint)
+        self._noise = 0
+        self.run(0.5)
+
+    def run(self, seconds, twist=None):
+        """Runs ticks with these sensors; returns the joint angles of each."""
+        rows = []
+        for _ in range(round(seconds / DT)):
+            if twist is not None:
+                self.planner.command(twist)
+            self._sense()
+            plan = self.planner.step(DT)
+            rows.append(plan.joint_angles)
+        return rows
+
+    def _sense(self):
+        self._noise += 1
+        shiver, sensors, joints = 1e-6 * (self._noise % 2), self.planner.sensors, self.planner.view.joint_angles.copy()
+        for place, angle in self.held.items():
+            joints[place] = angle
+        sensors.joints.take((joints + shiver).ravel().tolist())
+        sensors.tilt.take((self.roll + shiver, 0.0, 0.0, 0.0, self.rate, 0.0, 0.0, 9.81))
+        # Without load a sensor repeats exactly the same sample.
+        sensors.contacts.take([3.0 + shiver if self.loaded else 0.0] * 6)
+
+    @property
+    def state(self):
+        return self.planner.state
+
+    @property
+    def mishap(self):
+        return self.planner.view.mishap
+
+
+def at_rest(rows):
+    return all(np.array_equal(a, b) for a, b in itertools.pairwise(rows))
+
+
+@pytest.fixture
+def scene():
+    return Scene()
+
+
+@pytest.fixture
+def fallen(scene):
+    scene.run(1.0, FORWARD)
+    scene.roll = 70.0 * DEGREE
+    scene.run(HALTED, FORWARD)
+    return scene
+
+
+@pytest.fixture
+def carried(scene):
+    scene.run(1.0, FORWARD)
+    scene.loaded = False
+    scene.run(2 * HALTED, FORWARD)
+    return scene
+
+
+@pytest.mark.parametrize("name", known_robots())
+def test_every_robot_may_stand_in_any_attitude_that_it_can_take_on_a_slope_it_can_walk(name):
+    assert 35.0 * DEGREE <= standing_limit(load(name).robot) <= 45.0 * DEGREE
+
+
+def test_a_robot_that_falls_slows_down_gently_and_then_holds_every_joint_whatever_is_commanded(scene):
+    scene.run(1.0, FORWARD)
+    scene.roll = 70.0 * DEGREE
+    rows = scene.run(HALTED, FORWARD)
+    speeds = np.abs(np.diff(rows, axis=0)).max(axis=(1, 2))
+    assert scene.state is RobotState.FALLEN and scene.mishap.kind is MishapKind.FALLEN
+    assert np.diff(speeds)[8:].max() <= 1e-9, "slower and slower"
+    assert at_rest(scene.run(1.0, FORWARD))
+    assert "roll 70 deg" in scene.mishap.text and "call recover" in scene.mishap.text
+    for refused in (scene.planner.stand(), scene.planner.request_pose(BodyPose(z=0.01))):
+        assert refused == scene.mishap.text
+    scene.planner.halt()
+    assert at_rest(scene.run(HALTED))
+
+
+@pytest.mark.parametrize(("roll", "seconds"), [(30.0, 2.0), (70.0, 0.08)])
+def test_a_slope_or_a_short_jolt_is_no_fall(scene, roll, seconds):
+    scene.roll = roll * DEGREE
+    scene.run(seconds, FORWARD)
+    scene.roll = 0.0
+    scene.run(HALTED, FORWARD)
+    assert scene.state is RobotState.WALKING and scene.mishap is None
+
+
+def test_a_robot_that_rises_while_tilted_stops_too(scene):
+    scene.planner.sit()
+    scene.run(6.0)
+    scene.planner.stand()
+    scene.run(0.3)
+    scene.roll = -80.0 * DEGREE
+    scene.run(HALTED)
+    assert scene.state is RobotState.FALLEN and at_rest(scene.run(0.2))
+
+
+def test_a_robot_on_its_belly_recovers_by_folding_its_legs_and_standing_up(fallen):
+    fallen.roll = 5.0 * DEGREE  # it has rolled back
+    fallen.loaded = False
+    fallen.run(0.2)
+    assert fallen.planner.recover() == ""
+    assert fallen.state is RobotState.RISING
+    folded = fallen.planner.view.lying_joints
+    rows = fallen.run(3.0)
+    assert min(np.abs(row - folded).max() for row in rows) < 1e-6
+    fallen.loaded = True
+    fallen.run(4.0)
+    assert fallen.state is RobotState.STANDING and fallen.mishap is None
+    steps = np.abs(np.diff([*rows], axis=0)) / DT
+    assert (steps <= [[j.no_load_speed for j in leg.joints] for leg in robot(NAME).legs]).all()
+
+
+def test_a_robot_on_its_side_folds_its_legs_and_stands_up_only_if_it_then_lies_on_its_belly(fallen):
+    assert fallen.planner.recover() == ""
+    fallen.run(6.0)
+    assert fallen.state is RobotState.FALLEN and np.allclose(
+        fallen.planner.view.joint_angles, fallen.planner.view.lying_joints
+    )
+    assert at_rest(fallen.run(HALTED))
+
+
+def test_a_robot_on_its_back_is_refused_with_its_attitude(fallen):
+    fallen.roll = 175.0 * DEGREE
+    fallen.run(0.2)
+    assert fallen.planner.recover() == (
+        "the robot lies upside down (roll 175 deg, pitch 0 deg): turn it over, then call recover"
+    )
+    assert fallen.state is RobotState.FALLEN and at_rest(fallen.run(HALTED))
+
+
+def test_without_an_attitude_recover_is_refused_with_the_way_out(fallen):
+    for _ in range(20):
+        fallen.planner.step(DT)
+    refusal = fallen.planner.recover()
+    assert refusal.startswith("the attitude is unknown, as imu/data brings no orientation: lay the robot on its belly")
+    assert fallen.planner.sit() == ""
+    for _ in range(300):
+        fallen.planner.step(DT)
+    assert fallen.state is RobotState.SITTING
+
+
+def test_a_tilted_robot_that_lies_does_not_stand_up(scene):
+    scene.planner.sit()
+    scene.run(6.0)
+    scene.roll = 90.0 * DEGREE
+    scene.run(0.3)
+    assert scene.planner.stand() == "the robot is tilted (roll 90 deg, pitch 0 deg): lay it on its belly first"
+    assert scene.planner.recover() == scene.planner.stand()
+
+
+def test_recover_is_refused_while_nothing_has_happened(scene):
+    assert scene.planner.recover() == "the robot has not fallen: nothing to recover from"
+    unknown = Planner(robot(NAME))
+    assert unknown.recover() == unknown.stand() != ""
+
+
+def test_a_stop_ends_a_recovery(fallen):
+    fallen.roll = 0.0
+    fallen.loaded = False
+    fallen.run(0.2)
+    fallen.planner.recover()
+    fallen.run(0.3)
+    fallen.planner.halt()
+    fallen.run(HALTED)
+    assert fallen.state is RobotState.FALLEN and at_rest(fallen.run(HALTED))
+
+
+def test_a_robot_that_was_lifted_holds_and_does_not_walk_in_the_air(carried):
+    assert carried.state is RobotState.CARRIED and "no foot bears load" in carried.mishap.text
+    assert at_rest(carried.run(1.0, FORWARD))
+    assert carried.planner.recover() == carried.planner.stand() == carried.mishap.text
+
+
+def test_a_robot_that_was_put_down_goes_on_with_a_new_command(carried):
+    carried.loaded = True
+    assert at_rest(carried.run(1.0))
+    carried.run(1.0, FORWARD)
+    assert carried.state is RobotState.WALKING and carried.mishap is None
+
+
+def test_a_robot_that_was_put_down_recovers_standing_with_its_feet_down(carried):
+    carried.loaded = True
+    carried.run(HALTED)
+    assert carried.planner.recover() == ""
+    carried.run(2.0)
+    assert carried.state is RobotState.STANDING and all(carried.planner.step(DT).planted)
+
+
+def test_a_robot_that_is_turned_over_while_it_is_carried_counts_as_fallen(carried):
+    carried.roll = 90.0 * DEGREE
+    carried.run(HALTED)
+    assert carried.state is RobotState.FALLEN
+
+
+def test_a_sensor_that_has_never_felt_load_does_not_stop_the_robot():
+    scene = Scene(Watching())
+    scene.loaded = False
+    scene.run(1.0)
+    scene.planner.sensors.watching = Watching(falls=True)
+    scene.run(2.0, FORWARD)
+    assert scene.state is RobotState.WALKING
+
+
+def test_a_leg_that_does_not_follow_slows_the_walk_then_stops_it_by_name_and_its_servos_are_eased(scene):
+    scene.run(1.0, FORWARD)
+    scene.held[1, 1] = scene.planner.view.joint_angles[1, 1] + 0.8
+    scene.run(0.4, FORWARD)
+    assert scene.mishap.kind is MishapKind.SLOWED and scene.planner.view.speed_limit().vx < 0.5 * FORWARD.vx
+    scene.run(0.4, FORWARD)
+    assert scene.mishap.kind is MishapKind.STUCK
+    assert scene.mishap.text.startswith("left_middle is stuck, its femur is ")
+    scene.run(3.0)
+    assert scene.state is RobotState.MOVING, "it stands with this foot in the air"
+    assert scene.planner.view.joint_angles[1, 1] == pytest.approx(scene.held[1, 1], abs=0.01)
+    scene.held.clear()
+    scene.run(4.0)
+    assert scene.mishap is None
+    scene.run(2.0, FORWARD)
+    assert scene.state is RobotState.WALKING and scene.mishap is None
+
+
+def test_feet_that_slip_slow_the_walk_and_are_named(scene):
+    scene.run(1.0, FORWARD)
+    scene.rate = 0.5
+    scene.run(1.0, FORWARD)
+    assert scene.mishap.kind is MishapKind.SLOWED and " slip: the robot turns by 0." in scene.mishap.text
+    assert "left_" in scene.mishap.text or "right_" in scene.mishap.text
+    assert scene.planner.view.speed_limit().vx < 0.5 * FORWARD.vx
+    scene.rate = 0.0
+    scene.run(8.0, FORWARD)
+    assert scene.mishap is None and scene.planner.view.speed_limit().vx == pytest.approx(FORWARD.vx)
+
+
+@pytest.mark.parametrize("trouble", ["roll", "loaded", "held", "rate"])
+def test_what_is_switched_off_changes_nothing(trouble):
+    calm, troubled = Scene(Watching()), Scene(Watching())
+    values = {"roll": 1.5, "loaded": False, "held": {(0, 0): 2.0}, "rate": 1.0}
+    setattr(troubled, trouble, values[trouble])
+    assert np.array_equal(calm.run(2.0, FORWARD), troubled.run(2.0, FORWARD))
+    assert troubled.mishap is None
+
+
+def test_a_robot_that_walks_turns_and_stops_is_in_no_trouble(scene):
+    for twist in (FORWARD, Twist(0.0, 0.0, 0.5), Twist(-0.05, 0.05, 0.2), ZERO):
+        scene.rate = twist.wz
+        scene.run(2.0, twist)
+        assert scene.mishap is None
