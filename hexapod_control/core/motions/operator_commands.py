@@ -72,17 +72,13 @@ class OperatorCommands:
 
     # --- posture, body, gait and feet --------------------------------------------------------------
 
-    def stand(self) -> str:
-        """Stands up, or sets down the feet that are in the air."""
-        return self._take_over() or self._planner.stand()
+    def stand(self, *, after_fall: bool = False) -> str:
+        """Stands up, or sets down the feet that are in the air; after a fall the legs fold first."""
+        return self._take_over() or (self._planner.recover() if after_fall else self._planner.stand())
 
     def sit(self) -> str:
         """Sits down."""
         return self._take_over() or self._planner.sit()
-
-    def recover(self) -> str:
-        """Stands up again after a fall, or goes on after a lift."""
-        return self._take_over() or self._planner.recover()
 
     def request_pose(self, pose: BodyPose) -> str:
         """Moves to a body pose; clamping is reported like a refusal."""

@@ -19,7 +19,7 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.names import quoted
 from hexapod_control.core.planner import requests
 from hexapod_control.core.planner.faults.leg_change import change_legs
-from hexapod_control.core.planner.faults.mishap_response import recover, respond
+from hexapod_control.core.planner.faults.mishap_response import recover, respond, why_not_rise
 from hexapod_control.core.planner.faults.unknown_state import Unknown
 from hexapod_control.core.planner.independent_copy import independent_copy
 from hexapod_control.core.planner.plan_builder import build_plan, completed, plan_at_rest
@@ -109,7 +109,7 @@ class Planner:
 
     def stand(self) -> str:
         """Stands up, or sets down the feet that are in the air."""
-        return self._handle(requests.StandRequest())
+        return why_not_rise(self._state, self._context) or self._handle(requests.StandRequest())
 
     def sit(self) -> str:
         """Sits down; a walking robot comes to rest first."""

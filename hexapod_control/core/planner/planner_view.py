@@ -13,7 +13,6 @@ from hexapod_control.core.planner.faults.unknown_state import Unknown
 from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.robot import Point
-from hexapod_control.core.sensing.mishaps.mishap import Mishap
 from hexapod_control.core.steering.arc_steering import twist as twist_of_arc
 from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.walking.walk_settings import WalkSettings
@@ -30,6 +29,10 @@ class PlannerView:
         self.walk = state.walk.state if state.walk is not None else None  # None unless the robot stands or walks
         self.selected_gait = (self.walk or context.settings).selection.name  # or `auto`
         self.lost_legs = context.legs.names_of_lost
+        self.mishap = mishap_of(state, context)  # that applies now
+        # A robot that was lifted and stands again: a velocity lets it go on; else `held` says why it does not.
+        self.waits_for_command = isinstance(state, Frozen) and state.waits_for_command(context)
+        self.held = state.mishap.text if isinstance(state, Frozen) and not self.waits_for_command else ""
         self.changing_legs = isinstance(state, LegChange)  # a leg is folded or unfolded, or the robot rests for that
 
     # --- the robot ---------------------------------------------------------------------------------
@@ -43,22 +46,6 @@ class PlannerView:
     def why_unknown(self) -> str:
         """Why the pose is unknown and requests are refused; empty while it is known."""
         return self._state.reason if isinstance(self._state, Unknown) else ""
-
-    @property
-    def mishap(self) -> Mishap | None:
-        """The mishap that applies now."""
-        return mishap_of(self._state, self._context)
-
-    @property
-    def held(self) -> str:
-        """Why velocities are refused after a fall or a lift; empty if they are not."""
-        state = self._state
-        return state.mishap.text if isinstance(state, Frozen) and not self.waits_for_command else ""
-
-    @property
-    def waits_for_command(self) -> bool:
-        """True for a robot that was lifted and stands on its feet again: a velocity lets it go on."""
-        return isinstance(self._state, Frozen) and self._state.waits_for_command(self._context)
 
     @property
     def at_rest(self) -> bool:

@@ -38,8 +38,6 @@ from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
 from hexapod_control.core.walking.guided.guided_legs import BallCentre, GroundPoint
 from hexapod_control.core.walking.walk_controller import WalkController
 
-LEVEL_FIRST = "lay it on its belly first"
-
 
 class Lying(AtRest):
     """The robot lies on its belly at rest."""
@@ -50,8 +48,6 @@ class Lying(AtRest):
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
         """Stands up or starts a whole-body move; measured joints replace the planned ones."""
         match request:
-            case StandRequest() if context.watch.fallen:
-                return StateReply(self, f"the robot is tilted ({context.watch.attitude}): {LEVEL_FIRST}")
             case StandRequest():
                 moves, walk = context.sequences.getting_up(context.joints, context.settings.selection.most_stable)
                 return StateReply(Transition(RobotState.RISING, moves, walk))

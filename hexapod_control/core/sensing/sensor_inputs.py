@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.sensing.mishaps.mishap import Watching
 from hexapod_control.core.statics.static_stability import GRAVITY
 
 MAX_SILENCE_S = 0.15  # without a new sample
@@ -76,6 +75,14 @@ class Adaptation:
 
     touch_down: bool = False  # feet follow the ground by contact
     levelling: bool = False  # the body is kept level by an IMU
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """Mishaps that are watched for."""
+
+    falls: bool = False  # falls and lifts
+    legs: bool = False  # stuck legs and slipping feet
 
 
 class SensorInputs:

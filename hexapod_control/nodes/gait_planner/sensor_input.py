@@ -10,8 +10,7 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import Imu, MultiDOFJointState
 
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.core.sensing.mishaps.mishap import Watching
-from hexapod_control.core.sensing.sensor_inputs import Adaptation
+from hexapod_control.core.sensing.sensor_inputs import Adaptation, Watching
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND, SENSOR

@@ -6,8 +6,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
-from hexapod_control.core.sensing.mishaps.mishap import Watching
-from hexapod_control.core.sensing.sensor_inputs import Adaptation
+from hexapod_control.core.sensing.sensor_inputs import Adaptation, Watching
 from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.ros.parameters import FROM_ROBOT, LIVE, RobotSettings, choice, number

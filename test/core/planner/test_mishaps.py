@@ -13,7 +13,8 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.mishaps.attitude import standing_limit
-from hexapod_control.core.sensing.mishaps.mishap import MishapKind, Watching
+from hexapod_control.core.sensing.mishaps.mishap import MishapKind
+from hexapod_control.core.sensing.sensor_inputs import Watching
 
 NAME = "phantomx"
 FORWARD = Twist(0.1, 0.0, 0.0)
@@ -240,6 +241,7 @@ def test_a_leg_that_does_not_follow_slows_the_walk_then_stops_it_by_name_and_its
     scene.held[1, 1] = scene.planner.view.joint_angles[1, 1] + 0.8
     scene.run(0.4, FORWARD)
     assert scene.mishap.kind is MishapKind.SLOWED and scene.planner.view.speed_limit().vx < 0.5 * FORWARD.vx
+    assert "left_middle lags behind, its femur is " in scene.mishap.text
     scene.run(0.4, FORWARD)
     assert scene.mishap.kind is MishapKind.STUCK
     assert scene.mishap.text.startswith("left_middle is stuck, its femur is ")
@@ -258,6 +260,7 @@ def test_feet_that_slip_slow_the_walk_and_are_named(scene):
     scene.rate = 0.5
     scene.run(1.0, FORWARD)
     assert scene.mishap.kind is MishapKind.SLOWED and " slip: the robot turns by 0." in scene.mishap.text
+    assert scene.mishap.text.endswith("it walks slowly; look for slippery ground")
     assert "left_" in scene.mishap.text or "right_" in scene.mishap.text
     assert scene.planner.view.speed_limit().vx < 0.5 * FORWARD.vx
     scene.rate = 0.0

@@ -10,8 +10,8 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
-from hexapod_control.core.sensing.mishaps.mishap import MishapKind, Watching
-from hexapod_control.core.sensing.sensor_inputs import Adaptation
+from hexapod_control.core.sensing.mishaps.mishap import MishapKind
+from hexapod_control.core.sensing.sensor_inputs import Adaptation, Watching
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.evaluation.quality.lockstep import CONTROL_PERIOD_S
 from hexapod_control.evaluation.quality.sensing_lockstep import SensingLockstep, tilt
@@ -156,6 +156,7 @@ def test_a_leg_that_is_jammed_is_named_and_let_off_and_the_robot_walks_on_when_i
     walk.force = jam
     walk.run(4.0, FORWARD, until=lambda: walk.mishap is not None and walk.mishap.kind is MishapKind.STUCK)
     assert walk.mishap.text.startswith("left_front is stuck, its tibia is 0.")
+    assert walk.mishap.text.endswith("the robot stops; free the leg, then send a new command")
     walk.run(3.0)
     assert walk.planner.state is RobotState.MOVING, "it stands with this foot in the air"
     walk.force = None

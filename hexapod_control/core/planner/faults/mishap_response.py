@@ -52,9 +52,17 @@ def recover(state: PlannerState, context: PlannerContext) -> StateReply:
         case Frozen():
             return StateReply(state, f"{NO_ATTITUDE}sit and stand")
         case Lying():
-            return state.handle(StandRequest(), context)
+            refusal = why_not_rise(state, context)
+            return StateReply(state, refusal) if refusal else state.handle(StandRequest(), context)
         case _:
             return StateReply(state, NOT_FALLEN)
+
+
+def why_not_rise(state: PlannerState, context: PlannerContext) -> str:
+    """Returns why a robot that lies cannot stand up: it is tilted; empty if it can."""
+    if not (isinstance(state, Lying) and context.watch.fallen):
+        return ""
+    return f"the robot is tilted ({context.watch.attitude}): lay it on its belly first"
 
 
 def mishap_of(state: PlannerState, context: PlannerContext) -> Mishap | None:

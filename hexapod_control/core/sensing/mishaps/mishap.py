@@ -21,11 +21,3 @@ class Mishap:
 
     kind: MishapKind
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Watching:
-    """What is watched for."""
-
-    falls: bool = False  # falls and lifts
-    legs: bool = False  # stuck legs and slipping feet

@@ -33,7 +33,7 @@ class PostureServices:
 
     def on_recover(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Stands up again after a fall, or goes on after a lift."""
-        return answer(response, self._commands.recover(), "recovering, gait_state reports when it is done")
+        return answer(response, self._commands.stand(after_fall=True), "recovering, gait_state reports when it is done")
 
 
 def answer(response: Trigger.Response, refusal: str, accepted: str) -> Trigger.Response:
