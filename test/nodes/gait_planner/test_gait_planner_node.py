@@ -264,7 +264,7 @@ def test_diagnostics_show_rate_source_and_last_refusal(bench):
 
 
 def test_sensors_are_subscribed_while_enabled_and_a_lost_one_is_reported(bench):
-    node = bench.planner(adaptive_touch_down=True)
+    node = bench.planner(adaptive_touch_down=True, fall_detection=False, stuck_detection=False)
     layout, sender = messages.FootLayout(robot()), bench.publisher(MultiDOFJointState, "foot_states")
     zero = np.zeros((6, 3))
 
