@@ -34,6 +34,7 @@ COMMANDS = {
         "servos.calibrate",
         "calibrate the servos of a robot step by step and write the result into its robot file",
     ),
+    "first": ("first_evening.first", "lead through the first evening with a robot, from the stand to a slow walk"),
     "patrol": ("drive.patrol", "walk a running robot from waypoint to waypoint and around obstacles"),
     "check": ("robot_files.check", "say what is wrong with a robot file, and what to change"),
     "urdf": (

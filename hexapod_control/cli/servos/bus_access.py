@@ -54,6 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser, default: str | None) -> None:
     parser.add_argument(
         "--robot", default=default, required=default is None, metavar="NAME|FILE" if default else "FILE", help="robot"
     )
+    add_bus_arguments(parser)
+
+
+def add_bus_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments that select the bus of a robot."""
     parser.add_argument("--protocol", default="", metavar="P", help="servo bus (default: the robot file's)")
     parser.add_argument("--port", default="", metavar="PATH", help="serial port (default: the robot file's)")
     parser.add_argument("--baud", type=baud, default=0, metavar="B", help="baud (default: the robot file's, or usual)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration import dialog as words
@@ -17,6 +17,7 @@ HELP = (
 )
 
 
+@runtime_checkable
 class NamedServos(Protocol):
     """A bus whose servos have ids of their own."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from hexapod_control.config.errors import RobotFileError
@@ -57,6 +58,7 @@ class CalibrationSession:
         dialog: Dialog,
         pace: float,
         progress: ProgressFile | None = None,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """`there` are ids and models of the servos; `pace` is a factor on the speed of moves.
 
@@ -67,7 +69,7 @@ class CalibrationSession:
         self.settings = _fresh(settings, file)  # with the new calibrations, at the end
         self._bus = bus
         self._file, self._dialog, self._there, self._saving = file, dialog, there, False
-        hands = HandPositioning(bus, dict.fromkeys(there, float(bus.scale.center)), pace)
+        hands = HandPositioning(bus, dict.fromkeys(there, float(bus.scale.center)), pace, sleep)
         self.guide = CalibrationGuide(file.robot, self.settings.joints, hands, dialog)
         self._progress = progress
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from hexapod_control.config.robots.draft.questions import scenes
 from hexapod_control.config.robots.draft.questions.canvas import WIDTH, Canvas
 from hexapod_control.core.robot import Point, Robot, Vector
 
 TOP_ROWS, SIDE_ROWS = 19, 11
+DOWN_RAD = -math.pi / 2.0
 FEMUR_RAD, TIBIA_RAD = math.radians(30.0), math.radians(-75.0)  # over the horizon, in the drawing of a leg
 
 
@@ -75,15 +77,22 @@ def _one_leg(robot: Robot, legs: Collection[str]) -> list[str]:
     return _from_above(robot, legs, hip=False)
 
 
-def _leg(labels: Mapping[str, str]) -> Callable[[Robot, Collection[str]], list[str]]:
+def _scene(text: str) -> Callable[[Robot, Collection[str]], list[str]]:
+    """A drawing that is the same for all robots."""
+    return lambda _, __: text.strip("\n").splitlines()
+
+
+def _leg(
+    labels: Mapping[str, str], femur: float = FEMUR_RAD, tibia: float = TIBIA_RAD
+) -> Callable[[Robot, Collection[str]], list[str]]:
     """A leg from the side with labels at hip, coxa, femur axis, femur, knee, tibia, foot and height."""
 
-    def draw(robot: Robot, _: Collection[str]) -> list[str]:
-        leg = robot.legs[0]
+    def draw(robot: Robot, legs: Collection[str]) -> list[str]:
+        leg = next((leg for leg in robot.legs if leg.name in legs), robot.legs[0])
         hip = (0.0, 0.0)
         start = (leg.coxa.length, leg.femur_vertical)
-        knee = _end(start, leg.femur.length, FEMUR_RAD)
-        foot = _end(knee, leg.tibia.length, TIBIA_RAD)
+        knee = _end(start, leg.femur.length, femur)
+        foot = _end(knee, leg.tibia.length, tibia)
         half = leg.coxa.length
         points = {
             "hip": hip,
@@ -108,7 +117,7 @@ def _leg(labels: Mapping[str, str]) -> Callable[[Robot, Collection[str]], list[s
             before = name in ("hip", "femur", "height")
             below = name in ("coxa", "femur axis") and leg.femur_vertical >= 0.0
             canvas.mark(points[name], text, -1 - len(text) if before else 0 if below else 2, 1 if below else 0)
-        return canvas.lines()
+        return [*legs, *canvas.lines()]
 
     return draw
 
@@ -142,5 +151,14 @@ DRAWINGS: dict[str, Callable[[Robot, Collection[str]], list[str]]] = {
     "limits": _leg({"hip": "coxa: + to the left", "femur axis": "femur: + up", "knee": "tibia: + up, 0 straight"}),
     "masses": _boxes("whole robot with battery", "scale", "one leg, coxa to foot", sign="    "),
     "supply": _boxes("battery", "regulator, if any", "servos: measure here", sign=" -> "),
+    "stand": _scene(scenes.STAND),
+    "weight": _scene(scenes.WEIGHT),
+    "walk": _scene(scenes.WALK),
+    "pose": _leg(
+        {"coxa": "coxa straight out", "knee": "femur level", "foot": "tibia straight down"}, 0.0, -math.pi / 2
+    ),
+    "turn coxa": _leg({"hip": "+ counter-clockwise from above", "coxa": "this joint"}),
+    "turn femur": _leg({"femur axis": "this joint: + foot up"}),
+    "turn tibia": _leg({"knee": "this joint: + foot up and out"}),
     "height": _leg({"hip": "hip", "height": "hip height", "foot": "ground"}),
 }

@@ -1,0 +1,1 @@
+"""`hexapod first`: the first evening with a robot."""

@@ -1,0 +1,109 @@
+"""Stages of the first evening that need the nodes of the robot: it stands up, makes a step or walks, and sits."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from std_srvs.srv import Trigger
+
+from hexapod_control.bringup import node_graph
+from hexapod_control.bringup.process_supervisor import NodeExit, StopSignal, Supervisor, stop_requests
+from hexapod_control.clients.bounded_wait import BoundedWait, EndRequested, RobotError
+from hexapod_control.clients.connection_options import ConnectionOptions
+from hexapod_control.clients.robot_client import RobotClient
+from hexapod_control.config.robots.robot_file import RobotFile
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.ros.distribution import stamped_by_default
+from hexapod_control.servos.first_robot.stages import StageError
+from hexapod_control.servos.settings.servo_section import ServoSettings
+
+READY_S, POSTURE_S, ARM_S = 40.0, 30.0, 10.0
+SLOW_SHARE = 0.3  # of the top speed
+WALK_S, HOLD_S = 6.0, 2.0
+
+
+class FirstClient(RobotClient):
+    """A robot client that can also switch the torque on."""
+
+    def __init__(self, options: ConnectionOptions) -> None:
+        super().__init__(options)
+        self._arm = self._node.create_client(Trigger, "arm")
+
+    def arm(self, wait: BoundedWait) -> None:
+        """Switches the torque on. Raises RobotError with the reason of a refusal."""
+        wait.until_robot(self._arm.service_is_ready, ARM_S, "offer arm")
+        response = self._arm.call_async(Trigger.Request())
+        wait.result(response, "answer to arm")
+        if not response.result().success:
+            raise RobotError(f"arm was refused: {response.result().message}")
+
+
+@dataclass(frozen=True, slots=True)
+class FirstMotion:
+    """What the robot does between standing up and sitting down."""
+
+    share: float  # of its top speed, forward
+    seconds: float  # besides whole cycles of the gait
+    cycles: float
+    result: str  # line of the report
+
+
+MOTIONS = {
+    "stand_up": FirstMotion(0.0, HOLD_S, 0.0, "stood up and sat down"),
+    "step": FirstMotion(SLOW_SHARE, 0.0, 1.0, "one step with each leg"),
+    "walk": FirstMotion(SLOW_SHARE, WALK_S, 0.0, "walked slowly"),
+}
+
+
+def drive(file: RobotFile, settings: ServoSettings, what: str, output: Callable[[str], None] | None = None) -> str:
+    """Carries out one of the motions. Returns the line of the report; raises StageError."""
+    motion = MOTIONS[what]
+    given = {
+        "robot": str(file.path),
+        "servo_protocol": settings.protocol,
+        "servo_port": settings.port,
+        "arm_on_start": "false",
+    }
+    show = output or (lambda line: print(line, file=sys.stderr, flush=True))
+    try:
+        with (
+            stop_requests() as stop,
+            Supervisor(node_graph.specs("bringup", given), show) as supervisor,
+            FirstClient(ConnectionOptions("", stamped_by_default())) as robot,
+        ):
+            speed = _carry_out(robot, supervisor, stop, motion, _cycle(file))
+    except (RobotError, NodeExit) as error:
+        raise StageError(str(error)) from None
+    except EndRequested:
+        raise StageError("interrupted: the robot sits and its torque is off") from None
+    return f"{motion.result} at {speed:.2f} m/s" if speed else motion.result
+
+
+def _cycle(file: RobotFile) -> float:
+    """Duration [s] of one cycle of the robot's gait."""
+    robot = file.robot
+    return max(gait.cycle for gait in Capabilities.of(robot).selection().gaits) * robot.walk.swing_time
+
+
+def _carry_out(
+    robot: FirstClient, supervisor: Supervisor, stop: StopSignal, motion: FirstMotion, cycle: float
+) -> float:
+    """Stands up, moves and sits down. Returns the speed [m/s]."""
+    wait = BoundedWait(robot, stop, supervisor.check)
+    wait.until_robot(lambda: supervisor.graph in robot.graphs, READY_S, "start")
+    wait.until_ready(READY_S)
+    robot.arm(wait)
+    try:
+        wait.stand(POSTURE_S)
+        speed = motion.share * robot.maxima.vx
+        robot.twist = Twist(speed, 0.0, 0.0)
+        wait.spin(motion.seconds + motion.cycles * cycle)
+    finally:
+        robot.twist = ZERO
+        robot.send()
+    wait.request("sit")
+    wait.until_robot(lambda: robot.state == "sitting", POSTURE_S, "sit down")
+    return speed

@@ -1,0 +1,80 @@
+"""The dialog of the first evening: introduces each stage, carries it out, and keeps its result at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots.draft.questions.units import AnswerError
+from hexapod_control.servos.bus.bus_interface import BusError
+from hexapod_control.servos.calibration import dialog as words
+from hexapod_control.servos.calibration.dialog import Abandoned, Back
+from hexapod_control.servos.first_robot.pictured_dialog import PicturedDialog
+from hexapod_control.servos.first_robot.progress_file import FirstProgressFile
+from hexapod_control.servos.first_robot.stages import BY_KEY, SKIPPED, Stage, StageError, StageMachine
+
+FAULTS = (
+    StageError,
+    BusError,
+    RobotFileError,
+    AnswerError,
+    OSError,
+)  # that are reported, and the stage is offered again
+HELP = (
+    "Enter begins the stage, back returns to the one before, skip leaves it out, quit ends: the same command goes on. "
+    f"A name goes to that stage: {', '.join(BY_KEY)}."
+)
+
+
+class FirstSession:
+    """One evening, or the rest of it."""
+
+    def __init__(
+        self,
+        machine: StageMachine,
+        acts: Mapping[str, Callable[[], str]],
+        dialog: PicturedDialog,
+        file: FirstProgressFile,
+    ) -> None:
+        """`acts` carry out the stages, by their keys, and return the line of the report."""
+        self.machine, self._acts, self._dialog, self._file = machine, acts, dialog, file
+
+    def run(self) -> None:
+        """Runs until all stages are finished. Raises Abandoned if the operator goes on another time."""
+        say = self._dialog.say
+        say(f"{len(BY_KEY)} stages lead from the box to a slow walk. {HELP}")
+        while (stage := self.machine.current) is not None:
+            self._introduce(stage)
+            try:
+                if not self._chosen(self._dialog.ask("Enter begins ")):
+                    continue
+                self.machine.finish(self._acts[stage.key]())
+            except Back:
+                pass  # to the beginning of the stage
+            except FAULTS as error:
+                say(f"\nNot yet: {error}.\n{stage.otherwise}")
+            finally:
+                self._file.write(self.machine.progress)
+
+    def _introduce(self, stage: Stage) -> None:
+        number, count = self.machine.number
+        self._dialog.picture = stage.picture
+        self._dialog.say(f"\n== {number}/{count}  {stage.title}, about {stage.minutes} min ({stage.key})\n{stage.text}")
+        self._dialog.show(stage.picture)
+
+    def _chosen(self, answer: str) -> bool:
+        """Whether the stage begins; every other answer changes which one is next, or explains."""
+        word, command = answer.lower(), words.command(answer)
+        if not word:
+            return True
+        if command == words.QUIT:
+            raise Abandoned
+        if command == words.BACK:
+            self.machine.back()
+        elif word in BY_KEY:
+            self.machine.repeat(word)
+        elif word in ("s", "skip"):
+            self.machine.finish(SKIPPED)
+        else:
+            self._dialog.say(HELP)
+        return False

@@ -1,0 +1,38 @@
+"""The file that keeps the progress of the first evening beside the robot file; every change replaces it at once."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+
+from hexapod_control.servos.first_robot.stages import BY_KEY, FirstProgress
+
+SUFFIX = ".first.json"  # after the name of the robot file
+
+
+class FirstProgressFile:
+    """The file of one robot."""
+
+    def __init__(self, robot_file: Path) -> None:
+        self.path = robot_file.with_name(robot_file.name + SUFFIX)
+
+    def read(self) -> FirstProgress:
+        """The progress; a new one without a usable file."""
+        try:
+            document = json.loads(self.path.read_text(encoding="utf-8"))
+            done = {str(k): str(v) for k, v in document["done"].items() if k in BY_KEY}
+            wire = {str(k): str(v) for k, v in document["wire"].items()}
+            return FirstProgress(done, wire, float(document["voltage"]))
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return FirstProgress()
+
+    def write(self, progress: FirstProgress) -> None:
+        """Replaces the file; it is on the disk when this returns, so that a power cut loses nothing."""
+        new = self.path.with_name(self.path.name + ".new")
+        with new.open("w", encoding="utf-8") as file:
+            json.dump(dataclasses.asdict(progress), file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(self.path)

@@ -1,0 +1,182 @@
+"""The stages of the first evening in their order, and the machine that says which one is next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+SKIPPED = "skipped"
+
+
+class StageError(RuntimeError):
+    """A stage has not succeeded: one sentence with what was found and what to do; the stage is offered again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage."""
+
+    key: str
+    title: str
+    minutes: int  # that it usually takes
+    picture: str  # one of DRAWINGS
+    text: str  # what to do, and what it should look like
+    otherwise: str  # what to do if it does not look like that
+
+
+STAGES = (
+    Stage(
+        "stand",
+        "The robot on a stand",
+        5,
+        "stand",
+        "Put the body on a box so that all feet hang free and can swing, with the switch of the battery in reach.",
+        "If a foot touches the table, use a higher box: a leg that pushes itself up tears its horn off.",
+    ),
+    Stage(
+        "supply",
+        "The supply voltage",
+        5,
+        "supply",
+        "Switch the supply on and measure the voltage at the plug of a servo with a multimeter.",
+        "If it is off, set the regulator or change the battery before any servo is connected.",
+    ),
+    Stage(
+        "bus",
+        "Boards and servos",
+        3,
+        "supply",
+        "Connect the adapter or board to this computer. It is searched at all bauds and in all protocols.",
+        "If nothing answers: servos powered? ground of supply and adapter joined? the cable a data cable?",
+    ),
+    Stage(
+        "ids",
+        "The ids of the servos",
+        15,
+        "top",
+        "Every servo needs an id of its own; new ones all have id 1 and are connected one after the other.",
+        "A servo that does not answer alone either has another baud (hexapod servos scan --sweep) or is broken.",
+    ),
+    Stage(
+        "joints",
+        "Which servo is which joint",
+        12,
+        "top",
+        "Each servo turns a little and you name the joint; then each joint is turned in a known direction, as a check.",
+        "If a leg does not move at all, look at its cable; if it hums, a horn or a bracket is jammed.",
+    ),
+    Stage(
+        "calibration",
+        "The pose with known angles",
+        15,
+        "pose",
+        "Each leg is brought into a known pose: coxa straight out, femur level, tibia straight down.",
+        "If a horn is a tooth off, take it off its servo, put it on again in this pose, and repeat the stage.",
+    ),
+    Stage(
+        "limits",
+        "The ends of the joints",
+        10,
+        "limits",
+        "The mechanical stops are measured, so that no servo is driven against them. Enter leaves a leg out.",
+        "If a limit is narrower than the robot file asks, narrow joints in the robot file.",
+    ),
+    Stage(
+        "pose",
+        "All legs to the standing pose",
+        3,
+        "pose",
+        "All legs move slowly into the standing pose in the air: all look alike, left and right as in a mirror.",
+        "A leg that points elsewhere has a wrong servo or sign (joints) or was held wrongly (calibration).",
+    ),
+    Stage(
+        "weight",
+        "The weight on the feet",
+        5,
+        "weight",
+        "Take the robot from its stand, put it on the floor on its belly, feet beside it. It rises in small steps,\n"
+        "voltage and loads are watched, and it goes down at once if they do not fit.",
+        "If the voltage falls, use thicker cables or a stronger regulator; if one joint is loaded, look at its leg.",
+    ),
+    Stage(
+        "stand_up",
+        "Stand and sit",
+        3,
+        "weight",
+        "All programs of the robot start. It stands up, the body level, and sits down again.",
+        "If it tips or twitches, repeat calibration; docs/troubleshooting.md explains the messages of the programs.",
+    ),
+    Stage(
+        "step",
+        "One step",
+        3,
+        "walk",
+        "The robot stands up, makes one step with each leg, and sits down. Feet lift, and none drags.",
+        "If a foot drags or legs cross, the sign of a joint or a horn is wrong: repeat joints or calibration.",
+    ),
+    Stage(
+        "walk",
+        "A slow walk",
+        3,
+        "walk",
+        "Give it two metres of floor. It walks slowly forward for some seconds, straight, and sits down.",
+        "If it walks in a curve, a leg is calibrated wrongly; backwards: front and rear are exchanged.",
+    ),
+)
+BY_KEY: Mapping[str, Stage] = {stage.key: stage for stage in STAGES}
+
+
+@dataclass(slots=True)
+class FirstProgress:
+    """What was done so far."""
+
+    done: dict[str, str] = field(default_factory=dict)  # result of each finished stage, by its key
+    wire: dict[str, str] = field(default_factory=dict)  # protocol, port and baud that were found
+    voltage: float = 0.0  # [V] measured without load; 0 if unknown
+
+
+class StageMachine:
+    """Which stage is the present one. After the last one it stays there until a stage is repeated."""
+
+    def __init__(self, progress: FirstProgress) -> None:
+        """Starts at the first stage that is not finished."""
+        self.progress = progress
+        self._index = self._open(0)
+
+    @property
+    def current(self) -> Stage | None:
+        """The present stage; None when all are finished."""
+        return STAGES[self._index] if self._index < len(STAGES) else None
+
+    @property
+    def number(self) -> tuple[int, int]:
+        """Number of the present stage, and of all."""
+        return self._index + 1, len(STAGES)
+
+    def finish(self, result: str) -> None:
+        """Ends the present stage with a result for the report, and goes to the next one that is not finished."""
+        if self.current is not None:
+            self.progress.done[self.current.key] = result
+            self._index = self._open(self._index + 1)
+
+    def back(self) -> None:
+        """Returns to the stage before, which is to be repeated."""
+        self._index = max(0, self._index - 1)
+        self.progress.done.pop(STAGES[self._index].key, None)
+
+    def repeat(self, key: str) -> None:
+        """Goes to a stage, which is to be repeated."""
+        self._index = list(BY_KEY).index(key)
+        self.progress.done.pop(key, None)
+
+    def _open(self, start: int) -> int:
+        """The first stage from there on that is not finished, else the first of all; else the end."""
+        rows = [*range(start, len(STAGES)), *range(start)]
+        return next((k for k in rows if STAGES[k].key not in self.progress.done), len(STAGES))
+
+
+def report(progress: FirstProgress, robot: str, command: str) -> str:
+    """The report of the evening, as Markdown."""
+    rows = [f"| {stage.title} | {progress.done.get(stage.key, 'not done')} |" for stage in STAGES]
+    lines = [f"# First evening of {robot}", "", "| stage | result |", "|---|---|", *rows, "", "Next time:", ""]
+    return "\n".join([*lines, f"    {command}", ""])

@@ -1,0 +1,129 @@
+"""Puts the weight of the robot on its feet in small steps, and takes it off again if voltage or loads do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.posture import stand_up
+from hexapod_control.core.robot import Robot
+from hexapod_control.servos.bus.bus_interface import Bus, ServoQuantity, ServoReading
+from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.first_robot.stages import StageError
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+
+STEPS = 24
+LEAST_SHARE = 0.85  # of the voltage without load
+MAX_LOAD = 0.9  # of the full torque of a servo
+MAX_TEMPERATURE = 65.0  # [degC]
+TRIES = 3  # of a reading
+WATCHED = ServoQuantity.VOLTAGE | ServoQuantity.LOAD | ServoQuantity.TEMPERATURE
+
+
+@dataclass(slots=True)
+class LoadWatch:
+    """Extremes of what was read; `refusal` says what does not fit."""
+
+    joints: Sequence[JointCalibration]
+    unloaded: float  # [V]; 0 if unknown, then the first reading
+    lowest: float = 0.0  # [V]; 0 if no voltage is known
+    highest: float = 0.0  # share of the full torque
+    worst: str = ""  # joint of the highest load
+
+    def refusal(self, readings: Mapping[int, ServoReading], supply: float | None) -> str:
+        """Takes a reading. Returns why the weight must come off again, or an empty text."""
+        silent = [joint for joint in self.joints if joint.id not in readings]
+        volts = [r.voltage for r in readings.values() if r.voltage is not None] + ([supply] if supply else [])
+        for joint in self.joints:
+            load = readings[joint.id].load if joint.id in readings else None
+            if load is not None and abs(load) > self.highest:
+                self.highest, self.worst = abs(load), _name(joint)
+        hot = [
+            _name(j) for j in self.joints if j.id in readings and (readings[j.id].temperature or 0) > MAX_TEMPERATURE
+        ]
+        if volts:
+            self.unloaded = self.unloaded or min(volts)
+            self.lowest = min(self.lowest or min(volts), *volts)
+        if silent and readings:
+            return f"{_name(silent[0])} (id {silent[0].id}) does not answer under load: check its plug and cable"
+        if self.lowest and self.lowest < LEAST_SHARE * self.unloaded:
+            return (
+                f"the supply falls from {self.unloaded:.1f} to {self.lowest:.1f} V under load: charge the battery, use "
+                "thicker cables or a stronger regulator"
+            )
+        if self.highest > MAX_LOAD:
+            return (
+                f"{self.worst} needs {100 * self.highest:.0f} % of its torque: is its leg under the body or jammed, or "
+                "the robot too heavy for its servos (hexapod check)?"
+            )
+        return f"{hot[0]} is hotter than {MAX_TEMPERATURE:g} degC: let it cool down" if hot else ""
+
+    @property
+    def result(self) -> str:
+        """One line for the report."""
+        parts = [f"lowest voltage {self.lowest:.1f} V"] if self.lowest else []
+        parts += [f"highest load {100 * self.highest:.0f} % ({self.worst})"] if self.worst else []
+        return "stood on its feet" + (", " + ", ".join(parts) if parts else "")
+
+
+def rise(
+    bus: Bus, hands: HandPositioning, robot: Robot, joints: Sequence[JointCalibration], watch: LoadWatch
+) -> LoadWatch:
+    """Raises the body from the ground to its height, and lowers it again. Torque is off at the end.
+
+    Raises StageError with what does not fit, once the robot lies again.
+    """
+    homes = [leg.foothold for leg in robot.legs]
+    lying = stand_up.lying_offset(robot, homes)
+    poses = [_goals(robot, joints, lying * (1.0 - step / STEPS)) for step in range(STEPS + 1)]
+    refused, reached = "", 0
+    try:
+        hands.go(poses[0])
+        for pose in poses:
+            hands.go(pose)
+            reached += 1
+            if refused := watch.refusal(_readings(bus, joints), bus.supply()[0]):
+                break
+        for pose in reversed(poses[: max(reached - 1, 0)]):
+            hands.go(pose)
+        hands.settle()
+    finally:
+        hands.relax()
+    if refused:
+        raise StageError(refused)
+    return watch
+
+
+def _readings(bus: Bus, joints: Sequence[JointCalibration]) -> dict[int, ServoReading]:
+    """What the servos report; empty if they report nothing."""
+    if not bus.can_read & WATCHED:
+        return {}
+    found: dict[int, ServoReading] = {}
+    for _ in range(TRIES):
+        found |= bus.read([joint.id for joint in joints if joint.id not in found], bus.can_read & WATCHED)
+        if len(found) == len(joints):
+            break
+    return found
+
+
+def _goals(robot: Robot, joints: Sequence[JointCalibration], offset: float) -> dict[int, float]:
+    """Raw goals of the pose with the body so much [m] above its height."""
+    homes = [leg.foothold for leg in robot.legs]
+    angles = np.ravel(np.array(joints_at_offset(robot, homes, offset))).tolist()
+    return {j.id: min(max(j.raw(angle), float(j.low)), float(j.high)) for j, angle in zip(joints, angles, strict=True)}
+
+
+def standing(robot: Robot, joints: Sequence[JointCalibration]) -> dict[int, float]:
+    """Raw goals of the standing pose."""
+    return _goals(robot, joints, 0.0)
+
+
+def _heat(reading: ServoReading | None) -> float:
+    return 0.0 if reading is None or reading.temperature is None else reading.temperature
+
+
+def _name(joint: JointCalibration) -> str:
+    return joint.joint.removesuffix("_joint")

@@ -1,0 +1,285 @@
+"""The first evening leads from new servos to a walk; every mistake of the person is named, and nothing is ever lost."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.kits.first_user import FirstEvening
+from support.kits.memory_wire import Kit
+from support.phantomx import lying, robot
+
+from hexapod_control.config.robots.robot_file import load, resolve
+from hexapod_control.servos.bus.bus_interface import PortGone
+from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.first_robot.progress_file import FirstProgressFile
+from hexapod_control.servos.first_robot.stages import (
+    BY_KEY,
+    STAGES,
+    FirstProgress,
+    StageError,
+    StageMachine,
+    report,
+)
+from hexapod_control.servos.first_robot.weight_test import LoadWatch, rise
+from hexapod_control.servos.settings.servo_section import servo_settings
+
+KEYS = [stage.key for stage in STAGES]
+TOOTH = math.radians(14.4)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A robot file without servos."""
+    made = tmp_path / "mine.yaml"
+    made.write_text(resolve("phantomx").read_text())
+    return made
+
+
+def lying_kit(**options):
+    return Kit(start=lying().ravel().tolist(), **options)
+
+
+def mounts(path):
+    return [(joint.id, joint.direction) for joint in servo_settings(load(path)).joints]
+
+
+def true_mounts(kit):
+    return [(joint.id, joint.direction) for joint in kit.mounted]
+
+
+# --- the whole evening ----------------------------------------------------------------------------------------
+
+
+def test_new_servos_become_a_calibrated_robot_that_walks(path):
+    kit = lying_kit(changes=[(4, {"direction": -1}), (9, {"direction": -1})])
+    kit.fault("new")
+    kit.world.unplug(*range(18))
+    evening = FirstEvening(kit, path, [("need ids?", "y")]).run()
+    assert evening.done == KEYS, evening.user.said[-3:]
+    assert mounts(path) == true_mounts(kit)
+    found = servo_settings(load(path)).joints
+    worst = max(abs(a.angle(t.raw(0.3)) - 0.3) for a, t in zip(found, kit.mounted, strict=True))
+    assert worst < math.radians(0.2)
+    assert evening.bench.driven == ["stand_up", "step", "walk"]
+    assert not kit.world.torques.any()
+    text = report(evening.machine.progress, path.name, "hexapod next")
+    assert "| The supply voltage | 11.1 V without load |" in text and "    hexapod next" in text
+
+
+def test_every_question_stands_below_a_picture(path):
+    evening = FirstEvening(lying_kit(), path)
+    order = []
+    say, ask = evening.user.say, evening.user.ask
+    evening.user.say = lambda text: (order.append("\n" in text and len(text) > 120), say(text))[1]
+    evening.user.ask = lambda question, meanwhile=None: (order.append(question), ask(question))[1]
+    evening.run()
+    assert evening.done == KEYS
+    first = next(k for k, each in enumerate(order) if isinstance(each, str))
+    assert True in order[:first]
+    turned = [k for k, each in enumerate(order) if isinstance(each, str) and each.startswith("turn left_front_coxa")]
+    assert order[turned[0] - 1] is True
+
+
+# --- mistakes ---------------------------------------------------------------------------------------------------
+
+
+def test_a_wrong_direction_is_named_and_corrected(path):
+    kit = lying_kit()
+    evening = FirstEvening(kit, path, [("servo 5:", "left middle femur -")], only=["joints"]).run()
+    assert evening.user.shown("servo 5 has turned the other way: change the sign of left_middle_femur?")
+    assert mounts(path) == true_mounts(kit)
+
+
+def test_two_servos_that_were_taken_for_each_other_are_named_and_exchanged(path):
+    kit = lying_kit()
+    evening = FirstEvening(kit, path, [("servo 8:", "lr tibia +"), ("servo 9:", "lr femur +")], only=["joints"]).run()
+    assert evening.user.shown("exchange the servos of left_rear_femur and left_rear_tibia?")
+    assert mounts(path) == true_mounts(kit)
+
+
+def test_a_dead_servo_is_named_and_the_evening_goes_on_when_it_is_replaced(path):
+    kit = lying_kit()
+    kit.fault("unplug=5")
+    mistakes = [("need ids?", "n"), ("need ids?", lambda: kit.fault("plug=5") or "n")]
+    evening = FirstEvening(kit, path, [*mistakes, ("need ids?", "quit")], only=["ids"]).run()
+    assert evening.user.shown("no answer from left_middle_femur (id 5): check plug and cable")
+    assert sorted(evening.done) == sorted(KEYS)
+
+
+def test_a_pulled_cable_is_named_and_no_answer_is_lost(path):
+    kit = lying_kit()
+
+    def pull():
+        kit.port.gone = True
+
+    def put_in():
+        kit.port.gone = False
+
+    mistakes = [("servo 7:", pull), ("Enter begins", None)]
+    evening = FirstEvening(kit, path, mistakes, only=["joints"])
+    begin = evening.user.ask
+
+    def ask(question, meanwhile=None):
+        if question == "Enter begins " and kit.port.gone:
+            put_in()
+        return begin(question)
+
+    evening.user.ask = ask
+    evening.run()
+    assert evening.user.shown("Not yet: /dev/hexapod: gone while")
+    assert evening.user.shown("an unfinished calibration was found (wiggle: ")
+    assert mounts(path) == true_mounts(kit)
+
+
+def test_a_horn_one_tooth_off_is_named_with_the_joint(path):
+    kit = lying_kit()
+    kit.mounted = tuple(
+        replace(joint, center=joint.center + TOOTH * kit.world.scale.per_rad) if row == 10 else joint
+        for row, joint in enumerate(kit.mounted)
+    )
+    evening = FirstEvening(kit, path, only=["calibration"]).run()
+    told = evening.user.shown("its horn is one tooth off")
+    assert len(told) == 1 and "right_front_femur" in told[0]
+
+
+def test_a_supply_that_is_not_for_the_servos_is_refused(path):
+    evening = FirstEvening(
+        lying_kit(), path, [("Voltage at", "24"), ("Voltage at", "lots"), ("Voltage at", "quit")]
+    ).run()
+    told = " ".join(evening.user.said)
+    assert "Not yet: 24 V is not for AX-12A, which takes 9 to 12 V" in told
+    assert "Not yet: the answer: is 'lots', must be a number" in told
+    assert "supply" not in evening.done
+
+
+def test_a_leg_that_looks_wrong_sends_to_the_stage_that_corrects_it(path):
+    evening = FirstEvening(lying_kit(), path, [("look like the picture?", "lf femur")], only=["pose"]).run()
+    assert evening.user.shown("left_front_femur: if it points to the wrong side, type joints")
+    assert len(evening.user.shown("look like the picture?")) == 2
+
+
+# --- interruption ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "question", ["Voltage at", "servo 9:", "turn right_rear_tibia by hand", "left_rear: coxa", "save into"]
+)
+def test_a_power_cut_at_any_question_loses_no_finished_stage_and_no_answer_before(path, question):
+    kit = lying_kit()
+
+    def cut():
+        raise KeyboardInterrupt
+
+    only = ["supply", "joints", "calibration"]
+    first = FirstEvening(kit, path, [(question, cut)], only=only)
+    with pytest.raises(KeyboardInterrupt):
+        first.run()
+    assert not kit.world.torques.any()
+    again = FirstEvening(kit, path).run()
+    assert sorted(again.done) == sorted(KEYS)
+    asked = [q for q in first.user.asked if q.startswith(("servo", "Voltage"))]
+    assert not set(asked[:-2]) & set(again.user.asked)
+    assert mounts(path) == true_mounts(kit)
+
+
+def test_a_finished_stage_can_be_repeated_by_name_and_back_returns(path):
+    kit = lying_kit()
+    answers = [("Enter begins", "supply"), ("Enter begins", "help")]
+    again = FirstEvening(kit, path, answers, only=["walk"], stage="walk").run()
+    assert len(again.user.shown("Voltage at the plug")) == 1
+    assert sorted(again.done) == sorted(KEYS)
+    assert again.bench.driven == ["walk"]
+
+
+@given(st.lists(st.sampled_from(["finish", "back", *KEYS]), max_size=30))
+def test_the_machine_never_loses_a_finished_stage_that_is_not_to_be_repeated(steps):
+    machine = StageMachine(FirstProgress())
+    for step in steps:
+        before, here = set(machine.progress.done), machine.current
+        if step == "finish":
+            machine.finish("done")
+            assert set(machine.progress.done) == before | ({here.key} if here else set())
+        elif step == "back":
+            machine.back()
+            assert len(before - set(machine.progress.done)) <= 1
+        else:
+            machine.repeat(step)
+            assert machine.current is BY_KEY[step] and step not in machine.progress.done
+        assert (machine.current is None) == (len(machine.progress.done) == len(STAGES))
+    while machine.current is not None:
+        machine.finish("done")
+    assert list(machine.progress.done) == sorted(machine.progress.done, key=list(machine.progress.done).index)
+    assert set(machine.progress.done) == set(KEYS)
+
+
+@given(st.sets(st.sampled_from(KEYS)), st.floats(0.0, 30.0))
+def test_progress_comes_back_from_its_file(tmp_path_factory, done, voltage):
+    file = FirstProgressFile(tmp_path_factory.getbasetemp() / "mine.yaml")
+    progress = FirstProgress(dict.fromkeys(done, "done"), {"port": "/dev/hexapod"}, voltage)
+    file.write(progress)
+    assert file.read() == progress
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"done": 3, "wire": {}, "voltage": 1}'])
+def test_an_unusable_file_of_progress_is_a_new_beginning(tmp_path, text):
+    file = FirstProgressFile(tmp_path / "mine.yaml")
+    file.path.write_text(text)
+    assert file.read() == FirstProgress()
+
+
+# --- the weight -----------------------------------------------------------------------------------------------------
+
+
+def risen(kit, fault="", after=10):
+    """The watch of a rise in which a fault begins after some steps."""
+    steps = []
+
+    def sleep(seconds):
+        steps.append(seconds)
+        if fault and len(steps) == after:
+            kit.fault(fault)
+
+    bus = kit.bus()
+    hands = HandPositioning(bus, {}, 50.0, sleep)
+    return rise(bus, hands, robot(), kit.mounted, LoadWatch(kit.mounted, 11.1))
+
+
+def test_the_robot_rises_on_its_feet_and_lies_down_again():
+    kit = lying_kit()
+    begin = [kit.angle(row) for row in range(18)]
+    watch = risen(kit)
+    assert watch.lowest == pytest.approx(11.1, abs=0.1)
+    assert "stood on its feet, lowest voltage 11.1 V" in watch.result
+    assert [kit.angle(row) for row in range(18)] == pytest.approx(begin, abs=0.02)
+    assert not kit.world.torques.any()
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("power=8", r"the supply falls from 11.1 to 8.0 V under load"),
+        ("unplug=5", r"left_middle_femur \(id 5\) does not answer under load"),
+        ("heat=6", r"left_middle_tibia is hotter than 65 degC"),
+    ],
+)
+def test_what_does_not_fit_takes_the_weight_off_and_is_named(fault, reason):
+    kit = lying_kit()
+    with pytest.raises(StageError, match=reason):
+        risen(kit, fault)
+    assert not kit.world.torques.any()
+
+
+def test_a_servo_at_the_end_of_its_torque_is_named():
+    kit = lying_kit()
+    kit.world.loads[4] = 0.95
+    with pytest.raises(StageError, match=r"left_middle_femur needs 9[5-9] % of its torque"):
+        risen(kit)
+
+
+def test_a_lost_port_is_not_taken_for_a_weak_supply():
+    kit = lying_kit()
+    kit.port.gone = True
+    with pytest.raises(PortGone):
+        risen(kit)
