@@ -20,7 +20,7 @@ from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.servos.first_robot.stages import StageError
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-READY_S, POSTURE_S, ARM_S = 40.0, 30.0, 10.0
+READY_S, POSTURE_S, ARM_S = 40.0, 30.0, 20.0  # [s] that starting, rising and arming may take
 SLOW_SHARE = 0.3  # of the top speed
 WALK_S, HOLD_S = 6.0, 2.0
 
@@ -94,8 +94,8 @@ def _carry_out(
     """Stands up, moves and sits down. Returns the speed [m/s]."""
     wait = BoundedWait(robot, stop, supervisor.check)
     wait.until_robot(lambda: supervisor.graph in robot.graphs, READY_S, "start")
+    robot.arm(wait)  # only then the planner knows the pose
     wait.until_ready(READY_S)
-    robot.arm(wait)
     try:
         wait.stand(POSTURE_S)
         speed = motion.share * robot.maxima.vx

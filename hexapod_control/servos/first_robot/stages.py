@@ -85,7 +85,7 @@ STAGES = (
         "pose",
         "All legs to the standing pose",
         3,
-        "pose",
+        "height",
         "All legs move slowly into the standing pose in the air: all look alike, left and right as in a mirror.",
         "A leg that points elsewhere has a wrong servo or sign (joints) or was held wrongly (calibration).",
     ),

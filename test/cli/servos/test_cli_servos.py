@@ -1,7 +1,9 @@
 """`hexapod servos`: scan, ping, watch, another id, one joint moved, over an emulated bus."""
 
+import os
 import signal
 import subprocess
+import sys
 
 import pytest
 from support.phantomx import mistaken_file
@@ -9,9 +11,11 @@ from support.real_time.programs import HEXAPOD, until
 
 from hexapod_control.cli.main import main
 from hexapod_control.cli.servos.bus_access import slow_adapter
-from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.servos.emulator import fault_injection
 from hexapod_control.servos.emulator.robot_emulator import emulate
+from hexapod_control.servos.protocol_registry import PROTOCOLS
+from hexapod_control.servos.settings.save_servo_section import save
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 
@@ -227,3 +231,28 @@ def test_new_servos_with_one_id_are_recognised_and_the_command_that_helps_is_nam
     error = capsys.readouterr().err
     assert "several servos answer at once to id 1 as new servos do: give each its own id" in error
     assert "hexapod servos set-id" in error
+
+
+@pytest.mark.parametrize(
+    ("answer", "mounts", "code"),
+    [
+        (["left middle femur -", "y"], {"femur": (5, -1), "tibia": (6, 1)}, 0),
+        (["LM TIBIA +", ""], {"femur": (6, 1), "tibia": (5, 1)}, 0),  # the two joints exchange their servos
+        (["lm femur +"], {"femur": (5, 1), "tibia": (6, 1)}, 0),
+        (["?", "quit"], {"femur": (5, 1), "tibia": (6, 1)}, 1),
+    ],
+)
+def test_one_servo_is_identified_and_the_robot_file_corrected(answer, mounts, code, wire, tmp_path, monkeypatch):
+    emulation = wire()
+    path = tmp_path / "mine.yaml"
+    path.write_text(resolve("phantomx").read_text())
+    save(load(path), servo_settings(load(path), "feetech_st", emulation.pty.path), PROTOCOLS["feetech_st"].scale)
+    reader, writer = os.pipe()
+    os.write(writer, "".join(f"{line}\n" for line in answer).encode())
+    os.close(writer)
+    with os.fdopen(reader) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert main(["servos", "--robot", str(path), "--pace", "50", "identify", "5"]) == code
+    found = {joint.joint: (joint.id, joint.direction) for joint in servo_settings(load(path)).joints}
+    assert {name: found[f"left_middle_{name}_joint"] for name in mounts} == mounts
+    assert not emulation.world.torques.any()

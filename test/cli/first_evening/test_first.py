@@ -1,0 +1,93 @@
+"""`hexapod first` in a terminal over an emulated bus: it ends and goes on, refuses bad input, and drives the robot."""
+
+import os
+import sys
+
+import pytest
+
+from hexapod_control.cli.first_evening.first_drive import drive
+from hexapod_control.cli.main import main
+from hexapod_control.config.robots.robot_file import load, resolve
+from hexapod_control.servos.emulator.robot_emulator import emulate
+from hexapod_control.servos.first_robot.progress_file import FirstProgressFile
+from hexapod_control.servos.settings.servo_section import servo_settings
+
+
+@pytest.fixture
+def path(tmp_path):
+    made = tmp_path / "mine.yaml"
+    made.write_text(resolve("phantomx").read_text())
+    return made
+
+
+@pytest.fixture
+def wire(path):
+    """Emulated servos on a pty."""
+    link = path.with_name("bus")
+    file = load(path)
+    emulation = emulate(file.robot, servo_settings(file, "feetech_st", str(link)), link)
+    yield emulation
+    emulation.pty.close()
+
+
+@pytest.fixture
+def typed(monkeypatch):
+    """Runs the command with lines on its standard input."""
+
+    def run(lines, *words):
+        reader, writer = os.pipe()
+        os.write(writer, "".join(f"{line}\n" for line in lines).encode())
+        os.close(writer)
+        with os.fdopen(reader) as stdin:
+            monkeypatch.setattr(sys, "stdin", stdin)
+            return main(["first", *words])
+
+    return run
+
+
+def test_the_evening_ends_at_any_stage_and_goes_on_there(path, wire, typed, capsys):
+    words = [str(path), "--protocol", "feetech_st", "--port", wire.pty.path, "--pace", "50"]
+    assert typed(["", "", "", "11.1", "", "", "quit"], *words) == 1
+    output = capsys.readouterr().out
+    assert "== 1/12  The robot on a stand" in output and "all feet hang free" in output
+    assert "4 of 12 stages are done: the same command goes on" in output
+    done = FirstProgressFile(path).read().done
+    assert done["supply"] == "11.1 V without load"
+    assert done["bus"].startswith("18 servos answer (STS3215), feetech_st at 1000000 baud")
+    assert typed(["quit"], *words) == 1
+    assert "== 5/12  Which servo is which joint" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["phantomx"], "copy it first: cp "),
+        (["OWN", "--stage", "fly"], "invalid choice: 'fly'"),
+        (["OWN", "--baud", "12"], "--baud: must be a whole number"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(path, typed, capsys, words, message):
+    arguments = [str(path) if word == "OWN" else word for word in words]
+    try:
+        code = typed([], *arguments)
+    except SystemExit as end:
+        code = end.code
+    assert code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_port_that_cannot_be_opened_is_named_and_the_stage_is_offered_again(path, typed, capsys):
+    words = [str(path), "--protocol", "feetech_st", "--port", "/dev/none", "--stage", "bus"]
+    assert typed(["", "quit"], *words) == 1
+    output = capsys.readouterr().out
+    assert "Not yet: /dev/none: there is no such port" in output
+    assert output.count("== 3/12") == 2
+
+
+@pytest.mark.process
+def test_the_nodes_start_and_the_robot_makes_a_step_and_sits(path, wire):
+    file = load(path)
+    lines = []
+    result = drive(file, servo_settings(file, "feetech_st", wire.pty.path), "step", lines.append)
+    assert result.startswith("one step with each leg at 0.0")
+    assert not wire.world.torques.any()
