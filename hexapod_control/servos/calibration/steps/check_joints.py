@@ -24,13 +24,12 @@ HELP = "Turn only the joint that is asked, by about 20 degrees, in the direction
 
 
 def check(work: CalibrationState) -> None:
-    """Checks all joints leg by leg; what is wrong is corrected when the operator agrees."""
+    """Checks all joints; what is wrong is corrected when the operator agrees."""
     if work.hands.reads:
         work.hands.relax()
     work.say(INTRODUCTION[work.hands.reads])
     act = _by_hand if work.hands.reads else _by_eye
-    legs = range(len(work.robot.leg_names))
-    work.each(legs, lambda leg: work.each(range(3 * leg, 3 * leg + 3), lambda row: act(work, row)))
+    work.each(range(len(work.joints)), lambda row: act(work, row))
 
 
 def _by_hand(work: CalibrationState, row: int) -> None:
