@@ -102,5 +102,5 @@ class IdAssignment:
     def _new(self, wanted: int, done: set[int]) -> dict[int, str]:
         """Models of the servos without an id of this assignment."""
         usual = [i for i in self._ids if (i in USUAL_IDS or i == wanted) and i not in done]
-        found = self._bus.scan(usual, 2)
+        found = self._bus.scan(usual, 1)
         return found or self._bus.scan([i for i in self._ids if i not in usual and i not in done], 1)

@@ -54,8 +54,7 @@ def true_mounts(kit):
 
 def test_new_servos_become_a_calibrated_robot_that_walks(path):
     kit = lying_kit(changes=[(4, {"direction": -1}), (9, {"direction": -1})])
-    kit.fault("new")
-    kit.world.unplug(*range(18))
+    kit.renew(3)
     evening = FirstEvening(kit, path, [("need ids?", "y")]).run()
     assert evening.done == KEYS, evening.user.said[-3:]
     assert mounts(path) == true_mounts(kit)

@@ -8,7 +8,7 @@ from hexapod_control.servos.bus.bus_interface import PortGone
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.emulator.device_registry import emulated_device
-from hexapod_control.servos.emulator.fault_injection import Emulation, parse_fault
+from hexapod_control.servos.emulator.fault_injection import FACTORY_ID, Emulation, parse_fault
 from hexapod_control.servos.emulator.pseudo_terminal import WireFaults
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
@@ -76,6 +76,12 @@ class Kit:
 
     def fault(self, text):
         parse_fault(text).act(self.emulation)
+
+    def renew(self, count):
+        """The first servos are new: not connected yet, with id 1."""
+        for index in range(count):
+            self.port.device.rename(index, FACTORY_ID)
+        self.world.unplug(*range(count))
 
     def angle(self, row):
         """The true angle [rad] of a joint."""
