@@ -19,7 +19,7 @@ from hexapod_control.core.posture import stand_up
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
 from hexapod_control.servos.bus.id_addressing import TRIES, duplicate_ids
 from hexapod_control.servos.bus.model_numbers import KnowsModels
-from hexapod_control.servos.bus.serial_port import SerialPort
+from hexapod_control.servos.bus.serial_port import SerialPort, slow_adapter
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.line_search.line_probe import explained
@@ -27,7 +27,6 @@ from hexapod_control.servos.line_search.line_sweep import shared_text
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
-MAX_LATENCY_S = 0.002  # of an adapter; FTDI chips have 16 ms unless it is changed
 FACTORY_ID = 1  # of a new servo
 MAX_SHARED = 2  # ids of the robot that are tried, if nothing answers
 REPLY_MARGIN_S = 0.01  # extra time for a late reply; longer than in servo_driver, which has a tick to keep
@@ -114,16 +113,6 @@ def open_bus(settings: ServoSettings, *, force_model: bool) -> Iterator[Bus]:
         raise InputError(explained(error, settings)) from None
     finally:
         bus.close()
-
-
-def slow_adapter(path: str, latency: float | None) -> str:
-    """A warning about an adapter that holds bytes back for `latency` [s]; empty if it does not."""
-    if latency is None or latency <= MAX_LATENCY_S:
-        return ""
-    return (
-        f"{path}: this adapter holds every reply back for {1000.0 * latency:.0f} ms: install the package's udev rules, "
-        "config/udev/99-hexapod.rules"
-    )
 
 
 def scan(bus: Bus, ids: Iterable[int]) -> dict[int, str]:

@@ -31,7 +31,7 @@ from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import COMMAND
 from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.servos.bus.bus_interface import BusError, PortGone
-from hexapod_control.servos.bus.serial_port import latency
+from hexapod_control.servos.bus.serial_port import latency, slow_adapter
 from hexapod_control.servos.driver.driver_thread import Driver
 from hexapod_control.servos.driver.setpoints.target_watchdog import SILENCE_QUESTION
 from hexapod_control.servos.driver.telemetry import PlannerRequest, Snapshot, TorqueState
@@ -41,7 +41,6 @@ from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.servo_section import OnExit, servo_settings
 
 TARGET_SILENCE_S = 0.25  # without targets, after which the robot counts as at rest
-MAX_LATENCY_S = 0.001  # that an adapter may hold bytes back without a warning
 THREAD_SWITCH_S = 0.001  # short, so that the bus thread runs in time
 MIN_PERIOD_SHARE = 0.7  # of the period between two joint_states: cycles jitter
 
@@ -103,9 +102,7 @@ class ServoDriver(GuardedNode):
 
     def _check_latency(self) -> None:
         port = self._servos.port
-        held = latency(port) if port else None
-        if held is not None and held > MAX_LATENCY_S:
-            text = f"{port} holds bytes back for {1000.0 * held:.0f} ms: install the udev rule, then plug it in again"
+        if text := slow_adapter(port, latency(port) if port else None):
             self.report("latency", ReportLevel.WARNING, text)
 
     def _arm_on_start(self) -> None:

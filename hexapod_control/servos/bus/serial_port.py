@@ -16,6 +16,7 @@ import serial
 
 from hexapod_control.servos.bus.bus_interface import PortGone
 
+MAX_LATENCY_S = 0.001  # that an adapter may hold bytes back without a warning
 WRITE_TIMEOUT_S = 0.1  # without a byte accepted, after which the line is dead
 BY_ID = Path("/dev/serial/by-id")
 DEAD = (serial.SerialException, OSError, ValueError, termios.error, TypeError)
@@ -131,6 +132,13 @@ def latency(path: str) -> float | None:
         return int(timer.read_text()) / 1000.0
     except (OSError, ValueError):
         return None
+
+
+def slow_adapter(path: str, held: float | None) -> str:
+    """A warning about an adapter that holds bytes back for `held` [s]; empty if that is not long, or not known."""
+    if held is None or held <= MAX_LATENCY_S:
+        return ""
+    return f"{path} holds bytes back for {1000.0 * held:.0f} ms: install the udev rule, then plug it in again"
 
 
 def reason(path: str, baud: int, error: BaseException) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,12 +35,8 @@ class ProgressFile:
     def write(self, progress: CalibrationProgress) -> None:
         """Replaces the file."""
         document = {"protocol": self._settings.protocol, **dataclasses.asdict(progress)}
-        new = self.path.with_name(self.path.name + ".new")
-        try:
-            new.write_text(json.dumps(document, indent=1))
-            new.replace(self.path)
-        except OSError:
-            new.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            replace_file(self.path, json.dumps(document, indent=1))
 
     def read(self) -> CalibrationProgress | None:
         """The progress, None if there is none for this protocol and these joints."""
@@ -55,6 +53,23 @@ class ProgressFile:
     def delete(self) -> None:
         """Deletes the file, if there is one."""
         self.path.unlink(missing_ok=True)
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Replaces a file at once; it is on the disk when this returns, so that a power cut leaves the old or the new one.
+
+    Raises OSError, and leaves the old one.
+    """
+    new = path.with_name(path.name + ".new")
+    try:
+        with new.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise
 
 
 def _ranges(joints: Sequence[JointCalibration]) -> list[tuple[str, float, float]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from pathlib import Path
 
+from hexapod_control.servos.calibration.progress_file import replace_file
 from hexapod_control.servos.first_robot.stages import BY_KEY, FirstProgress
 
 SUFFIX = ".first.json"  # after the name of the robot file
@@ -29,10 +29,5 @@ class FirstProgressFile:
             return FirstProgress()
 
     def write(self, progress: FirstProgress) -> None:
-        """Replaces the file; it is on the disk when this returns, so that a power cut loses nothing."""
-        new = self.path.with_name(self.path.name + ".new")
-        with new.open("w", encoding="utf-8") as file:
-            json.dump(dataclasses.asdict(progress), file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(self.path)
+        """Replaces the file, also on the disk."""
+        replace_file(self.path, json.dumps(dataclasses.asdict(progress), indent=1))

@@ -10,7 +10,6 @@ from support.phantomx import mistaken_file
 from support.real_time.programs import HEXAPOD, until
 
 from hexapod_control.cli.main import main
-from hexapod_control.cli.servos.bus_access import slow_adapter
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.servos.emulator import fault_injection
 from hexapod_control.servos.emulator.robot_emulator import emulate
@@ -208,12 +207,6 @@ def test_commands_that_use_the_servos_warn_once_of_an_implausible_value(command,
     warning, refusal = capsys.readouterr().err.splitlines()
     assert warning.startswith(f"hexapod: implausible: {path}:49: leg.servo.stall_torque: is 15.3, ")
     assert absent in refusal
-
-
-@pytest.mark.parametrize(("latency", "warns"), [(None, False), (0.001, False), (0.016, True)])
-def test_an_adapter_that_holds_replies_back_is_reported_with_the_remedy(latency, warns):
-    text = slow_adapter("/dev/ttyUSB0", latency)
-    assert ("/dev/ttyUSB0: this adapter holds every reply back for 16 ms: install the" in text) == warns == bool(text)
 
 
 def test_a_scan_without_a_protocol_finds_it_and_names_the_next_command(wire, capsys):

@@ -20,7 +20,7 @@ from support.real_time.programs import read_line
 
 from hexapod_control.servos.bus import serial_port as port_module
 from hexapod_control.servos.bus.bus_interface import PortGone
-from hexapod_control.servos.bus.serial_port import SerialPort, latency, reason
+from hexapod_control.servos.bus.serial_port import SerialPort, latency, reason, slow_adapter
 
 HOLD = "import serial, sys; s = serial.Serial(sys.argv[1], exclusive=True); print('held', flush=True); sys.stdin.read()"
 
@@ -263,3 +263,9 @@ def test_no_file_stays_open(terminal):
 )
 def test_what_refuses_a_port_is_named(error, text):
     assert re.match(f"/dev/null: {text}", reason("/dev/null", 300, error))
+
+
+@pytest.mark.parametrize(("latency", "warns"), [(None, False), (0.001, False), (0.016, True)])
+def test_an_adapter_that_holds_replies_back_is_reported_with_the_remedy(latency, warns):
+    text = slow_adapter("/dev/ttyUSB0", latency)
+    assert ("/dev/ttyUSB0 holds bytes back for 16 ms: install the udev rule" in text) == warns == bool(text)
