@@ -23,7 +23,7 @@ from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges
 from hexapod_control.servos.first_robot.pictured_dialog import PicturedDialog
 from hexapod_control.servos.first_robot.stages import BY_KEY, FirstProgress, StageError
-from hexapod_control.servos.first_robot.weight_test import LEAST_SHARE, LoadWatch, rise, standing
+from hexapod_control.servos.first_robot.weight_test import LEAST_SHARE, LoadWatch, lying, rise, standing
 from hexapod_control.servos.line_search.line_sweep import LineFinding
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_words import JointWordsError, joint_row
@@ -183,6 +183,8 @@ class StageActs:
         with self._hardware.open(settings) as bus:
             goals = standing(robot, settings.joints)
             hands = HandPositioning(bus, goals, self._pace, self._sleep)
+            if not hands.reads:
+                self._dialog.say("These servos report no positions: they jump into the pose. Hands off the legs.")
             try:
                 hands.go(goals)
                 hands.settle()
@@ -223,7 +225,7 @@ class StageActs:
         settings, robot = self._settings(), self._load().robot
         watch = LoadWatch(settings.joints, self._progress.voltage)
         with self._hardware.open(settings) as bus:
-            hands = HandPositioning(bus, standing(robot, settings.joints), self._pace, self._sleep)
+            hands = HandPositioning(bus, lying(robot, settings.joints), self._pace, self._sleep)
             result = rise(bus, hands, robot, settings.joints, watch).result
         if not watch.lowest:
             self._ask_lowest()

@@ -76,9 +76,8 @@ def rise(
 
     Raises StageError with what does not fit, once the robot lies again.
     """
-    homes = [leg.foothold for leg in robot.legs]
-    lying = stand_up.lying_offset(robot, homes)
-    poses = [_goals(robot, joints, lying * (1.0 - step / STEPS)) for step in range(STEPS + 1)]
+    low = _lying_offset(robot)
+    poses = [_goals(robot, joints, low * (1.0 - step / STEPS)) for step in range(STEPS + 1)]
     refused, reached = "", 0
     try:
         hands.go(poses[0])
@@ -114,6 +113,15 @@ def _goals(robot: Robot, joints: Sequence[JointCalibration], offset: float) -> d
     homes = [leg.foothold for leg in robot.legs]
     angles = np.ravel(np.array(joints_at_offset(robot, homes, offset))).tolist()
     return {j.id: min(max(j.raw(angle), float(j.low)), float(j.high)) for j, angle in zip(joints, angles, strict=True)}
+
+
+def _lying_offset(robot: Robot) -> float:
+    return stand_up.lying_offset(robot, [leg.foothold for leg in robot.legs])
+
+
+def lying(robot: Robot, joints: Sequence[JointCalibration]) -> dict[int, float]:
+    """Raw goals of the pose on the belly."""
+    return _goals(robot, joints, _lying_offset(robot))
 
 
 def standing(robot: Robot, joints: Sequence[JointCalibration]) -> dict[int, float]:
