@@ -43,6 +43,7 @@ class IdAssignment:
         self._bus, self._ids, self._dialog, self._draw = bus, ids, dialog, draw
         self._rows = sorted(range(len(joints)), key=lambda row: -joints[row].id)
         self._joints = joints
+        self._shown = ""  # the last picture
 
     def run(self) -> None:
         """Asks for one servo after the other. Raises Abandoned if the operator ends it."""
@@ -61,7 +62,10 @@ class IdAssignment:
         """Asks for the servo of a row. Returns by how many rows to go on."""
         joint = self._joints[row]
         name = joint.joint.removesuffix("_joint")
-        self._dialog.say(self._draw(row))
+        picture = self._draw(row)
+        if picture != self._shown:
+            self._dialog.say(picture)
+            self._shown = picture
         answer = self._dialog.ask(
             f"{index + 1}/{len(self._rows)}  connect the servo of {name}: it gets id {joint.id}. Enter afterwards "
         )

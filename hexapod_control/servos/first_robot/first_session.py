@@ -21,7 +21,8 @@ FAULTS = (
     OSError,
 )  # that are reported, and the stage is offered again
 HELP = (
-    "Enter begins the stage, back returns to the one before, skip leaves it out, quit ends: the same command goes on. "
+    "Enter begins the stage, back returns to the one before, skip leaves it out.\n"
+    "After quit, Ctrl-C or a power cut the same command goes on.\n"
     f"A name goes to that stage: {', '.join(BY_KEY)}."
 )
 
@@ -48,7 +49,9 @@ class FirstSession:
             try:
                 if not self._chosen(self._dialog.ask("Enter begins ")):
                     continue
-                self.machine.finish(self._acts[stage.key]())
+                result = self._acts[stage.key]()
+                self.machine.finish(result)
+                say(f"\nDone: {result}.")
             except Back:
                 pass  # to the beginning of the stage
             except FAULTS as error:

@@ -35,9 +35,10 @@ class PicturedDialog:
             self._dialog.say("\n".join(["", *drawing(kind, self._robot, legs), ""]))
 
     def _of(self, question: str) -> tuple[str, tuple[str, ...]]:
-        """Picture of a question, and the legs in it."""
-        legs = tuple(leg for leg in self._robot.leg_names if re.search(rf"\b{leg}(\b|_)", question))
+        """Picture of a question, and the legs in it; a proposed answer in brackets shows nothing."""
+        asked = re.sub(r"\[.*?\]", "", question)
+        legs = tuple(leg for leg in self._robot.leg_names if re.search(rf"\b{leg}(\b|_)", asked))
         if len(legs) != 1:
             return self.picture, ()
-        joint = next((joint for joint in JOINTS if f"{legs[0]}_{joint}" in question), "")
+        joint = next((joint for joint in JOINTS if f"{legs[0]}_{joint}" in asked), "")
         return (f"turn {joint}" if joint else "leg"), legs

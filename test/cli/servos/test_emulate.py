@@ -101,10 +101,11 @@ def test_the_port_comes_back_under_the_same_name_after_the_cable_was_pulled(emul
 @pytest.mark.parametrize("name", fault_injection.KINDS)
 def test_every_fault_of_the_table_can_be_injected(name, emulated):
     values = {"SHARE": "0.5", "HEX": "FF", "MS": "3", "ID": "4", "VOLTS": "7.4", "ADDRESS": "0x40", "": ""}
+    values["JOINT,DEG"] = "lf coxa,10"
     value = values[fault_injection.KINDS[name].value]
     order = fault_injection.parse_fault(f"{name}={value}@1.5" if value else f"{name}@1.5")
     assert (order.name, order.after) == (name, 1.5)
-    order.act(emulated("pca9685"))
+    order.act(emulated("feetech_st" if name == "new" else "pca9685"))
 
 
 @pytest.mark.parametrize("text", ["nack=0x40", "stuck"])

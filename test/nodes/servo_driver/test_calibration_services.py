@@ -273,7 +273,7 @@ def test_steps_that_do_not_exist_are_asked_for_again(front_end, own):
     front.asked("which steps?")
     front.answer("wiggle,rets")
     front.asked("which steps?")
-    assert any("must be of wiggle, rest" in text for text in front.prompt["said"])
+    assert any("must be of wiggle, check, rest" in text for text in front.prompt["said"])
     front.end()
 
 

@@ -7,15 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.kits.first_user import FirstEvening
+from support.kits.first_user import FirstEvening, FirstUser
 from support.kits.memory_wire import Kit
 from support.phantomx import lying, narrow_file, robot
 
+from hexapod_control.config.robots.draft.questions.drawings import drawing
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
 from hexapod_control.servos.bus.bus_interface import PortGone
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
+from hexapod_control.servos.first_robot.pictured_dialog import PicturedDialog
 from hexapod_control.servos.first_robot.progress_file import FirstProgressFile
 from hexapod_control.servos.first_robot.stages import (
     BY_KEY,
@@ -82,6 +84,17 @@ def test_every_question_stands_below_a_picture(path):
     assert True in order[:first]
     turned = [k for k, each in enumerate(order) if isinstance(each, str) and each.startswith("turn left_front_coxa")]
     assert order[turned[0] - 1] is True
+
+
+def test_a_question_about_an_unknown_joint_shows_all_legs_and_one_about_a_joint_its_leg():
+    user = FirstUser(lying_kit())
+    dialog = PicturedDialog(user, robot())
+    dialog.ask("servo 1: which joint, which direction first? [left_front coxa +] ")
+    assert user.said == ["\n".join(["", *drawing("top", robot()), ""])]
+    dialog.ask("turn left_rear_tibia by hand, then Enter ")
+    dialog.ask("turn left_rear_tibia by hand, then Enter ")
+    assert user.said[1:] == ["\n".join(["", *drawing("turn tibia", robot(), ["left_rear"]), ""])]
+    assert user.said[1].startswith("\nleft_rear\n") and "this joint: + foot up and out" in user.said[1]
 
 
 # --- mistakes ---------------------------------------------------------------------------------------------------

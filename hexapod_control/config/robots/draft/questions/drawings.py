@@ -157,7 +157,7 @@ DRAWINGS: dict[str, Callable[[Robot, Collection[str]], list[str]]] = {
     "pose": _leg(
         {"coxa": "coxa straight out", "knee": "femur level", "foot": "tibia straight down"}, 0.0, -math.pi / 2
     ),
-    "turn coxa": _leg({"hip": "+ counter-clockwise from above", "coxa": "this joint"}),
+    "turn coxa": _leg({"coxa": "this joint: + counter-clockwise from above"}),
     "turn femur": _leg({"femur axis": "this joint: + foot up"}),
     "turn tibia": _leg({"knee": "this joint: + foot up and out"}),
     "height": _leg({"hip": "hip", "height": "hip height", "foot": "ground"}),
