@@ -117,10 +117,9 @@ ARGUMENTS = {
         Argument("servo_protocol", TEXT, "servo bus; empty: the robot file's"),
         Argument("servo_port", TEXT, "serial port of the servos; empty: the robot file's"),
         Argument("arm_on_start", TRUTH, "switch the torque on at the start, if the servos report their positions"),
-        Argument(
-            "wait_for_port", TRUTH, "start before the servo port exists, and switch the torque on when it appears"
-        ),
+        Argument("wait_for_port", TRUTH, "start before the servo port exists, torque on when it appears"),
         Argument("imu", TRUTH, "start imu_driver; empty: if the robot file has an IMU in its section io"),
+        Argument("i2c_bus", TEXT, "I2C bus of the sensors; empty: that of the robot file's section io"),
         Argument("web", TRUTH, "start the page for the browser"),
         Argument("web_lan", TRUTH, "open the page to the network, with invitations by QR code"),
         Argument("web_bind", TEXT, "address on which the page is served"),
@@ -160,7 +159,11 @@ _WEB = NodeRow(
     needs=("gait_planner",),
     enabled_by="web",
 )
-_IMU = NodeRow("imu_driver", parameters=_same("robot", "use_sim_time", "tf_frame_prefix"), enabled_by="imu")
+_IMU = NodeRow(
+    "imu_driver",
+    parameters={**_same("robot", "use_sim_time", "tf_frame_prefix"), "bus": "i2c_bus"},
+    enabled_by="imu",
+)
 _TELEOP = NodeRow("teleop", parameters=_same("use_sim_time", "enable_stamped_cmd_vel"), remaps=_same("cmd_vel"))
 _ODOMETRY = {
     **_same("robot", "joint_mapping", "use_sim_time", "enable_odom_tf", "tf_frame_prefix"),
@@ -179,7 +182,7 @@ _SIMULATED_SERVOS = NodeRow(
     fixed={"wait_for_port": True, "assume_lying": True, "reply_margin": 0.2},
 )
 _SERVOS = {
-    **_same("robot", "joint_mapping", "use_sim_time", "arm_on_start", "wait_for_port"),
+    **_same("robot", "joint_mapping", "use_sim_time", "arm_on_start", "wait_for_port", "i2c_bus"),
     **{"protocol": "servo_protocol", "port": "servo_port"},
 }
 

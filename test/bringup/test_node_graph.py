@@ -60,6 +60,8 @@ def test_imu_driver_is_started_if_the_robot_file_has_an_imu_or_as_told(tmp_path)
     kit = ROOT / "config" / "robots" / "freenove.yaml"
     assert "imu_driver" in by_name("bringup", robot=kit)
     assert "imu_driver" not in by_name("bringup", robot=kit, imu="false")
+    nodes = by_name("bringup", robot=kit, i2c_bus="/dev/i2c-3")
+    assert nodes["imu_driver"].parameters["bus"] == nodes["servo_driver"].parameters["i2c_bus"] == "/dev/i2c-3"
     for other in ("phantomx", tmp_path / "absent.yaml"):
         assert "imu_driver" not in by_name("bringup", robot=other)
         assert "imu_driver" in by_name("bringup", robot=other, imu="true")

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.servos.bus.bus_interface import BusError, PortGone
-from hexapod_control.servos.i2c.i2c_port import listed, scan
-from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS
+from hexapod_control.servos.i2c.i2c_port import I2cPort, TransferError, listed, scan
+from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS, check_imu
 from hexapod_control.servos.i2c.open_bus import open_i2c
 from hexapod_control.servos.i2c.pwm_chip import ALL_CALL, FIRST_ADDRESS
-from hexapod_control.servos.i2c.supply_sensor import SUPPLY_CHIPS
+from hexapod_control.servos.i2c.supply_sensor import SUPPLY_CHIPS, check_supply
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols.pca9685 import places
-from hexapod_control.servos.settings.io_section import I2C_SERVOS, MCP23017_ADDRESS, io_settings
+from hexapod_control.servos.settings.io_section import (
+    I2C_SERVOS,
+    MCP23017_ADDRESS,
+    IoSettings,
+    io_settings,
+)
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 FOUND, MISSING = 0, 1  # exit codes
@@ -30,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the table. Returns 1 if an expected device is missing."""
+    """Prints the table. Returns 1 if an expected device is missing, or is another chip."""
     file = load(args.robot)
     bus = args.bus or io_settings(file).bus
     wanted = expected(file, bus if not args.bus else "")
@@ -38,13 +44,14 @@ def run(args: argparse.Namespace) -> int:
         port = open_i2c(bus, PROTOCOLS[I2C_SERVOS].baud)
         try:
             found = scan(port)
+            wrong = wrong_chips(port, io_settings(file), found)
         finally:
             port.close()
     except (PortGone, BusError) as error:
         raise InputError(str(error)) from None
-    for line in report(bus, found, wanted):
+    for line in report(bus, found, wanted, wrong):
         print(line)
-    return MISSING if set(wanted) - set(found) else FOUND
+    return MISSING if wrong or set(wanted) - set(found) else FOUND
 
 
 def expected(file: RobotFile, bus: str) -> dict[int, str]:
@@ -58,15 +65,34 @@ def expected(file: RobotFile, bus: str) -> dict[int, str]:
     return titles | {address: f"{title}, io.{key}" for key, address, title in io_settings(file).devices()}
 
 
-def report(bus: str, found: Iterable[int], wanted: Mapping[int, str]) -> list[str]:
+def wrong_chips(port: I2cPort, io: IoSettings, found: Iterable[int]) -> dict[int, str]:
+    """By address, why a sensor that answers is not the one of the robot file."""
+    checks: dict[int, Callable[[], None]] = {}
+    if io.imu:
+        checks[io.imu.address] = partial(check_imu, port, IMU_CHIPS[io.imu.chip], io.imu.address)
+    if io.battery:
+        checks[io.battery.address] = partial(check_supply, port, io.battery)
+    wrong = {}
+    for address in set(checks) & set(found):
+        try:
+            checks[address]()
+        except TransferError as error:
+            wrong[address] = str(error)
+    return wrong
+
+
+def report(bus: str, found: Iterable[int], wanted: Mapping[int, str], wrong: Mapping[int, str]) -> list[str]:
     """The table of all addresses, and a summary."""
     present = set(found)
     lines = []
     for address in sorted(present | set(wanted)):
         state = "found" if address in present & set(wanted) else "MISSING" if address in wanted else "unknown"
+        state = "WRONG" if address in wrong else state
         lines.append(f"0x{address:02X}  {state:8s} {wanted.get(address) or guess(address, wanted)}")
+    lines += wrong.values()
     missing = sorted(set(wanted) - present)
-    gaps = f"{listed(missing)}: check their power, cables and address jumpers" if missing else "none"
+    remedy = "check their power, cables and address jumpers; two boards with one address answer as one"
+    gaps = f"{listed(missing)}: {remedy}" if missing else "none"
     return [*lines, f"{bus}: {len(present)} devices answer, {len(wanted)} are expected, missing: {gaps}"]
 
 

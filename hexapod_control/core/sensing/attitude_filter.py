@@ -9,6 +9,7 @@ Nonlinear complementary filters on the special orthogonal group, IEEE Transactio
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.statics.static_stability import GRAVITY
@@ -19,8 +20,7 @@ LEVEL: Quaternion = (1.0, 0.0, 0.0, 0.0)
 TIME_CONSTANT_S = 2.0  # of the correction by gravity
 MAX_GRAVITY_ERROR = 0.15  # share by which an acceleration may differ from gravity to be used
 STILL_TIME_S = 1.0  # without motion, over which the bias is measured
-STILL_RATE = 0.03  # [rad/s] greatest spread of the rates meanwhile
-STILL_ACCELERATION = 0.4  # [m/s^2] greatest spread of the accelerations
+STILL_SPREADS = (0.03,) * 3 + (0.4,) * 3  # greatest ones meanwhile: of the rates [rad/s], the accelerations [m/s^2]
 MAX_BIAS = 0.35  # [rad/s] 20 deg/s, the zero-rate output of an MPU6050
 MAX_BIAS_CHANGE = 0.02  # [rad/s] of a bias once measured; a faster turn is a motion
 BIAS_SHARE = 0.3  # of a new measurement in the bias
@@ -44,9 +44,11 @@ def inverse(q: Quaternion) -> Quaternion:
 
 
 def rotated(q: Quaternion, vector: Vector) -> Vector:
-    """A vector turned by a unit quaternion."""
-    _, x, y, z = product(product(q, (0.0, *vector)), inverse(q))
-    return x, y, z
+    """A vector turned by a unit quaternion: v + w t + u x t with t = 2 u x v, where u is the vector part."""
+    w, ux, uy, uz = q
+    x, y, z = vector
+    tx, ty, tz = 2.0 * (uy * z - uz * y), 2.0 * (uz * x - ux * z), 2.0 * (ux * y - uy * x)
+    return x + w * tx + uy * tz - uz * ty, y + w * ty + uz * tx - ux * tz, z + w * tz + ux * ty - uy * tx
 
 
 def rotation(turn: Vector) -> Quaternion:
@@ -137,8 +139,8 @@ class StillWindow:
     def __init__(self) -> None:
         self.time = 0.0  # [s]
         self._count, self._sum = 0, (0.0, 0.0, 0.0)
-        self._low: tuple[float, ...] = (math.inf,) * 6
-        self._high: tuple[float, ...] = (-math.inf,) * 6
+        self._low: Sequence[float] = ()
+        self._high: Sequence[float] = ()
 
     @property
     def mean(self) -> Vector:
@@ -149,9 +151,13 @@ class StillWindow:
     def take(self, rate: Vector, acceleration: Vector, dt: float) -> bool:
         """Takes a sample `dt` [s] after the last one. Returns whether nothing has moved so far."""
         sample = (*rate, *acceleration)
-        self._low = tuple(map(min, self._low, sample))
-        self._high = tuple(map(max, self._high, sample))
-        self._sum = (self._sum[0] + rate[0], self._sum[1] + rate[1], self._sum[2] + rate[2])
+        self._low = tuple(map(min, self._low, sample)) if self._count else sample
+        self._high = tuple(map(max, self._high, sample)) if self._count else sample
+        x, y, z = self._sum
+        self._sum = (x + rate[0], y + rate[1], z + rate[2])
         self._count, self.time = self._count + 1, self.time + dt
-        spread = [high - low for low, high in zip(self._low, self._high, strict=True)]
-        return max(spread[:3]) < STILL_RATE and max(spread[3:]) < STILL_ACCELERATION
+        return all(map(_within, self._low, self._high, STILL_SPREADS))
+
+
+def _within(low: float, high: float, spread: float) -> bool:
+    return high - low < spread

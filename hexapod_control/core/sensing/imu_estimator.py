@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.sensing.attitude_filter import (
+    LEVEL,
     AttitudeFilter,
     GyroBias,
     Quaternion,
@@ -40,7 +41,9 @@ class ImuEstimator:
         self, acceleration: Vector, rate: Vector, orientation: Quaternion | None, dt: float, at_rest: bool
     ) -> BodyReading:
         """Takes readings of the chip `dt` [s] after the last ones; `orientation` if it estimates its own."""
-        turned, felt = rotated(self._mounting, rate), rotated(self._mounting, acceleration)
+        turned, felt = rate, acceleration
+        if self._mounting != LEVEL:
+            turned, felt = rotated(self._mounting, rate), rotated(self._mounting, acceleration)
         if orientation is not None:  # such a chip corrects its gyro by itself
             return BodyReading(product(orientation, inverse(self._mounting)), turned, felt)
         corrected = self.gyro.update(turned, felt, dt, at_rest)

@@ -98,8 +98,10 @@ class TerminalTurn:
         return True
 
     def close(self) -> None:
-        """Closes the terminal."""
-        os.close(self._file)
+        """Closes the terminal; a second time does nothing."""
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = -1
 
 
 def open_terminal(path: str, baud: int) -> AdapterPort:

@@ -127,13 +127,7 @@ class ImuDevice:
 
     def configure(self) -> None:
         """Checks the identity of the chip, resets it and sets its ranges; takes 0.2 s."""
-        register, expected = self._chip.identity
-        found = read_registers(self._port, self._address, register, 1)[0]
-        if found != expected:
-            raise TransferError(
-                f"{self._port.path}: the chip at address 0x{self._address:02X} is no {self._chip.title}, its identity "
-                f"is 0x{found:02X} instead of 0x{expected:02X}: correct io.imu.chip{_hint(register, found)}"
-            )
+        check_imu(self._port, self._chip, self._address)
         for each in self._chip.setup:
             write_registers(self._port, self._address, each.register, [each.value])
             time.sleep(each.wait)
@@ -148,6 +142,17 @@ class ImuDevice:
             norm = math.hypot(w, x, y, z)
             orientation = (w / norm, x / norm, y / norm, z / norm) if norm else None
         return ImuSample(_vector(chip, data, *chip.acceleration), _vector(chip, data, *chip.rate), orientation, data)
+
+
+def check_imu(port: I2cPort, chip: ImuChip, address: int) -> None:
+    """Raises TransferError if another chip has the address."""
+    register, expected = chip.identity
+    found = read_registers(port, address, register, 1)[0]
+    if found != expected:
+        raise TransferError(
+            f"{port.path}: the chip at address 0x{address:02X} is no {chip.title}, its identity "
+            f"is 0x{found:02X} instead of 0x{expected:02X}: correct io.imu.chip{_hint(register, found)}"
+        )
 
 
 def _vector(chip: ImuChip, data: bytes, position: int, scale: float) -> Vector:

@@ -95,6 +95,21 @@ SUPPLY_CHIPS: Mapping[str, SupplyChip] = {
 }
 
 
+def check_supply(port: I2cPort, section: SupplySection) -> None:
+    """Raises TransferError if another chip has the address; not every chip can be told apart."""
+    chip = SUPPLY_CHIPS[section.chip]
+    if chip.identity is None:
+        return
+    register, values = chip.identity
+    found = _word(port, section.address, register) & 0xFFFF
+    if found not in values and found & 0x7FFF not in values:
+        raise TransferError(
+            f"{port.path}: the chip at address 0x{section.address:02X} is no {chip.title}, its "
+            f"register {register} is 0x{found:04X} instead of 0x{values[0]:04X}: correct io.battery, or switch "
+            "its power off and on"
+        )
+
+
 class SupplySensor:
     """Reads the battery; opens the bus again after an error. Owned by one thread."""
 
@@ -110,7 +125,8 @@ class SupplySensor:
             if self._port is None:
                 self._port, self._checked = open_i2c(self._bus), False
             if not self._checked:
-                self._check(self._port)
+                check_supply(self._port, self._section)
+                self._checked = True
             found, self.error = self._chip.read(self._port, self._section), ""
         except (PortGone, TransferError) as error:
             self.error = f"the battery is not measured: {error}"
@@ -118,19 +134,6 @@ class SupplySensor:
                 self.close()
             return None, None
         return found
-
-    def _check(self, port: I2cPort) -> None:
-        """Raises TransferError if another chip has the address."""
-        if self._chip.identity is not None:
-            register, values = self._chip.identity
-            found = _word(port, self._section.address, register) & 0xFFFF
-            if found not in values and found & 0x7FFF not in values:
-                raise TransferError(
-                    f"{self._bus}: the chip at address 0x{self._section.address:02X} is no {self._chip.title}, its "
-                    f"register {register} is 0x{found:04X} instead of 0x{values[0]:04X}: correct io.battery, or switch "
-                    "its power off and on"
-                )
-        self._checked = True
 
     def close(self) -> None:
         """Closes the bus."""

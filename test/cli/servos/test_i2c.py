@@ -54,6 +54,23 @@ def test_missing_and_unknown_devices_are_named(kit, capsys):
     assert "missing: 0x48, 0x68: check their power, cables and address jumpers" in text
 
 
+def test_another_chip_at_an_expected_address_is_named_with_the_correction(kit, capsys):
+    path, _ = kit
+    path.write_text(path.read_text().replace("chip: mpu6050", "chip: mpu9250"))
+    assert main(["i2c", "--robot", str(path), "scan"]) == 1
+    text = capsys.readouterr().out
+    assert "0x68  WRONG    MPU9250, io.imu" in text
+    assert "is no MPU9250, its identity is 0x68 instead of 0x71: correct io.imu.chip to mpu6050" in text
+
+
+def test_a_missing_board_is_one_sentence_of_the_servo_commands_too(kit, capsys):
+    path, pty = kit
+    pty.device.wire.unplug(0x41)
+    assert main(["servos", "--robot", str(path), "scan"]) != 0
+    error = capsys.readouterr().err
+    assert "no chip answers at address 0x41: check its power" in error and error.count("\n") == 1
+
+
 def test_a_bus_that_is_stuck_or_absent_is_one_sentence(kit, capsys):
     path, pty = kit
     pty.device.wire.stuck = True
