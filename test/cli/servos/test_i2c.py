@@ -68,7 +68,7 @@ def test_a_missing_board_is_one_sentence_of_the_servo_commands_too(kit, capsys):
     pty.device.wire.unplug(0x41)
     assert main(["servos", "--robot", str(path), "scan"]) != 0
     error = capsys.readouterr().err
-    assert "no chip answers at address 0x41: check its power" in error and error.count("\n") == 1
+    assert "no PCA9685 answers at address 0x41; found: 0x40, 0x48, 0x68" in error and error.count("\n") == 1
 
 
 def test_a_bus_that_is_stuck_or_absent_is_one_sentence(kit, capsys):
