@@ -3,13 +3,14 @@
 #                       (the parts: make style, computing, colcon, waiting, starting)
 # make one ARGS="test/core/gait -k swing"   some of the tests, on the present sources
 # make bench | soak | style | drawings | clean
+# make install-user     the command hexapod of .venv on your PATH, in ~/.local/bin
 # make mutation [SEED=1] [DRAW=20] [MUTATE=hexapod_control/core/gait] [TESTS=test/core]   mutants that no test detects
 # Everything is installed into .venv; a sourced ROS 2 is used, else the ROS wheels are installed with it.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help sim one mutation test aside real_time computing waiting starting colcon bench soak style drawings clean
+.PHONY: help install-user sim one mutation test aside real_time computing waiting starting colcon bench soak style drawings clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -39,6 +40,10 @@ help:
 # With a terminal the program runs as a separate job, so that Ctrl-C reaches it and not make: it ends with exit 0.
 sim: $(VENV)/.package
 	@if [ -t 0 ]; then set -m; fi; $(ENV) hexapod sim $(ARGS); exit 0
+
+install-user: $(VENV)/.package
+	@mkdir -p ~/.local/bin && ln -sfn $(BIN)/hexapod ~/.local/bin/hexapod
+	@case ":$$PATH:" in *":$$HOME/.local/bin:"*) ;; *) echo 'log in again, or: export PATH=~/.local/bin:$$PATH';; esac
 
 bench: $(VENV)/.package
 	@$(ENV) hexapod bench $(ARGS)

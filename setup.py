@@ -66,6 +66,7 @@ setup(
     # rclpy and the messages are not here, so that a sourced ROS installation wins; without one: the extra `ros`.
     install_requires=[
         "aiohttp>=3.8",
+        "argcomplete>=2.0",
         "numpy>=1.26",
         "pyserial>=3.5",
         "ruamel.yaml>=0.17.21",

@@ -84,3 +84,19 @@ def add_robot(parser: HasArguments, purpose: str = "robot") -> None:
     """Adds `--robot NAME|FILE`."""
     text = f"{purpose}: a name that comes with the package, or a robot file (default: %(default)s)"
     parser.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help=text)
+
+
+class OptionsWithoutDefaults(argparse.ArgumentParser):
+    """A parent for the parsers of actions: its options keep the value that stands before the action."""
+
+    def add_argument(self, *names: str, **options: Any) -> argparse.Action:
+        """As in argparse (`Any`: its options have many types)."""
+        return super().add_argument(*names, **{**options, "default": argparse.SUPPRESS})
+
+
+def add_everywhere(parser: argparse.ArgumentParser, add: Callable[[HasArguments], None]) -> argparse.ArgumentParser:
+    """Adds options to a parser. Returns a parent for the parsers of its actions, which accept them there, too."""
+    parent = OptionsWithoutDefaults(add_help=False)
+    for each in (parser, parent):
+        add(each)
+    return parent

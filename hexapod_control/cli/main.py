@@ -1,11 +1,14 @@
+# PYTHON_ARGCOMPLETE_OK
 """The command `hexapod`: a table of subcommands, each in its own module that is imported only when needed."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from xml.etree import ElementTree
 
 from hexapod_control.bringup.node_graph import GraphError
 from hexapod_control.cli.bounded_options import OneLineParser
@@ -13,6 +16,7 @@ from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.errors import ArgumentError, FileError
 from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.config.ros_names import RosNameError
+from hexapod_control.config.shipped_files import share
 
 COMMANDS = {
     "sim": (
@@ -59,17 +63,50 @@ COMMANDS = {
         "computer.setup",
         "check and set up the computer of a robot: ports, groups, start at power-on; every change can be undone",
     ),
+    "doctor": (
+        "computer.doctor",
+        "list what this computer has and what works here: ROS, modules, ports, groups, OpenGL",
+    ),
     "bench": ("bench", "measure computing time, bus load and walking quality, as JSON"),
 }
-OK, FAILED, BAD_INPUT = 0, 1, 2
+EXAMPLES = {  # arguments of the subcommands, for their help
+    "sim": "--robot article --world slope --slope-deg 8",
+    "keyboard": "--namespace /robot1",
+    "gamepad": "--namespace /robot1",
+    "play": "wave",
+    "leg": "lost left_front",
+    "emulate": "--protocol feetech_st --link ~/bus --fault unplug=5@10",
+    "servos": "scan --robot my_robot.yaml --port /dev/hexapod",
+    "i2c": "scan --robot my_robot.yaml",
+    "calibrate": "--robot my_robot.yaml --port /dev/hexapod",
+    "patrol": "--waypoints waypoints.yaml",
+    "check": "my_robot.yaml --battery 24",
+    "urdf": "--robot my_robot.yaml --summary",
+    "import": "my_robot.urdf --out my_robot.yaml",
+    "new": "my_hexapod.yaml",
+    "gaits": "--robot my_robot.yaml --plot gaits.svg",
+    "nav2-params": "--robot my_robot.yaml --out nav2.yaml",
+    "walk": "--gait ripple --twist 0.1 0 0.2 --out joints.csv",
+    "record": "--seconds 120 --out bags",
+    "replay": "bags/walk --speed 0.5",
+    "odom-calibrate": "--robot my_robot.yaml --distance 2",
+    "setup": "--dry-run",
+    "doctor": "",
+    "bench": "tick --robot my_robot.yaml",
+}
+EXIT_CODES = {0: "done", 1: "failed or refused", 2: "bad input, before anything starts", 130: "interrupted by Ctrl-C"}
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 
 def parser(chosen: str | None) -> argparse.ArgumentParser:
     """The parser with the options of the chosen subcommand; the others are only listed."""
-    top = OneLineParser(prog="hexapod", description="Makes a hexapod walk.")
+    codes = "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items())
+    top = OneLineParser(prog="hexapod", description="Makes a hexapod walk.", epilog=f"exit codes: {codes}")
+    top.add_argument("--version", action="version", version=f"hexapod_control {package_version()}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (place, text) in COMMANDS.items():
-        command = commands.add_parser(name, help=text, description=text)
+        example = f"example: hexapod {name} {EXAMPLES.get(name, '')}"
+        command = commands.add_parser(name, help=text, description=text, epilog=example)
         if name == chosen:
             module = import_module(f"hexapod_control.cli.{place}")
             module.add_arguments(command)
@@ -78,10 +115,11 @@ def parser(chosen: str | None) -> argparse.ArgumentParser:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Runs a subcommand. Returns 0 done, 1 failed, 2 bad input."""
+    """Runs a subcommand. Returns one of EXIT_CODES, or 128 + the number of a signal."""
     words = sys.argv[1:] if words is None else list(words)
     chosen = next((word for word in words if not word.startswith("-")), None)
     try:
+        complete(chosen)
         arguments = parser(chosen).parse_args(words)
         return int(arguments.run(arguments))
     except FileError as error:
@@ -96,11 +134,29 @@ def main(words: Sequence[str] | None = None) -> int:
         if reason is None:
             raise
         return _report(reason, FAILED)
+    except KeyboardInterrupt:
+        return _report("interrupted", INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of the output is gone: no message at exit
         return FAILED
     except OSError as error:
         return _report(str(error), FAILED)
+
+
+def package_version() -> str:
+    """The version in the manifest of the package."""
+    return ElementTree.parse(share("package.xml")).findtext("version", "")
+
+
+def complete(chosen: str | None) -> None:
+    """Answers a shell that asks for completions, and ends; does nothing otherwise."""
+    line = os.environ.get("COMP_LINE")
+    if "_ARGCOMPLETE" not in os.environ or line is None:
+        return
+    import argcomplete
+
+    typed = chosen or next((word for word in line.split()[1:] if word in COMMANDS), None)
+    argcomplete.autocomplete(parser(typed))
 
 
 def _report(message: str, code: int) -> int:

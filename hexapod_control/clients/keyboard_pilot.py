@@ -61,6 +61,8 @@ class KeyboardPilot:
         robot = self._robot
         if not robot.state:
             return "no gait_state yet from the robot" if robot.has_listener else "no robot found"
+        if robot.state == "sitting" and robot.twist.is_zero:
+            return "sitting: press t to stand up, then a direction to walk"
         vx, vy, wz = robot.twist
         driver = "" if robot.source in ("", "none") else f"  driven by {robot.source}"
         return (

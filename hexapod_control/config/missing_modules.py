@@ -10,6 +10,7 @@ REMEDIES = {
     "matplotlib": "apt install python3-matplotlib, or pip install matplotlib",
     "smbus2": "apt install python3-smbus2, or pip install smbus2",
     "gpiod": "apt install python3-libgpiod, or pip install gpiod",
+    "argcomplete": "apt install python3-argcomplete, or pip install argcomplete",
     "evdev": "apt install python3-evdev, or pip install evdev",
     "xacro": "apt install ros-jazzy-xacro, or pip install xacro",
 }

@@ -1,9 +1,13 @@
 """The command `hexapod`: exit codes and one-line errors."""
 
+import os
+import subprocess
 import sys
 from types import SimpleNamespace
 
 import pytest
+from support.paths import ROOT
+from support.real_time.programs import HEXAPOD
 
 from hexapod_control.cli import main as cli
 
@@ -72,6 +76,57 @@ def test_an_unexpected_exception_is_not_hidden(monkeypatch):
     pretend(monkeypatch, failing(ModuleNotFoundError("", name="hexapod_control.core.gone")))
     with pytest.raises(ModuleNotFoundError):
         cli.main(["walk"])
+
+
+def test_the_version_is_that_of_the_manifest(capsys):
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["--version"])
+    assert caught.value.code == 0
+    manifest = (ROOT / "package.xml").read_text(encoding="utf-8")
+    assert f"<version>{capsys.readouterr().out.split()[1]}</version>" in manifest
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_the_help_of_every_subcommand_has_an_example_that_it_accepts(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_robot.yaml").touch()
+    assert cli.parser(name).parse_args([name, *cli.EXAMPLES[name].split()]).command == name
+    with pytest.raises(SystemExit):
+        cli.main([name, "--help"])
+    example = f"example: hexapod {name} {cli.EXAMPLES[name]}"
+    assert " ".join(example.split()) in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(("command", "action"), [("servos", "scan"), ("servos", "watch"), ("i2c", "scan")])
+def test_options_may_stand_before_and_after_the_action(command, action):
+    parser = cli.parser(command)
+    robot, port = ["--robot", "article"], ["--port" if command == "servos" else "--bus", "/dev/none"]
+    words = [
+        [*robot, *port, action],
+        [*robot, action, *port],
+        [action, *port, *robot],
+    ]
+    first, *others = (parser.parse_args([command, *each]) for each in words)
+    assert first.robot == "article" and others == [first, first]
+    assert parser.parse_args([command, action]).robot == "phantomx"
+
+
+def test_an_interruption_is_one_line_and_exit_code_130(monkeypatch, capsys):
+    pretend(monkeypatch, failing(KeyboardInterrupt()))
+    assert cli.main(["walk"]) == 130 and 130 in cli.EXIT_CODES
+    assert capsys.readouterr().err == "hexapod: interrupted\n"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("line", "found"), [("hexapod doc", "doctor"), ("hexapod servos --po", "--port"), ("hexapod setup --pi ", "zero2")]
+)
+def test_a_shell_gets_completions(tmp_path, line, found):
+    asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
+    answer = tmp_path / "answer"
+    environment = {**os.environ, **asked, "_ARGCOMPLETE_STDOUT_FILENAME": str(answer)}
+    subprocess.run(HEXAPOD, env=environment, timeout=60, check=False)
+    assert found in answer.read_text().split()
 
 
 def test_the_servos_of_the_table_are_listed_without_a_robot_or_a_port(capsys):

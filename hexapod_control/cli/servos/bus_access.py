@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from hexapod_control.cli.bounded_options import number, whole_number
+from hexapod_control.cli.bounded_options import HasArguments, number, whole_number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import RobotFile, doubts
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
@@ -48,7 +48,7 @@ class FoundServos(Protocol):
         """Writes a new id into a servo."""
 
 
-def add_arguments(parser: argparse.ArgumentParser, default: str | None) -> None:
+def add_arguments(parser: HasArguments, default: str | None) -> None:
     """Arguments that select robot, protocol, port and baud."""
     parser.add_argument(
         "--robot", default=default, required=default is None, metavar="NAME|FILE" if default else "FILE", help="robot"
@@ -69,7 +69,7 @@ def add_bus_arguments(parser: argparse.ArgumentParser) -> None:
         type=number(0.1, 50.0),
         default=1.0,
         metavar="X",
-        help="factor on the speed of moves (default: %(default)g)",
+        help="factor on the speed of moves (default: 1)",
     )
 
 

@@ -46,9 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fault", action="append", default=[], metavar="F", help="see below; may be given many times")
     rows = [(f"{name}={kind.value}" if kind.value else name, kind.help) for name, kind in fault_injection.KINDS.items()]
     lines = [f"  {name:15s} {text}" for name, text in rows]
-    parser.epilog = "\n".join(
-        ["faults, each with @SECONDS after it if it comes later; the same words are taken on standard input:", *lines]
-    )
+    title = "faults, each with @SECONDS after it if it comes later; the same words are taken on standard input:"
+    parser.epilog = "\n".join([*([parser.epilog, ""] if parser.epilog else []), title, *lines])
 
 
 def run(args: argparse.Namespace) -> int:

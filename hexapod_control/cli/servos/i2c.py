@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
+from hexapod_control.cli.bounded_options import HasArguments, add_everywhere
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.servos.bus.bus_interface import BusError, PortGone
@@ -29,10 +30,15 @@ FOUND, MISSING = 0, 1  # exit codes
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    parser.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help="robot (default: %(default)s)")
-    parser.add_argument("--bus", default="", metavar="PATH", help="I2C bus (default: the robot file's)")
+    parent = add_everywhere(parser, _add_options)
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("scan", help="list what answers, what is expected and what is missing; changes nothing")
+    text = "list what answers, what is expected and what is missing; changes nothing"
+    actions.add_parser("scan", parents=[parent], help=text)
+
+
+def _add_options(parser: HasArguments) -> None:
+    parser.add_argument("--robot", default="phantomx", metavar="NAME|FILE", help="robot (default: phantomx)")
+    parser.add_argument("--bus", default="", metavar="PATH", help="I2C bus (default: the robot file's)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from hexapod_control.bringup.process_supervisor import stop_requests
-from hexapod_control.cli.bounded_options import number, whole_number
+from hexapod_control.cli.bounded_options import add_everywhere, number, whole_number
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.cli.servos import bus_access, models, repair, search
 from hexapod_control.cli.servos.interruption import Interrupted, interruptions
@@ -30,33 +30,39 @@ EVERYTHING = ~ServoQuantity.NONE
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    bus_access.add_arguments(parser, "phantomx")
+    parent = add_everywhere(parser, lambda each: bus_access.add_arguments(each, "phantomx"))
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    scan = actions.add_parser("scan", help="find servos and list their ids, models and joints")
+
+    def add(name: str, text: str) -> argparse.ArgumentParser:
+        return actions.add_parser(name, parents=[parent], help=text)
+
+    scan = add("scan", "find servos and list their ids, models and joints")
     search.add_scan_arguments(scan)
-    ping = actions.add_parser("ping", help="ping servos and show their models and response times")
+    ping = add("ping", "ping servos and show their models and response times")
     ping.add_argument("ids", nargs="*", type=bus_access.servo_id, metavar="ID", help="default: those of the robot file")
-    watch = actions.add_parser("watch", help="live table of the servos' readings, until Ctrl-C; only reads")
+    watch = add("watch", "live table of the servos' readings, until Ctrl-C; only reads")
     watch.add_argument(
         "--count", type=whole_number(0, MAX_TABLES), default=0, metavar="N", help="end after N tables (default: never)"
     )
-    change = actions.add_parser(
-        "set-id", help="write another id into the only servo on the bus; without ids: lead through all new servos"
-    )
+    change = add("set-id", "write another id into the only servo on the bus; without ids: lead through all new servos")
     change.add_argument("old", nargs="?", type=bus_access.servo_id)
     change.add_argument("new", nargs="?", type=bus_access.servo_id)
-    turned = actions.add_parser("identify", help="turn one servo a little and ask which joint that was")
+    turned = add("identify", "turn one servo a little and ask which joint that was")
     turned.add_argument("id", type=bus_access.servo_id, metavar="ID")
-    move = actions.add_parser("move", help="move one joint slowly to an angle, then switch its torque off")
+    move = add("move", "move one joint slowly to an angle, then switch its torque off")
     move.add_argument("leg", metavar="LEG")
     move.add_argument("joint", choices=JOINTS)
     move.add_argument("degrees", type=number(-360.0, 360.0, "deg"))
     move.add_argument("--hold", action="store_true", help="leave the torque on")
-    restore = actions.add_parser("repair", help="show registers that do not fit the robot, and restore them")
+    restore = add("repair", "show registers that do not fit the robot, and restore them")
     restore.add_argument("--yes", action="store_true", help="restore them without asking")
     restore.add_argument("--limits", action="store_true", help="also narrow the servos' angle limits to the joints'")
-    actions.add_parser("off", help="switch the torque of all servos off")
-    actions.add_parser("models", help="list the servos that a robot file may name, with their figures; needs no servos")
+    add("off", "switch the torque of all servos off")
+    actions.add_parser(
+        "models",
+        parents=[parent],
+        help="list the servos that a robot file may name, with their figures; needs no servos",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -27,6 +27,8 @@ from hexapod_control.sim.rendering.film import MissingGraphicsError
 from hexapod_control.sim.world_settings import WorldSettings
 
 SIMULATOR = "mujoco_sim"
+PAGE_MARK = "the page: "  # before its address in the log of the node web
+FIRST_KEYS = "In this terminal:  t stands up, then i walks ahead, SPACE halts, Ctrl-C ends"
 
 
 def _report(message: object) -> None:
@@ -47,6 +49,7 @@ class SimulationRun:
         """Takes checked arguments; `given` are the settings of the world that the user typed."""
         self._args, self._robot_file, self._gait, self._world, self._given = args, robot_file, gait, world, given
         self._interactive = sys.stdin.isatty() and not args.demo
+        self._page = ""  # its address
         self._output: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
 
     def run(self) -> int:
@@ -66,7 +69,7 @@ class SimulationRun:
         with (
             stop_requests() as stop,
             self._terminal() as terminal,
-            Supervisor(self.specs(recording), lambda line: self._output(line)) as supervisor,
+            Supervisor(self.specs(recording), self._line) as supervisor,
             SimulationClient(
                 ConnectionOptions(args.namespace, stamped_by_default())
             ) as robot,  # after the supervisor: rclpy starts threads
@@ -106,6 +109,11 @@ class SimulationRun:
             for spec in node_graph.specs("sim", {name: value for name, value in given.items() if name in known})
         )
 
+    def _line(self, line: str) -> None:
+        """Shows a line of a node, and keeps the address of the page from it."""
+        self._page = line.partition(PAGE_MARK)[2].strip() or self._page
+        self._output(line)
+
     def _terminal(self) -> contextlib.AbstractContextManager[Terminal | None]:
         if not self._interactive:
             return contextlib.nullcontext()
@@ -117,6 +125,8 @@ class SimulationRun:
     def _drive(self, session: SimulationSession, terminal: Terminal | None) -> None:
         if terminal is not None:
             session.ready()
+            for line in ("", *([f"  In the browser:  {self._page}"] if self._page else []), f"  {FIRST_KEYS}", ""):
+                terminal.line(line)
             session.play(terminal)
             return
         script = scripted_drive.script_for(self._robot_file.robot, self._gait.fastest)  # while the nodes start

@@ -161,7 +161,8 @@ def test_with_a_terminal_the_keys_drive_and_after_ctrl_c_the_robot_sits_and_the_
     before = termios.tcgetattr(slave)
     try:
         command = start(keys=slave)
-        command.wait_for(lambda: "sitting" in command.text, "the status line")
+        command.wait_for(lambda: "sitting: press t to stand up" in command.text, "the status line")
+        assert re.search(r"In the browser: +http://\S+\r?\n", command.text)
         os.write(master, b"t")
         command.wait_for(lambda: "standing" in command.text, "standing")
         os.write(master, b"2i")
