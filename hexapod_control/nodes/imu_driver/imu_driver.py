@@ -181,7 +181,7 @@ class ImuDriver(GuardedNode):
 
     def every_second(self) -> None:
         """Adapts the covariance of the rates to what is known of the bias, and reports one that is not known."""
-        self._system_time = not self.get_clock().ros_time_is_active
+        self._system_time = not self.get_parameter("use_sim_time").value
         known = self._estimator.gyro.known or IMU_CHIPS[self._section.chip].orientation is not None
         self._message.angular_velocity_covariance[0::4] = RATE_VARIANCE if known else UNKNOWN_BIAS_VARIANCE
         if not known and self._device is not None and time.monotonic() - self.started > 2.0 * RETRY_PERIOD_S:
