@@ -27,6 +27,7 @@ SCRIPTS = [entry for entry in importlib.metadata.distribution("hexapod_control")
 # import name -> rosdep key, where they differ
 KEYS = {
     "aiohttp": "python3-aiohttp",
+    "argcomplete": "python3-argcomplete",
     "evdev": "python3-evdev",
     "matplotlib": "python3-matplotlib",
     "numpy": "python3-numpy",
