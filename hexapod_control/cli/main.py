@@ -75,6 +75,8 @@ EXAMPLES = {  # arguments of the subcommands, for their help
     "gamepad": "--namespace /robot1",
     "play": "wave",
     "leg": "lost left_front",
+    "recover": "--namespace /robot1",
+    "first": "my_robot.yaml",
     "emulate": "--protocol feetech_st --link ~/bus --fault unplug=5@10",
     "servos": "scan --robot my_robot.yaml --port /dev/hexapod",
     "i2c": "scan --robot my_robot.yaml",
