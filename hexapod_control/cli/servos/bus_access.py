@@ -56,7 +56,7 @@ def add_arguments(parser: HasArguments, default: str | None) -> None:
     add_bus_arguments(parser)
 
 
-def add_bus_arguments(parser: argparse.ArgumentParser) -> None:
+def add_bus_arguments(parser: HasArguments) -> None:
     """Arguments that select the bus of a robot."""
     parser.add_argument("--protocol", default="", metavar="P", help="servo bus (default: the robot file's)")
     parser.add_argument("--port", default="", metavar="PATH", help="serial port (default: the robot file's)")
