@@ -122,6 +122,8 @@ def scan(action: ServoAction) -> int:
     try:
         models = bus_access.scan(bus, ids)
     except NoAnswerError as error:
+        if PROTOCOLS[settings.protocol].connect is not SerialPort:
+            raise  # no bus for serial protocols
         print(error)
         bus.close()
         return sweep_port(action.args, action.file)
