@@ -3,10 +3,13 @@
 import shutil
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 from setuptools import find_packages, setup
 
 NAME = "hexapod_control"
+MANIFEST = ElementTree.parse("package.xml").getroot()  # the one place of maintainer, description and addresses
+MAINTAINER = MANIFEST.find("maintainer")
 NODES = ["gait_planner", "gamepad", "imu_driver", "inverse_kinematics", "mujoco_sim", "odometry", "servo_driver"]
 NODES += ["teleop", "web"]
 ROS_WHEELS = [
@@ -47,11 +50,13 @@ def programs():
 
 setup(
     name=NAME,
-    version="0.1.0",
-    description="Makes any hexapod walk, from one YAML file of the robot: real servos or physics simulation",
+    version="0.2.0",  # release tools change it here and in package.xml
+    description=MANIFEST.findtext("description"),
     license="Apache-2.0",
-    maintainer="hexapod_control maintainers",
-    maintainer_email="hexapod_control@example.org",
+    maintainer=MAINTAINER.text,
+    maintainer_email=MAINTAINER.get("email"),
+    url=MANIFEST.findtext("url[@type='website']"),
+    project_urls={url.get("type"): url.text for url in MANIFEST.iter("url")},
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={f"{NAME}.evaluation.performance.planner": ["*.c"], f"{NAME}.web": ["static/*", "static/drawing/*"]},
     data_files=[

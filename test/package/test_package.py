@@ -4,12 +4,14 @@ import ast
 import importlib.metadata
 import importlib.util
 import os
+import re
 import stat
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 from support.paths import ROOT
 
 import hexapod_control
@@ -67,6 +69,25 @@ def test_name_version_and_licence_are_the_same_everywhere():
     assert importlib.metadata.version(MANIFEST.findtext("name")) == MANIFEST.findtext("version")
     assert ast.literal_eval(KEYWORDS["license"]) == MANIFEST.findtext("license")
     assert "Apache License" in (ROOT / "LICENSE").read_text()
+
+
+def test_a_release_has_one_maintainer_one_version_and_addresses_of_one_place():
+    addresses = {url.get("type"): url.text for url in MANIFEST.iter("url")}
+    assert set(addresses) == {"website", "repository", "bugtracker"}
+    assert all(text.startswith(addresses["website"]) for text in addresses.values())
+    citation = YAML(typ="safe").load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == MANIFEST.findtext("version") and citation["license"] == MANIFEST.findtext("license")
+    assert citation["repository-code"] == addresses["repository"]
+    email = MANIFEST.find("maintainer").get("email")
+    holders = [path.name for path in ROOT.iterdir() if path.is_file() and email in path.read_text(errors="replace")]
+    assert holders == ["package.xml"]
+
+
+def test_the_changelog_has_the_form_that_release_tools_read():
+    head, *titles = re.findall(r"^(\S.*)\n[-^]{3,}$", (ROOT / "CHANGELOG.rst").read_text(), re.M)
+    assert head == f"Changelog for package {MANIFEST.findtext('name')}"
+    assert titles[0] == "Forthcoming"
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)", title) for title in titles[1:])
 
 
 def test_the_tested_package_is_the_installed_one():
