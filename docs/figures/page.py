@@ -1,14 +1,17 @@
-"""The screenshots of docs/web.md, from the simulated robot in Chromium: `python docs/figures/page.py [NAME ...]`.
+"""Screenshots of the page with the simulated robot in Chromium: `python docs/figures/page.py [--all FOLDER]`.
 
-Needs ROS 2, MuJoCo and Chromium, and a machine that does nothing else: a picture waits until the round trip is short
-and all nodes report that they are well.
+Without an option the three pictures of docs/web.md; with --all the page at all sizes, dark and light, in every state.
+Needs ROS 2, MuJoCo and Chromium, and a machine that does nothing else.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from hexapod_control.bringup import node_graph
@@ -20,100 +23,133 @@ from hexapod_control.evaluation.performance.page.chromium import Browser, Browse
 IMAGES = Path(__file__).parents[1] / "images"
 MARK = "the page: "
 TIMEOUT_S = 60.0  # for the graph to start, and for every state on the page
-STRIDES_S = 4.0  # of walking, for traces and charts
-MAX_WAVES = 5  # until the page is calm while the robot waves
-PUSH_PX, TURN_PX = 36, -16  # displacement of the sticks on the phone
-STATE = "hexapod.robot.state"
-WAVING = "document.querySelector('#playing-name').textContent === 'Wave · leg'"
-CALM = "hexapod.connection.roundTrip < 300 && !document.querySelector('#diagnostics li:not([data-level=\"0\"])')"
-HALFWAY = "document.querySelector('#playing-bar').value > 45"
-DRAWN_IN_3D = "(hexapod.scene?.frames ?? 0) > 2"
+STRIDES_S = 4.0  # of walking, for path and plots
+SETTLE_S = 0.8  # for the page to draw in a new size
+SIZES = ((320, 568), (390, 844), (844, 390), (820, 1180), (1280, 720), (1440, 900))
+MAX_TOUCH_WIDTH = 1100  # [px] of a screen that is touched
+SCHEMES = ("light", "dark")
+SAY = "globalThis.hexapod?.robot.now?.say"
 
 
-def until(page: BrowserPage, condition: str) -> None:
-    """Waits until an expression is true on the page. Raises TimeoutError."""
-    if not wait_until(lambda: bool(page.js(condition)), TIMEOUT_S, time.sleep):
-        raise TimeoutError(f"never true on the page: {condition}; {page.errors}")
+class Stage:
+    """The simulated robot and its page."""
+
+    def __init__(self, page: BrowserPage, other: BrowserPage, supervisor: Supervisor) -> None:
+        self.page, self.other, self.supervisor = page, other, supervisor
+
+    def until(self, condition: str) -> None:
+        """Waits until an expression is true on the page. Raises TimeoutError."""
+        if not wait_until(lambda: bool(self.page.js(condition)), TIMEOUT_S, time.sleep):
+            raise TimeoutError(f"never true on the page: {condition}; {self.page.errors}")
+
+    def wait_for(self, *sentences: str) -> None:
+        """Waits for one of the sentences of the page, by key."""
+        self.until(f"{list(sentences)}.includes({SAY})")
+
+    def step(self) -> None:
+        """Presses the large button."""
+        self.page.js("document.querySelector('#step').click()")
+
+    # --- states -------------------------------------------------------------------------------------------------
+
+    def sitting(self) -> None:
+        """At rest on its belly."""
+        self.wait_for("sitting")
+
+    def walking(self) -> None:
+        """Driven by a key."""
+        self.step()
+        self.wait_for("standing")
+        self.page.key("Down", "i")
+        time.sleep(STRIDES_S)
+        self.wait_for("walking_at")
+
+    def other_driver(self) -> None:
+        """Another page drives."""
+        self.page.key("Up", "i")
+        self.wait_for("standing")
+        self.page.js("document.querySelector('#seat').click()")
+        self.other.js("document.querySelector('#seat').click()")
+        self.until("hexapod.people.driver && !hexapod.people.drives")
+
+    def fault(self) -> None:
+        """A node is hung."""
+        self.other.js("document.querySelector('#seat').click()")
+        os.kill(self.supervisor.pids["inverse_kinematics"], signal.SIGSTOP)
+        self.wait_for("stale")
+
+    def estop(self) -> None:
+        """The torque is cut."""
+        os.kill(self.supervisor.pids["inverse_kinematics"], signal.SIGCONT)
+        self.wait_for("standing")
+        self.page.press(" ", "Space", 8)
+        self.wait_for("estop_by")
+
+    def disconnected(self) -> None:
+        """The server hangs."""
+        os.kill(self.supervisor.pids["web"], signal.SIGSTOP)
+        self.until("hexapod.connection.state !== 'open'")
 
 
-def save(page: BrowserPage, name: str) -> None:
+STATES: tuple[Callable[[Stage], None], ...] = (
+    Stage.sitting,
+    Stage.walking,
+    Stage.other_driver,
+    Stage.fault,
+    Stage.estop,
+    Stage.disconnected,
+)
+DOCUMENTED = {  # pictures of docs/web.md: state, size, scheme
+    "page.png": ("walking", (1440, 900), "light"),
+    "page-phone.png": ("walking", (390, 844), "dark"),
+    "page-estop.png": ("estop", (390, 844), "light"),
+}
+
+
+def save(page: BrowserPage, size: tuple[int, int], scheme: str, path: Path) -> None:
     """Writes a screenshot."""
-    page.screenshot(IMAGES / name)
-    print(IMAGES / name)
+    page.resize(*size, touch=size[0] < MAX_TOUCH_WIDTH)
+    page.scheme(scheme)
+    time.sleep(SETTLE_S)
+    page.screenshot(path)
+    print(path)
 
 
-def show(page: BrowserPage, tab: str) -> None:
-    """Changes to a tab of the page."""
-    page.js(f"document.querySelector('#tabs [data-tab={tab}]').click()")
-
-
-def desktop(page: BrowserPage) -> None:
-    """The desktop while the robot waves."""
-    page.resize(1600, 900)
-    page.scheme("light")
-    show(page, "views")
-    for _ in range(MAX_WAVES):
-        page.click("#moves [data-motion=wave]")
-        until(page, f"{WAVING} && {HALFWAY}")
-        until(page, f"{CALM} || !({WAVING})")
-        calm = page.js(WAVING)
-        if calm:
-            save(page, "page.png")
-        until(page, f"{STATE} === 'standing'")
-        if calm:
-            return
-    raise TimeoutError(f"the page was not calm during {MAX_WAVES} waves")
-
-
-def phone(page: BrowserPage) -> None:
-    """A phone, driven by two thumbs."""
-    page.resize(360, 740, touch=True)
-    page.scheme("dark")
-    show(page, "views")
-    left, right = page.spot("#left"), page.spot("#right")
-    page.touch("Start", left=left)
-    page.touch("Start", left=left, right=right)
-    page.touch("Move", left=(left[0] - 4, left[1] - PUSH_PX), right=(right[0] + TURN_PX, right[1]))
-    time.sleep(STRIDES_S)
-    until(page, f"{STATE} === 'walking' && {CALM}")
-    save(page, "page-phone.png")
-    page.touch("End")
-    until(page, f"{STATE} === 'standing'")
-
-
-def space(page: BrowserPage) -> None:
-    """The 3D view of the walking robot."""
-    page.resize(1280, 720)
-    page.scheme("dark")
-    show(page, "space")
-    until(page, DRAWN_IN_3D)
-    page.key("Down", "i")
-    time.sleep(STRIDES_S)
-    until(page, f"{STATE} === 'walking' && {CALM}")
-    save(page, "page-3d.png")
-    page.key("Up", "i")
-
-
-SCREENSHOTS = {"desktop": desktop, "phone": phone, "space": space}
+def take(stage: Stage, folder: Path | None) -> None:
+    """Brings the robot into each state and takes its pictures."""
+    for bring in STATES:
+        state = bring.__name__
+        bring(stage)
+        if folder is not None:
+            for size in SIZES:
+                for scheme in SCHEMES:
+                    save(stage.page, size, scheme, folder / f"{state}-{size[0]}x{size[1]}-{scheme}.png")
+        else:
+            for name, (wanted, size, scheme) in DOCUMENTED.items():
+                if wanted == state:
+                    save(stage.page, size, scheme, IMAGES / name)
+        stage.page.resize(1280, 720)
 
 
 def main() -> None:
-    """Starts robot and browser and takes the screenshots named, or all."""
+    """Starts robot and browser and takes the screenshots."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("name", nargs="*", help=f"{', '.join(SCREENSHOTS)} (default: all)")
-    names = parser.parse_args().name or SCREENSHOTS
+    parser.add_argument("--all", type=Path, metavar="FOLDER", help="all sizes and states, into this folder")
+    folder = parser.parse_args().all
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
     lines: list[str] = []
-    specs = node_graph.specs("sim", {"web": True, "web_port": 0, "stand_on_start": True})
-    with private_domain(), Supervisor(specs, lines.append), tempfile.TemporaryDirectory() as profile:
+    specs = node_graph.specs("sim", {"web": True, "web_port": 0})
+    with private_domain(), Supervisor(specs, lines.append) as supervisor, tempfile.TemporaryDirectory() as profile:
         if not wait_until(lambda: any(MARK in line for line in lines), TIMEOUT_S, time.sleep):
             raise TimeoutError(f"the page does not start: {lines}")
+        url = next(line for line in lines if MARK in line).split(MARK)[1]
         browser = Browser(profile)
         try:
-            page = browser.page(next(line for line in lines if MARK in line).split(MARK)[1])
-            until(page, f"globalThis.hexapod && {STATE} === 'standing'")
-            for name in names:
-                SCREENSHOTS[name](page)
+            take(Stage(browser.page(url), browser.page(url, 390, 844), supervisor), folder)
         finally:
+            for node in ("web", "inverse_kinematics"):
+                os.kill(supervisor.pids[node], signal.SIGCONT)
             browser.close()
 
 

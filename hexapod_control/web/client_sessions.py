@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hexapod_control.web import protocol
+from hexapod_control.web.page_client import LONG_AGO, MAX_RATE, PageClient
 from hexapod_control.web.protocol import (
     ALWAYS_ALLOWED,
     DRIVER_MESSAGES,
@@ -27,12 +28,10 @@ DEAD_MAN_S = 0.5  # for which a velocity is valid
 HELLO_TIME_S = 3.0  # time limit for the first message
 MAX_IDLE_S = 10.0  # without a command; then the driver loses control to a client that requests it
 REFUSAL_PERIOD_S = 0.5  # shortest time between two refusals sent to one client
-MAX_RATE, MAX_BURST = 90.0, 120.0  # messages of a client per second, and at once; more are dropped
 MAX_DROPPED = 600  # dropped messages of a client; then its connection is closed
 MAX_INVALID = 50  # invalid messages of a client; then its connection is closed
 MAX_CLIENTS = 24  # connections at a time
 POLICY, UNAUTHORISED, TIMEOUT, UPGRADE = 4400, 4401, 4408, 4426  # close codes
-LONG_AGO = -1e9  # [s]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,33 +64,24 @@ class Disconnect:
 Action = Send | Forward | Disconnect
 
 
-@dataclass(slots=True)
-class PageClient:
-    """The connection of one client."""
-
-    number: int
-    address: str
-    since: float  # [s]
-    name: str = ""
-    admitted: bool = False  # it has shown a valid token
-    sequence: int = -1
-    quota: float = MAX_BURST  # messages that are accepted now (token bucket)
-    refilled: float = 0.0  # [s]
-    dropped: int = 0
-    invalid: int = 0
-    refused_at: float = LONG_AGO  # [s] time of the last refusal sent to it
-
-
 class ClientSessions:
     """All connections of the page, and which of them drives.
 
     Every method takes the present time [s] and returns the actions that the server has to perform, in this order.
     """
 
-    def __init__(self, admit: Callable[[str, str, str, float], str], greet: Callable[[], Mapping[str, Any]]) -> None:
-        """`admit(token, key, address, now)` returns a key or raises RefusedMessage; `greet` returns the welcome."""
-        self._admit = admit
-        self._greet = greet
+    def __init__(
+        self,
+        admit: Callable[[str, str, str, float], str],
+        greet: Callable[[], Mapping[str, Any]],
+        stopped: Callable[[str, str], None] = lambda what, by: None,
+    ) -> None:
+        """`admit(token, key, address, now)` returns a key or raises RefusedMessage; `greet` returns the welcome.
+
+        `stopped(what, by)` is told why the robot stops: stop or estop, link (the connection of a client that was
+        driving broke) or silence (its velocities did not arrive).
+        """
+        self._admit, self._greet, self._note_stop = admit, greet, stopped
         self.clients: dict[int, PageClient] = {}
         self.driver = 0  # number of the client that drives; 0: none
         self.waiting: list[int] = []  # clients that request control, in the order of their requests
@@ -120,6 +110,8 @@ class ClientSessions:
             self.waiting.remove(number)
         actions: list[Action] = []
         if number == self.driver:
+            if now < self._moving_until:
+                self._note_stop("link", client.name)
             actions = self._pass_control(now)
         return [*actions, self._control_state()] if client.admitted else actions
 
@@ -127,6 +119,9 @@ class ClientSessions:
         """Closes connections without a hello and takes control away from an idle driver; call it regularly."""
         late = [c for c in self.clients.values() if not c.admitted and now - c.since > HELLO_TIME_S]
         actions: list[Action] = [Disconnect(c.number, TIMEOUT, "no hello in time") for c in late]
+        if LONG_AGO < self._moving_until < now:
+            self._moving_until = LONG_AGO
+            self._note_stop("silence", self.driver_name)
         if self.waiting and now - self._last_command > MAX_IDLE_S:
             actions += [*self._pass_control(now), self._control_state()]
         return actions
@@ -144,7 +139,7 @@ class ClientSessions:
             return self._refused(client, refusal, now)
         body = message.body
         urgent = client.admitted and isinstance(body, RequestMessage) and body.what in ALWAYS_ALLOWED
-        if not self._within_rate(client, now):
+        if not client.within_rate(now):
             flooded = self._flooded(client, now)
             if not urgent:
                 return flooded
@@ -204,6 +199,7 @@ class ClientSessions:
     def _stop(self, client: PageClient, body: RequestMessage) -> list[Action]:
         self._blocked = True
         self._moving_until = LONG_AGO
+        self._note_stop(body.what, client.name)
         stopped = Send(0, "stopped", {"what": body.what, "by": client.name})
         return [Forward(client.number, DriveMessage(False)), Forward(client.number, body), stopped]
 
@@ -215,6 +211,8 @@ class ClientSessions:
             return self._hand_over(drives, request.to, now)
         if request.act == "take":
             return [] if drives else self._request_control(client.number, now)
+        if request.act == "keep":
+            return self._keep_control(client, now) if drives else []
         if drives:
             return [*self._pass_control(now), self._control_state()]
         return self._withdraw_request(client.number)
@@ -240,6 +238,13 @@ class ClientSessions:
         self.waiting = [to, *(number for number in self.waiting if number != to)]
         return [*self._pass_control(now), self._control_state()]
 
+    def _keep_control(self, driver: PageClient, now: float) -> list[Action]:
+        """Refuses all requests for control; the driver counts as active."""
+        refused = {"what": "seat", "ok": False, "text": f"{driver.name} keeps control"}
+        told: list[Action] = [Send(number, "answer", refused) for number in self.waiting]
+        self._last_command, self.waiting = now, []
+        return [*told, self._control_state()]
+
     def _pass_control(self, now: float) -> list[Action]:
         """Stops the driver and makes the first waiting client the driver."""
         before, self.driver = self.driver, self.waiting.pop(0) if self.waiting else 0
@@ -261,15 +266,6 @@ class ClientSessions:
 
     # --- limits -----------------------------------------------------------------------------------
 
-    @staticmethod
-    def _within_rate(client: PageClient, now: float) -> bool:
-        client.quota = min(MAX_BURST, client.quota + MAX_RATE * max(0.0, now - client.refilled))
-        client.refilled = now
-        if client.quota < 1.0:
-            return False
-        client.quota -= 1.0
-        return True
-
     def _flooded(self, client: PageClient, now: float) -> list[Action]:
         client.dropped += 1
         if client.dropped > MAX_DROPPED:
@@ -282,7 +278,7 @@ class ClientSessions:
             refused = Send(client.number, "refused", {"code": refusal.code, "text": refusal.text})
             return [refused, Disconnect(client.number, code, refusal.text)]
         if refusal.code in (400, 413, 426):
-            self._within_rate(client, now)
+            client.within_rate(now)
             client.invalid += 1
             if client.invalid > MAX_INVALID:
                 return [Disconnect(client.number, POLICY, "too many invalid messages")]

@@ -3,30 +3,84 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import socket
+import struct
+from array import array
 from collections.abc import Sequence
+from pathlib import Path
 from urllib.parse import quote
 
 import segno
 
 # Addresses reserved for documentation (RFC 5737, RFC 3849): the route to them shows our own address; nothing is sent.
 PROBES = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
+SIOCGIFCONF = 0x8912  # request for all interfaces that have an IPv4 address, netdevice(7)
+RECORD_BYTES = 40  # of one interface in the reply: name, family, port, address
+MAX_INTERFACES = 64
+INTERFACES: tuple[tuple[str, ...], ...] = (
+    ("wl", "ap"),
+    ("en", "eth", "usb"),
+    (),
+    ("docker", "br-", "virbr", "veth", "tun", "tap", "wg", "zt"),
+)  # beginnings of names: wireless, cable, others, and those of containers and tunnels
+OTHER = 2
 
 
 def addresses() -> list[str]:
-    """Returns the addresses of this computer on its networks, the one of the default route first."""
-    found: list[str] = []
-    for family, probe in PROBES:
-        with socket.socket(family, socket.SOCK_DGRAM) as udp:
-            try:
-                udp.connect((probe, 9))
-            except OSError:
-                continue
-            found.append(udp.getsockname()[0])
+    """Returns the addresses of this computer on its networks, the best one first: see `ranked`."""
+    default = ""
+    for family, probe in reversed(PROBES):
+        with socket.socket(family, socket.SOCK_DGRAM) as udp, contextlib.suppress(OSError):
+            udp.connect((probe, 9))
+            default = udp.getsockname()[0]
+    found = [*_ip4_addresses(), *_ip6_addresses()]
     with contextlib.suppress(OSError):
-        found += [str(info[4][0]) for info in socket.getaddrinfo(socket.gethostname(), None)]
-    return [a for a in dict.fromkeys(found) if not a.startswith(("127.", "fe80:")) and a != "::1"]
+        found += [("", str(info[4][0])) for info in socket.getaddrinfo(socket.gethostname(), None)]
+    return ranked(found, default)
+
+
+def ranked(found: Sequence[tuple[str, str]], default: str) -> list[str]:
+    """Sorts addresses, given with their interfaces, by the chance that a phone can open them.
+
+    The one of the default route comes first; without a default route the robot may be the access point itself, so
+    wireless interfaces are next, then cables, and interfaces of containers and tunnels last. Loopback and link-local
+    addresses are left out, as a browser cannot open them from another device.
+    """
+    usable = [("", default)] if default else []
+    usable += [(interface, address) for interface, address in found]
+    usable = [each for each in usable if not each[1].startswith(("127.", "fe80:")) and each[1] != "::1"]
+    order = sorted(usable, key=lambda each: (each[1] != default, _kind(each[0]), ":" in each[1]))
+    return list(dict.fromkeys(address for _, address in order))
+
+
+def _kind(interface: str) -> int:
+    """Index of the kind of an interface in INTERFACES, by its name; the names that are not known lie in between."""
+    known = next((index for index, starts in enumerate(INTERFACES) if interface.startswith(starts)), None)
+    return OTHER if known is None else known
+
+
+def _ip4_addresses() -> list[tuple[str, str]]:
+    """All IPv4 addresses with their interfaces; empty where the system has no such call."""
+    buffer = array("B", bytes(MAX_INTERFACES * RECORD_BYTES))
+    request = struct.pack("iL", len(buffer), buffer.buffer_info()[0])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        try:
+            used = struct.unpack("iL", fcntl.ioctl(udp, SIOCGIFCONF, request))[0]
+        except OSError:
+            return []
+    rows = (buffer[at : at + RECORD_BYTES].tobytes() for at in range(0, used, RECORD_BYTES))
+    return [(row[:16].split(b"\0")[0].decode(), socket.inet_ntoa(row[20:24])) for row in rows]
+
+
+def _ip6_addresses() -> list[tuple[str, str]]:
+    """All IPv6 addresses with their interfaces; empty where the system has no such file."""
+    try:
+        rows = [line.split() for line in Path("/proc/net/if_inet6").read_text().splitlines()]
+    except OSError:
+        return []
+    return [(row[-1], socket.inet_ntop(socket.AF_INET6, bytes.fromhex(row[0]))) for row in rows]
 
 
 def names(bind: str) -> list[str]:

@@ -15,11 +15,11 @@ from typing import Any
 VERSION = 1
 MAX_MESSAGE_BYTES = 4096
 MAX_INTEGER = 2**53  # larger ones are not exact in JavaScript
-REQUESTS = ("stand", "sit", "stop", "estop", "rearm", "reset_world", "cancel_motion")
+REQUESTS = ("stand", "sit", "stop", "estop", "rearm", "reset_world", "cancel_motion", "arm")
 ALWAYS_ALLOWED = ("stop", "estop")  # for every admitted client
-QUERIES = ("urdf", "invite")
+QUERIES = ("urdf", "invite", "terrain")
 WORLDS = ("flat", "slope", "blocks", "bumps", "obstacles")  # of the simulator
-CONTROL_ACTS = ("take", "leave", "give")
+CONTROL_ACTS = ("take", "leave", "give", "keep")
 
 
 class RefusedMessage(ValueError):  # noqa: N818 - a reply, not a failure
@@ -97,6 +97,13 @@ class LiftMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class SpeedMessage:
+    """Sets the speed of all pages as a share of the maximum."""
+
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class RequestMessage:
     """Requests an action, one of REQUESTS."""
 
@@ -105,7 +112,7 @@ class RequestMessage:
 
 @dataclass(frozen=True, slots=True)
 class ControlMessage:
-    """Changes who drives: `take` control, `leave` it, or `give` it to client `to`."""
+    """Changes who drives: `take` control, `leave` it, `give` it to client `to`, or `keep` it."""
 
     act: str
     to: int = 0
@@ -149,6 +156,7 @@ MessageBody = (
     | GaitMessage
     | PlayMessage
     | LiftMessage
+    | SpeedMessage
     | RequestMessage
     | ControlMessage
     | HeartbeatMessage
@@ -156,17 +164,6 @@ MessageBody = (
     | PushMessage
     | WorldMessage
 )
-DRIVER_MESSAGES = (
-    DriveMessage,
-    PoseMessage,
-    GaitMessage,
-    PlayMessage,
-    LiftMessage,
-    RequestMessage,
-    PushMessage,
-    WorldMessage,
-)
-"""Messages that only the driver may send, except ALWAYS_ALLOWED."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +216,8 @@ def _one_of(*known: str) -> FieldCheck:
     return check
 
 
-_SHARE, _METRES, _ANGLE, _FORCE = _number(-1.0, 1.0), _number(-0.3, 0.3), _number(-1.0, 1.0), _number(-200.0, 200.0)
-_POSE = dict.fromkeys(("x", "y", "z"), _METRES) | dict.fromkeys(("roll", "pitch", "yaw"), _ANGLE)
+_SHARE, _METRES, _FORCE = _number(-1.0, 1.0), _number(-0.3, 0.3), _number(-200.0, 200.0)
+_POSE = dict.fromkeys(("x", "y", "z"), _METRES) | dict.fromkeys(("roll", "pitch", "yaw"), _number(-1.0, 1.0))
 KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "hello": (HelloMessage, {"token": _text(128), "key": _text(128), "name": _text(40)}),
     "drive": (DriveMessage, {"on": _boolean, "vx": _SHARE, "vy": _SHARE, "wz": _SHARE}),
@@ -229,6 +226,7 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "leg": (LegMessage, {"name": _text(40), "lost": _boolean}),
     "play": (PlayMessage, {"name": _text(60)}),
     "lift": (LiftMessage, {"share": _number(0.2, 1.0)}),
+    "speed": (SpeedMessage, {"share": _number(0.1, 1.0)}),
     "ask": (RequestMessage, {"what": _one_of(*REQUESTS)}),
     "seat": (ControlMessage, {"act": _one_of(*CONTROL_ACTS), "to": _integer}),
     "beat": (HeartbeatMessage, {"echo": _integer}),
@@ -239,6 +237,11 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
         {"world": _one_of(*WORLDS), "friction": _number(0.01, 5.0), "payload": _number(0.0, 20.0)},
     ),
 }
+
+
+DRIVEN = ("drive", "pose", "gait", "play", "lift", "speed", "ask", "push", "world")
+DRIVER_MESSAGES = tuple(KINDS[kind][0] for kind in DRIVEN)
+"""Messages that only the driver may send, except ALWAYS_ALLOWED."""
 
 
 def parse(text: str) -> PageMessage:
@@ -255,9 +258,8 @@ def parse(text: str) -> PageMessage:
     unknown = next((name for name in data if name not in checks), None)
     if unknown is not None:
         raise RefusedMessage(400, f"{kind} has no field {unknown[:40]!r}")
-    values = {name: checks[name](name, value) for name, value in data.items()}
     try:
-        return PageMessage(sequence, make(**values))
+        return PageMessage(sequence, make(**{name: checks[name](name, value) for name, value in data.items()}))
     except TypeError:
         raise RefusedMessage(400, f"{kind} needs its fields {', '.join(checks)}") from None
 
@@ -280,11 +282,8 @@ def _no_constant(name: str) -> float:
 
 def encode(kind: str, sequence: int, **fields: Any) -> str:
     """Encodes a message to a page; infinite numbers and NaN become null."""
-    return json.dumps(
-        {"v": VERSION, "n": sequence, "t": kind, **{name: _finite(value) for name, value in fields.items()}},
-        separators=(",", ":"),
-        allow_nan=False,
-    )
+    message = {"v": VERSION, "n": sequence, "t": kind, **{name: _finite(value) for name, value in fields.items()}}
+    return json.dumps(message, separators=(",", ":"), allow_nan=False)
 
 
 def _finite(value: Any) -> Any:

@@ -1,10 +1,13 @@
 """The page's files: everything that the page loads is served, and nothing else is shipped."""
 
+import json
 import posixpath
 import re
 
 from hexapod_control.web.page_files import POLICY, pages
 
+KEY = re.compile(r'\bt\("([a-z_]+)"')
+MAX_SENT_BYTES = 80_000  # of the whole page, compressed
 LINK = re.compile(r'(?:href|src)="([^"#:]+)"')
 IMPORT = re.compile(r'(?:from|import\()\s*"(\./[^"]+|\.\./[^"]+)"')
 
@@ -23,15 +26,29 @@ def loaded(path, files):
     return found
 
 
-def test_the_page_loads_these_files_and_no_others():
+def test_the_page_loads_all_its_files_and_the_texts_of_one_language():
     files = pages()
-    expected = {
-        *("/index.html", "/style.css", "/icon.svg", "/main.js", "/connection.js", "/inputs.js", "/velocity.js"),
-        *("/motion_panel.js", "/drawing/charts.js", "/drawing/projections.js", "/drawing/leg_geometry.js"),
-        *("/drawing/scene3d.js", "/drawing/matrices.js", "/drawing/meshes.js", "/drawing/urdf.js"),
-    }
-    assert loaded("/index.html", files) == expected
-    assert set(files) == expected | {"/"}
+    texts = {path for path in files if path.startswith("/texts/") and path.endswith(".json")}
+    assert {"/texts/en.json", "/texts/de.json"} <= texts
+    assert loaded("/index.html", files) | texts | {"/"} == set(files)
+
+
+def test_the_whole_page_is_small():
+    assert sum(len(file.compressed) for path, file in pages().items() if path != "/") < MAX_SENT_BYTES
+
+
+def test_all_texts_of_the_page_are_in_the_table():
+    """Every key that a file of the page uses by itself is a text, and the elements of the page contain no text."""
+    files = pages()
+    table = json.loads(files["/texts/en.json"].data)
+    html = files["/"].data.decode()
+    scripts = [file.data.decode() for path, file in files.items() if path.endswith(".js")]
+    used = {key for script in scripts for key in KEY.findall(script)}
+    used |= set(re.findall(r'data-(?:t|title|label)="([^"]+)"', html))
+    assert used - table.keys() == set()
+    body = re.sub(r"<(option|code)[^>]*>.*?</\1>", "", html[html.index("<body") :])
+    words = {word for text in re.findall(r">([^<]+)<", body) for word in re.findall(r"[A-Za-z]{2,}", text)}
+    assert words <= {"hexapod", "STOP", "kg", "nbsp"}
 
 
 def test_the_page_needs_no_resource_that_its_security_policy_forbids():

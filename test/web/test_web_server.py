@@ -13,7 +13,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 from support.page_messages import TOKEN
-from support.real_time.web_bench import Loop, Visitor, deaf
+from support.real_time.web.web_bench import Loop, Visitor, deaf
 
 from hexapod_control.web import page_address, send_queue, server
 from hexapod_control.web.access_control import HostPolicy, TokenAuthority

@@ -10,7 +10,8 @@ from hexapod_control.core.planner.faults.frozen_state import Frozen
 from hexapod_control.core.planner.faults.leg_change import LegChange
 from hexapod_control.core.planner.faults.mishap_response import mishap_of
 from hexapod_control.core.planner.faults.unknown_state import Unknown
-from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState
+from hexapod_control.core.planner.planner_state import PlannerContext, PlannerState, PoseOrigin
+from hexapod_control.core.planner.states import OnFeet, Transition
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.robot import Point
 from hexapod_control.core.steering.arc_steering import twist as twist_of_arc
@@ -33,6 +34,8 @@ class PlannerView:
         # A robot that was lifted and stands again: a velocity lets it go on; else `held` says why it does not.
         self.waits_for_command = isinstance(state, Frozen) and state.waits_for_command(context)
         self.held = state.mishap.text if isinstance(state, Frozen) and not self.waits_for_command else ""
+        # True in the pose in which the robot was found on its feet, which nobody has requested
+        self.pose_found = isinstance(state, OnFeet | Transition) and state.origin is PoseOrigin.FOUND
         self.changing_legs = isinstance(state, LegChange)  # a leg is folded or unfolded, or the robot rests for that
 
     # --- the robot ---------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
+from visualization_msgs.msg import MarkerArray
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
@@ -24,13 +25,14 @@ from hexapod_control.nodes.mujoco_sim.lidar_output import LidarOutput
 from hexapod_control.nodes.mujoco_sim.running_world import RunningWorld
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
 from hexapod_control.nodes.mujoco_sim.simulation_output import SimulationOutput
+from hexapod_control.nodes.mujoco_sim.terrain_markers import terrain_markers
 from hexapod_control.nodes.mujoco_sim.viewer_window import ViewerWindow
 from hexapod_control.nodes.mujoco_sim.world_services import WorldServices
 from hexapod_control.nodes.servo_driver.torque_services import ArmedTopic, TorqueServices
 from hexapod_control.ros import messages, parameters
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
-from hexapod_control.ros.qos import COMMAND, EVENTS
+from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
 from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.servos.driver.setpoints.target_follower import TargetFollower
 from hexapod_control.sim.rendering.state_recording import StateRecording
@@ -63,6 +65,8 @@ class MujocoSim(GuardedNode):
             self._accept_targets(world.driver)
         self._clock_publisher = self.create_publisher(ClockMessage, "/clock", EVENTS) if world.publishes_clock else None
         self._clock_at = -math.inf  # [s] steady time of the last /clock
+        self._terrain = self.create_publisher(MarkerArray, "terrain", LATCHED)
+        self._publish_terrain()
         self._world_services = WorldServices(self, world, lambda: self._publish(everything=True))
         self.create_timer(world.period / settings.sim_speed_factor, self._tick, clock=self.steady)
         self._window = None if settings.headless else ViewerWindow(self, world.simulation)
@@ -100,8 +104,12 @@ class MujocoSim(GuardedNode):
     def _change_world(self, settings: WorldSettings) -> None:
         with self.world.lock:
             self.world.change(settings)
+            self._publish_terrain()
         if self._window:
             self._window.open(self.world.simulation)
+
+    def _publish_terrain(self) -> None:
+        self._terrain.publish(terrain_markers(self.world.simulation.model))
 
     # --- output --------------------------------------------------------------------------------
 

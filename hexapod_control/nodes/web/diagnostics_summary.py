@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+from hexapod_control.web.robot_condition import ERROR, HARDWARE_NODES, MAX_NODE_SILENCE_S, NEEDED_NODES
 
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 WORLD_KEYS = {"world": "world", "friction": "friction", "payload [kg]": "payload"}
 SIMULATOR = "mujoco_sim"
-MAX_AGE_S = 5.0  # of a status
+PLANNER = "gait_planner"
+STALE = 3  # level of a status that is too old
+MAX_AGE_S = MAX_NODE_SILENCE_S  # of a status, after which it is stale
+MAX_STALE_S = 600.0  # after which the status of a node is forgotten, unless the robot needs that node
+NEVER_FORGOTTEN = (*NEEDED_NODES, *HARDWARE_NODES)
 MAX_STATUSES = 200
+SERVICE_HINT = re.compile(r": call (arm|estop)\b.*$")  # the page has a button for it
 
 
 class NodeStatus(NamedTuple):
@@ -19,6 +26,12 @@ class NodeStatus(NamedTuple):
     level: int
     text: str
     values: Mapping[str, str]
+    age: float = 0.0  # [s]
+
+    @property
+    def shown_level(self) -> int:
+        """The level; STALE if the node has not reported for too long."""
+        return STALE if self.age > MAX_AGE_S else self.level
 
 
 class RecentStatuses:
@@ -35,28 +48,74 @@ class RecentStatuses:
             del self._newest[next(iter(self._newest))]
 
     def at(self, now: float) -> dict[str, NodeStatus]:
-        """The statuses that are not too old at a time [s], by name; the others are forgotten."""
-        self._newest = {name: each for name, each in self._newest.items() if now - each[1] < MAX_AGE_S}
-        return {name: status for name, (status, _) in self._newest.items()}
+        """All statuses at a time [s] with their ages, by name; those of programs that ended long ago are forgotten."""
+        aged = {name: status._replace(age=now - at) for name, (status, at) in self._newest.items()}
+        old = {n for n, s in aged.items() if s.age > MAX_STALE_S and short_name(n) not in NEVER_FORGOTTEN}
+        for name in old:
+            del self._newest[name]
+        return {name: status for name, status in aged.items() if name not in old}
 
 
-def summary(nodes: Mapping[str, NodeStatus]) -> dict[str, Any]:
-    """The fields of a `status` message that come from the diagnostics of all nodes, by their full name."""
-    values = {key: value for status in nodes.values() for key, value in status.values.items()}
-    rates = {short_name(name): loop_rate(status.values) for name, status in nodes.items()}
+def summary(nodes: Mapping[str, NodeStatus], joints: Sequence[str] = ()) -> dict[str, Any]:
+    """The fields of a `status` message that come from the diagnostics of all nodes, by their full name.
+
+    Several nodes may report the same key: an emergency stop that one of them has latched is latched, and the torque is
+    on only if all report so. `joints` are the names of the joints, in the order in which a driver reports them.
+    """
+    fresh = {name: status for name, status in nodes.items() if status.age <= MAX_AGE_S}
+    by_node = {short_name(name): status.values for name, status in fresh.items()}
+    rates = {name: loop_rate(values) for name, values in by_node.items()}
+    planner = by_node.get(PLANNER, {})
+    reported = [values["torque"].lower() == "true" for values in by_node.values() if "torque" in values]
     return {
-        "leg_gap": first_number(values.get("leg gap m", "")),
-        "feedback": values.get("feedback", ""),
-        "estop": values.get("emergency stop", "") == "latched",
-        "torque": values.get("torque", "True").lower() == "true",
-        "world": world(nodes),
+        "leg_gap": first_number(planner.get("leg gap m", "")),
+        "feedback": next((values["feedback"] for values in by_node.values() if "feedback" in values), ""),
+        "estop": any(values.get("emergency stop") == "latched" for values in by_node.values()),
+        "torque": all(reported) if reported else None,
+        "found": planner.get("pose") == "found",
+        "lift": first_number(planner.get("lift scale", "")),
+        "world": world(fresh),
+        "bus": next((values["bus errors"] for values in by_node.values() if "bus errors" in values), ""),
         "loops": {name: rate for name, rate in rates.items() if rate is not None},
-        "temperatures": temperatures(values),
+        "temperatures": _of_joints(by_node, temperatures, "temperatures [degC]", joints),
+        "loads": _of_joints(by_node, lambda values: {}, "loads", joints),
         "diagnostics": [
-            {"name": short_name(name), "level": status.level, "text": status.text}
+            {
+                "name": short_name(name),
+                "level": status.shown_level,
+                "text": SERVICE_HINT.sub("", status.text),
+                "age": round(status.age),
+            }
             for name, status in sorted(nodes.items())
         ],
     }
+
+
+def errors(nodes: Mapping[str, NodeStatus]) -> dict[str, str]:
+    """The texts of all errors, by the short name of the node."""
+    faulty = {name: status for name, status in sorted(nodes.items()) if status.shown_level == ERROR}
+    return {short_name(name): SERVICE_HINT.sub("", status.text) for name, status in faulty.items()}
+
+
+def ages(nodes: Mapping[str, NodeStatus]) -> dict[str, float]:
+    """Seconds since the newest status of each node, by its short name."""
+    return {short_name(name): status.age for name, status in nodes.items()}
+
+
+def _of_joints(
+    nodes: Mapping[str, Mapping[str, str]],
+    named: Callable[[Mapping[str, str]], dict[str, float]],
+    key: str,
+    joints: Sequence[str],
+) -> dict[str, float]:
+    """The values of every joint: those reported by name, and those of a list in the order of the joints."""
+    found: dict[str, float] = {}
+    for values in nodes.values():
+        row = [first_number(word) for word in values.get(key, "").split()]
+        if len(row) == len(joints):
+            found |= {joint: value for joint, value in zip(joints, row, strict=True) if value is not None}
+        found |= named({name: value for name, value in values.items() if name != key})
+    return found
 
 
 def world(nodes: Mapping[str, NodeStatus]) -> dict[str, str]:

@@ -39,9 +39,11 @@ from hexapod_control.web.protocol import (
     PoseMessage,
     PushMessage,
     RequestMessage,
+    SpeedMessage,
     WorldMessage,
 )
 
+START_SPEED = 0.5  # share of the maximum
 PERIOD_S = 0.05  # between two velocities
 FINAL_ZEROS = 10  # zero velocities after the last motion; then other sources may drive
 DELIVERY_TIME_S = 0.3  # for the last zero
@@ -81,6 +83,7 @@ class PageCommands:
         self._node, self._feed, self._reply, self._stamped = node, feed, send, stamped
         self._drive, self._until, self._remaining_zeros = DriveMessage(False), 0.0, 0
         self._ended = False
+        self.speed = START_SPEED  # of all pages, as a share of the maximum
         create = node.create_publisher
         self._velocity = create(TwistStamped if stamped else TwistMessage, "cmd_vel", COMMAND)
         self._announcement = DriveAnnouncement(node, "tablet")
@@ -115,6 +118,8 @@ class PageCommands:
             self._set(command.client, SIMULATOR, asdict(body))
         elif isinstance(body, LiftMessage):
             self._set(command.client, PLANNER, {"lift_scale": body.share})
+        elif isinstance(body, SpeedMessage):
+            self.speed = body.share
         elif isinstance(body, RequestMessage):
             self._request(command.client, body.what)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -12,25 +13,30 @@ from geometry_msgs.msg import Pose, TwistStamped
 from geometry_msgs.msg import Twist as TwistMessage
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
-from std_msgs.msg import Float64, String
+from std_msgs.msg import Bool, Float64, String
+from visualization_msgs.msg import MarkerArray
 
 from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.motions.motion_state import REFUSED, MotionState
+from hexapod_control.core.motions.motion_state import END_PHASES, REFUSED, MotionState
+from hexapod_control.core.names import joint_names
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.joint_state_input import JointStateInput
-from hexapod_control.nodes.web.diagnostics_summary import NodeStatus, RecentStatuses, summary
+from hexapod_control.nodes.web.diagnostics_summary import NodeStatus, RecentStatuses, ages, errors, short_name, summary
+from hexapod_control.nodes.web.terrain_boxes import boxes
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import DISPLAY, LATCHED
 from hexapod_control.ros.row_messages import FootLayout
 from hexapod_control.web.page_state import DrawnState, drawing
+from hexapod_control.web.robot_condition import PressedStop, RobotFacts, condition
 
 MAX_AGE_S = 0.3  # of feet and velocities
 MAX_SILENCE_S = 1.0  # without joint_states, after which the robot counts as disconnected
 MAX_BATTERY_AGE_S = 5.0
 DIAGNOSTICS_DEPTH = 20
 LATCHED_TEXTS = ("gait_state", "gait_active", "gait_selected", "gaits", "lost_legs", "motions", "command_source")
+ESTOP_REPORT_S = 2.0  # from an E-STOP of a page until the hardware node reports it
 
 
 class NewestMessage:
@@ -89,18 +95,25 @@ class RobotFeed:
         """`refused(motion, reason)` is called when a motion cannot be played."""
         self._robot = robot
         measured, targets, states = JointStateInput(node, robot, mapping), FootLayout(robot), FootLayout(robot)
-        self._drawn = DrawnState()
-        self._node = node
+        self._drawn, self._node = DrawnState(), node
         self.limits: Twist = ZERO
         self._texts = dict.fromkeys(LATCHED_TEXTS, "")
         self._refused = refused
         self._motion: dict[str, Any] | None = None
         self._pose: list[float] | None = None
         self._diagnostics = RecentStatuses()
+        self._joint_names = joint_names(robot.leg_names)
+        self._facts = RobotFacts(full_height=robot.walk.height)  # those that change slowly
+        self._torque: bool | None = None
+        self.statuses: dict[str, NodeStatus] = {}  # of all nodes, by their short name
+        self._estop: tuple[str, float] | None = None  # who has pressed it, and when [s]
+        self.terrain: list[list[float]] = []
+        self.on_terrain: Callable[[], None] = lambda: None
         self._joints = NewestMessage(node, JointState, "joint_states", lambda message: measured.accept(message).joints)
         self._targets = NewestMessage(node, MultiDOFJointState, "foot_targets", targets.forces)
         self._states = NewestMessage(node, MultiDOFJointState, "foot_states", states.forces)
         self._odometry = NewestMessage(node, Odometry, "odom", _planar)
+        self._truth = NewestMessage(node, Odometry, "simulator/floating_base_state", _planar)
         self._command = (
             NewestMessage(node, TwistStamped, "cmd_vel", lambda message: messages.twist(message.twist))
             if stamped
@@ -110,11 +123,17 @@ class RobotFeed:
         self._battery = NewestMessage(
             node, BatteryState, "battery_state", lambda battery: {"volts": battery.voltage, "share": battery.percentage}
         )
+        self._subscribe(node)
+
+    def _subscribe(self, node: GuardedNode) -> None:
+        """Subscribes to what is kept as it arrives."""
         for topic in LATCHED_TEXTS:
             node.create_subscription(String, topic, self._keeper(topic), LATCHED)
         node.create_subscription(String, "motion_state", self._take_motion, LATCHED)
         node.create_subscription(TwistMessage, "velocity_limits", self._take_limits, LATCHED)
         node.create_subscription(Pose, "body_pose_achieved", self._take_pose, LATCHED)
+        node.create_subscription(Bool, "armed", self._take_torque, LATCHED)
+        node.create_subscription(MarkerArray, "terrain", self._take_terrain, LATCHED)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._take_diagnostics, DIAGNOSTICS_DEPTH)
 
     def _keeper(self, topic: str) -> Callable[[String], None]:
@@ -135,6 +154,13 @@ class RobotFeed:
         """Names of the motions that the planner knows."""
         return _names(self._texts["motions"])
 
+    def _take_torque(self, message: Bool) -> None:
+        self._torque = message.data
+
+    def _take_terrain(self, message: MarkerArray) -> None:
+        self.terrain = boxes(message)
+        self.on_terrain()
+
     def _take_limits(self, message: TwistMessage) -> None:
         self.limits = messages.twist(message)
 
@@ -147,6 +173,10 @@ class RobotFeed:
             values = {pair.key: pair.value for pair in status.values}
             self._diagnostics.take(status.name, NodeStatus(status.level[0], status.message, values), now)
 
+    def note_estop(self, by: str) -> None:
+        """Remembers who has pressed E-STOP on a page."""
+        self._estop = by, time.monotonic()
+
     # --- state: in the server's thread, the only one that reads these messages ------------------------------------
 
     def state(self) -> dict[str, Any]:
@@ -155,9 +185,7 @@ class RobotFeed:
         joints = self._joints.read(MAX_SILENCE_S)
         if joints is not None:
             drawn.joints = joints
-        drawn.support = self._targets.read(MAX_AGE_S)
-        if drawn.support is None:  # otherwise the planner gives the planted feet
-            drawn.forces = self._states.read(MAX_AGE_S)
+        drawn.support, drawn.forces = self._targets.read(MAX_AGE_S), self._states.read(MAX_AGE_S)
         drawn.commanded = self._command.read(MAX_AGE_S) or ZERO
         odometry = self._odometry.read(MAX_AGE_S)
         if odometry is not None:
@@ -168,13 +196,53 @@ class RobotFeed:
             "state": self._texts["gait_state"],
             "gait": self._texts["gait_active"],
             "motion": self._motion,
+            "pose": self._pose,
+            "forces": None if drawn.forces is None else [round(float(force), 1) for force in drawn.forces],
+            "truth": self._place(),
+            "now": condition(self._present()).fields(),
             "silent": self._joints.age > MAX_SILENCE_S,
         }
+
+    def _place(self) -> list[float] | None:
+        """Position [m] and heading [rad] in the simulated world, in which the terrain is known."""
+        truth = self._truth.read(MAX_AGE_S)
+        return None if truth is None else [round(value, 4) for value in truth[0]]
+
+    def _present(self) -> RobotFacts:
+        """All facts about the robot, those that change quickly too."""
+        facts, drawn, estop = self._facts, self._drawn, self._estop
+        since = time.monotonic() - estop[1] if estop else math.inf
+        torque = facts.torque if self._torque is None else self._torque
+        motion = self._motion or {}
+        return replace(
+            facts,
+            state=self._texts["gait_state"],
+            torque=torque,
+            latched=facts.latched or (torque is False and since < ESTOP_REPORT_S),
+            height=None if drawn.joints is None else drawn.height,
+            joints_age=self._joints.age,
+            speed=math.hypot(*drawn.achieved[:2]) if drawn.achieved else 0.0,
+            turn=drawn.achieved[2] if drawn.achieved else 0.0,
+            motion=motion.get("name", "") if motion.get("phase") not in END_PHASES else "",
+            stop=PressedStop(estop[0], since) if estop else None,
+        )
 
     # --- status: twice a second -----------------------------------------------------------------------------------
 
     def status(self) -> dict[str, Any]:
         """The fields of a `status` message."""
+        now = time.monotonic()
+        nodes = self._diagnostics.at(now)
+        found = summary(nodes, self._joint_names)
+        self._facts = replace(
+            self._facts,
+            torque=found["torque"],
+            latched=found["estop"],
+            found=found["found"],
+            node_ages=ages(nodes),
+            errors=errors(nodes),
+        )
+        self.statuses = {short_name(name): status for name, status in nodes.items()}
         return {
             "state": self._texts["gait_state"],
             "gait": self._texts["gait_active"],
@@ -187,7 +255,7 @@ class RobotFeed:
             "source": self._texts["command_source"],
             "simulated": bool(self._node.count_publishers("simulator/floating_base_state")),
             "battery": self._battery.read(MAX_BATTERY_AGE_S),
-            **summary(self._diagnostics.at(time.monotonic())),
+            **found,
         }
 
 

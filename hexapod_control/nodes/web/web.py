@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
+from hexapod_control.nodes.web.event_log import EventLog, LogEvent
 from hexapod_control.nodes.web.page_commands import PageCommands
 from hexapod_control.nodes.web.robot_feed import RobotFeed
 from hexapod_control.nodes.web.settings import WebSettings
@@ -28,6 +31,7 @@ from hexapod_control.web.page_state import shape
 from hexapod_control.web.protocol import WORLDS, QueryMessage
 from hexapod_control.web.server import PageServer
 
+STOP_LEVELS = {"stop": 0, "estop": 2, "link": 1, "silence": 1}  # why the robot stops, with the level in the log
 STATUS_PERIOD_S = 0.5  # between two messages of slowly changing values
 ALL_ADDRESSES = "0.0.0.0"
 
@@ -49,13 +53,16 @@ class WebNode(GuardedNode):
         self._new_client = False
         self._inbox: SimpleQueue[Forward] = SimpleQueue()
         hosts = [*page_address.names(self._bind), *(host.strip() for host in settings.allowed_hosts.split(","))]
-        self.sessions = ClientSessions(self._admit, self._greet)
+        self.sessions = ClientSessions(self._admit, self._greet, self._queue_stop)
+        self._stops: SimpleQueue[tuple[str, str]] = SimpleQueue()  # why the robot stops, and by whom
+        self._log = EventLog()
         self.server = PageServer(
             self.sessions, HostPolicy(hosts, literal=self.public), self._queue_command, self._count_clients
         )
         mapping = load_mapping(settings.joint_mapping, robot_file.robot)
         self.feed = RobotFeed(self, robot_file.robot, settings.enable_stamped_cmd_vel, self._refused, mapping)
-        self.commands = PageCommands(self, self.feed, self.server.send, settings.enable_stamped_cmd_vel)
+        self.feed.on_terrain = lambda: self._send_terrain(0)
+        self.commands = PageCommands(self, self.feed, self._reply, settings.enable_stamped_cmd_vel)
         self._status_timer = self.create_timer(STATUS_PERIOD_S, self._send_status, clock=self.steady)
         self._status_timer.cancel()  # runs while there is a client
         self._trouble: tuple[ReportLevel, str] | None = None  # with the socket
@@ -92,16 +99,18 @@ class WebNode(GuardedNode):
             self._invite()  # the last invitation is used up
         return granted
 
-    def invitation(self) -> str:
-        """The address of the page with a token for one more client."""
-        host = (page_address.addresses() or ["127.0.0.1"])[0] if self._bind == ALL_ADDRESSES else self._bind
-        return page_address.url(host, self.server.port, self._tokens.invite())
+    def invitations(self) -> list[str]:
+        """The addresses of the page with a token for one more client, the best one first."""
+        hosts = (page_address.addresses() or ["127.0.0.1"]) if self._bind == ALL_ADDRESSES else [self._bind]
+        token = self._tokens.invite()
+        return [page_address.url(host, self.server.port, token) for host in hosts]
 
     def _invite(self) -> None:
-        url = self.invitation()
+        url, *others = self.invitations()
         lines = [f"the page: {url}"]
         if self.public:
             lines = [*page_address.qr_lines(url), f"the page, an invitation for one person: {url}"]
+            lines += [f"the same on another network: {other}" for other in others]
         print(*lines, sep="\n", flush=True)
 
     def _greet(self) -> Mapping[str, Any]:
@@ -110,6 +119,10 @@ class WebNode(GuardedNode):
     def _queue_command(self, command: Forward) -> None:
         self._inbox.put(command)
         self.run_in_executor(self._run_commands)
+
+    def _queue_stop(self, what: str, by: str) -> None:
+        self._stops.put((what, by))
+        self.run_in_executor(self._log_stops)
 
     def _count_clients(self, count: int) -> None:
         self._new_client = self._new_client or count > self._client_count
@@ -142,20 +155,49 @@ class WebNode(GuardedNode):
         if self._new_client:
             self._new_client = False
             self._send_status()
+            self.server.send(0, "log", {"events": self._log.events})
+            self._send_terrain(0)
 
     def _answer(self, client: int, query: QueryMessage) -> None:
-        if query.what == "urdf":
+        if query.what == "terrain":
+            self._send_terrain(client)
+        elif query.what == "urdf":
             self.server.send(client, "urdf", {"text": self._urdf})
         else:
-            url = self.invitation()
-            once = self.public and not self.settings.token
-            self.server.send(client, "invitation", {"url": url, "rows": page_address.qr_rows(url), "once": once})
+            urls = self.invitations()
+            once, rows = self.public and not self.settings.token, page_address.qr_rows(urls[0])
+            self.server.send(client, "invitation", {"url": urls[0], "urls": urls, "rows": rows, "once": once})
 
     def _send_status(self) -> None:
-        self.server.send(0, "status", self.feed.status())
+        status = {**self.feed.status(), "speed": self.commands.speed}
+        levels = {name: (each, each.shown_level) for name, each in self.feed.statuses.items()}
+        self._send_events(self._log.take(time.time(), levels))
+        self.server.send(0, "status", status)
+
+    def _send_terrain(self, client: int) -> None:
+        self.server.send(client, "terrain", {"boxes": self.feed.terrain})
+
+    def _send_events(self, events: Iterable[LogEvent]) -> None:
+        for event in events:
+            self.server.send(0, "event", asdict(event))
+
+    def _log_stops(self) -> None:
+        while not self._stops.empty():
+            what, by = self._stops.get_nowait()
+            if what == "estop":
+                self.feed.note_estop(by)
+            level = STOP_LEVELS[what]
+            self._send_events([self._log.add(time.time(), "web", level, f"log_{what}", {"by": by})])
+
+    def _reply(self, client: int, kind: str, fields: Mapping[str, Any]) -> None:
+        """Sends a reply to a page; a refusal is logged for all of them."""
+        self.server.send(client, kind, fields)
+        if not fields.get("ok", True):
+            text = f"{fields['what']}: {fields['text']}"
+            self._send_events([self._log.add(time.time(), "web", ReportLevel.WARNING, text)])
 
     def _refused(self, motion: str, reason: str) -> None:
-        self.server.send(0, "answer", {"what": motion, "ok": False, "text": reason})
+        self._reply(0, "answer", {"what": motion, "ok": False, "text": reason})
 
     def every_second(self) -> None:
         """Ends service calls whose response is overdue."""

@@ -4,9 +4,12 @@ import pytest
 
 from hexapod_control.nodes.web.diagnostics_summary import (
     MAX_AGE_S,
+    MAX_STALE_S,
     MAX_STATUSES,
+    STALE,
     NodeStatus,
     RecentStatuses,
+    errors,
     first_number,
     loop_rate,
     summary,
@@ -14,15 +17,19 @@ from hexapod_control.nodes.web.diagnostics_summary import (
 )
 
 
-def test_without_diagnostics_the_torque_counts_as_on_and_nothing_else_is_known():
+def test_without_diagnostics_nothing_is_known():
     assert summary({}) == {
         "leg_gap": None,
         "feedback": "",
         "estop": False,
-        "torque": True,
+        "torque": None,
+        "found": False,
+        "lift": None,
         "world": {},
+        "bus": "",
         "loops": {},
         "temperatures": {},
+        "loads": {},
         "diagnostics": [],
     }
 
@@ -38,8 +45,8 @@ def test_values_of_all_nodes_are_put_together():
     assert (found["estop"], found["torque"], found["leg_gap"]) == (True, False, 0.012)
     assert found["loops"] == {"servo_driver": 49.8}
     assert found["diagnostics"] == [
-        {"name": "gait_planner", "level": 0, "text": "ok"},
-        {"name": "servo_driver", "level": 2, "text": "hot"},
+        {"name": "gait_planner", "level": 0, "text": "ok", "age": 0},
+        {"name": "servo_driver", "level": 2, "text": "hot", "age": 0},
     ]
 
 
@@ -51,6 +58,29 @@ def test_the_world_is_that_of_the_simulator_alone():
         "payload": "1",
     }
     assert summary({"/web": NodeStatus(0, "ok", values)})["world"] == {}
+
+
+def test_an_emergency_stop_of_one_of_several_nodes_is_shown():
+    """On a simulated bus both nodes report the torque; the simulator has no latch."""
+    nodes = {
+        "/servo_driver": NodeStatus(2, "emergency stop", {"emergency stop": "latched", "torque": "False"}),
+        "/mujoco_sim": NodeStatus(0, "ok", {"emergency stop": "no", "torque": "True"}),
+    }
+    assert (summary(nodes)["estop"], summary(nodes)["torque"]) == (True, False)
+
+
+def test_the_temperature_and_load_of_every_servo_are_named_by_joint():
+    values = {"temperatures [degC]": "35 48.5 nan", "loads": "0.1 0.2 0.3"}
+    found = summary({"/servo_driver": NodeStatus(0, "ok", values)}, ("coxa", "femur", "tibia"))
+    assert found["temperatures"] == {"coxa": 35.0, "femur": 48.5}
+    assert found["loads"] == {"coxa": 0.1, "femur": 0.2, "tibia": 0.3}
+
+
+def test_texts_that_tell_to_call_services_are_cut_as_the_page_has_a_button():
+    text = "emergency stop: call estop with false, then reset_fault, then arm"
+    nodes = {"/servo_driver": NodeStatus(2, text, {})}
+    assert errors(nodes) == {"servo_driver": "emergency stop"}
+    assert summary(nodes)["diagnostics"][0]["text"] == "emergency stop"
 
 
 def test_temperatures_are_named_by_joint():
@@ -66,10 +96,14 @@ def test_the_first_number_of_a_text_is_found(text, number):
     assert loop_rate({"Loop rate": text}) == number
 
 
-def test_old_statuses_are_forgotten_and_of_many_names_the_newest_are_kept():
+def test_old_statuses_are_stale_and_of_many_names_the_newest_are_kept():
     recent, status = RecentStatuses(), NodeStatus(0, "ok", {})
     recent.take("/odometry", status, 0.0)
-    assert recent.at(0.9 * MAX_AGE_S) == {"/odometry": status} and recent.at(MAX_AGE_S) == {}
+    recent.take("/gait_planner", status, 0.0)
+    late = MAX_AGE_S + 0.1
+    assert [each.shown_level for each in recent.at(MAX_AGE_S).values()] == [0, 0]
+    assert [each.shown_level for each in recent.at(late).values()] == [STALE, STALE]
+    assert set(recent.at(MAX_STALE_S + 1.0)) == {"/gait_planner"}  # the robot needs it
     for number in range(2 * MAX_STATUSES):
         recent.take(f"{number}", status, 0.0)
         recent.take("/web", status, 0.0)

@@ -88,7 +88,7 @@ def test_the_status_has_what_the_planner_announces(bench):
         bench.publisher(String, topic, LATCHED).publish(String(data=text))
     bench.publisher(TwistMessage, "velocity_limits", LATCHED).publish(messages.twist_message(Twist(0.2, 0.1, 1 / 3)))
     bench.publisher(Pose, "body_pose_achieved", LATCHED).publish(messages.body_pose_message(BodyPose(z=0.01, roll=0.1)))
-    bench.probe.create_publisher(MultiDOFJointState, "simulator/floating_base_state", 1)
+    bench.probe.create_publisher(Odometry, "simulator/floating_base_state", 1)
     expected = {
         "state": "walking",
         "gait": "wave",

@@ -28,7 +28,7 @@ from support.page_messages import MESSAGES, TOKEN
 from support.phantomx import robot, standing_joints
 from support.real_time.programs import read_line
 from support.real_time.ros_bench import overrides, services_ready, subscribed, wait_for_stop
-from support.real_time.web_bench import Loop, Visitor
+from support.real_time.web.web_bench import Loop, Visitor
 
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import forward
@@ -383,7 +383,7 @@ def test_the_page_sees_joints_feet_battery_and_the_sentences_of_diagnostics(web,
     assert status["battery"]["share"] is None
     assert status["loops"]["servo_driver"] == 49.9
     assert status["temperatures"] == {"left_front_coxa_joint": 41.5}
-    assert {"name": "servo_driver", "level": 1, "text": "a servo is warm"} in status["diagnostics"]
+    assert {"name": "servo_driver", "level": 1, "text": "a servo is warm", "age": 0} in status["diagnostics"]
 
 
 def test_a_page_gets_the_model_of_the_robot_and_an_invitation_for_others_when_it_asks(web):

@@ -1,9 +1,12 @@
-// Strip charts of the last seconds, and the list of diagnostics.
+// Strip charts of the last three minutes, with a pause, a cursor and a file of all values.
 
-const SPAN = 20000; // [ms] length of the time axis
+import { t } from "../texts/texts.js";
+import { short } from "../panels/presentation.js";
+
+const HISTORY = 180000; // [ms] that is kept
+export const SPANS = [20, 60, 180]; // [s] of the time axis to choose from
 const PERIOD = 66; // [ms] between two frames
 const SMOOTH = 0.25; // low-pass filter of the achieved velocity: weight of a new value
-const LEG_NAMES = { left: "L", right: "R", front: "F", middle: "M", rear: "R" };
 
 function legend(name, color, dashed) {
   const item = document.createElement("span");
@@ -33,7 +36,10 @@ class Strip {
     this.now.className = "legend";
     this.canvas = document.createElement("canvas");
     this.canvas.setAttribute("role", "img");
-    this.canvas.setAttribute("aria-label", `${title} over time`);
+    this.canvas.setAttribute("aria-label", title);
+    this.cursor = null; // [px]
+    this.canvas.onpointermove = (event) => (this.cursor = event.offsetX);
+    this.canvas.onpointerleave = () => (this.cursor = null);
     box.append(head, this.canvas);
     parent.append(box);
   }
@@ -48,7 +54,7 @@ class Strip {
   add(time, values) {
     this.times.push(time);
     values.forEach((value, i) => this.values[i].push(value ?? NaN));
-    const old = this.times.findIndex((t) => t > time - SPAN);
+    const old = this.times.findIndex((each) => each > time - HISTORY);
     if (old > 60) {
       this.times.splice(0, old);
       for (const list of this.values) list.splice(0, old);
@@ -56,10 +62,10 @@ class Strip {
   }
 
   label(text) {
-    this.now.textContent = text;
+    this.text = text;
   }
 
-  draw(now) {
+  draw(now, span) {
     const { canvas } = this;
     const width = canvas.clientWidth;
     const height = canvas.clientHeight;
@@ -72,9 +78,10 @@ class Strip {
     const c = canvas.getContext("2d");
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.clearRect(0, 0, width, height);
-    const [low, high] = this.range();
+    const first = Math.max(0, this.times.findIndex((each) => each > now - span));
+    const [low, high] = this.range(first);
     const left = 44;
-    const x = (t) => left + (width - left - 2) * (1 - (now - t) / SPAN);
+    const x = (time) => left + (width - left - 2) * (1 - (now - time) / span);
     const y = (v) => 4 + (height - 8) * (1 - (v - low) / (high - low));
     c.font = "11px system-ui, sans-serif";
     c.textAlign = "right";
@@ -96,8 +103,8 @@ class Strip {
       c.lineWidth = 1.6;
       c.beginPath();
       let pen = false;
-      const step = list.length > 400 ? 2 : 1;
-      for (let i = 0; i < list.length; i += step) {
+      const step = Math.ceil((list.length - first) / 400);
+      for (let i = first; i < list.length; i += step) {
         const px = x(this.times[i]);
         if (px < left || Number.isNaN(list[i])) pen = false;
         else if (pen) c.lineTo(px, y(list[i]));
@@ -108,15 +115,29 @@ class Strip {
     });
     c.setLineDash([]);
     c.globalAlpha = 1;
+    this.drawCursor(c, x, height);
   }
 
-  range() {
+  // A line at the cursor, with the values there in the title.
+  drawCursor(c, x, height) {
+    if (this.cursor === null) return void (this.now.textContent = this.text ?? "");
+    const index = this.times.findIndex((time) => x(time) >= this.cursor);
+    if (index < 0) return;
+    c.strokeStyle = this.muted;
+    c.beginPath();
+    c.moveTo(x(this.times[index]), 0);
+    c.lineTo(x(this.times[index]), height);
+    c.stroke();
+    this.now.textContent = this.values.map((list) => (Number.isNaN(list[index]) ? "–" : plain(list[index]))).join(" · ");
+  }
+
+  range(first) {
     let low = Infinity;
     let high = -Infinity;
     for (const list of this.values)
-      for (const value of list) {
-        if (value < low) low = value;
-        if (value > high) high = value;
+      for (let i = first; i < list.length; i++) {
+        if (list[i] < low) low = list[i];
+        if (list[i] > high) high = list[i];
       }
     if (low > high) return [0, this.least];
     const middle = (low + high) / 2;
@@ -138,11 +159,13 @@ function plain(value, digits = 3) {
 export class Charts {
   constructor(root) {
     this.root = root;
-    const pair = (color) => [{ name: "commanded", color, dashed: true }, { name: "achieved", color }];
+    this.span = SPANS[0];
+    this.pausedAt = null; // [ms] time at the right edge; null: now
+    const pair = (color) => [{ name: t("commanded"), color, dashed: true }, { name: t("achieved"), color }];
     this.velocity = [
-      new Strip(root, "Forward m/s", "m/s", pair("leg-0"), 0.05),
-      new Strip(root, "Left m/s", "m/s", pair("leg-1"), 0.05),
-      new Strip(root, "Turn rad/s", "rad/s", pair("leg-3"), 0.2),
+      new Strip(root, t("plot_vx"), "m/s", pair("leg-0"), 0.05),
+      new Strip(root, t("plot_vy"), "m/s", pair("leg-1"), 0.05),
+      new Strip(root, t("plot_wz"), "rad/s", pair("leg-3"), 0.2),
     ];
     this.joints = [];
     this.loops = null;
@@ -155,16 +178,6 @@ export class Charts {
     if (this.joints.length) return;
     const series = shape.legs.map((leg, i) => ({ name: short(leg.name), color: `leg-${i % 6}` }));
     this.joints = ["Coxa °", "Femur °", "Tibia °"].map((title) => new Strip(this.root, title, "°", series, 20));
-    this.more = document.createElement("article");
-    this.more.className = "chart wide";
-    const head = document.createElement("h3");
-    const title = document.createElement("b");
-    title.textContent = "Diagnostics";
-    head.append(title);
-    this.list = document.createElement("ul");
-    this.list.id = "diagnostics";
-    this.more.append(head, this.list);
-    this.root.prepend(this.more);
     this.restyle();
   }
 
@@ -194,22 +207,9 @@ export class Charts {
 
   status(status) {
     const now = performance.now();
-    this.addOptional("Loop rate Hz", "Hz", status.loops, 10, now);
-    this.addOptional("Battery V", "V", status.battery ? { battery: status.battery.volts } : {}, 1, now);
-    this.addOptional("Servo temperature °C", "°C", status.temperatures, 10, now);
-    if (!this.list) return;
-    this.list.replaceChildren(
-      ...status.diagnostics.map(({ name, level, text }) => {
-        const item = document.createElement("li");
-        item.dataset.level = level;
-        const node = document.createElement("b");
-        node.textContent = name;
-        const message = document.createElement("span");
-        message.textContent = text;
-        item.append(node, message);
-        return item;
-      }),
-    );
+    this.addOptional(t("plot_loops"), "Hz", status.loops, 10, now);
+    this.addOptional(t("plot_battery"), "V", status.battery ? { battery: status.battery.volts } : {}, 1, now);
+    this.addOptional(t("plot_temperature"), "°C", status.temperatures, 10, now);
   }
 
   // Adds values to a chart, which is created with its first values.
@@ -229,10 +229,20 @@ export class Charts {
   draw(now) {
     if (now - this.drawn < PERIOD || !this.root.offsetParent) return;
     this.drawn = now;
-    for (const strip of this.all()) strip.draw(now);
+    for (const strip of this.all()) strip.draw(this.pausedAt ?? now, 1000 * this.span);
   }
-}
 
-function short(leg) {
-  return leg.split("_").map((word) => LEG_NAMES[word] ?? word).join("");
+  pause(paused) {
+    this.pausedAt = paused ? performance.now() : null;
+  }
+
+  // All values as lines of comma-separated values: seconds before now, chart, series, value.
+  csv(now = performance.now()) {
+    const lines = ["seconds,chart,series,value"];
+    for (const { title, series, times, values } of this.all())
+      times.forEach((time, i) =>
+        series.forEach(({ name }, k) => Number.isNaN(values[k][i]) || lines.push(`${((time - now) / 1000).toFixed(3)},${title.textContent},${name},${values[k][i]}`)),
+      );
+    return lines.join("\n");
+  }
 }

@@ -1,5 +1,6 @@
 // Four 2D views (front, side, top, isometric) with legs, foot traces, support polygon and centre of rotation.
 
+import { Terrain, corners, groundBelow } from "./terrain.js";
 import { interpolate, BOX_EDGES, hull, pose, turnCentre } from "./leg_geometry.js";
 
 const TRACE_LENGTH = 50; // positions per foot
@@ -17,6 +18,8 @@ export class Projections {
   constructor(root) {
     this.canvases = Object.fromEntries(Object.keys(PROJECTIONS).map((name) => [name, root.querySelector(`#view-${name}`)]));
     this.traces = [];
+    this.terrain = new Terrain();
+    this.path = null;
     this.drag = { top: null, front: null }; // position [px] of a drag, drawn over the view
     this.frames = 0;
     this.period = 33; // [ms] between two states, smoothed
@@ -78,7 +81,7 @@ export class Projections {
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.clearRect(0, 0, width, height);
     const flat = name === "front" || name === "side";
-    const [wide, tall] = { front: [1.7, 0.85], side: [1.7, 0.85], top: [1.9, 1.9], iso: [2.2, 1.6] }[name];
+    const [wide, tall] = { front: [1.5, 0.72], side: [1.5, 0.72], top: [1.9, 1.9], iso: [2.2, 1.6] }[name];
     const scale = Math.min(width / (wide * this.reach), height / (tall * this.reach));
     const origin = [width / 2, flat ? height * 0.74 : name === "iso" ? height * 0.6 : height / 2];
     const project = PROJECTIONS[name];
@@ -89,7 +92,11 @@ export class Projections {
     this.scale = { ...this.scale, [name]: scale };
     const view = { c, at, width, height, scale, name };
     if (flat) this.drawGround(view);
-    else this.drawGrid(view);
+    else {
+      this.drawGrid(view);
+      this.drawTerrain(view);
+      this.drawPath(view);
+    }
     if (!flat) this.drawSupport(view);
     this.drawTraces(view);
     this.drawBody(view);
@@ -99,7 +106,68 @@ export class Projections {
     this.drawDrag(view);
   }
 
-  drawGround({ c, at, width }) {
+  // Returns a function from base_footprint to the world, and the height of the ground below the robot.
+  world() {
+    const [x, y, yaw] = this.state?.truth ?? this.pose.odom;
+    const [c, s] = [Math.cos(yaw), Math.sin(yaw)];
+    const feet = this.pose.legs.filter((_, i) => this.pose.planted[i]).map((points) => points[3]);
+    const { height } = groundBelow(this.terrain, [x, y, yaw], feet);
+    return { x, y, height, to: (fx, fy) => [x + c * fx - s * fy, y + s * fx + c * fy], from: (wx, wy) => [c * (wx - x) + s * (wy - y), -s * (wx - x) + c * (wy - y)] };
+  }
+
+  // The section of the ground below the robot, for the front and side views.
+  drawSection({ c, at, name, width, height }) {
+    const world = this.world();
+    const points = [];
+    for (let share = -1; share <= 1; share += 1 / 60) {
+      const along = share * this.reach * 1.6;
+      const [fx, fy] = name === "side" ? [along, 0] : [0, along];
+      points.push(at([fx, fy, Math.max(-0.2, this.terrain.height(...world.to(fx, fy)) - world.height)]));
+    }
+    c.fillStyle = this.colors.grid;
+    c.strokeStyle = this.colors.muted;
+    c.lineWidth = 1.5;
+    path(c, [...points, [points.at(-1)[0], height], [points[0][0], height]], true);
+    c.fill();
+    path(c, points, false);
+    c.stroke();
+  }
+
+  // The tops of the boxes of the ground, the higher the darker.
+  drawTerrain({ c, at }) {
+    if (this.terrain.flat) return;
+    const world = this.world();
+    c.fillStyle = this.colors.muted;
+    for (const box of this.terrain.near(world.x, world.y, this.reach * 1.6)) {
+      const points = corners(box).slice(4).map(([x, y, z]) => at([...world.from(x, y), z - world.height]));
+      c.globalAlpha = Math.max(0.06, Math.min(0.6, 0.3 + 8 * (box[2] + box[7] - world.height)));
+      path(c, points, true);
+      c.fill();
+    }
+    c.globalAlpha = 1;
+  }
+
+  // The path of the robot and its footprints.
+  drawPath({ c, at }) {
+    if (!this.path || this.path.points.length < 2) return;
+    const [x, y, yaw] = this.pose.odom;
+    const [cos, sin] = [Math.cos(yaw), Math.sin(yaw)];
+    const local = ([wx, wy]) => at([cos * (wx - x) + sin * (wy - y), -sin * (wx - x) + cos * (wy - y), 0]);
+    c.strokeStyle = this.colors.accent;
+    c.globalAlpha = 0.6;
+    c.lineWidth = 1.5;
+    path(c, this.path.points.slice(-400).map(local), false);
+    c.stroke();
+    for (const print of this.path.prints.slice(-60)) {
+      c.fillStyle = this.legs[print[2] % 6];
+      disc(c, local(print), 1.8);
+    }
+    c.globalAlpha = 1;
+  }
+
+  drawGround(view) {
+    if (!this.terrain.flat) return this.drawSection(view);
+    const { c, at, width } = view;
     const y = at([0, 0, 0])[1];
     c.strokeStyle = this.colors.muted;
     c.lineWidth = 1.5;

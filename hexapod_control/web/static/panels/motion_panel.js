@@ -1,5 +1,7 @@
 // Buttons of the motions, progress of the present motion, and the stability margin.
 
+import { t } from "../texts/texts.js";
+
 const FULL_BAR = 120; // [mm] margin that fills the bar
 const BAD_MARGIN = 20; // [mm] margin below which the bar is red
 const LOW_MARGIN = 40; // [mm] margin below which the bar is yellow
@@ -9,7 +11,7 @@ export class MotionPanel {
   constructor(root, connection) {
     this.connection = connection;
     const find = (id) => root.getElementById(id);
-    [this.list, this.playing, this.name, this.bar] = ["moves", "playing", "playing-name", "playing-bar"].map(find);
+    [this.list, this.playing, this.name, this.bar] = ["motions", "playing", "playing-name", "playing-bar"].map(find);
     this.margin = find("margin");
     [this.number, this.gap] = ["b", "small"].map((name) => this.margin.querySelector(name));
     this.level = this.margin.querySelector("i");
@@ -23,13 +25,14 @@ export class MotionPanel {
       this.listed = motions.join();
       this.list.replaceChildren(...motions.map((name) => this.button(name)));
     }
-    this.gap.textContent = leg_gap === null ? "" : `legs ${leg_gap < MAX_GAP / 1000 ? Math.round(1000 * leg_gap) : `${MAX_GAP}+`} mm`;
+    this.gap.textContent = leg_gap === null ? "" : t("leg_gap", { value: leg_gap < MAX_GAP / 1000 ? Math.round(1000 * leg_gap) : `${MAX_GAP}+` });
   }
 
   button(name) {
     const button = document.createElement("button");
     button.type = "button";
     button.dataset.motion = name;
+    button.dataset.needs = "torque";
     button.textContent = title(name);
     button.onclick = () => this.connection.send("play", { name });
     return button;
@@ -51,7 +54,7 @@ export class MotionPanel {
     this.shown = millimetres;
     this.margin.hidden = millimetres === null;
     if (millimetres === null) return;
-    this.number.textContent = `margin ${millimetres} mm`;
+    this.number.textContent = t("margin", { value: millimetres });
     this.level.style.width = `${Math.max(0, Math.min(100, (100 * millimetres) / FULL_BAR))}%`;
     this.margin.dataset.tone = millimetres < BAD_MARGIN ? "bad" : millimetres < LOW_MARGIN ? "warn" : "good";
     this.margin.setAttribute("aria-valuenow", millimetres);

@@ -7,7 +7,8 @@ export class VelocityInput {
   constructor(connection) {
     this.connection = connection;
     this.sources = new Map(); // name -> [vx, vy, wz] as shares, the newest last
-    this.speed = 0.5;
+    this.speed = 0.5; // share of the maximum, as the robot reports it
+    this.guard = () => true; // whether the robot can be driven now
     this.paused = false;
     this.sent = false;
     setInterval(() => this.send(), PERIOD);
@@ -15,7 +16,7 @@ export class VelocityInput {
 
   // Sets the velocity of one input; `full` ignores the speed setting of the page.
   set(name, vx, vy, wz, full = false) {
-    if (this.paused) return;
+    if (this.paused || !this.guard()) return;
     const fresh = !this.sources.has(name);
     this.sources.delete(name);
     const speed = full ? 1 : this.speed;
@@ -48,50 +49,6 @@ export class VelocityInput {
     if (!on && !this.sent) return;
     this.sent = on;
     this.connection.send("drive", on ? { on, vx: round(vx), vy: round(vy), wz: round(wz) } : { on });
-  }
-}
-
-// The requested body pose; sent when it changes, at most once per PERIOD.
-export class BodyPose {
-  constructor(connection) {
-    this.connection = connection;
-    this.limits = { x: 0.03, y: 0.03, z: 0.06, roll: 0.26, pitch: 0.26, yaw: 0.3 };
-    this.target = { x: 0, y: 0, z: 0, roll: 0, pitch: 0, yaw: 0 };
-    this.dragHeight = 0; // [m] height by dragging on the front view, added to the target
-    this.changed = false;
-    this.listeners = [];
-    setInterval(() => this.send(), PERIOD);
-  }
-
-  set(part) {
-    for (const [name, value] of Object.entries(part)) {
-      const most = this.limits[name];
-      this.target[name] = Math.max(-most, Math.min(most, value));
-    }
-    this.changed = true;
-    for (const listener of this.listeners) listener(this);
-  }
-
-  dragTo(height) {
-    this.dragHeight = height;
-    this.changed = true;
-    for (const listener of this.listeners) listener(this);
-  }
-
-  neutral() {
-    this.dragHeight = 0;
-    this.set({ x: 0, y: 0, z: 0, roll: 0, pitch: 0, yaw: 0 });
-  }
-
-  get height() {
-    return Math.max(-this.limits.z, Math.min(this.limits.z, this.target.z + this.dragHeight));
-  }
-
-  send() {
-    if (!this.changed) return;
-    this.changed = false;
-    const pose = Object.fromEntries(Object.entries({ ...this.target, z: this.height }).map(([name, value]) => [name, round(value)]));
-    this.connection.send("pose", pose);
   }
 }
 

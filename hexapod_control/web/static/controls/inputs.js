@@ -8,6 +8,12 @@ const KEYS = {
 const STRAFE = {
   u: [1, 1, 0], i: [1, 0, 0], o: [1, -1, 0], j: [0, 1, 0], l: [0, -1, 0], m: [-1, 1, 0], ",": [-1, 0, 0], ".": [-1, -1, 0],
 };
+// W, A, S, D and the arrow keys walk and turn, too.
+for (const [key, same] of Object.entries({ w: "i", a: "j", s: ",", d: "l", arrowup: "i", arrowleft: "j", arrowdown: ",", arrowright: "l" })) {
+  KEYS[key] = KEYS[same];
+  STRAFE[key] = STRAFE[same];
+}
+const OWN_KEYS = "select, input, dialog, .stick, #space-canvas, [role=application]"; // elements that use the arrow keys
 const CODES = { KeyU: "u", KeyI: "i", KeyO: "o", KeyJ: "j", KeyL: "l", KeyM: "m", Comma: ",", Period: "." };
 
 export function applyDeadZone(value) {
@@ -157,7 +163,9 @@ export function listenToKeys(velocity, actions) {
     }
     if (event.target.matches("select, input:not([type=range])")) return;
     const key = CODES[event.code] ?? event.key.toLowerCase();
+    if (key.startsWith("arrow") && event.target.matches(OWN_KEYS)) return;
     if (KEYS[key]) {
+      event.preventDefault();
       if (!event.repeat) held.delete(key);
       if (!event.repeat) held.add(key);
       steer(event.shiftKey);
@@ -202,7 +210,7 @@ export class Gamepads {
     this.ready = false;
     this.velocity.release("pad");
     this.actions.stop();
-    this.actions.showToast("Gamepad lost: stopped");
+    this.actions.tell("pad_lost");
   }
 
   poll() {
@@ -210,7 +218,7 @@ export class Gamepads {
     if (!pad) return this.lost();
     if (!this.name) {
       this.name = pad.id;
-      this.actions.showToast("Gamepad found: hold L1 to drive");
+      this.actions.tell("pad_found");
     }
     const held = pad.buttons.map((button) => button.pressed || button.value > 0.5);
     const pressed = held.map((value, i) => value && !this.lastPressed[i] && this.lastPressed.length > 0);
@@ -229,7 +237,7 @@ export class Gamepads {
     const { actions, body } = this;
     if (pressed[0] || pressed[3]) {
       this.mode = pressed[0] ? "walk" : "pose";
-      actions.showToast(`Gamepad: ${this.mode} mode`);
+      actions.tell(`pad_mode_${this.mode}`);
     }
     if (pressed[8]) body.neutral();
     if (pressed[9]) actions.standOrSit();

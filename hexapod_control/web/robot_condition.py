@@ -1,0 +1,179 @@
+"""The condition of the robot in one sentence: what it does, in which colour, and which button is the next step.
+
+A sentence is a key of the table of texts (static/texts) with its values, so that every language says the same. The
+colour is green only if torque, planner, body height and all nodes agree; it is grey while one of them is unknown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+MAX_NODE_SILENCE_S = 3.0  # without diagnostics of a node, after which its values count as stale
+MIN_STANDING_SHARE = 0.6  # of the height of the robot file, below which a robot found on its feet does not stand
+MIN_SPEED, MIN_TURN = 0.005, 0.05  # [m/s], [rad/s] from which a robot walks forward or turns
+NEEDED_NODES = ("gait_planner", "inverse_kinematics")
+HARDWARE_NODES = ("servo_driver", "mujoco_sim")
+UP = ("standing", "walking", "moving")  # states of the planner in which the robot can be driven
+ERROR = 2  # level of a diagnostic status
+
+
+class Tone(Enum):
+    """The colour of a sentence."""
+
+    GOOD = "good"
+    CALM = "calm"
+    WARN = "warn"
+    BAD = "bad"
+    UNKNOWN = "unknown"
+
+
+class Step(Enum):
+    """The action of the large button."""
+
+    STAND = "stand"
+    SIT = "sit"
+    ARM = "arm"
+    RELEASE = "rearm"
+    NONE = ""
+
+
+STATES: Mapping[str, tuple[Tone, Step]] = {
+    "sitting": (Tone.CALM, Step.STAND),
+    "rising": (Tone.CALM, Step.SIT),
+    "sinking": (Tone.CALM, Step.STAND),
+    "standing": (Tone.GOOD, Step.SIT),
+    "walking": (Tone.GOOD, Step.SIT),
+    "moving": (Tone.GOOD, Step.SIT),
+    "fault": (Tone.BAD, Step.STAND),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PressedStop:
+    """The last E-STOP of a page."""
+
+    by: str
+    age: float  # [s]
+
+
+@dataclass(frozen=True, slots=True)
+class RobotFacts:
+    """What is known about the robot; None or empty where it is not."""
+
+    state: str = ""  # of the planner
+    torque: bool | None = None
+    latched: bool = False  # an emergency stop
+    found: bool = False  # the planner found the robot on its feet, nobody has requested the pose
+    height: float | None = None  # [m] of the body
+    full_height: float = 0.0  # [m] of the robot file
+    joints_age: float = 0.0  # [s] of the newest joint angles
+    speed: float = 0.0  # [m/s]
+    turn: float = 0.0  # [rad/s]
+    motion: str = ""
+    node_ages: Mapping[str, float] = field(default_factory=dict)  # [s] since the newest status of each node
+    errors: Mapping[str, str] = field(default_factory=dict)  # by node
+    stop: PressedStop | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What the page says about the robot."""
+
+    say: str  # key of the sentence
+    tone: Tone
+    step: Step
+    why: str = ""  # key of the reason why the robot cannot be driven now
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def fields(self) -> dict[str, Any]:
+        """As JSON fields."""
+        shown = {"say": self.say, "tone": self.tone.value, "step": self.step.value, "why": self.why}
+        return {**shown, "values": dict(self.values)}
+
+
+def condition(facts: RobotFacts) -> Condition:
+    """Combines all facts: first what makes the others doubtful, then the torque, then faults, then the planner."""
+    return _doubtful(facts) or _without_torque(facts) or _faulty(facts) or _known(facts)
+
+
+def reason(facts: RobotFacts) -> str:
+    """The key of the reason why the robot cannot be driven; empty if it can."""
+    if facts.latched:
+        return "why_estop"
+    if facts.torque is False:
+        return "why_torque_off"
+    if facts.state not in UP:
+        return f"why_{facts.state if facts.state in STATES else 'unknown'}"
+    return "why_low" if _low(facts) else ""
+
+
+def _doubtful(facts: RobotFacts) -> Condition | None:
+    """A condition for values that are missing or old; an emergency stop can be released all the same."""
+    found = _doubt(facts)
+    if found is None:
+        return None
+    torque = _without_torque(facts)
+    return Condition(found[0], Tone.UNKNOWN, torque.step if torque else Step.NONE, reason(facts), found[1])
+
+
+def _doubt(facts: RobotFacts) -> tuple[str, dict[str, Any]] | None:
+    """What is missing or old: key of a sentence and its values."""
+    if facts.torque is None and not facts.node_ages and not facts.state:
+        return "nothing", {}
+    for node in (*NEEDED_NODES, *HARDWARE_NODES):
+        age = facts.node_ages.get(node, 0.0)
+        if age > MAX_NODE_SILENCE_S:
+            return "stale", {"node": node, "age": round(age)}
+    missing = [node for node in NEEDED_NODES if node not in facts.node_ages]
+    if missing:
+        return "missing", {"node": missing[0]}
+    if facts.joints_age > MAX_NODE_SILENCE_S and facts.torque is not False:
+        return ("silent", {"age": round(facts.joints_age)}) if math.isfinite(facts.joints_age) else ("no_joints", {})
+    return None
+
+
+def _without_torque(facts: RobotFacts) -> Condition | None:
+    if facts.latched and facts.stop is not None:
+        values = {"by": facts.stop.by, "age": round(facts.stop.age)}
+        return Condition("estop_by", Tone.BAD, Step.RELEASE, reason(facts), values)
+    if facts.latched:
+        return Condition("estop", Tone.BAD, Step.RELEASE, reason(facts))
+    if facts.torque is False:
+        return Condition("torque_off", Tone.WARN, Step.ARM, reason(facts))
+    return None
+
+
+def _faulty(facts: RobotFacts) -> Condition | None:
+    if not facts.errors:
+        return None
+    node, text = next(iter(facts.errors.items()))
+    step = STATES.get(facts.state, (Tone.BAD, Step.NONE))[1]
+    return Condition("error", Tone.BAD, step, reason(facts), {"node": node, "text": text})
+
+
+def _known(facts: RobotFacts) -> Condition:
+    tone, step = STATES.get(facts.state, (Tone.UNKNOWN, Step.NONE))
+    why = reason(facts)
+    if facts.state not in STATES:
+        return Condition("unknown", tone, step, why)
+    if facts.found and facts.state == "rising":
+        return Condition("found", Tone.WARN, Step.STAND, why)
+    if _low(facts):
+        return Condition("low", Tone.WARN, Step.STAND, why, {"height": round(1000 * (facts.height or 0.0))})
+    if facts.motion:
+        return Condition("motion", tone, step, why, {"motion": facts.motion})
+    if facts.state == "walking" and facts.speed >= MIN_SPEED:
+        return Condition("walking_at", tone, step, why, {"speed": round(facts.speed, 2)})
+    if facts.state == "walking" and abs(facts.turn) >= MIN_TURN:
+        return Condition("turning", tone, step, why)
+    return Condition(facts.state, tone, step, why)
+
+
+def _low(facts: RobotFacts) -> bool:
+    """True if the robot was found on its feet too low to be called standing."""
+    known = facts.found and facts.height is not None and facts.state in UP
+    return known and (facts.height or 0.0) < MIN_STANDING_SHARE * facts.full_height

@@ -1,0 +1,77 @@
+// The running gait diagram, filled while a foot is planted, and the force on each foot as a bar.
+
+import { short } from "../panels/presentation.js";
+
+const SPAN = 4000; // [ms] of the time axis
+const LABEL = 34; // [px]
+
+export class GaitDiagram {
+  constructor(gait, forces) {
+    this.canvases = { gait, forces };
+    this.history = []; // [time, planted]
+    this.most = 1; // [N] greatest force seen
+  }
+
+  shape(shape) {
+    this.legs = shape.legs.map((leg) => short(leg.name));
+  }
+
+  restyle(color) {
+    this.colors = this.legs?.map((_, i) => color(`leg-${i % 6}`)) ?? [];
+    [this.muted, this.line] = [color("muted"), color("line")];
+  }
+
+  update(state, now = performance.now()) {
+    if (!state.planted) return;
+    this.history.push([now, state.planted]);
+    while (this.history[0][0] < now - SPAN) this.history.shift();
+    this.forces = state.forces;
+    if (state.forces) this.most = Math.max(this.most, ...state.forces);
+  }
+
+  draw(now) {
+    if (!this.legs || !this.colors?.length) return;
+    this.paint("gait", (c, y, height, width, leg) => this.drawStance(c, y, height, width, leg, now));
+    this.paint("forces", (c, y, height, width, leg) => this.drawForce(c, y, height, width, leg));
+  }
+
+  paint(name, row) {
+    const canvas = this.canvases[name];
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+    if (!width || !height) return;
+    const ratio = Math.min(devicePixelRatio || 1, 2);
+    [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
+    const c = canvas.getContext("2d");
+    c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    c.font = "11px system-ui, sans-serif";
+    c.textBaseline = "middle";
+    const tall = height / this.legs.length;
+    this.legs.forEach((leg, i) => {
+      c.fillStyle = this.muted;
+      c.fillText(leg, 0, (i + 0.5) * tall);
+      c.fillStyle = this.colors[i];
+      row(c, i * tall + 2, tall - 4, width, i);
+    });
+  }
+
+  drawStance(c, y, height, width, leg, now) {
+    const x = (time) => LABEL + (width - LABEL) * (1 - (now - time) / SPAN);
+    let start = null;
+    for (const [time, planted] of [...this.history, [now, []]]) {
+      if (planted[leg] && start === null) start = time;
+      else if (!planted[leg] && start !== null) {
+        c.fillRect(Math.max(LABEL, x(start)), y, Math.max(1, x(time) - Math.max(LABEL, x(start))), height);
+        start = null;
+      }
+    }
+  }
+
+  drawForce(c, y, height, width, leg) {
+    const force = this.forces?.[leg];
+    if (force === undefined || force === null) return;
+    const room = width - LABEL - 50;
+    c.fillRect(LABEL, y, (room * Math.max(0, force)) / this.most, height);
+    c.fillStyle = this.muted;
+    c.fillText(`${force.toFixed(1)} N`, LABEL + room + 6, y + height / 2);
+  }
+}

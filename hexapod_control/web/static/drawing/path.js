@@ -1,0 +1,52 @@
+// The way of the robot in the frame of odometry: its path, footprints and distance.
+
+const STEP = 0.01; // [m] between two points of the path
+const MOST = 1500; // points, and footprints
+
+export class Path {
+  constructor() {
+    this.reset();
+  }
+
+  reset() {
+    this.points = []; // [x, y]
+    this.prints = []; // [x, y, leg]
+    this.distance = 0; // [m]
+    this.planted = null;
+  }
+
+  // Takes a state and its drawn pose (feet in base_footprint).
+  update(state, pose) {
+    if (!state.odom || !pose) return;
+    const [x, y, yaw] = state.odom;
+    const last = this.points.at(-1);
+    const way = last ? Math.hypot(x - last[0], y - last[1]) : 0;
+    if (way > 1) this.reset(); // the world or odometry was reset
+    if (!last || way > STEP) {
+      this.distance += this.points.length ? way : 0;
+      this.points.push([x, y]);
+      if (this.points.length > MOST) this.points.shift();
+    }
+    const [c, s] = [Math.cos(yaw), Math.sin(yaw)];
+    state.planted.forEach((down, leg) => {
+      if (!down || !this.planted || this.planted[leg]) return;
+      const [fx, fy] = pose.legs[leg][3];
+      this.prints.push([x + c * fx - s * fy, y + s * fx + c * fy, leg]);
+      if (this.prints.length > MOST) this.prints.shift();
+    });
+    this.planted = state.planted;
+  }
+}
+
+// Triangles of a ribbon along points [x, y, z], as points with normals.
+export function ribbon(points, width) {
+  const data = [];
+  const half = width / 2;
+  for (let i = 1; i < points.length; i++) {
+    const [a, b] = [points[i - 1], points[i]];
+    const length = Math.hypot(b[0] - a[0], b[1] - a[1]) || 1;
+    const [nx, ny] = [(-half * (b[1] - a[1])) / length, (half * (b[0] - a[0])) / length];
+    for (const [p, sign] of [[a, 1], [a, -1], [b, 1], [b, 1], [a, -1], [b, -1]]) data.push(p[0] + sign * nx, p[1] + sign * ny, p[2], 0, 0, 1);
+  }
+  return data;
+}

@@ -1,0 +1,96 @@
+// The header and the large button of the next step; grey controls that say why they have no effect.
+
+import { t } from "../texts/texts.js";
+import { hottest, present, short } from "./presentation.js";
+
+const HOT = 60; // [°C] servos above are shown in the colour of a warning
+const HINT_TIME = 5000; // [ms]
+const ENOUGH = 1200; // [ms] between two equal hints
+
+export class Header {
+  constructor(root, effects) {
+    this.find = (id) => root.getElementById(id);
+    this.effects = effects; // what the steps do, by name
+    this.shown = null;
+    this.find("step").onclick = () => this.shown?.step && this.effects[this.shown.step]();
+    for (const kind of ["pointerdown", "mousedown", "click", "keydown"]) root.addEventListener(kind, (event) => this.refuse(event), true);
+  }
+
+  // Shows everything that is known; called whenever something has changed.
+  update(known) {
+    const shown = (this.shown = present(known));
+    const text = t(...shown.text);
+    const sentence = this.find("sentence");
+    put(this.find("sentence-text"), text);
+    sentence.dataset.tone = shown.tone;
+    if (this.spoken !== shown.text[0]) {
+      this.spoken = shown.text[0];
+      this.find("spoken").textContent = text;
+    }
+    const step = this.find("step");
+    put(step, t(`step_${shown.step}`));
+    step.dataset.step = shown.step;
+    explain(step, shown.stepWhy);
+    for (const element of document.querySelectorAll("[data-needs]")) explain(element, this.why(element.dataset.needs));
+    this.chips(known);
+  }
+
+  chips({ link, me, driver, driverName, source, status, roundTrip }) {
+    const open = link === "open";
+    const other = open && source && source !== "none" && source !== "tablet" ? ` · ${source}` : "";
+    const who = !open ? "–" : driver === me && me ? t("you_drive") : driver ? t("name_drives", { name: driverName }) : t("no_driver");
+    chip(this.find("chip-driver"), who + other, driver === me && me ? "mine" : "");
+    chip(this.find("chip-link"), open && roundTrip !== null ? `${Math.round(roundTrip)} ms` : "–");
+    const battery = status?.battery;
+    chip(this.find("chip-battery"), battery ? `▮ ${battery.volts.toFixed(1)} V` : "", battery?.low ? "bad" : "");
+    const hot = hottest(status?.temperatures);
+    chip(this.find("chip-servo"), hot ? `${short(hot[0])} ${Math.round(hot[1])} °C` : "", hot && hot[1] >= HOT ? "warn" : "");
+  }
+
+  // Why a command of this kind has no effect now; null if it has.
+  why(needs) {
+    return this.shown?.[`${needs}Why`];
+  }
+
+  // Stops events of grey controls and says why they have no effect.
+  refuse(event) {
+    const element = event.target.closest?.("[aria-disabled=true][data-why]");
+    if (!element || (event.type === "keydown" && (event.key === "Tab" || event.code === "Space" || event.key === "?"))) return;
+    if (event.type === "keydown" && !["Enter", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"].includes(event.key)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.hint(element.dataset.why);
+  }
+
+  // Shows a sentence over the picture for a while.
+  hint(text) {
+    const now = performance.now();
+    if (text === this.hinted && now - this.hintedAt < ENOUGH) return;
+    [this.hinted, this.hintedAt] = [text, now];
+    const box = this.find("hint");
+    box.textContent = text;
+    box.dataset.on = "";
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => delete box.dataset.on, HINT_TIME);
+  }
+}
+
+function explain(element, why) {
+  if (why) {
+    element.setAttribute("aria-disabled", "true");
+    element.dataset.why = t(...why);
+  } else if (element.dataset.why) {
+    element.removeAttribute("aria-disabled");
+    delete element.dataset.why;
+  }
+}
+
+function chip(element, text, tone = "") {
+  element.hidden = !text;
+  put(element, text);
+  element.dataset.tone = tone;
+}
+
+export function put(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}

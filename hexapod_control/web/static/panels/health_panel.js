@@ -1,0 +1,79 @@
+// Health: battery, bus, torque, temperature and load of every servo, and the status of every node.
+
+import { t } from "../texts/texts.js";
+import { hottest, short } from "./presentation.js";
+
+const WARM = [45, 60]; // [°C] from which a servo is shown as warm and as hot
+const JOINTS = ["coxa", "femur", "tibia"];
+
+export class HealthPanel {
+  constructor(root) {
+    [this.list, this.servos, this.nodes] = ["health-list", "servos", "diagnostics"].map((id) => root.getElementById(id));
+  }
+
+  shape(shape) {
+    this.legs = shape.legs.map((leg) => leg.name);
+  }
+
+  status(status, roundTrip) {
+    const hot = hottest(status.temperatures);
+    const rows = [
+      ["torque", status.torque === null ? "" : t(status.torque ? "on" : "off")],
+      ["battery", status.battery ? `${status.battery.volts.toFixed(1)} V` : ""],
+      ["hottest_servo", hot ? `${short(hot[0])} ${Math.round(hot[1])} °C` : ""],
+      ["bus", status.bus],
+      ["round_trip", roundTrip === null ? "" : `${Math.round(roundTrip)} ms`],
+    ];
+    this.list.replaceChildren(...rows.filter(([, value]) => value).flatMap(([name, value]) => [element("dt", t(name)), element("dd", value)]));
+    this.nodes.replaceChildren(...status.diagnostics.map(node));
+    this.showServos(status);
+  }
+
+  // One cell per servo: its temperature, with the load as a bar.
+  showServos({ temperatures, loads }) {
+    const known = this.legs && Object.keys(temperatures).length;
+    this.servos.hidden = !known;
+    if (!known) return;
+    const table = element("table");
+    table.append(element("caption", t("servos")));
+    const head = table.createTHead().insertRow();
+    head.append(element("td"), ...JOINTS.map((joint) => scoped(joint, "col")));
+    const body = table.createTBody();
+    for (const leg of this.legs) {
+      const row = body.insertRow();
+      row.append(scoped(short(leg), "row"));
+      for (const joint of JOINTS) row.append(cell(temperatures[`${leg}_${joint}_joint`], loads[`${leg}_${joint}_joint`]));
+    }
+    this.servos.replaceChildren(table);
+  }
+}
+
+function cell(degrees, load) {
+  const found = element("td", degrees === undefined ? "–" : `${Math.round(degrees)}°`);
+  if (degrees !== undefined) found.dataset.tone = degrees >= WARM[1] ? "bad" : degrees >= WARM[0] ? "warn" : "good";
+  if (load !== undefined) {
+    const bar = element("i");
+    bar.style.width = `${Math.min(100, 100 * Math.abs(load))}%`;
+    found.append(bar);
+  }
+  return found;
+}
+
+function node({ name, level, text, age }) {
+  const item = element("li");
+  item.dataset.level = level;
+  item.append(element("b", name), element("span", level === 3 ? t("stale_for", { age }) : text));
+  return item;
+}
+
+function scoped(text, scope) {
+  const found = element("th", text);
+  found.scope = scope;
+  return found;
+}
+
+function element(kind, text = "") {
+  const found = document.createElement(kind);
+  found.textContent = text;
+  return found;
+}

@@ -1,0 +1,87 @@
+// The log: what nodes have reported and why the robot stopped, with a counter of new lines.
+
+import { load, save, t } from "../texts/texts.js";
+
+const MOST = 200; // events
+
+export class LogPanel {
+  constructor(root) {
+    const find = (id) => root.getElementById(id);
+    [this.button, this.count, this.list, this.choice] = ["log-button", "log-count", "log-list", "log-node"].map(find);
+    this.events = new Map(); // by id
+    this.choice.onchange = () => this.show();
+  }
+
+  // Takes all events of the robot; returns those that this page has not had before.
+  replace(events) {
+    const known = this.events.size ? Math.max(...this.events.keys()) : Infinity;
+    this.events = new Map(events.map((event) => [event.id, event]));
+    if (this.newest < this.seen) this.seen = 0; // the node has started again
+    this.show();
+    return events.filter((event) => event.id > known);
+  }
+
+  add(event) {
+    this.events.set(event.id, event);
+    if (this.events.size > MOST) this.events.delete(this.events.keys().next().value);
+    if (this.open) this.read();
+    this.show();
+  }
+
+  get newest() {
+    return Math.max(0, ...this.events.keys());
+  }
+
+  get seen() {
+    return Number(load("log_seen") ?? 0);
+  }
+
+  set seen(id) {
+    save("log_seen", id);
+  }
+
+  get open() {
+    return this.list.offsetParent !== null;
+  }
+
+  read() {
+    this.seen = this.newest;
+    this.show();
+  }
+
+  show() {
+    const fresh = [...this.events.values()].filter((event) => event.level && event.id > this.seen).length;
+    this.count.hidden = !fresh;
+    this.count.textContent = fresh;
+    this.button.setAttribute("aria-label", fresh ? t("log_of", { count: fresh }) : t("log"));
+    const nodes = [...new Set([...this.events.values()].map((event) => event.node))].sort();
+    if (String(nodes) !== this.nodes) {
+      const chosen = this.choice.value;
+      this.nodes = String(nodes);
+      this.choice.replaceChildren(new Option(t("all_nodes"), ""), ...nodes.map((name) => new Option(name, name)));
+      this.choice.value = nodes.includes(chosen) ? chosen : "";
+    }
+    if (!this.open) return;
+    const wanted = [...this.events.values()].filter((event) => !this.choice.value || event.node === this.choice.value);
+    this.list.replaceChildren(...wanted.reverse().map(line));
+    if (!wanted.length) this.list.textContent = t("log_empty");
+  }
+}
+
+// The text of an event in the language of the page.
+export function eventText({ text, values }) {
+  return values ? t(text, values) : text;
+}
+
+function line(event) {
+  const item = document.createElement("li");
+  item.dataset.level = event.level;
+  const time = document.createElement("time");
+  time.textContent = new Date(1000 * event.at).toLocaleTimeString(document.documentElement.lang);
+  const node = document.createElement("b");
+  node.textContent = event.node;
+  const text = document.createElement("span");
+  text.textContent = eventText(event) + (event.count > 1 ? ` ×${event.count}` : "");
+  item.append(time, node, text);
+  return item;
+}

@@ -1,0 +1,62 @@
+// Who drives and who watches: the list of people, the button for control, and the banner with a request.
+
+import { t } from "../texts/texts.js";
+
+export class PeoplePanel {
+  constructor(root, connection) {
+    this.connection = connection;
+    [this.button, this.list] = ["seat", "people"].map((id) => root.getElementById(id));
+    Object.assign(this, { me: 0, driver: 0, people: [], asking: [] });
+    this.button.onclick = () => connection.send("seat", { act: this.drives || this.asking.includes(this.me) ? "leave" : "take" });
+  }
+
+  get drives() {
+    return this.driver === this.me && this.me !== 0;
+  }
+
+  get driverName() {
+    return this.name(this.driver);
+  }
+
+  // The name of the first person who requests control from this page; empty without a request.
+  get request() {
+    return this.drives && this.asking.length ? this.name(this.asking[0]) : "";
+  }
+
+  name(id) {
+    return this.people.find((person) => person.id === id)?.name ?? "";
+  }
+
+  update({ driver, people, asking }) {
+    Object.assign(this, { driver, people, asking });
+    this.show();
+  }
+
+  handOver() {
+    this.connection.send("seat", { act: "give", to: this.asking[0] });
+  }
+
+  keep() {
+    this.connection.send("seat", { act: "keep" });
+  }
+
+  show() {
+    const waiting = this.asking.includes(this.me);
+    this.button.textContent = t(this.drives ? "release_control" : waiting ? "cancel_request" : this.driver ? "request_control" : "take_control");
+    this.list.replaceChildren(...this.people.map((person) => this.line(person)));
+  }
+
+  line({ id, name }) {
+    const item = document.createElement("li");
+    const notes = [id === this.me && t("you"), id === this.driver ? t("drives") : this.asking.includes(id) && t("requests")].filter(Boolean);
+    item.append(`${name}${notes.length ? ` – ${notes.join(", ")}` : ""}`);
+    if (this.drives && id !== this.me) {
+      const give = document.createElement("button");
+      give.type = "button";
+      give.textContent = t("hand_over");
+      give.onclick = () => this.connection.send("seat", { act: "give", to: id });
+      item.append(give);
+    }
+    return item;
+  }
+}

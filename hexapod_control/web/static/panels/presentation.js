@@ -1,0 +1,36 @@
+// What the page says about the robot: one sentence, the next step, and why a control has no effect. Pure functions.
+
+const NO_MOTION = ["why_estop", "why_torque_off", "why_unknown", "why_fault"]; // reasons that also prevent motions
+
+// Combines what the robot says (`now`), the connection and who drives. Texts are keys with values.
+export function present({ link, lostFor, now, me, driver, driverName }) {
+  if (link !== "open") {
+    const why = ["why_offline", {}];
+    return { text: [`link_${link}`, { age: Math.round(lostFor) }], tone: link === "connecting" ? "unknown" : "bad", step: "", stepWhy: why, driveWhy: why, torqueWhy: why, seatWhy: why };
+  }
+  if (!now) return { text: ["nothing", {}], tone: "unknown", step: "", stepWhy: ["why_no_step", {}], driveWhy: ["why_unknown", {}], torqueWhy: ["why_unknown", {}], seatWhy: null };
+  const other = driver && driver !== me ? ["why_driver", { name: driverName }] : null;
+  return {
+    text: [now.say, now.values],
+    tone: now.tone,
+    step: now.step,
+    stepWhy: now.step ? other : ["why_no_step", {}],
+    driveWhy: other ?? (now.why ? [now.why, {}] : null),
+    torqueWhy: other ?? (NO_MOTION.includes(now.why) ? [now.why, {}] : null),
+    seatWhy: other,
+  };
+}
+
+// Returns the hottest servo as [joint, degrees], or null.
+export function hottest(temperatures) {
+  return Object.entries(temperatures ?? {}).reduce((best, each) => (!best || each[1] > best[1] ? each : best), null);
+}
+
+const LEG_WORDS = { left: "L", right: "R", front: "F", middle: "M", rear: "R" };
+
+// Abbreviates a leg or joint: left_front_coxa_joint becomes LF coxa.
+export function short(name) {
+  const words = name.replace(/_joint$/, "").split("_");
+  const leg = words.filter((word) => word in LEG_WORDS).map((word) => LEG_WORDS[word]).join("");
+  return [leg, ...words.filter((word) => !(word in LEG_WORDS))].filter(Boolean).join(" ");
+}

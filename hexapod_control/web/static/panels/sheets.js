@@ -1,0 +1,101 @@
+// The panels: sheets over the picture on a phone, foldable and remembered in the rail of a desktop.
+
+import { load, save, t } from "../texts/texts.js";
+
+const FOLDED = "folded"; // key of the remembered state
+const RAIL = matchMedia("(min-width: 1100px) and (min-height: 501px)");
+
+export class Sheets {
+  constructor(root, opened) {
+    this.opened = opened; // called with the name of a panel that becomes visible
+    this.panes = [...root.querySelectorAll(".pane")];
+    this.strip = root.getElementById("sheets");
+    this.folded = new Set((load(FOLDED) ?? "log").split(","));
+    for (const pane of this.panes) this.title(pane);
+    this.strip.replaceChildren(...this.panes.filter((pane) => pane.id !== "log").map((pane) => this.tab(pane)));
+    RAIL.addEventListener("change", () => this.show(""));
+    this.show("");
+  }
+
+  title(pane) {
+    const [head, fold] = [document.createElement("h2"), document.createElement("button")];
+    fold.type = "button";
+    fold.className = "fold";
+    fold.dataset.t = `pane_${pane.id}`;
+    fold.onclick = () => (RAIL.matches ? this.fold(pane) : this.show(""));
+    head.append(fold);
+    pane.prepend(head);
+    pane.dataset.label = fold.dataset.t;
+    pane.setAttribute("role", "region");
+  }
+
+  tab(pane) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.dataset.t = `pane_${pane.id}`;
+    button.dataset.sheet = pane.id;
+    button.setAttribute("aria-controls", pane.id);
+    button.onclick = () => this.show(this.sheet === pane.id ? "" : pane.id);
+    return button;
+  }
+
+  fold(pane) {
+    if (!this.folded.delete(pane.id)) this.folded.add(pane.id);
+    save(FOLDED, [...this.folded].join());
+    this.show(this.sheet);
+  }
+
+  // Opens a panel; on a desktop it is unfolded in the rail.
+  open(name) {
+    this.folded.delete(name);
+    save(FOLDED, [...this.folded].join());
+    this.show(name);
+  }
+
+  isOpen(name) {
+    return RAIL.matches ? !this.folded.has(name) : this.sheet === name;
+  }
+
+  toggle(name) {
+    if (!this.isOpen(name)) this.open(name);
+    else if (RAIL.matches) this.fold(this.panes.find((pane) => pane.id === name));
+    else this.show("");
+  }
+
+  // Shows one panel as a sheet, or none; the rail always shows all.
+  show(name) {
+    this.sheet = name;
+    document.body.dataset.sheet = RAIL.matches ? "" : name;
+    for (const pane of this.panes) {
+      const visible = this.isOpen(pane.id);
+      pane.toggleAttribute("data-open", visible);
+      pane.querySelector(".fold").setAttribute("aria-expanded", String(visible));
+    }
+    for (const button of this.strip.children) button.setAttribute("aria-expanded", String(button.dataset.sheet === name));
+    this.strip.closest("body").querySelector("#log-button").setAttribute("aria-expanded", String(this.isOpen("log")));
+    this.opened(name);
+  }
+
+  // Hides a panel that has no meaning for this robot.
+  offer(name, wanted) {
+    this.panes.find((pane) => pane.id === name).hidden = !wanted;
+    this.strip.querySelector(`[data-sheet="${name}"]`).hidden = !wanted;
+  }
+}
+
+export function help(rows, captions) {
+  return rows.map((table, i) => {
+    const caption = document.createElement("caption");
+    caption.textContent = t(captions[i]);
+    const body = document.createElement("tbody");
+    for (const [keys, text] of table) {
+      const row = body.insertRow();
+      const head = document.createElement("th");
+      head.scope = "row";
+      head.append(...keys.split(" ").flatMap((key) => [Object.assign(document.createElement("kbd"), { textContent: key }), " "]));
+      row.append(head);
+      row.insertCell().textContent = t(text);
+    }
+    return [caption, body];
+  });
+}

@@ -1,0 +1,254 @@
+"""The page in a real Chromium says what is so, whatever the robot does, and explains what has no effect.
+
+The robot is scripted: its topics and services are real, what they say is chosen by the test.
+"""
+
+from itertools import pairwise
+
+import pytest
+from geometry_msgs.msg import Point as PointMessage
+from support.phantomx import robot
+from support.real_time.web.scripted_robot import FINE, ScriptedRobot
+from visualization_msgs.msg import Marker, MarkerArray
+
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.names import joint_names
+from hexapod_control.web.robot_condition import MAX_NODE_SILENCE_S
+
+pytestmark = [pytest.mark.browser, pytest.mark.heavy]
+
+LATCHED_VALUES = {"torque": "False", "emergency stop": "latched"}
+ESTOP = (2, "emergency stop: call estop with false, then reset_fault, then arm", LATCHED_VALUES)
+SIZES = [(320, 568), (390, 844), (844, 390), (820, 1180), (1280, 720), (1440, 900)]
+SMALL = """[...document.querySelectorAll('button, select, input, .stick')].filter((e) => e.offsetParent).map((e) =>
+  [e.id || e.textContent, e.getBoundingClientRect()]).filter(([, b]) => b.width < 43.5 || b.height < 43.5)
+  .map(([n]) => n)"""
+PAGE_SIZE = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
+OUTSIDE = """['step', 'gait', 'stop', 'estop', 'left', 'right', 'speeds'].filter((id) => {
+  const b = document.getElementById(id).getBoundingClientRect();
+  return b.left < 0 || b.top < 0 || b.right > innerWidth + 0.5 || b.bottom > innerHeight + 0.5; })"""
+COVERED = """['step', 'stop', 'estop', 'left', 'right'].filter((id) => {
+  const e = document.getElementById(id), b = e.getBoundingClientRect();
+  return !e.contains(document.elementFromPoint(b.left + b.width / 2, b.top + b.height / 2)); })"""
+NAMELESS = """[...document.querySelectorAll('button, select, input, [role=region], [role=group], canvas')].filter((e) =>
+  !e.hidden && !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.labels?.length ||
+  e.textContent.trim())).map((e) => e.outerHTML)"""
+HEADINGS = "[...document.querySelectorAll('h1, h2, h3')].map((e) => [Number(e.tagName[1]), e.textContent.trim()])"
+UNFOCUSABLE = """[...document.querySelectorAll('*')].filter((e) => e.scrollHeight > e.clientHeight + 1 &&
+  ['auto', 'scroll'].includes(getComputedStyle(e).overflowY) && e.tabIndex < 0 &&
+  ![...e.querySelectorAll('button, input, select, [tabindex="0"]')].some((f) => f.offsetParent)).map((e) => e.id)"""
+
+
+@pytest.fixture(scope="module")
+def scripted(tmp_path_factory):
+    made = ScriptedRobot(tmp_path_factory.mktemp("chromium"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def told(scripted):
+    scripted.tell()
+    scripted.shows("Standing", "good", "Sit")
+    yield scripted
+    assert scripted.page.errors == []
+
+
+def test_an_emergency_stop_on_a_bus_is_shown_and_released_although_the_simulator_reports_none(told):
+    told.tell(state="unknown", armed=False, servo_driver=ESTOP)
+    told.shows("Torque off: E-STOP", "bad", "Release E-STOP …")
+    assert told.page.js("document.querySelector('#margin').hidden")
+    assert told.push_stick() == "The torque is off: press Release E-STOP."
+    told.page.js("document.querySelector('[data-motion=wave]').click(); document.querySelector('#raise').click()")
+    told.bench.spin(0.3)
+    assert (told.velocities, told.motions, told.poses) == ([], [], [])
+    told.page.click("#step")
+    told.page.click("#arm-box button[value=yes]")
+    told.until(lambda: told.called == ["estop False", "reset_fault", "arm"])
+    assert "call " not in told.text("#diagnostics")
+
+
+def test_who_pressed_the_emergency_stop_is_said(told):
+    told.page.press(" ", "Space", 8)
+    told.tell(state="unknown", armed=False, servo_driver=ESTOP)
+    told.until(lambda: told.text("#sentence-text").startswith("Torque off: E-STOP by Linux "), what="who it was")
+
+
+def test_torque_that_is_off_without_an_emergency_stop_is_switched_on_by_one_service(told):
+    told.tell(state="unknown", armed=False)
+    told.until(lambda: told.text("#step") == "Switch on …")
+    assert told.push_stick().startswith("The torque is off")
+    told.page.click("#step")
+    told.page.click("#arm-box button[value=yes]")
+    told.until(lambda: "arm" in told.called)
+
+
+def test_a_robot_found_on_its_feet_at_25_mm_does_not_stand_and_is_not_driven(told):
+    told.tell(height=0.025, gait_planner=(0, "ok", {"pose": "found"}))
+    told.shows("Crouching at 25 mm: press Stand", "warn", "Stand")
+    assert told.push_stick() == "The robot crouches: press Stand."
+    told.page.press("i")
+    assert told.velocities == []
+    told.page.click("#step")
+    told.until(lambda: told.called == ["stand"])
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence", "step", "why"),
+    [
+        ("sitting", "Sitting: press Stand", "Stand", "The robot sits: press Stand."),
+        ("rising", "Standing up", "Sit", "The robot is standing up."),
+        ("sinking", "Sitting down", "Stand", "The robot is sitting down."),
+    ],
+)
+def test_a_stick_without_effect_says_why(told, state, sentence, step, why):
+    told.tell(state=state)
+    told.shows(sentence, "calm", step)
+    assert told.page.js("document.querySelector('#left').getAttribute('aria-disabled')") == "true"
+    assert told.push_stick() == why
+    assert told.velocities == []
+
+
+def test_a_hung_node_stays_in_the_list_with_its_age_and_nothing_is_green(told):
+    told.tell(inverse_kinematics=None)
+    silence = MAX_NODE_SILENCE_S + 3.0
+    told.until(lambda: "inverse_kinematics has not answered" in told.text("#sentence-text"), silence, "a stale node")
+    assert told.page.js("document.querySelector('#sentence').dataset.tone") == "unknown"
+    assert "inverse_kinematicsno answer for" in told.text("#diagnostics")
+    told.tell()
+    told.shows("Standing", "good", "Sit")
+    told.page.click("#log-button")
+    assert "inverse_kinematics does not answer" in told.text("#log-list")
+    told.page.click("#log-button")
+
+
+def test_the_hottest_servo_is_named_and_every_servo_has_its_temperature_and_load(told):
+    degrees = [str(35 + (5 * index) % 18) for index in range(18)]
+    names = joint_names(robot().leg_names)
+    hottest = degrees.index("52")
+    values = {**FINE["servo_driver"][2], "temperatures [degC]": " ".join(degrees), "loads": " ".join(["0.5"] * 18)}
+    told.tell(servo_driver=(0, "ok", values))
+    leg, joint = "".join(word[0] for word in names[hottest].split("_")[:2]).upper(), names[hottest].split("_")[2]
+    told.until(lambda: told.text("#chip-servo") == f"{leg} {joint} 52 °C")
+    cells = told.page.js("[...document.querySelectorAll('#servos td')].map((e) => e.textContent).filter(Boolean)")
+    assert sorted(cell for cell in cells) == sorted(f"{each}°" for each in degrees)
+
+
+def test_pose_gait_and_speed_are_those_of_the_robot_in_every_window_and_after_a_reload(told):
+    told.tell(pose=BodyPose(z=0.04, roll=0.1))
+    height = "document.querySelector('#pose-z').value"
+    told.until(lambda: told.page.js(height) == "40")
+    told.page.click("[data-speed='0.25']")
+    told.until(lambda: told.page.js("hexapod.velocity.speed") == 0.25)
+    told.page.call("Page.reload")
+    told.until(lambda: told.page.js("globalThis.hexapod?.robot.now?.say") == "standing", 15.0)
+    told.until(lambda: told.page.js(height) == "40")
+    assert told.page.js("hexapod.velocity.speed") == 0.25
+    told.page.js("document.querySelector('#raise').click()")
+    told.until(lambda: told.poses, what="a pose request")
+    assert told.poses[-1].position.z == pytest.approx(0.045)
+    watcher = told.open(390, 844, touch=True)
+    told.until(lambda: watcher.js(height) == "40", what="the height on another page")
+    assert "drives" in told.text("#chip-driver", watcher)
+    assert told.push_stick(watcher) == "Linux drives: press Request control."
+    watcher.js("document.querySelector('#seat').click()")
+    told.until(lambda: told.text("#banner-text") == "Linux requests control.")
+    told.page.click("#banner-no")
+    told.until(lambda: told.page.js("document.querySelector('#banner').hidden"))
+    assert told.page.js("hexapod.people.drives")
+    watcher.js("document.querySelector('#seat').click()")
+    told.until(lambda: not told.page.js("document.querySelector('#banner').hidden"))
+    told.page.click("#banner-yes")
+    told.until(lambda: watcher.js("hexapod.people.drives"))
+    watcher.close()
+    told.until(lambda: told.page.js("hexapod.people.people.length") == 1)
+
+
+def test_after_an_outage_the_page_says_why_the_robot_stopped_and_the_log_keeps_it(told):
+    x, y = told.page.spot("#left")
+    told.page.mouse("Pressed", (x, y))
+    told.page.mouse("Moved", (x, y - 40))
+    told.until(lambda: told.velocities, what="a velocity")
+    told.page.js("hexapod.connection.socket.close()")
+    told.until(lambda: "the connection to Linux broke" in told.text("#banner-text"), what="the reason")
+    told.page.mouse("Released", (x, y - 40), 0)
+    told.page.click("#banner-yes")
+    told.page.call("Page.reload")
+    told.until(lambda: told.page.js("globalThis.hexapod?.robot.now?.say") == "standing", 15.0)
+    told.until(lambda: int(told.text("#log-count") or 0) > 0)
+    told.page.click("#log-button")
+    assert "the connection to Linux broke" in told.text("#log-list")
+    assert told.page.js("document.querySelector('#log-count').hidden")
+    told.page.click("#log-button")
+    told.velocities.clear()
+
+
+def test_keys_drive_at_once_and_the_question_mark_shows_the_key_map(told):
+    for key, code in (("w", "KeyW"), ("ArrowUp", "ArrowUp")):
+        told.velocities.clear()
+        told.page.key("Down", key, code)
+        told.until(lambda: told.velocities, what=f"a velocity by {key}")
+        told.page.key("Up", key, code)
+    told.page.press("?", "Slash")
+    assert told.page.js("document.querySelector('#help-box').open")
+    told.page.js("document.querySelector('#help-box').close()")
+    told.velocities.clear()
+
+
+def test_the_ground_of_the_simulator_is_drawn_in_3d_and_in_the_views(told):
+    marker = Marker(type=Marker.CUBE_LIST, action=Marker.ADD)
+    marker.scale.x = marker.scale.y = marker.scale.z = 0.3
+    marker.pose.orientation.w = 1.0
+    places = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
+    marker.points = [PointMessage(x=0.3 * i, y=0.3 * j, z=0.01 * (i + j) - 0.15) for i, j in places]
+    told.terrain.publish(MarkerArray(markers=[marker]))
+    told.until(lambda: told.page.js("hexapod.projections.terrain.boxes.length") == 9)
+    assert told.page.js("hexapod.projections.terrain.height(0.3, 0.3)") == pytest.approx(0.02)
+    assert told.page.js("hexapod.projections.terrain.height(2, 2)") == 0
+    told.until(lambda: told.page.js("hexapod.scene.earthMesh?.count") == 9 * 30, what="triangles in 3D")
+    told.terrain.publish(MarkerArray())
+    told.until(lambda: told.page.js("hexapod.projections.terrain.flat"))
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_controls_are_large_in_place_and_never_covered(told, width, height):
+    page = told.page
+    page.resize(width, height, touch=width < 1100)
+    for sheet in ("", "body", "health", "moves", "log"):
+        page.js(f"hexapod.sheets.show('{sheet}')")
+        page.js("new Promise((done) => setTimeout(done, 60))")
+        assert page.js("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]") == [
+            width,
+            height,
+        ]
+        assert page.js(SMALL) == [], sheet
+        assert page.js(OUTSIDE) == [], sheet
+        assert page.js(COVERED) == [], sheet
+        if sheet == "body":
+            assert page.box("#pose-roll")[2] > 0.6 * min(width, 360), "a slider is too short to be exact"
+        assert page.js(UNFOCUSABLE) == [], sheet
+    page.js("hexapod.sheets.show('')")
+    page.resize(1280, 720)
+
+
+def test_assistive_technology_finds_names_headings_and_the_state(told):
+    page = told.page
+    assert page.js(NAMELESS) == []
+    levels = page.js(HEADINGS)
+    assert all(text for _, text in levels)
+    assert levels[0][0] == 1
+    assert all(after[0] - before[0] <= 1 for before, after in pairwise(levels))
+    assert told.text("#spoken") == "Standing"
+    assert page.js("document.querySelector('#spoken').getAttribute('aria-live')") == "polite"
+    assert page.js("document.querySelectorAll('[role=tab]').length") == 0
+
+
+def test_the_page_is_complete_in_german(told):
+    told.page.js("localStorage.setItem('language', 'de')")
+    told.page.call("Page.reload")
+    told.until(lambda: told.page.js("globalThis.hexapod?.robot.now?.say") == "standing", 15.0)
+    told.shows("Steht", "good", "Hinsetzen")
+    assert told.page.js("document.documentElement.lang") == "de"
+    told.page.js("localStorage.removeItem('language')")
+    told.page.call("Page.reload")
+    told.until(lambda: told.page.js("globalThis.hexapod?.robot.now?.say") == "standing", 15.0)

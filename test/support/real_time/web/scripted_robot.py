@@ -1,0 +1,129 @@
+"""The topics and services of a robot as a test wants them, and its page in Chromium."""
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import Pose
+from geometry_msgs.msg import Twist as TwistMessage
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool, String
+from std_srvs.srv import SetBool, Trigger
+from support.page_messages import TOKEN
+from support.phantomx import robot, standing_joints
+from support.real_time.ros_bench import Bench, overrides, services_ready
+from visualization_msgs.msg import MarkerArray
+
+from hexapod_control.core.kinematics.body_pose import NEUTRAL
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.evaluation.performance.page.chromium import Browser
+from hexapod_control.nodes.web.web import WebNode
+from hexapod_control.ros import messages
+from hexapod_control.ros.qos import LATCHED
+
+FINE = {
+    "gait_planner": (0, "ok", {"pose": "requested", "lift scale": "1.00"}),
+    "inverse_kinematics": (0, "ok", {}),
+    "servo_driver": (0, "ok", {"torque": "True", "emergency stop": "no"}),
+    "mujoco_sim": (0, "ok", {"torque": "True", "emergency stop": "no", "world": "flat"}),
+}
+PERIOD_S = 0.1
+MAX_STEP = 0.25  # [rad] of a joint per period: faster ones are not believed
+
+
+def joints_at(height):
+    """Joint angles (n, 3) [rad] with which the body is at a height [m] over the same footholds."""
+    return np.array(joints_at_offset(robot(), [leg.foothold for leg in robot().legs], height - robot().walk.height))
+
+
+class ScriptedRobot:
+    """Publishes what `tell` says; `called` are the services that were called, `velocities` what arrived."""
+
+    def __init__(self, folder):
+        self.bench = bench = Bench()
+        self.node = bench.add(WebNode(parameter_overrides=overrides(port=0, token=TOKEN)))
+        latched = {"gait_state": String, "gaits": String, "gait_selected": String, "motions": String}
+        self.latched = {topic: bench.publisher(kind, topic, LATCHED) for topic, kind in latched.items()}
+        self.armed = bench.publisher(Bool, "armed", LATCHED)
+        self.pose = bench.publisher(Pose, "body_pose_achieved", LATCHED)
+        self.terrain = bench.publisher(MarkerArray, "terrain", LATCHED)
+        self.joint_states = bench.publisher(JointState, "joint_states")
+        self.diagnostics = bench.publisher(DiagnosticArray, "/diagnostics", QoSProfile(depth=20))
+        bench.publisher(TwistMessage, "velocity_limits", LATCHED).publish(TwistMessage())
+        self.velocities = bench.listen(TwistMessage, "cmd_vel")
+        self.poses, self.motions = bench.listen(Pose, "body_pose"), bench.listen(String, "motion")
+        self.called = []
+        for name in ("stand", "sit", "stop", "arm", "reset_fault"):
+            bench.probe.create_service(Trigger, name, self._taker(name, Trigger))
+        bench.probe.create_service(SetBool, "estop", self._taker("estop", SetBool))
+        bench.until(lambda: services_ready(self.node, "stand", "sit", "estop", "arm", "reset_fault"))
+        self._layout = messages.JointLayout(robot())
+        self.joints = self.goal = standing_joints()
+        self.nodes = dict(FINE)
+        self.latched["gaits"].publish(String(data="tripod,wave"))
+        self.latched["gait_selected"].publish(String(data="tripod"))
+        self.latched["motions"].publish(String(data="bow,wave"))
+        bench.probe.create_timer(PERIOD_S, self._publish)
+        self.browser = Browser(folder)
+        self.url = f"http://127.0.0.1:{self.node.server.port}/#{TOKEN}"
+        self.page = self.open(1280, 720)
+
+    def _taker(self, name, kind):
+        def take(request, response):
+            self.called.append(f"{name} {request.data}" if kind is SetBool else name)
+            response.success = True
+            return response
+
+        return take
+
+    def _publish(self):
+        stamp = self.bench.probe.get_clock().now().to_msg()
+        self.joints = self.joints + np.clip(self.goal - self.joints, -MAX_STEP, MAX_STEP)
+        self.joint_states.publish(self._layout.message(self.joints, None, stamp))
+        for name, (level, text, values) in self.nodes.items():
+            self.diagnostics.publish(messages.diagnostics(f"/{name}", "", level, text, values, stamp))
+
+    def tell(self, state="standing", armed=True, height=None, pose=NEUTRAL, **nodes):
+        """What the robot says from now on; `nodes` are other (level, text, values) of a node, or None: it is hung."""
+        self.latched["gait_state"].publish(String(data=state))
+        self.armed.publish(Bool(data=armed))
+        self.pose.publish(messages.body_pose_message(pose))
+        self.goal = standing_joints() if height is None else joints_at(height)
+        self.nodes = {name: each for name, each in {**FINE, **nodes}.items() if each is not None}
+        self.called.clear()
+
+    def open(self, width, height, touch=False):
+        """Another page on the robot, each in a browser context of its own."""
+        page = self.browser.page(self.url, width, height, touch=touch)
+        self.bench.until(lambda: page.js("globalThis.hexapod?.connection.state") == "open", 15.0, "an open page")
+        return page
+
+    def until(self, condition, seconds=8.0, what=""):
+        return self.bench.until(condition, seconds, what)
+
+    def text(self, selector, page=None):
+        return (page or self.page).js(f"document.querySelector('{selector}').textContent")
+
+    def shows(self, sentence, tone, step, page=None):
+        """Waits for a sentence, its colour and the next step."""
+
+        def shown():
+            tones = (page or self.page).js("document.querySelector('#sentence').dataset.tone")
+            return self.text("#sentence-text", page), tones, self.text("#step", page)
+
+        self.until(lambda: shown() == (sentence, tone, step), what=f"{sentence!r}, {tone}, {step}; is {shown()}")
+
+    def push_stick(self, page=None):
+        """Pushes the left stick forward and releases it. Returns the hint that the page shows."""
+        page = page or self.page
+        page.js("document.querySelector('#hint').textContent = ''")
+        x, y = page.spot("#left")
+        page.mouse("Pressed", (x, y))
+        page.mouse("Moved", (x, y - 40))
+        self.bench.spin(0.2)
+        page.mouse("Released", (x, y - 40), 0)
+        return self.text("#hint", page)
+
+    def close(self):
+        self.browser.close()
+        self.node.server.close()
+        self.bench.close()

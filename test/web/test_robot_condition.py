@@ -1,0 +1,130 @@
+"""The sentence about the robot, its colour and the next step, from everything that is known."""
+
+import itertools
+import json
+import string
+from dataclasses import replace
+
+import pytest
+from support.paths import ROOT
+
+from hexapod_control.web.robot_condition import (
+    HARDWARE_NODES,
+    MAX_NODE_SILENCE_S,
+    NEEDED_NODES,
+    STATES,
+    UP,
+    PressedStop,
+    RobotFacts,
+    Step,
+    Tone,
+    condition,
+)
+
+HEALTHY = dict.fromkeys((*NEEDED_NODES, "servo_driver"), 0.5)
+STANDING = RobotFacts(state="standing", torque=True, height=0.08, full_height=0.08, joints_age=0.02, node_ages=HEALTHY)
+TEXTS = ROOT / "hexapod_control" / "web" / "static" / "texts"
+
+
+def shown(**facts):
+    found = condition(replace(STANDING, **facts))
+    return found.say, found.tone, found.step
+
+
+def test_a_robot_that_stands_is_green_and_its_next_step_is_to_sit():
+    assert shown() == ("standing", Tone.GOOD, Step.SIT)
+    assert condition(STANDING).why == ""
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"state": "sitting"}, ("sitting", Tone.CALM, Step.STAND)),
+        ({"state": "walking", "speed": 0.05}, ("walking_at", Tone.GOOD, Step.SIT)),
+        ({"state": "walking", "turn": 0.2}, ("turning", Tone.GOOD, Step.SIT)),
+        ({"state": "walking", "turn": 0.001}, ("walking", Tone.GOOD, Step.SIT)),
+        ({"state": "moving", "motion": "wave"}, ("motion", Tone.GOOD, Step.SIT)),
+        ({"torque": False}, ("torque_off", Tone.WARN, Step.ARM)),
+        ({"torque": False, "latched": True}, ("estop", Tone.BAD, Step.RELEASE)),
+        ({"latched": True, "stop": PressedStop("phone", 3.0)}, ("estop_by", Tone.BAD, Step.RELEASE)),
+        ({"found": True, "height": 0.025}, ("low", Tone.WARN, Step.STAND)),
+        ({"found": True, "height": 0.075}, ("standing", Tone.GOOD, Step.SIT)),
+        ({"height": 0.025}, ("standing", Tone.GOOD, Step.SIT)),  # lowered on request
+        ({"found": True, "state": "rising"}, ("found", Tone.WARN, Step.STAND)),
+        ({"errors": {"servo_driver": "a servo is silent"}}, ("error", Tone.BAD, Step.SIT)),
+        ({"joints_age": 5.0}, ("silent", Tone.UNKNOWN, Step.NONE)),
+        ({"joints_age": float("inf")}, ("no_joints", Tone.UNKNOWN, Step.NONE)),
+        ({"node_ages": {}, "torque": None, "state": ""}, ("nothing", Tone.UNKNOWN, Step.NONE)),
+        ({"node_ages": {"gait_planner": 0.0}}, ("missing", Tone.UNKNOWN, Step.NONE)),
+    ],
+)
+def test_the_sentence_says_what_is_so(facts, expected):
+    assert shown(**facts) == expected
+
+
+@pytest.mark.parametrize("node", [*NEEDED_NODES, *HARDWARE_NODES])
+def test_a_hung_node_is_named_with_the_age_of_its_last_status_and_nothing_is_green(node):
+    found = condition(replace(STANDING, node_ages={**HEALTHY, node: MAX_NODE_SILENCE_S + 1.0}))
+    assert (found.say, found.tone, found.values) == ("stale", Tone.UNKNOWN, {"node": node, "age": 4})
+
+
+def test_an_emergency_stop_can_be_released_although_another_node_is_silent():
+    ages = {**HEALTHY, "gait_planner": 60.0}
+    found = condition(replace(STANDING, latched=True, torque=False, node_ages=ages))
+    assert (found.tone, found.step, found.why) == (Tone.UNKNOWN, Step.RELEASE, "why_estop")
+
+
+def test_green_needs_torque_height_and_all_nodes():
+    """Over all combinations: green only with torque, no latch, a known state, no error, fresh nodes and joints."""
+    for state, torque, latched, found, silent, error in itertools.product(
+        ["", "unknown", *STATES], [None, True, False], *[[False, True]] * 4
+    ):
+        facts = replace(
+            STANDING,
+            state=state,
+            torque=torque,
+            latched=latched,
+            found=found,
+            height=0.025 if found else 0.08,
+            joints_age=9.0 if silent else 0.0,
+            errors={"servo_driver": "hot"} if error else {},
+        )
+        fine = torque is not False and not (latched or found or silent or error) and state in UP
+        assert (condition(facts).tone is Tone.GOOD) == fine, facts
+        drivable = torque is not False and not latched and state in UP and not found
+        assert (condition(facts).why == "") == drivable, facts
+
+
+def texts(language):
+    return json.loads((TEXTS / f"{language}.json").read_text(encoding="utf-8"))
+
+
+def places(text):
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+
+
+def test_every_language_has_the_same_texts_with_the_same_values():
+    english, german = texts("en"), texts("de")
+    assert english.keys() == german.keys()
+    assert [key for key in english if places(english[key]) != places(german[key])] == []
+
+
+def test_every_condition_has_a_text():
+    facts = [
+        replace(STANDING, state=state, torque=torque, latched=latched, node_ages=ages, errors=errors, stop=stop)
+        for state in ("", *STATES)
+        for torque in (None, True, False)
+        for latched in (False, True)
+        for ages in ({}, HEALTHY, {**HEALTHY, "gait_planner": 9.0})
+        for errors in ({}, {"servo_driver": "hot"})
+        for stop in (None, PressedStop("phone", 1.0))
+    ]
+    facts += [replace(STANDING, found=True, state=state, height=0.02) for state in STATES]
+    facts += [replace(STANDING, joints_age=age) for age in (9.0, float("inf"))]
+    facts += [replace(STANDING, state="walking", speed=0.1), replace(STANDING, state="walking", turn=0.1)]
+    facts += [replace(STANDING, motion="wave")]
+    english = texts("en")
+    for found in map(condition, facts):
+        assert places(english[found.say]) <= found.values.keys(), found
+        assert not found.why or found.why in english, found
+        assert not found.step.value or f"step_{found.step.value}" in english
