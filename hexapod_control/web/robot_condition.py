@@ -17,7 +17,8 @@ MIN_STANDING_SHARE = 0.6  # of the height of the robot file, below which a robot
 MIN_SPEED, MIN_TURN = 0.005, 0.05  # [m/s], [rad/s] from which a robot walks forward or turns
 NEEDED_NODES = ("gait_planner", "inverse_kinematics")
 HARDWARE_NODES = ("servo_driver", "mujoco_sim")
-UP = ("standing", "walking", "moving")  # states of the planner in which the robot can be driven
+UP = ("standing", "walking", "moving")  # states of the planner in which the robot stands on its feet
+DRIVABLE = (*UP, "carried")  # a velocity is enough to go on once the robot was set down
 ERROR = 2  # level of a diagnostic status
 
 
@@ -48,6 +49,8 @@ STATES: Mapping[str, tuple[Tone, Step]] = {
     "standing": (Tone.GOOD, Step.SIT),
     "walking": (Tone.GOOD, Step.SIT),
     "moving": (Tone.GOOD, Step.SIT),
+    "fallen": (Tone.BAD, Step.STAND),
+    "carried": (Tone.WARN, Step.STAND),
     "fault": (Tone.BAD, Step.STAND),
 }
 
@@ -106,7 +109,7 @@ def reason(facts: RobotFacts) -> str:
         return "why_estop"
     if facts.torque is False:
         return "why_torque_off"
-    if facts.state not in UP:
+    if facts.state not in DRIVABLE:
         return f"why_{facts.state if facts.state in STATES else 'unknown'}"
     return "why_low" if _low(facts) else ""
 
@@ -148,7 +151,7 @@ def _without_torque(facts: RobotFacts) -> Condition | None:
 
 
 def _faulty(facts: RobotFacts) -> Condition | None:
-    if not facts.errors:
+    if not facts.errors or facts.state == "fallen":  # its sentence says more
         return None
     node, text = next(iter(facts.errors.items()))
     step = STATES.get(facts.state, (Tone.BAD, Step.NONE))[1]

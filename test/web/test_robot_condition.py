@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 from support.paths import ROOT
 
+from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.web.robot_condition import (
+    DRIVABLE,
     HARDWARE_NODES,
     MAX_NODE_SILENCE_S,
     NEEDED_NODES,
@@ -44,6 +46,8 @@ def test_a_robot_that_stands_is_green_and_its_next_step_is_to_sit():
         ({"state": "walking", "turn": 0.2}, ("turning", Tone.GOOD, Step.SIT)),
         ({"state": "walking", "turn": 0.001}, ("walking", Tone.GOOD, Step.SIT)),
         ({"state": "moving", "motion": "wave"}, ("motion", Tone.GOOD, Step.SIT)),
+        ({"state": "fallen", "errors": {"gait_planner": "fallen"}}, ("fallen", Tone.BAD, Step.STAND)),
+        ({"state": "carried"}, ("carried", Tone.WARN, Step.STAND)),
         ({"torque": False}, ("torque_off", Tone.WARN, Step.ARM)),
         ({"torque": False, "latched": True}, ("estop", Tone.BAD, Step.RELEASE)),
         ({"latched": True, "stop": PressedStop("phone", 3.0)}, ("estop_by", Tone.BAD, Step.RELEASE)),
@@ -74,6 +78,10 @@ def test_an_emergency_stop_can_be_released_although_another_node_is_silent():
     assert (found.tone, found.step, found.why) == (Tone.UNKNOWN, Step.RELEASE, "why_estop")
 
 
+def test_every_state_of_the_planner_has_a_sentence():
+    assert {state.value for state in RobotState} - {"unknown"} == STATES.keys()
+
+
 def test_green_needs_torque_height_and_all_nodes():
     """Over all combinations: green only with torque, no latch, a known state, no error, fresh nodes and joints."""
     for state, torque, latched, found, silent, error in itertools.product(
@@ -91,7 +99,7 @@ def test_green_needs_torque_height_and_all_nodes():
         )
         fine = torque is not False and not (latched or found or silent or error) and state in UP
         assert (condition(facts).tone is Tone.GOOD) == fine, facts
-        drivable = torque is not False and not latched and state in UP and not found
+        drivable = torque is not False and not latched and state in DRIVABLE and not (found and state in UP)
         assert (condition(facts).why == "") == drivable, facts
 
 
