@@ -64,7 +64,7 @@ export class LogPanel {
     if (!this.open) return;
     const wanted = [...this.events.values()].filter((event) => !this.choice.value || event.node === this.choice.value);
     this.list.replaceChildren(...wanted.reverse().map(line));
-    if (!wanted.length) this.list.textContent = t("log_empty");
+    if (!wanted.length) this.list.append(Object.assign(document.createElement("li"), { textContent: t("log_empty") }));
   }
 }
 
