@@ -9,8 +9,8 @@ from pathlib import Path
 
 from aiohttp import web
 
-from hexapod_control.web.access_control import HostPolicy
 from hexapod_control.web.protocol import RefusedMessage
+from hexapod_control.web.sessions.access_control import HostPolicy
 
 STATIC = Path(__file__).parent / "static"
 TYPES = {".js": "text/javascript", ".svg": "image/svg+xml", ".webmanifest": "application/manifest+json"}

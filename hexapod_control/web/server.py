@@ -19,12 +19,12 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from aiohttp.http import HttpProcessingError
 
 from hexapod_control.web import protocol
-from hexapod_control.web.access_control import HostPolicy
-from hexapod_control.web.client_sessions import Action, ClientSessions, Disconnect, Forward, Send
 from hexapod_control.web.first_request import FirstRequestTimer
 from hexapod_control.web.page_files import PageFiles, refuse
 from hexapod_control.web.protocol import RefusedMessage
 from hexapod_control.web.send_queue import SendQueue
+from hexapod_control.web.sessions.access_control import HostPolicy
+from hexapod_control.web.sessions.client_sessions import Action, ClientSessions, Disconnect, Forward, Send
 
 StateSource = Callable[[], Mapping[str, Any] | None]
 HEARTBEAT_S = 2.0  # silence of a client after which it is pinged; half of it later it is disconnected

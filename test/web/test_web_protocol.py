@@ -10,25 +10,6 @@ from support.page_messages import MESSAGES
 
 from hexapod_control.sim.world_settings import WORLDS
 from hexapod_control.web import protocol
-from hexapod_control.web.access_control import (
-    FAILURE_WINDOW_S,
-    MAX_FAILURES,
-    MAX_REMEMBERED,
-    HostPolicy,
-    TokenAuthority,
-    is_loopback,
-)
-from hexapod_control.web.client_sessions import (
-    DEAD_MAN_S,
-    HELLO_TIME_S,
-    MAX_DROPPED,
-    MAX_IDLE_S,
-    MAX_RATE,
-    ClientSessions,
-    Disconnect,
-    Forward,
-    Send,
-)
 from hexapod_control.web.protocol import (
     DriveMessage,
     GaitMessage,
@@ -38,6 +19,25 @@ from hexapod_control.web.protocol import (
     RefusedMessage,
     RequestMessage,
     parse,
+)
+from hexapod_control.web.sessions.access_control import (
+    FAILURE_WINDOW_S,
+    MAX_FAILURES,
+    MAX_REMEMBERED,
+    HostPolicy,
+    TokenAuthority,
+    is_loopback,
+)
+from hexapod_control.web.sessions.client_sessions import (
+    DEAD_MAN_S,
+    HELLO_TIME_S,
+    MAX_DROPPED,
+    MAX_IDLE_S,
+    MAX_RATE,
+    ClientSessions,
+    Disconnect,
+    Forward,
+    Send,
 )
 
 TOKEN = "0123456789abcdef"

@@ -16,11 +16,11 @@ from support.page_messages import TOKEN
 from support.real_time.web.web_bench import Loop, Visitor, deaf
 
 from hexapod_control.web import page_address, send_queue, server
-from hexapod_control.web.access_control import HostPolicy, TokenAuthority
-from hexapod_control.web.client_sessions import DEAD_MAN_S, ClientSessions
 from hexapod_control.web.page_files import STATIC
 from hexapod_control.web.protocol import MAX_MESSAGE_BYTES, DriveMessage
 from hexapod_control.web.server import PageServer
+from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority
+from hexapod_control.web.sessions.client_sessions import DEAD_MAN_S, ClientSessions
 
 WEIGHT = 1_000_000  # [bytes] of the whole page
 

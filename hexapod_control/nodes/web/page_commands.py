@@ -29,7 +29,6 @@ from hexapod_control.nodes.web.robot_feed import RobotFeed
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import COMMAND, EVENTS
-from hexapod_control.web.client_sessions import Forward
 from hexapod_control.web.protocol import (
     DriveMessage,
     GaitMessage,
@@ -42,6 +41,7 @@ from hexapod_control.web.protocol import (
     SpeedMessage,
     WorldMessage,
 )
+from hexapod_control.web.sessions.client_sessions import Forward
 
 START_SPEED = 0.5  # share of the maximum
 PERIOD_S = 0.05  # between two velocities

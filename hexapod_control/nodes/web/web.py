@@ -25,11 +25,11 @@ from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.web import page_address
-from hexapod_control.web.access_control import HostPolicy, TokenAuthority, is_loopback
-from hexapod_control.web.client_sessions import ClientSessions, Forward
 from hexapod_control.web.page_state import shape
 from hexapod_control.web.protocol import WORLDS, QueryMessage
 from hexapod_control.web.server import PageServer
+from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority, is_loopback
+from hexapod_control.web.sessions.client_sessions import ClientSessions, Forward
 
 STOP_LEVELS = {"stop": 0, "estop": 2, "link": 1, "silence": 1}  # why the robot stops, with the level in the log
 STATUS_PERIOD_S = 0.5  # between two messages of slowly changing values

@@ -38,8 +38,8 @@ from hexapod_control.nodes.web.web import STATUS_PERIOD_S, WebNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED
-from hexapod_control.web.client_sessions import DEAD_MAN_S
 from hexapod_control.web.page_state import level, shape
+from hexapod_control.web.sessions.client_sessions import DEAD_MAN_S
 
 MANY = QoSProfile(depth=50)
 MOST = Twist(0.2, 0.1, 0.8)

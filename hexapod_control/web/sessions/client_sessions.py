@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from hexapod_control.web import protocol
-from hexapod_control.web.page_client import LONG_AGO, MAX_RATE, PageClient
 from hexapod_control.web.protocol import (
     ALWAYS_ALLOWED,
     DRIVER_MESSAGES,
@@ -23,6 +22,7 @@ from hexapod_control.web.protocol import (
     RefusedMessage,
     RequestMessage,
 )
+from hexapod_control.web.sessions.page_client import LONG_AGO, MAX_RATE, PageClient
 
 DEAD_MAN_S = 0.5  # for which a velocity is valid
 HELLO_TIME_S = 3.0  # time limit for the first message
