@@ -118,8 +118,7 @@ class CalibrationSession:
         self.guide.note = self._progress.write
         if found is None or not set(found.steps) <= set(STEPS) or found.step not in found.steps:
             return steps
-        items = {"wiggle": "servos", "check": "joints"}.get(found.step, "legs")
-        text = f"an unfinished calibration was found ({found.step}: {found.done} {items} done): continue it? [Y/n] "
+        text = f"an unfinished calibration was found ({found.step}, {found.done} done): continue it? [Y/n] "
         if not yes(self._dialog.ask(text), True):
             self._progress.delete()
             return steps

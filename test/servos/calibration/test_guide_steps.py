@@ -135,12 +135,14 @@ def test_a_horn_that_sits_one_tooth_off_is_found(row):
     assert [(k, pytest.approx(-math.degrees(TOOTH))) for k, _ in found] == [(row, pytest.approx(found[0][1]))]
 
 
-def test_a_horn_one_tooth_off_is_reported_after_the_rest_pose():
+@pytest.mark.parametrize(("answer", "found"), [("n", TOOTH), ("y", 0.0)])
+def test_a_horn_one_tooth_off_is_reported_after_the_rest_pose(answer, found):
     start = [REST_POSE[k % 3] for k in range(18)]
     start[4] += TOOTH
     kit = Kit(start=start)
-    user = User(kit)
-    run(kit, user, ["rest"])
+    user = User(kit, [("measure left_middle_femur again?", lambda: (answer == "y" and kit.turn(4, -TOOTH)) or answer)])
+    joints = run(kit, user, ["rest"])
+    assert joints[4].angle(kit.mounted[4].raw(REST_POSE[1])) == pytest.approx(-found, abs=0.01)
     assert [line for line in user.said if "its horn is one tooth off" in line and "left_middle_femur" in line]
 
 

@@ -144,7 +144,7 @@ def test_a_pulled_cable_is_named_and_no_answer_is_lost(path):
     evening.user.ask = ask
     evening.run()
     assert evening.user.shown("Not yet: /dev/hexapod: gone while")
-    assert evening.user.shown("an unfinished calibration was found (wiggle: ")
+    assert evening.user.shown("an unfinished calibration was found (wiggle, ")
     assert mounts(path) == true_mounts(kit)
 
 

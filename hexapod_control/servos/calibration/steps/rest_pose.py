@@ -24,23 +24,35 @@ def rest(work: CalibrationState) -> None:
     if work.hands.reads:
         work.hands.relax()
         work.say("\nThe rest pose. Torque is off: put one leg after the other into the pose by hand.")
+        work.each(range(len(work.robot.leg_names)), lambda leg: _by_hand(work, leg))
     else:
         work.say(f"\nThe rest pose. {words.JOG_HELP}")
-    work.each(range(len(work.robot.leg_names)), lambda leg: _rest_of(work, leg))
+        work.each(range(len(work.joints)), lambda row: _by_jogging(work, row))
     for row, degrees in horns_off(work.robot, work.joints, work.scale):
         work.say(
             f"  {work.label(row)} is {degrees:+.0f} deg from the same joint of the other legs: either its horn is "
-            f"{_teeth(degrees)} off, which costs range on one side,\n  or the leg was not in the pose; b returns to it"
+            f"{_teeth(degrees)} off, which costs range on one side,\n  or the joint was not in the pose"
         )
+        if work.agrees(f"  measure {work.label(row)} again?", False):
+            again = _by_hand if work.hands.reads else _by_jogging
+            again(work, row // 3 if work.hands.reads else row)
 
 
-def _rest_of(work: CalibrationState, leg: int) -> None:
+def _by_hand(work: CalibrationState, leg: int) -> None:
     rows = range(3 * leg, 3 * leg + 3)
     pose = ", ".join(f"{JOINTS[row % 3]} {words.place(row % 3, work.rest[row])}" for row in rows)
     places = work.captured(rows, f"{work.robot.leg_names[leg]}: {pose}", work.rest)
     for row in rows:
-        work.joints[row] = replace(work.joints[row], center=places[row], q_center=work.rest[row], trim=0.0)
-        work.warn_of_reach(row)
+        _store(work, row, places[row])
+
+
+def _by_jogging(work: CalibrationState, row: int) -> None:
+    _store(work, row, work.jogged(row, words.place(row % 3, work.rest[row])))
+
+
+def _store(work: CalibrationState, row: int, place: float) -> None:
+    work.joints[row] = replace(work.joints[row], center=place, q_center=work.rest[row], trim=0.0)
+    work.warn_of_reach(row)
 
 
 def _teeth(degrees: float) -> str:
