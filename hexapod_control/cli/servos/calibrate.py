@@ -12,10 +12,12 @@ from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import own_file
 from hexapod_control.servos.bus.bus_interface import Bus
+from hexapod_control.servos.bus.id_addressing import duplicate_ids
 from hexapod_control.servos.calibration.dialog import Abandoned
 from hexapod_control.servos.calibration.guide import STEPS
 from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges, chosen
+from hexapod_control.servos.line_search.line_sweep import shared_text
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
@@ -65,9 +67,12 @@ def _scanned(bus: Bus, settings: ServoSettings) -> dict[int, str]:
     if len(there) < len(settings.joints):
         there |= bus_access.scan(bus, [i for i in known if i not in usual])
     if len(there) < len(settings.joints):
-        missing = ", ".join(str(i) for i in settings.ids if i not in there)
+        missing = [i for i in settings.ids if i not in there]
+        if shared := duplicate_ids(bus, missing):
+            raise InputError(shared_text(shared))
+        named = ", ".join(map(str, missing))
         raise InputError(
-            f"{len(settings.joints)} servos are needed; no answer from ids {missing}: check cables and power"
+            f"{len(settings.joints)} servos are needed; no answer from ids {named}: check cables and power"
         )
     bus_access.check_models(bus, there)
     return there

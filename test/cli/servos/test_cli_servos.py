@@ -217,6 +217,17 @@ def test_a_scan_without_a_protocol_finds_it_and_names_the_next_command(wire, cap
     assert f"next: hexapod servos --protocol feetech_st --baud 1000000 --port {emulation.pty.path} scan" in output
 
 
+def test_a_calibration_with_two_servos_of_one_id_is_refused_with_the_remedy(wire, tmp_path, capsys):
+    emulation = wire()
+    switch(emulation, "twin=5")
+    path = tmp_path / "mine.yaml"
+    path.write_text(resolve("phantomx").read_text())
+    words = ["--robot", str(path), "--protocol", "feetech_st", "--port", emulation.pty.path]
+    assert main(["calibrate", *words]) == 2
+    reason = "several servos answer at once to id 5: give each its own id, one after the other"
+    assert reason in capsys.readouterr().err
+
+
 def test_new_servos_with_one_id_are_recognised_and_the_command_that_helps_is_named(wire, capsys):
     emulation = wire()
     switch(emulation, "new")
