@@ -14,6 +14,7 @@ from support.random_messages import RandomMessages, interface
 LEFT_OUT = ("/clock", "/odom", "/gait_state", "ros_discovery_info")  # what tests look at, and the middleware's topic
 DISCOVERY_S = 3.0
 MAX_PENDING = 20  # calls without a response
+DEEPEST_HISTORY, SERVICE_HISTORY = 20, 10  # messages that a subscription and a service of a robot keep at most
 RELIABLE, BEST_EFFORT = QoSProfile(depth=10), QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -59,9 +60,9 @@ class RandomOperator:
             self._change_parameter()
 
     def send_long_texts(self, period: float) -> None:
-        """Sends a long text to every topic and service, one every `period` [s].
+        """Sends long texts, one per `period` [s]: to each topic and service as many as its history has places.
 
-        The middleware keeps a buffer of the size of the largest message for each of them.
+        The middleware keeps a buffer of the size of the largest message for each place.
         """
         topics, services = self._topics(), self._services()
         for name, kind in topics:
@@ -69,10 +70,10 @@ class RandomOperator:
         for name, kind in services:
             self._client(name, kind)
         self._bench.spin(DISCOVERY_S)
-        for name, kind in topics:
+        for name, kind in topics * DEEPEST_HISTORY:
             self._publisher(name, kind).publish(self._messages.message(interface(kind), 1.0))
             self._bench.spin(period)
-        for name, kind in services:
+        for name, kind in services * SERVICE_HISTORY:
             self._call(name, kind, self._messages.message(interface(kind).Request, 1.0))
             self._bench.spin(period)
 
