@@ -76,6 +76,8 @@ EXAMPLES = {  # arguments of the subcommands, for their help
     "play": "wave",
     "leg": "lost left_front",
     "recover": "--namespace /robot1",
+    "robot": "my_robot.yaml",
+    "status": "--namespace /robot1",
     "first": "my_robot.yaml",
     "emulate": "--protocol feetech_st --link ~/bus --fault unplug=5@10",
     "servos": "scan --robot my_robot.yaml --port /dev/hexapod",
