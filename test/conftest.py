@@ -4,6 +4,7 @@ import inspect
 import itertools
 import os
 import random
+import tempfile
 
 import hypothesis
 import pytest
@@ -27,6 +28,7 @@ hypothesis.settings.load_profile("patient")
 
 # Set at import, before any test module imports rclpy. The domain is the only random number that is not seeded.
 next_domain()
+os.environ["XDG_STATE_HOME"] = f"{tempfile.gettempdir()}/hexapod_test_{os.getpid()}"  # created only if written to
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"  # killed processes leave no shared memory behind
 os.environ.setdefault("MUJOCO_GL", "egl")

@@ -187,10 +187,11 @@ _SERVOS = {
 }
 
 
-def _walking(*hardware: NodeRow, planner: NodeRow = _PLANNER) -> tuple[NodeRow, ...]:
+def _walking(*hardware: NodeRow, planner: NodeRow = _PLANNER, keep_usage: bool = False) -> tuple[NodeRow, ...]:
     needs = tuple(row.executable for row in hardware)
     kinematics = NodeRow("inverse_kinematics", parameters=_same("robot", "joint_mapping", "use_sim_time"), needs=needs)
-    return (*hardware, kinematics, NodeRow("odometry", parameters=_ODOMETRY, needs=needs), planner, _WEB)
+    kept: Mapping[str, ParameterValue] = {"keep_usage": True} if keep_usage else {}
+    return (*hardware, kinematics, NodeRow("odometry", parameters=_ODOMETRY, needs=needs, fixed=kept), planner, _WEB)
 
 
 GRAPHS: Mapping[str, tuple[NodeRow, ...]] = {
@@ -199,7 +200,7 @@ GRAPHS: Mapping[str, tuple[NodeRow, ...]] = {
         NodeRow("mujoco_sim", parameters={**_SIMULATOR, "publish_clock": "use_sim_time", "bus_port": "servo_port"}),
         _SIMULATED_SERVOS,
     ),
-    "bringup": (*_walking(NodeRow("servo_driver", parameters=_SERVOS), planner=_REAL_PLANNER), _IMU),
+    "bringup": (*_walking(NodeRow("servo_driver", parameters=_SERVOS), planner=_REAL_PLANNER, keep_usage=True), _IMU),
     "teleop": (NodeRow("game_controller_node", "joy", _same("use_sim_time", "device_id", "device_name")), _TELEOP),
     "gamepad": (NodeRow("gamepad", parameters=_same("device_name")), _TELEOP),
     "display": (

@@ -27,6 +27,7 @@ COMMANDS = {
     "gamepad": ("drive.gamepad", "drive a running robot with a gamepad, without ROS's joy package"),
     "play": ("drive.play", "play a motion on a running robot, or rehearse it without a robot"),
     "leg": ("drive.leg", "fold a lost leg of a running robot away, so that it walks on the others, or call it back"),
+    "status": ("drive.status", "print state, reports and health of a running robot: hours, distance, voltage, cycles"),
     "recover": ("drive.recover", "make a robot that has fallen fold its legs and stand up again"),
     "emulate": (
         "servos.emulate",

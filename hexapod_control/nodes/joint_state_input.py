@@ -26,13 +26,17 @@ class MeasuredSample(NamedTuple):
     joints: Array  # (n, 3) [rad]
     stamp: Time
     jumped: bool  # the joints are not a continuation of those before
+    torques: Array | None = None  # (n, 3) [N m]; None if they are not known, or not asked for
 
 
 class JointStateInput:
     """The accepted messages of joint_states."""
 
-    def __init__(self, node: GuardedNode, robot: Robot, mapping: JointMapping | None = None) -> None:
-        """Subscribes to nothing yet."""
+    def __init__(
+        self, node: GuardedNode, robot: Robot, mapping: JointMapping | None = None, *, torques: bool = False
+    ) -> None:
+        """Subscribes to nothing yet; `torques`: read them too."""
+        self._torques = torques
         self._node, self._layout, self._plausibility = node, JointLayout(robot, mapping), JointPlausibility(robot)
         self.rejected = 0  # messages
 
@@ -55,4 +59,5 @@ class JointStateInput:
             raise MessageError(
                 f"{verdict.reason}; {self.rejected} dropped so far; does another program publish {TOPIC}?"
             )
-        return MeasuredSample(joints, message.header.stamp, verdict.jumped)
+        torques = self._layout.torques(message) if self._torques else None
+        return MeasuredSample(joints, message.header.stamp, verdict.jumped, torques)

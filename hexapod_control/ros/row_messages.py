@@ -109,6 +109,13 @@ class JointLayout:
         found = self._values(message, message.velocity, "velocity")
         return found if self._mapping is None else self._mapping.signs * found
 
+    def torques(self, message: JointState) -> Array | None:
+        """Returns the torques (n, 3) [N m], None if the message has none. Raises MessageError."""
+        if not len(message.effort):
+            return None
+        found = self._values(message, message.effort, "effort")
+        return found if self._mapping is None else self._mapping.signs * found
+
     def _values(self, message: JointState, values: Sequence[float], what: str) -> Array:
         names: list[str] = message.name
         order = self._rows.order(names)

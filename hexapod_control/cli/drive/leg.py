@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Waits until the leg is folded or back. Returns 0; 1 if the robot refused or did not do it."""
     from hexapod_control.clients.bounded_wait import RobotError
-    from hexapod_control.clients.leg_client import LegClient
+    from hexapod_control.clients.fault_clients import LegClient
 
     with LegClient(args.namespace) as client:
         try:

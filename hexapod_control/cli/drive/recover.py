@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Calls the service `recover`. Returns 0; 1 if no robot answers or it refuses."""
     from hexapod_control.clients.bounded_wait import RobotError
-    from hexapod_control.clients.leg_client import RecoveryClient
+    from hexapod_control.clients.fault_clients import RecoveryClient
 
     with RecoveryClient(args.namespace) as client:
         try:

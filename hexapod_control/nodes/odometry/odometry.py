@@ -33,6 +33,7 @@ from hexapod_control.nodes.announcements.graph_presence import sole
 from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
 from hexapod_control.nodes.odometry.pose_memory import PoseMemory
 from hexapod_control.nodes.odometry.settings import OdometrySettings
+from hexapod_control.nodes.odometry.usage_input import UsageInput
 from hexapod_control.ros import messages, parameters
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.message_types import TFMessage
@@ -75,7 +76,8 @@ class OdometryNode(GuardedNode):
             self.create_subscription(MultiDOFJointState, "foot_states", self._take_foot_states, SAMPLES)
         if self._settings.mode == "legs_imu":
             self.create_subscription(Imu, "imu/data", self._take_imu, SENSOR)
-        self._measured, self._rejected = JointStateInput(self, robot, mapping), 0
+        self._measured, self._rejected = JointStateInput(self, robot, mapping, torques=True), 0
+        self._usage = UsageInput(self, robot, keep=self._settings.keep_usage)
         if self._settings.mode == "commanded":
             self.create_subscription(JointState, "joint_targets", self._take_targets, SAMPLES)
         else:
@@ -124,6 +126,7 @@ class OdometryNode(GuardedNode):
         self._rejected = self._measured.rejected
         self._odometry.update(sample.joints, self._support.at(now), dt if 0.0 < dt < MAX_SAMPLE_GAP_S else 0.0, turn)
         self._heading.add_fitted_turn(self._odometry.fitted_turn)
+        self._usage.count(sample, now, self._odometry.pose)
         if not 0.0 <= now - self._published < MIN_PERIOD_SHARE / self._settings.publish_rate:
             self._published = now
             self._publish(sample.stamp if messages.nanoseconds(sample.stamp) else self._now())
@@ -161,7 +164,16 @@ class OdometryNode(GuardedNode):
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
-        return {"mode": self._settings.mode, "joint_states dropped": self._measured.rejected}
+        own = {"mode": self._settings.mode, "joint_states dropped": self._measured.rejected}
+        return {**own, **self._usage.status()}
+
+    def every_second(self) -> None:
+        """Keeps what the robot has done."""
+        self._usage.keep()
+
+    def publish_final_state(self) -> None:
+        """Keeps what the robot has done, before the process ends."""
+        self._usage.keep(at_once=True)
 
     def _reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._odometry.reset()

@@ -20,6 +20,9 @@ class OdometrySettings(RobotSettings):
     enable_odom_tf: bool = choice(True, "broadcast odom -> base_footprint; base_footprint -> base_link always is")
     odom_frame_id: str = choice("odom", "frame of the pose")
     base_frame_id: str = choice("base_footprint", "frame of the velocity")
+    keep_usage: bool = choice(
+        False, "keep hours, distance and joint cycles of the robot in ~/.local/state/hexapod_control over restarts"
+    )
     tf_frame_prefix: str = choice("", "put before every frame id")
 
     def __post_init__(self) -> None:

@@ -1,7 +1,11 @@
-"""The nodes of `hexapod leg` and `hexapod recover`: they make a request after a fault, and wait for its result."""
+"""The nodes of `hexapod leg`, `recover` and `status`: requests after a fault, and what the robot reports."""
 
 from __future__ import annotations
 
+import time
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -74,3 +78,26 @@ class RecoveryClient(ClientNode):
         if not answer.result().success:
             raise RobotError(answer.result().message)
         return str(answer.result().message)
+
+
+class DiagnosticsListener(ClientNode):
+    """Context manager: a node that receives /diagnostics of one robot."""
+
+    def __init__(self, namespace: str) -> None:
+        super().__init__("status", namespace)
+        self._space = f"{self._node.get_namespace().rstrip('/')}/"
+        self._nodes: dict[str, dict[str, Any]] = {}
+        self._node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, EVENTS)
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.name.startswith(self._space):
+                values = {pair.key: pair.value for pair in status.values}
+                self._nodes[status.name] = {"level": status.level[0], "message": status.message, "values": values}
+
+    def listen(self, seconds: float, discovery: float) -> dict[str, dict[str, Any]]:
+        """Returns the newest status of every node after `seconds` [s]; waits `discovery` [s] for the first one."""
+        start = time.monotonic()
+        while time.monotonic() - start < (seconds if self._nodes else discovery):
+            self._executor.spin_once(timeout_sec=0.1)
+        return self._nodes

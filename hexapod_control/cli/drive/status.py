@@ -1,0 +1,61 @@
+"""`hexapod status`: prints the state and the health of a running robot, from /diagnostics."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+OK, FAILED = 0, 1
+LISTENING_S = 2.5  # every node reports once a second
+DISCOVERY_S = 5.0
+LEVELS = ("ok", "warning", "ERROR", "stale")
+HEALTH = (  # what is shown besides the level of every node, in this order
+    "state",
+    "voltage [V]",
+    "current [A]",
+    "temperatures [degC]",
+    "hours on",
+    "hours walking",
+    "distance [m]",
+    "most cycles",
+    "lowest voltage [V]",
+    "cost of transport [J/(kg m)]",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the subcommand."""
+    parser.add_argument("--namespace", default="", help="namespace of the robot")
+    parser.add_argument("--json", action="store_true", help="print every value of every node as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Listens for a moment and prints. Returns 0; 1 if no robot is running or a node reports an error."""
+    nodes = _heard(args.namespace)
+    if not nodes:
+        print("hexapod: status: no node reports on /diagnostics: is a robot running? e.g. hexapod sim", file=sys.stderr)
+        return FAILED
+    if args.json:
+        print(json.dumps(nodes, indent=2))
+    else:
+        print("\n".join(lines(nodes)))
+    return FAILED if any(node["level"] >= LEVELS.index("ERROR") for node in nodes.values()) else OK
+
+
+def lines(nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Returns the table of the nodes, and below it the values of HEALTH that a node reports."""
+    width = max(map(len, nodes))
+    table = [f"{name:{width}s}  {LEVELS[node['level']]:8s} {node['message']}" for name, node in sorted(nodes.items())]
+    values = {key: value for node in nodes.values() for key, value in node["values"].items()}
+    return [*table, "", *(f"{key:28s} {values[key]}" for key in HEALTH if key in values)]
+
+
+def _heard(namespace: str) -> dict[str, dict[str, Any]]:
+    """Returns level, message and values of every node of a robot that reports in LISTENING_S."""
+    from hexapod_control.clients.fault_clients import DiagnosticsListener
+
+    with DiagnosticsListener(namespace) as listener:
+        return listener.listen(LISTENING_S, DISCOVERY_S)
