@@ -1,0 +1,46 @@
+"""`hexapod status` and `hexapod recover` as programs of their own, beside nodes on real DDS."""
+
+import json
+import subprocess
+
+from support.real_time.programs import HEXAPOD
+from support.real_time.ros_bench import overrides
+
+from hexapod_control.cli.drive.status import lines
+from hexapod_control.nodes.odometry.odometry import OdometryNode
+
+
+def program(bench, *words):
+    """Runs a program to its end while the nodes go on."""
+    process = subprocess.Popen([*HEXAPOD, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        bench.until(lambda: process.poll() is not None, 30.0, f"the end of hexapod {words[0]}")
+        return process.returncode, *process.communicate()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_the_table_shows_every_node_and_below_it_what_is_known_of_the_health():
+    nodes = {
+        "/odometry": {"level": 0, "message": "ok", "values": {"distance [m]": "12.0", "mode": "legs"}},
+        "/gait_planner": {"level": 2, "message": "the robot has fallen", "values": {"state": "fallen"}},
+    }
+    assert lines(nodes) == [
+        "/gait_planner  ERROR    the robot has fallen",
+        "/odometry      ok       ok",
+        "",
+        "state                        fallen",
+        "distance [m]                 12.0",
+    ]
+
+
+def test_the_status_of_a_running_robot_is_printed_and_a_robot_that_has_not_fallen_does_not_recover(bench):
+    bench.planner()
+    bench.add(OdometryNode(parameter_overrides=overrides()))
+    code, out, _ = program(bench, "status", "--json")
+    nodes = json.loads(out)
+    assert code == 0 and nodes["/gait_planner"]["values"]["state"] == "standing"
+    assert nodes["/odometry"]["values"]["lowest voltage [V]"] == "unknown"
+    code, _, errors = program(bench, "recover")
+    assert code == 1 and errors == "hexapod: recover: the robot has not fallen: nothing to recover from\n"
