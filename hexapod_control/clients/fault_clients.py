@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -96,8 +95,11 @@ class DiagnosticsListener(ClientNode):
                 self._nodes[status.name] = {"level": status.level[0], "message": status.message, "values": values}
 
     def listen(self, seconds: float, discovery: float) -> dict[str, dict[str, Any]]:
-        """Returns the newest status of every node after `seconds` [s]; waits `discovery` [s] for the first one."""
-        start = time.monotonic()
-        while time.monotonic() - start < (seconds if self._nodes else discovery):
-            self._executor.spin_once(timeout_sec=0.1)
+        """Returns the newest status of every node, `seconds` [s] after the first one; waits `discovery` [s] for it."""
+        wait_until(lambda: bool(self._nodes), discovery, self._spin)
+        if self._nodes:
+            wait_until(lambda: False, seconds, self._spin)
         return self._nodes
+
+    def _spin(self, seconds: float) -> None:
+        self._executor.spin_once(timeout_sec=seconds)
