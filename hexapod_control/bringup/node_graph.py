@@ -187,11 +187,10 @@ _SERVOS = {
 }
 
 
-def _walking(*hardware: NodeRow, planner: NodeRow = _PLANNER, keep_usage: bool = False) -> tuple[NodeRow, ...]:
+def _walking(*hardware: NodeRow, planner: NodeRow = _PLANNER, **fixed: ParameterValue) -> tuple[NodeRow, ...]:
     needs = tuple(row.executable for row in hardware)
     kinematics = NodeRow("inverse_kinematics", parameters=_same("robot", "joint_mapping", "use_sim_time"), needs=needs)
-    kept: Mapping[str, ParameterValue] = {"keep_usage": True} if keep_usage else {}
-    return (*hardware, kinematics, NodeRow("odometry", parameters=_ODOMETRY, needs=needs, fixed=kept), planner, _WEB)
+    return (*hardware, kinematics, NodeRow("odometry", parameters=_ODOMETRY, needs=needs, fixed=fixed), planner, _WEB)
 
 
 GRAPHS: Mapping[str, tuple[NodeRow, ...]] = {
