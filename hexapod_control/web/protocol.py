@@ -17,7 +17,7 @@ MAX_MESSAGE_BYTES = 4096
 MAX_INTEGER = 2**53  # larger ones are not exact in JavaScript
 REQUESTS = ("stand", "sit", "stop", "estop", "rearm", "reset_world", "cancel_motion", "arm")
 ALWAYS_ALLOWED = ("stop", "estop")  # for every admitted client
-QUERIES = ("urdf", "invite", "terrain")
+QUERIES = ("urdf", "invite", "terrain", "camera")
 WORLDS = ("flat", "slope", "blocks", "bumps", "obstacles")  # of the simulator
 CONTROL_ACTS = ("take", "leave", "give", "keep")
 

@@ -17,6 +17,7 @@ from typing import Any
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
+from hexapod_control.nodes.web.camera_feed import CameraFeed
 from hexapod_control.nodes.web.event_log import EventLog, LogEvent
 from hexapod_control.nodes.web.page_commands import PageCommands
 from hexapod_control.nodes.web.robot_feed import RobotFeed
@@ -61,6 +62,7 @@ class WebNode(GuardedNode):
         )
         mapping = load_mapping(settings.joint_mapping, robot_file.robot)
         self.feed = RobotFeed(self, robot_file.robot, settings.enable_stamped_cmd_vel, self._refused, mapping)
+        self._camera = CameraFeed(self, self.server.send)
         self.feed.on_terrain = lambda: self._send_terrain(0)
         self.commands = PageCommands(self, self.feed, self._reply, settings.enable_stamped_cmd_vel)
         self._status_timer = self.create_timer(STATUS_PERIOD_S, self._send_status, clock=self.steady)
@@ -159,7 +161,9 @@ class WebNode(GuardedNode):
             self._send_terrain(0)
 
     def _answer(self, client: int, query: QueryMessage) -> None:
-        if query.what == "terrain":
+        if query.what == "camera":
+            self._camera.request(client)
+        elif query.what == "terrain":
             self._send_terrain(client)
         elif query.what == "urdf":
             self.server.send(client, "urdf", {"text": self._urdf})
@@ -169,7 +173,7 @@ class WebNode(GuardedNode):
             self.server.send(client, "invitation", {"url": urls[0], "urls": urls, "rows": rows, "once": once})
 
     def _send_status(self) -> None:
-        status = {**self.feed.status(), "speed": self.commands.speed}
+        status = {**self.feed.status(), "speed": self.commands.speed, "camera": self._camera.available}
         levels = {name: (each, each.shown_level) for name, each in self.feed.statuses.items()}
         self._send_events(self._log.take(time.time(), levels))
         self.server.send(0, "status", status)
@@ -202,6 +206,7 @@ class WebNode(GuardedNode):
     def every_second(self) -> None:
         """Ends service calls whose response is overdue."""
         self.commands.watch()
+        self._camera.watch()
         self._report_trouble()
 
     def status(self) -> Mapping[str, object]:

@@ -3,16 +3,20 @@
 The robot is scripted: its topics and services are real, what they say is chosen by the test.
 """
 
+import struct
+import zlib
 from itertools import pairwise
 
 import pytest
 from geometry_msgs.msg import Point as PointMessage
+from sensor_msgs.msg import CompressedImage
 from support.phantomx import robot
 from support.real_time.web.scripted_robot import FINE, ScriptedRobot
 from visualization_msgs.msg import Marker, MarkerArray
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.names import joint_names
+from hexapod_control.nodes.web.camera_feed import MAX_IDLE_S
 from hexapod_control.web.robot_condition import MAX_NODE_SILENCE_S
 
 pytestmark = [pytest.mark.browser, pytest.mark.heavy]
@@ -37,6 +41,17 @@ HEADINGS = "[...document.querySelectorAll('h1, h2, h3')].map((e) => [Number(e.ta
 UNFOCUSABLE = """[...document.querySelectorAll('*')].filter((e) => e.scrollHeight > e.clientHeight + 1 &&
   ['auto', 'scroll'].includes(getComputedStyle(e).overflowY) && e.tabIndex < 0 &&
   ![...e.querySelectorAll('button, input, select, [tabindex="0"]')].some((f) => f.offsetParent)).map((e) => e.id)"""
+
+
+def png(width, height):
+    """A black picture."""
+    parts = [
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)),
+        (b"IDAT", zlib.compress(height * bytes(1 + width))),
+        (b"IEND", b""),
+    ]
+    chunks = [struct.pack(">I", len(d)) + k + d + struct.pack(">I", zlib.crc32(k + d)) for k, d in parts]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
 @pytest.fixture(scope="module")
@@ -208,6 +223,21 @@ def test_the_ground_of_the_simulator_is_drawn_in_3d_and_in_the_views(told):
     told.until(lambda: told.page.js("hexapod.scene.earthMesh?.count") == 9 * 30, what="triangles in 3D")
     told.terrain.publish(MarkerArray())
     told.until(lambda: told.page.js("hexapod.projections.terrain.flat"))
+
+
+def test_the_camera_is_shown_on_request_and_costs_nothing_otherwise(told):
+    assert told.page.js("document.querySelector('#camera-button').hidden")
+    camera = told.bench.probe.create_publisher(CompressedImage, "image_raw/compressed", 1)
+    told.until(lambda: not told.page.js("document.querySelector('#camera-button').hidden"), what="the button")
+    assert camera.get_subscription_count() == 0
+    told.page.click("#camera-button")
+    timer = told.bench.probe.create_timer(0.05, lambda: camera.publish(CompressedImage(format="png", data=png(7, 3))))
+    size = "[document.querySelector('#camera').naturalWidth, document.querySelector('#camera').naturalHeight]"
+    told.until(lambda: told.page.js(size) == [7, 3], what="an image")
+    told.page.click("#camera-button")
+    told.until(lambda: camera.get_subscription_count() == 0, MAX_IDLE_S + 4.0, "the end of the subscription")
+    told.bench.probe.destroy_timer(timer)
+    told.bench.probe.destroy_publisher(camera)
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)

@@ -1,0 +1,55 @@
+"""The images of a camera for the page: subscribed only while a page asks for them."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sensor_msgs.msg import CompressedImage
+
+from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.qos import DISPLAY
+
+TOPIC = "image_raw/compressed"
+MAX_IDLE_S = 5.0  # without a request, after which the subscription ends
+
+
+class CameraFeed:
+    """Sends the next image to every page that has asked for one: a slow link gets fewer images, not old ones."""
+
+    def __init__(self, node: GuardedNode, send: Callable[[int, str, Mapping[str, Any]], None]) -> None:
+        """`send(client, kind, fields)` sends a message to a page."""
+        self._node, self._send = node, send
+        self._subscription: Any = None
+        self._waiting: set[int] = set()  # pages
+        self._asked_at = 0.0  # [s] steady time of the last request
+
+    @property
+    def available(self) -> bool:
+        """True while somebody publishes images."""
+        return self._node.count_publishers(TOPIC) > 0
+
+    def request(self, page: int) -> None:
+        """Sends the next image to a page."""
+        self._waiting.add(page)
+        self._asked_at = time.monotonic()
+        if self._subscription is None:
+            self._subscription = self._node.create_subscription(CompressedImage, TOPIC, self._take, DISPLAY)
+
+    def watch(self) -> None:
+        """Ends a subscription that no page uses; call it regularly."""
+        if self._subscription is not None and time.monotonic() - self._asked_at > MAX_IDLE_S:
+            self._node.destroy_subscription(self._subscription)
+            self._subscription = None
+            self._waiting.clear()
+
+    def _take(self, message: CompressedImage) -> None:
+        if not self._waiting:
+            return
+        kind = "png" if "png" in message.format else "jpeg"
+        image = {"format": kind, "data": base64.b64encode(bytes(message.data)).decode()}
+        for page in self._waiting:
+            self._send(page, "image", image)
+        self._waiting.clear()

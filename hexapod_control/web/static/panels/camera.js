@@ -1,0 +1,40 @@
+// The image of a camera over the picture, off by default. Every image is asked for when the last one is shown, so that a
+// slow link gets fewer images.
+
+const PERIOD = 66; // [ms] between two images at least
+const PATIENCE = 3000; // [ms] after which an image is asked for again
+
+export class Camera {
+  constructor(root, connection) {
+    this.connection = connection;
+    [this.button, this.image] = ["camera-button", "camera"].map((id) => root.getElementById(id));
+    this.button.onclick = () => this.show(!this.on);
+    this.image.onclick = () => this.image.toggleAttribute("data-large");
+    this.image.onload = () => this.ask(PERIOD);
+    connection.addEventListener("image", ({ detail }) => this.on && (this.image.src = `data:image/${detail.format};base64,${detail.data}`));
+    this.show(false);
+  }
+
+  // Offers the camera while somebody publishes images.
+  offer(available) {
+    this.button.hidden = !available;
+    if (!available && this.on) this.show(false);
+  }
+
+  show(on) {
+    this.on = on;
+    this.button.setAttribute("aria-pressed", String(on));
+    this.image.hidden = !on;
+    clearTimeout(this.timer);
+    if (on) this.ask(0);
+  }
+
+  ask(delay) {
+    clearTimeout(this.timer);
+    if (!this.on) return;
+    this.timer = setTimeout(() => {
+      this.connection.send("wish", { what: "camera" });
+      this.ask(PATIENCE);
+    }, delay);
+  }
+}
