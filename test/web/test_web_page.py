@@ -106,6 +106,7 @@ class Stage:
             print(*self.lines, sep="\n")
             raise
         if self.state() == "sitting":
+            self.until(lambda: self.page.js(STEP) == "Stand", what="all nodes have reported")
             self.page.click("#step")
         self.until(lambda: self.state() == "standing", 12.0, "standing up")
 
