@@ -12,6 +12,7 @@ MANIFEST = ElementTree.parse("package.xml").getroot()  # the one place of mainta
 MAINTAINER = MANIFEST.find("maintainer")
 NODES = ["gait_planner", "gamepad", "imu_driver", "inverse_kinematics", "mujoco_sim", "odometry", "servo_driver"]
 NODES += ["teleop", "web"]
+TOGETHER = ["robot_process", "sim_process"]  # all nodes in one process
 ROS_WHEELS = [
     "ros-rclpy[fastrtps]~=7.1",
     "ros-builtin-interfaces~=2.0.3",
@@ -43,9 +44,9 @@ def programs():
         return [("bin", ["scripts/hexapod"])]
     folder = Path("build", "nodes")
     folder.mkdir(parents=True, exist_ok=True)
-    for name in NODES:
+    for name in NODES + TOGETHER:
         shutil.copy("scripts/node.sh", folder / name)
-    return [(f"lib/{NAME}", [str(folder / name) for name in NODES])]
+    return [(f"lib/{NAME}", [str(folder / name) for name in NODES + TOGETHER])]
 
 
 setup(
@@ -104,6 +105,7 @@ setup(
         "console_scripts": [
             "hexapod = hexapod_control.cli.main:main",
             *(f"{node} = hexapod_control.nodes.{node}.{node}:main" for node in NODES),
+            *(f"{name} = hexapod_control.cli.robot.one_process:main" for name in TOGETHER),
         ]
     },
 )

@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import sys
 
+from hexapod_control.bringup import shared_process
 from hexapod_control.bringup.node_graph import PACKAGE, NodeSpec
 
 
 def command_line(spec: NodeSpec) -> list[str]:
     """Returns the command that starts a node of this package with the running Python, from any working folder."""
-    line = [
-        sys.executable,
-        "-P",
-        "-m",
-        f"{PACKAGE}.nodes.{spec.executable}.{spec.executable}",
-        *spec.arguments,
-        "--ros-args",
-    ]
+    together = spec.executable in shared_process.EXECUTABLES
+    module = shared_process.MODULE if together else f"{PACKAGE}.nodes.{spec.executable}.{spec.executable}"
+    return [sys.executable, "-P", "-m", module, *spec.arguments, *ros_arguments(spec)]
+
+
+def ros_arguments(spec: NodeSpec) -> list[str]:
+    """Returns the part of the command from --ros-args on."""
+    line = ["--ros-args"]
     for name, value in spec.parameters.items():
         line += ["-p", f"{name}:={json.dumps(value)}"]  # quoted as JSON, so that ROS does not read a text as a number
     for source, target in spec.remaps.items():

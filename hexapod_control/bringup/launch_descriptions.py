@@ -15,7 +15,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from hexapod_control.bringup import node_graph, restart_plan
+from hexapod_control.bringup import node_graph, restart_plan, shared_process
 from hexapod_control.bringup.graph_identity import VARIABLE, new_graph, remove_state
 
 
@@ -23,9 +23,12 @@ def description(name: str) -> LaunchDescription:
     """Returns the launch description of a graph. Nodes that crash are restarted (restart_plan.py)."""
     arguments = node_graph.arguments(name)
 
-    def start(context: LaunchContext) -> list[Node]:
+    def start(context: LaunchContext) -> list[Action]:
         given = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in arguments}
-        return LaunchedGraph(node_graph.specs(name, given)).nodes()
+        specs, together = node_graph.specs(name, given), shared_process.chosen(name, given, shared_process.memory_gb())
+        if not together:
+            return LaunchedGraph(specs).nodes()
+        return [LogInfo(msg=together), *LaunchedGraph([shared_process.merged(specs)]).nodes()]
 
     declared = [DeclareLaunchArgument(a.name, default_value=a.default, description=a.description) for a in arguments]
     return LaunchDescription([*declared, OpaqueFunction(function=start)])
@@ -41,7 +44,7 @@ class LaunchedGraph:
         self._nodes: dict[str, Node] = {}
         self._killed: set[str] = set()  # nodes that were killed to be restarted with another one
 
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> list[Action]:
         """Returns the actions that start all nodes."""
         return [self._start(spec) for spec in self._specs.values()]
 
@@ -50,7 +53,7 @@ class LaunchedGraph:
         self._nodes[spec.executable] = node = Node(
             package=spec.package,
             executable=spec.executable,
-            name=spec.executable,
+            name=None if spec.executable in shared_process.EXECUTABLES else spec.executable,
             namespace=spec.namespace.lstrip("/"),  # relative: a namespace pushed by an including file comes first
             parameters=[*([parameters] if parameters else []), *([spec.params_file] if spec.params_file else [])],
             remappings=list(spec.remaps.items()),

@@ -83,12 +83,7 @@ def _same(*names: str) -> dict[str, str]:
 ARGUMENTS = {
     argument.name: argument
     for argument in (
-        Argument(
-            "robot",
-            TEXT,
-            "name of a robot that comes with the package, or a robot file; for display also a URDF",
-            "phantomx",
-        ),
+        Argument("robot", TEXT, "name of a shipped robot, or a robot file; for display also a URDF", "phantomx"),
         Argument("namespace", TEXT, "namespace of all nodes and topics"),
         Argument("joint_mapping", TEXT, "file with the joint names, signs and zeros of a URDF, from hexapod import"),
         Argument("use_sim_time", TRUTH, "run on the time of /clock", "false"),
@@ -120,6 +115,7 @@ ARGUMENTS = {
         Argument("wait_for_port", TRUTH, "start before the servo port exists, torque on when it appears"),
         Argument("imu", TRUTH, "start imu_driver; empty: if the robot file has an IMU in its section io"),
         Argument("i2c_bus", TEXT, "I2C bus of the sensors; empty: that of the robot file's section io"),
+        Argument("one_process", TRUTH, "all nodes in one process; empty: on computers with at most 4 GB of memory"),
         Argument("web", TRUTH, "start the page for the browser"),
         Argument("web_lan", TRUTH, "open the page to the network, with invitations by QR code"),
         Argument("web_bind", TEXT, "address on which the page is served"),
@@ -207,6 +203,7 @@ GRAPHS: Mapping[str, tuple[NodeRow, ...]] = {
         NodeRow("rviz2", "rviz2", _same("use_sim_time")),
     ),
 }
+WALKING = ("sim", "bringup")  # graphs that one process can run
 WITH_PAGE = ("sim",)  # graphs that start the page by default
 
 
@@ -216,8 +213,8 @@ def arguments(graph: str) -> tuple[Argument, ...]:
     used = {"namespace", "params_file"} | {
         name for row in rows for name in (*row.parameters.values(), *row.remaps.values(), row.enabled_by) if name
     }
-    if graph == "display":
-        used |= {"fixed_frame", "tf_frame_prefix", "ros2_control"}
+    used |= {"fixed_frame", "tf_frame_prefix", "ros2_control"} if graph == "display" else set()
+    used |= {"one_process"} if graph in WALKING else set()
     return tuple(argument for name, argument in ARGUMENTS.items() if name in used)
 
 

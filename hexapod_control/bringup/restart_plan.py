@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from hexapod_control.bringup import shared_process
 from hexapod_control.bringup.node_graph import NodeSpec, ParameterValue
 
 DELAYS_S = (0.5, 1.0)  # before the first and the second restart within PERIOD_S; the third crash ends the graph
@@ -34,6 +35,10 @@ RULES: Mapping[str, RestartRule | None] = {  # None: the graph ends
         frozenset({0, INVALID_INPUT}),
     ),
     "mujoco_sim": None,  # the state of the simulated world is lost
+    shared_process.ROBOT: RestartRule(
+        "the servos hold their last goals; call arm, then stand", final=frozenset({0, INVALID_INPUT})
+    ),
+    shared_process.SIMULATION: None,
 }
 
 
@@ -43,7 +48,10 @@ def rule(executable: str) -> RestartRule | None:
 
 
 def restarted(spec: NodeSpec) -> NodeSpec:
-    """Returns the spec with which a node is restarted."""
+    """Returns the spec with which a node is restarted; in one process, with those of all its nodes."""
+    if spec.executable in shared_process.EXECUTABLES:
+        together = shared_process.merged([restarted(part) for part in shared_process.parts(spec.arguments)])
+        return replace(together, namespace=spec.namespace)
     found = rule(spec.executable)
     return replace(spec, parameters={**spec.parameters, **found.parameters}) if found else spec
 

@@ -23,6 +23,7 @@ COMMANDS = {
         "sim.sim",
         "run the robot in physics simulation: one process per node, driven by keyboard or by a demonstration",
     ),
+    "robot": ("robot.robot", "run the nodes of a real robot, all in one process"),
     "keyboard": ("drive.keyboard", "drive a running robot from any terminal"),
     "gamepad": ("drive.gamepad", "drive a running robot with a gamepad, without ROS's joy package"),
     "play": ("drive.play", "play a motion on a running robot, or rehearse it without a robot"),

@@ -1,4 +1,4 @@
-"""Base class of all nodes: guarded callbacks, throttled reports, diagnostics, and supervision of /clock.
+"""Base class of all nodes: guarded callbacks, diagnostics, supervision of /clock, messages within the process.
 
 An exception in a callback would end rclpy's spin loop and with it the control of the robot. Here it is reported in one
 line, the node goes to its safe stop, and later callbacks run as usual.
@@ -9,57 +9,41 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from enum import IntEnum
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from rclpy.node import Node
 
-from hexapod_control.core.names import shortened
 from hexapod_control.ros import messages
 from hexapod_control.ros.monitoring.clock_monitor import ClockMonitor
 from hexapod_control.ros.monitoring.qos_monitor import QosMonitor
+from hexapod_control.ros.monitoring.reports import THROTTLE_S, ReportingNode, ReportLevel, SentReport
 from hexapod_control.ros.parameters import CHANGES, refusing_unknown_types
 from hexapod_control.ros.qos import EVENTS
+from hexapod_control.ros.transport.handover import Handover, LocalSubscription
 from hexapod_control.ros.transport.topic_publisher import TopicPublisher
 
-THROTTLE_S = 5.0  # between two log lines of the same kind; a report counts as recent for this long
-MAX_REPORT_LENGTH = 1500  # characters
+__all__ = ["THROTTLE_S", "GuardedNode", "ReportLevel", "SentReport"]
+
 CLOCK = "/clock"
 HOUSEKEEPING_PERIOD_S = 0.5
 ALWAYS_SERVED = ("estop",)  # services that also a deactivated node offers
 
 
-class ReportLevel(IntEnum):
-    """Severity of a report; the numbers are those of DiagnosticStatus."""
-
-    OK = 0
-    WARNING = 1
-    ERROR = 2
-
-
-class SentReport(NamedTuple):
-    """The newest report of one kind."""
-
-    level: ReportLevel
-    text: str
-    when: float  # [s] steady time of the last call of `report`
-    logged: float  # [s] steady time at which it was last written to the log
-
-
-class GuardedNode(Node):
+class GuardedNode(ReportingNode):
     """A node whose callbacks cannot end the program: every exception is caught and reported.
 
     Life cycle: `__init__` declares parameters and creates the subscriptions; callbacks run until the process is asked
     to end; then `request_stop` is called once, callbacks go on until `stopped`, and `publish_final_state` comes last.
     """
 
-    def __init__(self, name: str, **options: Any) -> None:
-        """`options` are those of rclpy's Node."""
-        self._sent_reports: dict[str, SentReport] = {}
+    def __init__(self, name: str, handover: Handover | None = None, **options: Any) -> None:
+        """`handover` is that of a process with several nodes; `options` are those of rclpy's Node."""
+        self._handover = handover
+        self._local: dict[Any, LocalSubscription] = {}  # by subscription
+        self.partners: tuple[GuardedNode, ...] = ()  # nodes of this process that stop, too, when a callback fails
         self.refusal = ""  # why this node is deactivated; empty if it is not
         self.duties: list[Callable[[], None]] = []  # called every HOUSEKEEPING_PERIOD_S
         self._qos = QosMonitor(
@@ -109,38 +93,6 @@ class GuardedNode(Node):
         self.refusal = reason
         self.report("refusal", ReportLevel.ERROR, reason)
 
-    # --- reports ----------------------------------------------------------------------------------------
-
-    def report(self, kind: str, level: ReportLevel, text: str, every: float = THROTTLE_S) -> None:
-        """Logs a text, each kind at most once per `every` [s]; /diagnostics shows it for THROTTLE_S."""
-        now, text = time.monotonic(), shortened(text, MAX_REPORT_LENGTH)
-        last = self._sent_reports.get(kind)
-        logged = last.logged if last is not None and now - last.logged < every else now
-        if logged == now:
-            # rclpy remembers one level per calling line, so each level needs a line of its own.
-            if level is ReportLevel.ERROR:
-                self.get_logger().error(text)
-            elif level is ReportLevel.WARNING:
-                self.get_logger().warning(text)
-            else:
-                self.get_logger().info(text)
-        self._sent_reports[kind] = SentReport(level, text, now, logged)
-
-    def recent_reports(self, level: ReportLevel = ReportLevel.WARNING, within: float = THROTTLE_S) -> list[str]:
-        """Returns the texts of the reports of the last `within` [s] with at least this level, most serious first."""
-        now = time.monotonic()
-        recent = [s for s in self._sent_reports.values() if s.level >= level and now - s.when <= within]
-        return [s.text for s in sorted(recent, key=lambda s: (-s.level, -s.when))]
-
-    @property
-    def sent_reports(self) -> Mapping[str, SentReport]:
-        """The last report of each kind."""
-        return MappingProxyType(self._sent_reports)
-
-    def last_report(self, kind: str) -> str:
-        """Returns the text of the last report of a kind; empty if there was none."""
-        return self._sent_reports[kind].text if kind in self._sent_reports else ""
-
     def refused(self, topic: str, error: messages.MessageError) -> None:
         """Reports a message that cannot be used."""
         self.report(f"refused {topic}", ReportLevel.WARNING, f"{topic} refused: {error}")
@@ -154,6 +106,8 @@ class GuardedNode(Node):
         name, kind = self.get_fully_qualified_name(), type(error).__name__
         text = f"{name}: callback {callback} failed with {kind}: {error}{place}; stopped safely; please report this"
         self.report(f"failed {callback}", ReportLevel.ERROR, text)
+        for partner in self.partners:
+            partner.run_in_executor(partial(partner.safe_stop, f"{callback} of {self.get_name()}"))
         try:
             self.safe_stop(callback)
         except Exception as second:
@@ -172,23 +126,42 @@ class GuardedNode(Node):
         options.setdefault("event_callbacks", self._qos.of_subscription(topic))
         decode = (lambda data: data) if options.get("raw") else messages.decoder(msg_type)
 
-        def guarded(data: bytes) -> None:
+        def take(content: Any, convert: Callable[[Any], Any]) -> None:
             self.received[topic] += 1
             if self.refusal:
                 return
             try:
-                callback(decode(data))
+                callback(convert(content))
             except messages.MessageError as error:
                 self.refused(topic, error)
             except Exception as error:
                 self.failed(name, error)
 
-        return super().create_subscription(msg_type, topic, guarded, *args, **{**options, "raw": True})
+        local = LocalSubscription(
+            msg_type, partial(take, convert=lambda message: message), raw=bool(options.get("raw"))
+        )
+
+        def receive(data: bytes) -> None:
+            if not local.returned(data):
+                take(data, decode)
+
+        made = super().create_subscription(msg_type, topic, receive, *args, **{**options, "raw": True})
+        if self._handover is not None:
+            self._handover.add(made.topic_name, local, made.qos_profile)
+            self._local[made] = local
+        return made
+
+    def destroy_subscription(self, subscription: Any) -> bool:
+        """As in rclpy."""
+        if self._handover is not None and subscription in self._local:
+            self._handover.remove(subscription.topic_name, self._local.pop(subscription))
+        return bool(super().destroy_subscription(subscription))
 
     def create_publisher(self, msg_type: Any, topic: str, *args: Any, **options: Any) -> Any:
         """As in rclpy, a TopicPublisher; subscribers with incompatible QoS are reported."""
         options.setdefault("event_callbacks", self._qos.of_publisher(topic))
-        return super().create_publisher(msg_type, topic, *args, publisher_class=TopicPublisher, **options)
+        made: Any = partial(TopicPublisher, handover=self._handover)
+        return super().create_publisher(msg_type, topic, *args, publisher_class=made, **options)
 
     def create_timer(self, timer_period_sec: float, callback: Any, *args: Any, **options: Any) -> Any:
         """As in rclpy, guarded."""

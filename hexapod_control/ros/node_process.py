@@ -1,4 +1,4 @@
-"""Runs a node as a process: start, spin, orderly stop on SIGINT, SIGTERM or SIGHUP, exit code.
+"""Runs a node, or several, as a process: start, spin, orderly stop on SIGINT, SIGTERM or SIGHUP, exit code.
 
 The signal handling of rclpy is switched off: it shuts the context down at once, before a last zero velocity could be
 published. Exit codes: 0 asked to end, 1 failed while running, 2 invalid input (one line on stderr, nothing started).
@@ -50,6 +50,11 @@ class StopRequest:
 
 def run(make: Callable[[], GuardedNode], args: Sequence[str] | None = None) -> int:
     """Creates a node with `make` and runs it until it is asked to end. Returns the exit code."""
+    return run_together(lambda: [make()], args)
+
+
+def run_together(make: Callable[[], list[GuardedNode]], args: Sequence[str] | None = None) -> int:
+    """Creates nodes with `make`, in the order in which they have to end, and runs them. Returns the exit code."""
     request = StopRequest()
     try:
         check_arguments(sys.argv[1:] if args is None else args)
@@ -57,21 +62,19 @@ def run(make: Callable[[], GuardedNode], args: Sequence[str] | None = None) -> i
     except Exception as error:  # rclpy raises different types, depending on the argument that is wrong
         return _refuse(error)
     try:
-        node = make()
+        nodes = make()
     except (ArgumentError, FileError, ParameterError, FileNotFoundError, ParameterException) as error:
         return _refuse(error)
     code = 1
-    executor = Spinner()
-    executor.add_node(node)
+    loop = _NodeLoop(nodes, request)
     gc.collect()
     gc.freeze()  # objects that live as long as the process need not be collected: shorter pauses
     try:
-        code = _spin(node, executor, request)
+        code = int(not (loop.run() and loop.end()))
     except ExternalShutdownException:
         code = 0
     finally:
-        executor.shutdown(timeout_sec=0.5)
-        node.destroy_node()
+        loop.close()
         try_shutdown()
     return code
 
@@ -82,30 +85,59 @@ def _refuse(error: Exception) -> int:
     return 2
 
 
-def _spin(node: GuardedNode, executor: Spinner, request: StopRequest) -> int:
-    failures = 0
-    deadline: float | None = None
-    while deadline is None or (time.monotonic() < deadline and not (node.refusal or node.stopped())):
-        if request.requested and deadline is None:
-            deadline = time.monotonic() + MAX_STOP_TIME_S
-            if not node.refusal:
-                _guarded(node, node.request_stop)
+class _NodeLoop:
+    """Spins the nodes of this process in one executor, and ends them one after the other."""
+
+    def __init__(self, nodes: list[GuardedNode], request: StopRequest) -> None:
+        self._nodes, self._request, self._executor = nodes, request, Spinner()
+        for node in nodes:
+            self._executor.add_node(node)
+        self._failures = 0  # consecutive ones
+
+    def run(self) -> bool:
+        """Spins until the process is asked to end. Returns False if the executor fails too often."""
+        while not self._request.requested:
+            if not self._spin():
+                return False
+        return True
+
+    def end(self) -> bool:
+        """Ends every node as if it had its own process: those that it needs are still there."""
+        deadline = time.monotonic() + MAX_STOP_TIME_S
+        while self._nodes:
+            node = self._nodes[0]
+            _unless_refused(node, node.request_stop)
+            while time.monotonic() < deadline and not (node.refusal or node.stopped()):
+                if not self._spin():
+                    return False
+            _unless_refused(node, node.publish_final_state)
+            if len(self._nodes) > 1:
+                self._executor.remove_node(node)
+            del self._nodes[0]
+            node.destroy_node()
+        return True
+
+    def _spin(self) -> bool:
         try:
-            executor.spin_once(timeout_sec=POLL_PERIOD_S)
-            failures = 0
+            self._executor.spin_once(timeout_sec=POLL_PERIOD_S)
+            self._failures = 0
         except ExternalShutdownException:
             raise
         except Exception as error:  # of the executor; callbacks are guarded
-            failures += 1
-            node.failed("spin", error)
-            if failures >= MAX_SPIN_FAILURES:
-                return 1
-    if not node.refusal:
-        _guarded(node, node.publish_final_state)
-    return 0
+            self._failures += 1
+            self._nodes[0].failed("spin", error)
+        return self._failures < MAX_SPIN_FAILURES
+
+    def close(self) -> None:
+        """Destroys what is left."""
+        self._executor.shutdown(timeout_sec=0.5)
+        for node in self._nodes:
+            node.destroy_node()
 
 
-def _guarded(node: GuardedNode, call: Callable[[], None]) -> None:
+def _unless_refused(node: GuardedNode, call: Callable[[], None]) -> None:
+    if node.refusal:
+        return
     try:
         call()
     except Exception as error:

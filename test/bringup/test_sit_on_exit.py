@@ -1,12 +1,13 @@
 """A complete robot that is stopped, as by Ctrl-C or systemd: it sits down, then its torque is switched off."""
 
+import os
 import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.phantomx import lying, robot, standing_joints
-from support.real_time.wires import Launched
+from support.real_time.wires import START, Launched
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
 
@@ -35,6 +36,22 @@ def test_the_robot_sits_down_before_its_torque_is_switched_off_at_the_end(launch
     doing(robot_)
     angles, text = robot_.end(number)
     assert_sat_down(robot_, angles, text)
+    assert robot_.process.returncode == 0, text
+
+
+def test_in_one_process_a_walking_robot_sits_down_too_and_after_a_crash_the_servos_hold_unarmed(launched):
+    robot_ = launched(standing_joints(), one_process="true")
+    robot_.walk()
+    (process,) = robot_.nodes()
+    held = len(robot_.holds)
+    os.kill(process, signal.SIGKILL)
+    robot_.bench.until(lambda: len(robot_.holds) > held and robot_.nodes() != [process], START, "the restart")
+    assert not robot_.holds[-1].data
+    robot_.call("arm")
+    robot_.walk()
+    angles, text = robot_.end(signal.SIGINT)
+    assert_sat_down(robot_, angles, text)
+    assert "robot_process died with exit code -9 (SIGKILL): it starts again" in text
     assert robot_.process.returncode == 0, text
 
 

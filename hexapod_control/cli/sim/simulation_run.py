@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from hexapod_control.bringup import node_graph
+from hexapod_control.bringup import node_graph, shared_process
 from hexapod_control.bringup.process_supervisor import NodeExit, Supervisor, stop_requests
 from hexapod_control.cli.sim import scripted_drive
 from hexapod_control.cli.sim.run_film import render
@@ -104,10 +104,11 @@ class SimulationRun:
             more["record"] = str(recording)
         known = {argument.name for argument in node_graph.arguments("sim")}
         more |= {name: value for name, value in given.items() if name not in known}
-        return tuple(
+        specs = tuple(
             dataclasses.replace(spec, parameters={**spec.parameters, **more}) if spec.executable == SIMULATOR else spec
             for spec in node_graph.specs("sim", {name: value for name, value in given.items() if name in known})
         )
+        return (shared_process.merged(specs),) if args.one_process else specs
 
     def _line(self, line: str) -> None:
         """Shows a line of a node, and keeps the address of the page from it."""

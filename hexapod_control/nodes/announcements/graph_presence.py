@@ -144,28 +144,43 @@ class GraphPresence:
             self._node.report(f"publishers of {topic}", ReportLevel.ERROR, text)
 
 
+class Listening:
+    """Listens from now on for older graphs in the same domain and namespace."""
+
+    def __init__(self, name: str) -> None:
+        """`name` is that of the node that is to start."""
+        self._name = name
+        self._probe, self._spinner = Node(name, enable_rosout=False, start_parameter_services=False), Spinner()
+        self._heard: list[String] = []
+        self._spinner.add_node(self._probe)
+        self._probe.create_subscription(String, TOPIC, self._heard.append, LATCHED_HISTORY)
+        self._deadline = time.monotonic() + LISTENING_TIME_S
+
+    def finish(self) -> None:
+        """Listens until LISTENING_TIME_S have passed. Raises ParameterError beside an older graph."""
+        refusal = ""
+        while not refusal and (left := self._deadline - time.monotonic()) > 0.0:
+            self._spinner.spin_once(timeout_sec=left)
+            refusal = self._refusal()
+        self._spinner.shutdown(timeout_sec=0.0)
+        self._probe.destroy_node()
+        if refusal:
+            raise ParameterError(f"{self._name} {refusal}")
+        if StopRequest.received:
+            raise ParameterError(f"{self._name}: asked to end before it has started")
+
+    def _refusal(self) -> str:
+        own = NodePresence.of(self._probe)
+        others = (NodePresence.parsed(message.data) for message in self._heard)
+        return next((o.refusal for o in others if o is not None and own.excludes(o) and o.older_than(own)), "")
+
+
 def sole(name: str, make: Callable[[], SomeNode]) -> SomeNode:
     """Makes a node that moves a robot and watches over its graph.
 
     Raises ParameterError beside an older graph in the same domain and namespace.
     """
-    probe, spinner = Node(name, enable_rosout=False, start_parameter_services=False), Spinner()
-    heard: list[String] = []
-    spinner.add_node(probe)
-    probe.create_subscription(String, TOPIC, heard.append, LATCHED_HISTORY)
-    deadline = time.monotonic() + LISTENING_TIME_S
-    refusal = ""
-    while not refusal and (left := deadline - time.monotonic()) > 0.0:
-        spinner.spin_once(timeout_sec=left)
-        own = NodePresence.of(probe)
-        others = (NodePresence.parsed(message.data) for message in heard)
-        refusal = next((o.refusal for o in others if o is not None and own.excludes(o) and o.older_than(own)), "")
-    spinner.shutdown(timeout_sec=0.0)
-    probe.destroy_node()
-    if refusal:
-        raise ParameterError(f"{name} {refusal}")
-    if StopRequest.received:
-        raise ParameterError(f"{name}: asked to end before it has started")
+    Listening(name).finish()
     node = make()
     GraphPresence(node)
     return node

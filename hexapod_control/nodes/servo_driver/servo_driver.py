@@ -79,6 +79,7 @@ class ServoDriver(GuardedNode):
         self._calibration = CalibrationServices(self, self.driver, settings)
         self._tick_requested = False
         self.driver.call_after_cycle(self._request_tick)
+        sys.setswitchinterval(THREAD_SWITCH_S)
         self.driver.start()
         self._assume_lying = settings.assume_lying
         if settings.arm_on_start and not self._arm_when_connected:
@@ -245,7 +246,6 @@ def _numbers(values: Array | None) -> str:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Runs the node. Returns the exit code."""
-    sys.setswitchinterval(THREAD_SWITCH_S)
     return run(lambda: sole("servo_driver", ServoDriver), args)
 
 

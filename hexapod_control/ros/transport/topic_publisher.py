@@ -6,18 +6,21 @@ from typing import Any
 
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import MultiDOFJointState
 
 from hexapod_control.ros.transport.foot_encoding import encode
+from hexapod_control.ros.transport.handover import Handover
 
 
 class TopicPublisher(Publisher):
     """As in rclpy; a message of a volatile topic without subscribers, which nobody would ever receive, is dropped."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        """`args` and `options` are those of rclpy's Publisher."""
+    def __init__(self, *args: Any, handover: Handover | None = None, **options: Any) -> None:
+        """`handover` is that of the process, if it runs several nodes; the rest is that of rclpy's Publisher."""
         super().__init__(*args, **options)
         self._latched = self.qos_profile.durability != DurabilityPolicy.VOLATILE
+        self._handover = None if self._latched else handover
 
     @property
     def heard(self) -> bool:
@@ -26,5 +29,22 @@ class TopicPublisher(Publisher):
 
     def publish(self, msg: Any) -> None:
         """Publishes a message, or its bytes."""
-        if self.heard:
+        if not self.heard:
+            return
+        if self._handover is None or isinstance(msg, bytes) or not self._handover.possible:
             super().publish(encode(msg) if isinstance(msg, MultiDOFJointState) else msg)
+        else:
+            self._hand_over(self._handover, msg)
+
+    def _hand_over(self, handover: Handover, msg: Any) -> None:
+        receivers = handover.receivers(self.topic_name, self.msg_type, self.qos_profile)
+        others = self.get_subscription_count() > len(receivers)
+        data = None
+        if others or any(each.raw for each in receivers):
+            data = encode(msg) if isinstance(msg, MultiDOFJointState) else serialize_message(msg)
+        if others and data is not None:
+            for each in receivers:
+                each.expect(data)
+            super().publish(data)
+        if receivers:
+            handover.deliver(receivers, msg, data)

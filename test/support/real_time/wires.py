@@ -56,12 +56,14 @@ class Wire:
 
 GRAPH = """
 import dataclasses, json, sys
-from hexapod_control.bringup import node_graph
+from hexapod_control.bringup import node_graph, shared_process
 from hexapod_control.bringup.process_supervisor import run
 graph, more, *words = sys.argv[1:]
-hardware, *others = node_graph.specs(graph, dict(word.split("=", 1) for word in words))
+given = dict(word.split("=", 1) for word in words)
+hardware, *others = node_graph.specs(graph, given)
 hardware = dataclasses.replace(hardware, parameters={**hardware.parameters, **json.loads(more)})
-sys.exit(run((hardware, *others)))
+specs = (hardware, *others)
+sys.exit(run((shared_process.merged(specs),) if given.get("one_process") == "true" else specs))
 """
 
 
@@ -96,6 +98,10 @@ class Launched:
 
     def _is_in_state(self, *states):
         return self.states and self.states[-1].data in states
+
+    def call(self, service):
+        """Calls a service until it succeeds."""
+        self.bench.until(lambda: self.bench.call(Trigger, service).success, START, service)
 
     def stand(self):
         self._begin()

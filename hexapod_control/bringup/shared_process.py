@@ -1,0 +1,66 @@
+"""The process that runs all nodes of a robot, or of a simulated robot: its spec, made of theirs.
+
+Its arguments are the nodes as JSON, in the order of the graph. The program is cli/robot/one_process.py.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from hexapod_control.bringup.node_graph import ARGUMENTS, PACKAGE, WALKING, GraphError, NodeSpec
+
+ROBOT, SIMULATION = "robot_process", "sim_process"
+EXECUTABLES = (ROBOT, SIMULATION)
+MODULE = f"{PACKAGE}.cli.robot.one_process"
+LITTLE_MEMORY_GB = 4.0  # of a computer on which the launch files start one process
+
+
+def chosen(graph: str, given: Mapping[str, str], memory: float) -> str:
+    """Returns why a graph runs in one process, as a sentence; empty if it does not. `memory` [GB] of the computer.
+
+    Raises GraphError.
+    """
+    text = given.get("one_process", "")
+    if graph not in WALKING or (text and not ARGUMENTS["one_process"].value(text)):
+        return ""
+    if text:
+        return "all nodes run in one process"
+    because = f"all nodes run in one process, as this computer has {memory:.1f} GB of memory"
+    return f"{because}; one_process:=false starts one for each" if memory <= LITTLE_MEMORY_GB else ""
+
+
+def merged(specs: Sequence[NodeSpec]) -> NodeSpec:
+    """Returns the process of all these nodes. Raises GraphError for nodes of other packages."""
+    for spec in specs:
+        if spec.package != PACKAGE:
+            raise GraphError(f"one_process: must be false for {spec.executable}, which is not of {PACKAGE}")
+    name = SIMULATION if any(spec.executable == "mujoco_sim" for spec in specs) else ROBOT
+    return NodeSpec(name, arguments=tuple(map(_text, specs)), namespace=specs[0].namespace)
+
+
+def _text(spec: NodeSpec) -> str:
+    values = {"executable": spec.executable, "parameters": dict(spec.parameters), "remaps": dict(spec.remaps)}
+    return json.dumps({**values, "params_file": spec.params_file, "needs": spec.needs})
+
+
+def parts(texts: Sequence[str]) -> list[NodeSpec]:
+    """Returns the nodes of a process from its arguments; their namespace is that of the process."""
+    found = [NodeSpec(**json.loads(text)) for text in texts]
+    return [dataclasses.replace(spec, needs=tuple(spec.needs)) for spec in found]
+
+
+def ending_order(specs: Sequence[NodeSpec]) -> Iterator[NodeSpec]:
+    """Yields the nodes so that each one comes before those that it needs."""
+    left = {spec.executable: spec for spec in specs}
+    while left:
+        needed = {need for spec in left.values() for need in spec.needs}
+        for name in [name for name in left if name not in needed] or list(left):
+            yield left.pop(name)
+
+
+def memory_gb() -> float:
+    """Memory of this computer [GB = 2^30 bytes]."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30

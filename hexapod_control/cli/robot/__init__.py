@@ -1,0 +1,1 @@
+"""`hexapod robot` and the program that runs all nodes of a robot in one process."""

@@ -1,0 +1,66 @@
+"""The program that runs all nodes of a robot in one process, with one executor (arguments: bringup/shared_process.py).
+
+Messages between these nodes are handed over as objects (ros/transport/handover.py). An exception in a callback stops
+the robot as in separate processes; here the planner stops it also when the callback of another node fails.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from hexapod_control.bringup.command_line import ros_arguments
+from hexapod_control.bringup.node_graph import PACKAGE, NodeSpec
+from hexapod_control.bringup.shared_process import ending_order, parts
+from hexapod_control.nodes.announcements.graph_presence import GraphPresence, Listening
+from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.node_process import run_together
+from hexapod_control.ros.transport.handover import Handover
+
+PLANNER = "gait_planner"
+CLASSES = {
+    "gait_planner": "GaitPlanner",
+    "imu_driver": "ImuDriver",
+    "inverse_kinematics": "InverseKinematics",
+    "mujoco_sim": "MujocoSim",
+    "odometry": "OdometryNode",
+    "servo_driver": "ServoDriver",
+    "web": "WebNode",
+}
+UNANNOUNCED = ("imu_driver", "web")  # nodes that may run several times
+
+
+def nodes(specs: Sequence[NodeSpec], handover: Handover) -> list[GuardedNode]:
+    """Makes the nodes of a process, in the order in which they have to end.
+
+    Raises what their constructors raise, and ParameterError beside an older graph in the same domain and namespace.
+    """
+    listening = Listening(PLANNER)
+    modules = {spec.executable: import_module(f"{PACKAGE}.nodes.{spec.executable}.{spec.executable}") for spec in specs}
+    listening.finish()
+    made: dict[str, GuardedNode] = {}
+    for spec in specs:
+        kind = getattr(modules[spec.executable], CLASSES[spec.executable])
+        made[spec.executable] = node = kind(handover=handover, cli_args=ros_arguments(spec))
+        if spec.executable not in UNANNOUNCED:
+            GraphPresence(node)
+    for name, node in made.items():
+        node.partners = tuple(made[other] for other in (PLANNER,) if other in made and other != name)
+    return [made[spec.executable] for spec in ending_order(specs)]
+
+
+def run(specs: Sequence[NodeSpec], args: Sequence[str] | None = None) -> int:
+    """Runs the nodes until they are asked to end; `args` are ROS arguments for all. Returns the exit code."""
+    return run_together(lambda: nodes(specs, Handover()), args)
+
+
+def main() -> int:
+    """Runs the nodes of the command line. Returns the exit code."""
+    words = sys.argv[1:]
+    count = words.index("--ros-args") if "--ros-args" in words else len(words)
+    return run(parts(words[:count]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

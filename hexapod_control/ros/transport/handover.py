@@ -1,0 +1,98 @@
+"""Hands messages from node to node of one process, as objects.
+
+Publishers and subscriptions exist in the middleware as ever. A message of a volatile topic is handed to the
+subscriptions of this process before `publish` returns; it is encoded and sent only if others subscribe too. What was
+sent comes back to the subscriptions of this process, which drop it: they know it by its bytes, as rclpy does not tell
+who published a message. Latched topics, and messages from other threads than the executor's, go through the middleware.
+
+Receivers must neither change nor keep a message: all of them get the same object, and its publisher may reuse it.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
+
+MARGIN = 8  # messages that may be on their way back beside those that the subscription keeps
+
+
+class LocalSubscription:
+    """A subscription of a node of this process."""
+
+    def __init__(self, kind: Any, receive: Callable[[Any], None], *, raw: bool) -> None:
+        """`receive` takes a message, or its bytes if `raw` (`Any`: messages have no common base)."""
+        self.kind, self.receive, self.raw = kind, receive, raw
+        self.qos = QoSProfile(depth=1)
+        self._sent: deque[bytes] = deque(maxlen=MARGIN)  # by this process, in the order in which they come back
+
+    def follow(self, qos: QoSProfile) -> None:
+        """Takes the QoS of the subscription in the middleware."""
+        self.qos, self._sent = qos, deque(maxlen=qos.depth + MARGIN)
+
+    def fits(self, kind: Any, qos: QoSProfile) -> bool:
+        """Whether the middleware would connect it with a publisher of this type and QoS."""
+        return kind is self.kind and qos_check_compatible(qos, self.qos)[0] is not QoSCompatibility.ERROR
+
+    def expect(self, data: bytes) -> None:
+        """Records a message that is handed over and also sent."""
+        self._sent.append(data)
+
+    def returned(self, data: bytes) -> bool:
+        """Whether a message that arrives was handed over before; messages overtaken by it are forgotten."""
+        if data not in self._sent:
+            return False
+        while self._sent.popleft() != data:
+            pass
+        return True
+
+
+class Handover:
+    """The subscriptions of the nodes of one process, by topic. The thread that creates it has to spin the nodes."""
+
+    def __init__(self) -> None:
+        self._subscriptions: dict[str, list[LocalSubscription]] = {}
+        self._waiting: deque[tuple[LocalSubscription, Any]] = deque()
+        self._busy = False
+        self._thread = threading.get_ident()
+
+    @property
+    def possible(self) -> bool:
+        """Whether the calling thread is the one that spins the nodes."""
+        return threading.get_ident() == self._thread
+
+    def add(self, topic: str, subscription: LocalSubscription, qos: QoSProfile) -> None:
+        """Adds a subscription; `topic` is fully qualified."""
+        subscription.follow(qos)
+        self._subscriptions.setdefault(topic, []).append(subscription)
+
+    def remove(self, topic: str, subscription: LocalSubscription) -> None:
+        """Removes a subscription; what waits for it is dropped."""
+        self._subscriptions[topic].remove(subscription)
+        self._waiting = deque(entry for entry in self._waiting if entry[0] is not subscription)
+
+    def receivers(self, topic: str, kind: Any, qos: QoSProfile) -> list[LocalSubscription]:
+        """Returns the subscriptions that a publisher reaches."""
+        return [each for each in self._subscriptions.get(topic, ()) if each.fits(kind, qos)]
+
+    def deliver(self, receivers: list[LocalSubscription], message: Any, data: bytes | None) -> None:
+        """Calls the receivers; `data` is for raw ones.
+
+        A message that one of them publishes comes after them all, as a copy, since its publisher may reuse it.
+        """
+        if self._busy:
+            message = copy.deepcopy(message)
+        self._waiting.extend((each, data if each.raw else message) for each in receivers)
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            while self._waiting:
+                subscription, content = self._waiting.popleft()
+                subscription.receive(content)
+        finally:
+            self._busy = False
