@@ -36,6 +36,7 @@ SECTIONS = {
     "kinematics": BenchSection("planner.batch_kinematics"),
     "footholds": BenchSection("footholds.foothold_search"),
     "graph": BenchSection("graph.graph_load", "rclpy"),
+    "one_process": BenchSection("graph.one_process_load", "rclpy"),
     "robots": BenchSection("graph.many_robots", "rclpy"),
     "bus": BenchSection("bus.bus_load"),
     "web": BenchSection("page.page_load", "rclpy"),

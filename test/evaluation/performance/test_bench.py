@@ -82,7 +82,8 @@ def test_without_a_compiler_the_tick_is_skipped_with_the_reason(monkeypatch, cap
 
 
 @pytest.mark.parametrize(
-    ("name", "module"), [("graph", "rclpy"), ("robots", "rclpy"), ("web", "rclpy"), ("physics", "mujoco")]
+    ("name", "module"),
+    [("graph", "rclpy"), ("one_process", "rclpy"), ("robots", "rclpy"), ("web", "rclpy"), ("physics", "mujoco")],
 )
 def test_without_a_library_its_section_is_skipped_with_the_reason(name, module, monkeypatch, capsys):
     for loaded in [
@@ -115,7 +116,7 @@ def test_a_section_that_fails_is_reported_and_the_exit_code_is_one(monkeypatch, 
 def test_an_unknown_section_or_robot_is_bad_input(capsys):
     assert main(["bench", "tock"]) == 2
     assert (
-        "must be one of tick, kinematics, footholds, graph, robots, bus, web, physics, is 'tock'"
+        "must be one of tick, kinematics, footholds, graph, one_process, robots, bus, web, physics, is 'tock'"
         in capsys.readouterr().err
     )
     assert main(["bench", "--robot", "unknown"]) == 2

@@ -19,6 +19,12 @@ def cpu_seconds(pid: int) -> float:
     return 1e-9 * sum(int(path.read_text().split()[0]) for path in Path(f"/proc/{pid}/task").glob("*/schedstat"))
 
 
+def proportional_memory(pid: int) -> float:
+    """Proportional set size [MB] of a process."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return 1e-3 * next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+
+
 class ProcessGroup:
     """The processes of one graph."""
 
@@ -45,6 +51,10 @@ class ProcessGroup:
     def cpu(self) -> Mapping[str, float]:
         """Returns the CPU time [s] so far by executable."""
         return {name: cpu_seconds(pid) for name, pid in self._supervisor.pids.items()}
+
+    def memory(self) -> Mapping[str, float]:
+        """Returns the memory [MB] by executable; pages that processes share count in equal parts (PSS)."""
+        return {name: proportional_memory(pid) for name, pid in self._supervisor.pids.items()}
 
 
 def _command(spec: node_graph.NodeSpec) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from geometry_msgs.msg import Twist as TwistMessage
@@ -76,6 +76,12 @@ class TopicReceiver(ClientNode):
         """Creates the receiver of the graph in a namespace."""
         self._sides[namespace] = ReceiverSide(self._node, namespace, self._robot, self._start, echo)
         return self._sides[namespace]
+
+    def watch(self, namespaces: Iterable[str], topics: Mapping[str, Any]) -> None:
+        """Subscribes to topics, given with their types, like a program that shows or records them."""
+        for namespace in namespaces:
+            for topic, kind in topics.items():
+                self._node.create_subscription(kind, f"{namespace}/{topic}", lambda data: None, COMMAND, raw=True)
 
     def call(self, kind: Any, service: str, seconds: float) -> None:
         """Waits at most `seconds` [s] for a service and calls it without waiting for the response."""
