@@ -17,6 +17,7 @@ from hexapod_control.bringup.restart_plan import (
     report,
     restarted,
 )
+from hexapod_control.bringup.shared_process import EXECUTABLES
 
 NODES = sorted({row.executable for rows in GRAPHS.values() for row in rows})
 KILLED = -9
@@ -59,7 +60,7 @@ def test_a_restarted_robot_neither_switches_torque_on_nor_stands_up_by_itself():
 
 
 def test_the_rules_are_for_nodes_that_exist():
-    assert set(RULES) <= set(NODES)
+    assert set(RULES) <= {*NODES, *EXECUTABLES}
     assert {companion for rule in RULES.values() if rule for companion in rule.companions} <= set(NODES)
 
 
