@@ -59,7 +59,11 @@ setup(
     url=MANIFEST.findtext("url[@type='website']"),
     project_urls={url.get("type"): url.text for url in MANIFEST.iter("url")},
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={f"{NAME}.evaluation.performance.planner": ["*.c"], f"{NAME}.web": ["static/*", "static/*/*"]},
+    package_data={
+        f"{NAME}.evaluation.performance.planner": ["*.c"],
+        f"{NAME}.web": ["static/*", "static/*/*"],
+        f"{NAME}.web.interview_page": ["static/*"],
+    },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),

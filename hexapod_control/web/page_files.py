@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import mimetypes
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hexapod_control.web.sessions.access_control import HostPolicy
 
 STATIC = Path(__file__).parent / "static"
 TYPES = {".js": "text/javascript", ".svg": "image/svg+xml", ".webmanifest": "application/manifest+json"}
+SHARED = ("/styles/theme.css", "/icon.svg")
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -38,21 +40,27 @@ class PageFile:
     kind: str
 
 
-def pages() -> dict[str, PageFile]:
-    """Returns all files of the page by URL path."""
+def pages(folder: Path = STATIC) -> dict[str, PageFile]:
+    """Returns all files of a page by URL path."""
     found: dict[str, PageFile] = {}
-    for path in sorted(file for file in STATIC.rglob("*") if file.is_file()):
+    for path in sorted(file for file in folder.rglob("*") if file.is_file()):
         kind = TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
         data = path.read_bytes()
-        found[f"/{path.relative_to(STATIC).as_posix()}"] = PageFile(data, gzip.compress(data, mtime=0), kind)
+        found[f"/{path.relative_to(folder).as_posix()}"] = PageFile(data, gzip.compress(data, mtime=0), kind)
     return {**found, "/": found["/index.html"]}
+
+
+def with_shared(folder: Path) -> dict[str, PageFile]:
+    """Returns the files of a page that shares colours, controls and icon with the page of the robot."""
+    shared = pages()
+    return {**{name: shared[name] for name in SHARED}, **pages(folder)}
 
 
 class PageFiles:
     """Handles requests for files; refuses hosts that the policy does not allow."""
 
-    def __init__(self, policy: HostPolicy) -> None:
-        self._policy, self._pages = policy, pages()
+    def __init__(self, policy: HostPolicy, files: Mapping[str, PageFile]) -> None:
+        self._policy, self._pages = policy, files
 
     async def answer(self, request: web.Request) -> web.Response:
         """Returns the requested file, or a refusal."""

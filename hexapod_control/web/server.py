@@ -8,7 +8,6 @@ does not delay others.
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import threading
 import time
@@ -20,7 +19,8 @@ from aiohttp.http import HttpProcessingError
 
 from hexapod_control.web import protocol
 from hexapod_control.web.first_request import FirstRequestTimer
-from hexapod_control.web.page_files import PageFiles, refuse
+from hexapod_control.web.open_port import open_port
+from hexapod_control.web.page_files import PageFiles, pages, refuse
 from hexapod_control.web.protocol import RefusedMessage
 from hexapod_control.web.send_queue import SendQueue
 from hexapod_control.web.sessions.access_control import HostPolicy
@@ -31,8 +31,6 @@ HEARTBEAT_S = 2.0  # silence of a client after which it is pinged; half of it la
 TICK_S = 0.2
 MAX_START_TIME_S = 5.0  # time limit for the socket to open
 MAX_CLOSE_TIME_S = 3.0
-MAX_PORT = 65535
-PORTS_TRIED = 20  # the requested port and those after it
 MAX_REQUEST_TIME_S = 5.0  # time limit for a complete request; then the connection is closed
 MAX_BODY_TIME_S = 1.0  # time limit for a request body, which the page never sends
 
@@ -59,7 +57,7 @@ class PageServer:
         """Calls, in its own thread, `forward` with every allowed command and `watch` with the number of clients."""
         self._watched = asyncio.Event()  # set while there is a client
         self._sessions, self._policy, self._forward, self._watch = sessions, policy, forward, watch
-        self._files = PageFiles(policy)
+        self._files = PageFiles(policy, pages())
         self._queues: dict[int, SendQueue] = {}
         self._sequence = 0
         self._loop = asyncio.new_event_loop()
@@ -144,9 +142,7 @@ class PageServer:
         )
         await runner.setup()
         try:
-            await self._open_port(runner)
-            sockets: Any = runner.addresses
-            self.port = int(sockets[0][1])
+            self.port = await open_port(runner, *self._bind)
             self._opened.set()
             stream = asyncio.ensure_future(self._stream())
             while not self._ended.is_set():
@@ -163,17 +159,6 @@ class PageServer:
             stream.cancel()
         finally:
             await runner.cleanup()
-
-    async def _open_port(self, runner: web.AppRunner) -> None:
-        """Opens the requested port, or the next free one. Raises OSError."""
-        bind, first = self._bind
-        last = min(first + PORTS_TRIED - 1, MAX_PORT) if first else first
-        for port in range(first, last + 1):
-            try:
-                return await web.TCPSite(runner, bind, port).start()
-            except OSError as error:
-                if error.errno != errno.EADDRINUSE or port == last:
-                    raise
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         try:

@@ -3,11 +3,14 @@
 import json
 import posixpath
 import re
+from pathlib import Path
 
-from hexapod_control.web.page_files import POLICY, pages
+from hexapod_control.web import interview_page
+from hexapod_control.web.page_files import POLICY, SHARED, pages, with_shared
 
 KEY = re.compile(r'\bt\("([a-z_]+)"')
 MAX_SENT_BYTES = 80_000  # of the whole page, compressed
+INTERVIEW = Path(interview_page.__file__).parent / "static"
 LINK = re.compile(r'(?:href|src)="([^"#:]+)"')
 IMPORT = re.compile(r'(?:from|import\()\s*"(\./[^"]+|\.\./[^"]+)"')
 
@@ -58,6 +61,13 @@ def test_the_page_needs_no_resource_that_its_security_policy_forbids():
     assert "unsafe" not in POLICY
     assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", html)
     assert not re.search(r'(?:src|href)="(?:https?:)?//', html)
+
+
+def test_the_page_of_the_questions_loads_its_own_files_and_the_shared_ones():
+    files = with_shared(INTERVIEW)
+    assert loaded("/index.html", files) == {"/index.html", "/interview.css", "/interview.js", *SHARED}
+    assert set(files) == loaded("/index.html", files) | {"/"}
+    assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", files["/"].data.decode())
 
 
 def test_scripts_are_sent_with_the_type_that_browsers_require_of_modules():

@@ -16,6 +16,7 @@ from support.page_messages import TOKEN
 from support.real_time.web.web_bench import Loop, Visitor, deaf
 
 from hexapod_control.web import page_address, send_queue, server
+from hexapod_control.web.open_port import PORTS_TRIED
 from hexapod_control.web.page_files import STATIC
 from hexapod_control.web.protocol import MAX_MESSAGE_BYTES, DriveMessage
 from hexapod_control.web.server import PageServer
@@ -211,7 +212,7 @@ def test_a_port_in_use_is_replaced_by_the_next_free_one(site):
     other = PageServer(ClientSessions(TokenAuthority(TOKEN).admit, dict), HostPolicy([]), print, print)
     other.start("127.0.0.1", site.port)
     try:
-        assert site.port < other.port < site.port + server.PORTS_TRIED
+        assert site.port < other.port < site.port + PORTS_TRIED
     finally:
         other.close()
 

@@ -14,14 +14,14 @@ from hexapod_control.config.robots.draft.questions.answered_robot import NOTES
 from hexapod_control.config.robots.draft.questions.answers_file import answers_path, read_answers, write_answers
 from hexapod_control.config.robots.draft.questions.canvas import WIDTH
 from hexapod_control.config.robots.draft.questions.drawings import drawing
-from hexapod_control.config.robots.draft.questions.interview import Interview
-from hexapod_control.config.robots.draft.questions.units import AnswerError
+from hexapod_control.config.robots.draft.questions.interview import KEEP, Interview
+from hexapod_control.config.robots.draft.questions.units import AnswerError, DoubtfulAnswerError
 from hexapod_control.config.robots.draft.robot_draft import robot_name
 from hexapod_control.config.robots.draft.robot_text import robot_text
 from hexapod_control.config.robots.draft.views import views_svg
 from hexapod_control.config.robots.robot_file import load
 
-BACK, QUIT = "back", "quit"
+BACK, UNDO, QUIT = "back", "undo", "quit"
 ABANDONED, INTERRUPTED = 1, 130  # exit codes
 SUFFIXES = (".yaml", ".yml")
 
@@ -44,6 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--values", action="store_true", help="only look for implausible values at the end, which takes a second"
     )
+    parser.add_argument(
+        "--page", action="store_true", help="ask on a page in the browser, with a drawing that follows what is typed"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         interview = Interview(robot_name(args.file.stem), read_answers(kept))
         _confirm_replacing(args.file, args.force)
+        if args.page:
+            return _ask_on_page(interview, args)
         _introduce(interview, kept)
         while interview.question is not None:
             _ask(interview)
@@ -69,12 +74,27 @@ def run(args: argparse.Namespace) -> int:
         return INTERRUPTED if interrupted else ABANDONED
 
 
+def _ask_on_page(interview: Interview, args: argparse.Namespace) -> int:
+    from hexapod_control.cli.robot_files.new_page import InterviewPage
+
+    page = InterviewPage(
+        interview, args.file, lambda: _write(interview, args.file), _walk_command(args.file), args.values
+    )
+    try:
+        page.serve()
+    except KeyboardInterrupt:
+        if page.verdict is None:
+            raise
+    return page.verdict or 0
+
+
 def _introduce(interview: Interview, kept: Path) -> None:
     number, count = interview.number
     start = f"It goes on at question {number}: the answers before are in {kept}." if number > 1 else ""
     _say(
         f"{count} questions lead to a robot file. Enter takes the value in brackets; a unit may follow a number, e.g. "
-        f"8.5 cm; {BACK} returns to the question before, {QUIT} keeps the answers for another time. {start}"
+        f"8.5 cm; {BACK} returns to the question before, {UNDO} takes the last answer back, {QUIT} keeps the answers "
+        f"for another time. {start}"
     )
 
 
@@ -100,11 +120,14 @@ def _ask(interview: Interview) -> None:
             text = _line(f"[{_proposal(interview)}]: ")
             if text.lower() == BACK:
                 return interview.back()
+            if text.lower() == UNDO:
+                return interview.undo()
             return interview.answer(text)
         except AnswerError as error:
             if not sys.stdin.isatty():
                 raise AnswerError(f"question {number}, {question.key}: {error}") from None
-            _say(f"Not possible: {error}.")
+            keep = f"; {KEEP} behind the answer keeps it" if isinstance(error, DoubtfulAnswerError) else ""
+            _say(f"Not possible: {error}{keep}.")
 
 
 def _proposal(interview: Interview) -> str:
@@ -134,12 +157,22 @@ def _say(text: str) -> None:
 
 def _finish(interview: Interview, args: argparse.Namespace) -> int:
     """Writes robot file and picture, prints the verdict and the next command."""
-    picture = args.file.with_suffix(".svg")
-    args.file.write_text(robot_text(interview.result(), NOTES), encoding="utf-8")
-    picture.write_text(views_svg(load(args.file.absolute()).robot), encoding="utf-8")
-    print(f"\nrobot file: {args.file}\npicture:    {picture}\n", flush=True)
+    _write(interview, args.file)
     verdict = check.run(
         argparse.Namespace(robot=str(args.file.absolute()), payload=0.0, values=args.values, report=None, json=False)
     )
-    print(f"\nNext, to see it walk in physics:\n  hexapod sim --robot {args.file.absolute()} --demo")
+    print(f"\nNext, to see it walk in physics:\n  {_walk_command(args.file)}")
     return verdict
+
+
+def _write(interview: Interview, path: Path) -> Path:
+    """Writes robot file and picture. Returns the picture."""
+    picture = path.with_suffix(".svg")
+    path.write_text(robot_text(interview.result(), NOTES), encoding="utf-8")
+    picture.write_text(views_svg(load(path.absolute()).robot), encoding="utf-8")
+    print(f"\nrobot file: {path}\npicture:    {picture}\n", flush=True)
+    return picture
+
+
+def _walk_command(path: Path) -> str:
+    return f"hexapod sim --robot {path.absolute()} --demo"

@@ -20,7 +20,8 @@ from hexapod_control.config.robots.draft.robot_draft import (
     RobotDraft,
 )
 from hexapod_control.config.robots.draft.robot_text import FileNotes
-from hexapod_control.config.robots.draft.stance_search import FIRST_GAIT, SWING_TIME, find_stance, lever
+from hexapod_control.config.robots.draft.stance_search import SWING_TIME, find_stance, lever
+from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Point
 
@@ -154,4 +155,4 @@ def _rough_stance(legs: dict[str, LegGeometry]) -> DraftStance:
         places[name] = (float(leg.hip[0]) + reach * math.cos(leg.yaw), float(leg.hip[1]) + reach * math.sin(leg.yaw))
     leg = next(iter(legs.values()))
     lift = ROUGH_LIFT * (leg.femur + leg.tibia)
-    return DraftStance(ROUGH_HEIGHT * leg.tibia, lift, SWING_TIME, places, FIRST_GAIT)
+    return DraftStance(ROUGH_HEIGHT * leg.tibia, lift, SWING_TIME, places, AUTO)

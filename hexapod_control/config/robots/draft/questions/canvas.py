@@ -3,57 +3,106 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from hexapod_control.core.robot import Point
 
 WIDTH = 78  # columns of a drawing
 ASPECT = 2.0  # height of a character in its width
+STROKES = {"body": "", "leg": "", "other": ".", "ground": "_"}  # characters of the kinds of lines; empty: by slope
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Characters for a drawing, and columns on its left for labels."""
+
+    rows: int
+    columns: int
+    margin: int
 
 
 class Canvas:
     """Characters at columns and rows; places in metres are drawn to scale."""
 
-    def __init__(self, low: Point, high: Point, rows: int, columns: int = WIDTH - 24, margin: int = 12) -> None:
+    def __init__(self, low: Point, high: Point, room: Room) -> None:
         """Room for the points from `low` to `high` [m], x to the right and y up, with a margin for labels."""
         across, up = max(high[0] - low[0], 1e-6), max(high[1] - low[1], 1e-6)
-        self._scale = min((columns - 1) / across, ASPECT * (rows - 1) / up)  # characters per metre
+        columns = room.columns
+        self._scale = min((columns - 1) / across, ASPECT * (room.rows - 1) / up)  # characters per metre
         self._left, self._top = low[0], high[1]
-        self._margin = margin + (columns - 1 - across * self._scale) / 2.0
-        self._rows = [[" "] * WIDTH for _ in range(rows)]
+        self._margin = room.margin + (columns - 1 - across * self._scale) / 2.0
+        self._rows = [[" "] * WIDTH for _ in range(room.rows)]
 
-    def place(self, point: Point) -> tuple[int, int]:
+    def line(self, start: Point, end: Point, kind: str = "leg") -> None:
+        """Draws a line between two points [m]."""
+        self._line(start, end, STROKES[kind])
+
+    def joint(self, point: Point, strong: bool = False) -> None:
+        """Draws an axis, or another point that is measured from."""
+        self._mark(point, "O" if strong else "o")
+
+    def middle(self, point: Point) -> None:
+        """Marks the middle of the body."""
+        self._mark(point, "+")
+
+    def forward(self, point: Point) -> None:
+        """Marks the direction in which the robot walks, which is up."""
+        self._mark(point, "^ forward")
+
+    def label(self, point: Point, text: str, side: str) -> None:
+        """Writes a text beside a point [m]: left, above, right, below, or outside, which is away from the middle."""
+        if side == "outside":
+            side = "right" if self._place(point)[0] >= WIDTH / 2 else "left"
+        before = (-1 - len(text), 0)
+        shift, down = {"left": before, "above": before, "right": (2, 0), "below": (0, 1)}[side]
+        self._mark(point, text, shift, down)
+
+    def measure(self, start: Point, end: Point, text: str, side: str = "right") -> None:
+        """A line up or across with the name of its length, unless it is too short for one."""
+        if start == end:
+            return
+        across = start[1] == end[1]
+        self._line(start, end, "=" if across else ":")
+        point = (start[0] + end[0]) / 2.0, (start[1] + end[1]) / 2.0
+        if across:
+            self._mark(point, text, -2, 1)
+        elif abs(self._place(start)[1] - self._place(end)[1]) > 1:
+            self.label(point, text, side)
+
+    def picture(self, _: str) -> str:
+        """The drawing; a title is left out, since the question is above it."""
+        return "\n".join("".join(row).rstrip() for row in self._rows)
+
+    def boxes(self, texts: tuple[str, ...], arrows: bool) -> None:
+        """Draws boxes side by side, with arrows between them or without."""
+        sign = " -> " if arrows else "    "
+        edge = "    ".join(f"+{'-' * (len(text) + 2)}+" for text in texts)
+        for row, line in enumerate((edge, sign.join(f"| {text} |" for text in texts), edge)):
+            self._put(2, row, line)
+
+    def _place(self, point: Point) -> tuple[int, int]:
         """Column and row of a point [m]."""
         x, y = point
         return round(self._margin + self._scale * (x - self._left)), round(self._scale / ASPECT * (self._top - y))
 
-    def put(self, column: int, row: int, text: str) -> None:
+    def _put(self, column: int, row: int, text: str) -> None:
         """Writes a text; what is outside is left out."""
         if 0 <= row < len(self._rows):
             for i, sign in enumerate(text, column):
                 if 0 <= i < WIDTH:
                     self._rows[row][i] = sign
 
-    def mark(self, point: Point, text: str, shift: int = 0, down: int = 0) -> None:
+    def _mark(self, point: Point, text: str, shift: int = 0, down: int = 0) -> None:
         """Writes a text at a point [m], moved by columns and rows."""
-        column, row = self.place(point)
-        self.put(column + shift, row + down, text)
+        column, row = self._place(point)
+        self._put(column + shift, row + down, text)
 
-    def label(self, point: Point, text: str) -> None:
-        """Writes a text beside a point [m], away from the middle of the drawing."""
-        column, _ = self.place(point)
-        self.mark(point, text, 2 if column >= WIDTH / 2 else -1 - len(text))
-
-    def line(self, start: Point, end: Point, sign: str = "") -> None:
-        """Draws a line between two points [m], with characters of its slope, or with `sign`."""
-        (x0, y0), (x1, y1) = self.place(start), self.place(end)
+    def _line(self, start: Point, end: Point, sign: str) -> None:
+        (x0, y0), (x1, y1) = self._place(start), self._place(end)
         steps = max(abs(x1 - x0), abs(y1 - y0), 1)
         drawn = sign or _sign(x1 - x0, y1 - y0)
         for i in range(steps + 1):
-            self.put(round(x0 + (x1 - x0) * i / steps), round(y0 + (y1 - y0) * i / steps), drawn)
-
-    def lines(self) -> list[str]:
-        """The drawing."""
-        return ["".join(row).rstrip() for row in self._rows]
+            self._put(round(x0 + (x1 - x0) * i / steps), round(y0 + (y1 - y0) * i / steps), drawn)
 
 
 def _sign(columns: int, rows: int) -> str:

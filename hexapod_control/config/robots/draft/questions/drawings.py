@@ -4,60 +4,65 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Union
 
 from hexapod_control.config.robots.draft.questions import scenes
-from hexapod_control.config.robots.draft.questions.canvas import WIDTH, Canvas
-from hexapod_control.core.robot import Point, Robot, Vector
+from hexapod_control.config.robots.draft.questions.canvas import WIDTH, Canvas, Room
+from hexapod_control.config.robots.draft.questions.svg_canvas import SvgCanvas
+from hexapod_control.core.robot import Leg, Point, Robot, Vector
 
-TOP_ROWS, SIDE_ROWS = 19, 11
+Sheet = Union[Canvas, SvgCanvas]  # noqa: UP007 - evaluated
+Draw = Callable[[Robot, Collection[str], type[Sheet]], Sheet]
 DOWN_RAD = -math.pi / 2.0
+FROM_ABOVE, FROM_THE_SIDE, BOXES = Room(19, WIDTH - 24, 12), Room(11, WIDTH - 48, 18), Room(3, WIDTH, 0)
 FEMUR_RAD, TIBIA_RAD = math.radians(30.0), math.radians(-75.0)  # over the horizon, in the drawing of a leg
 
 
 def drawing(kind: str, robot: Robot, legs: Collection[str] = ()) -> list[str]:
-    """Lines of at most WIDTH characters; `legs` are those that a question is about."""
-    return DRAWINGS[kind](robot, legs)
+    """Lines of at most WIDTH characters; `legs` are those that it is about, named above a drawing from the side."""
+    if kind in SCENES:
+        return SCENES[kind].strip("\n").splitlines()
+    names = () if kind in KINDS_FROM_ABOVE else legs
+    return [*names, *DRAWINGS[kind](robot, legs, Canvas).picture("").splitlines()]
 
 
-def _from_above(robot: Robot, legs: Collection[str], sizes: bool = False, hip: bool = True) -> list[str]:
+def svg_drawing(kind: str, robot: Robot, legs: Collection[str], title: str) -> str:
+    """The drawing of a question as SVG, with a title for those who cannot see it."""
+    return DRAWINGS[kind](robot, legs, SvgCanvas).picture(title)
+
+
+def _from_above(
+    robot: Robot, legs: Collection[str], sheet: type[Sheet], sizes: bool = False, hip: bool = True
+) -> Sheet:
     """Body, hips and feet, forward up; the measures of the body, and those to the `hip` of the first of `legs`."""
     feet = {leg.name: _ahead(leg.hip, leg.hip_yaw, math.dist(leg.hip[:2], leg.foothold)) for leg in robot.legs}
     points = [_turned(point) for point in (*feet.values(), *(leg.hip for leg in robot.legs))]
     length, width, _ = robot.body.size
     corners = [_turned((x * length / 2.0, y * width / 2.0)) for x, y in ((1, 1), (1, -1), (-1, -1), (-1, 1))]
     across, up = zip(*points, *corners, strict=True)
-    canvas = Canvas((min(across), min(up)), (max(across), max(up)), TOP_ROWS)
+    canvas = sheet((min(across), min(up)), (max(across), max(up)), FROM_ABOVE)
     for start, end in zip(corners, (*corners[1:], corners[0]), strict=True):
-        canvas.line(start, end)
+        canvas.line(start, end, "body")
     for leg in robot.legs:
-        canvas.line(_turned(leg.hip), _turned(feet[leg.name]), "" if leg.name in legs or not legs else ".")
-    middle = (0.0, 0.0)
-    canvas.mark(middle, "+")
+        canvas.line(_turned(leg.hip), _turned(feet[leg.name]), "leg" if leg.name in legs or not legs else "other")
+    canvas.middle((0.0, 0.0))
     for leg in robot.legs:
-        canvas.label(_turned(feet[leg.name]), leg.name)
-        canvas.mark(_turned(leg.hip), "O" if leg.name in legs else "o")
-    canvas.mark((0.0, max(up)), "^ forward")
+        canvas.label(_turned(feet[leg.name]), leg.name, "outside")
+        canvas.joint(_turned(leg.hip), leg.name in legs)
+    canvas.forward((0.0, max(up)))
     if sizes:
-        _measure(canvas, ("length", "width"), (length / 2.0, 0.0), (-length / 2.0, 0.0))
-        _measure(canvas, ("length", "width"), (-length / 4.0, width / 2.0), (-length / 4.0, -width / 2.0))
+        canvas.measure(_turned((length / 2.0, 0.0)), _turned((-length / 2.0, 0.0)), "length")
+        canvas.measure(_turned((-length / 4.0, width / 2.0)), _turned((-length / 4.0, -width / 2.0)), "width")
     for leg in [leg for leg in robot.legs if hip and leg.name in legs][:1]:
-        x, y = leg.hip[:2]
-        _measure(canvas, ("forward", "left"), (0.0, 0.0), (x, 0.0))
-        _measure(canvas, ("forward", "left"), (x, 0.0), (x, y))
-        canvas.mark(_turned(leg.hip), "O")
-    return canvas.lines()
+        _measure_hip(canvas, leg)
+    return canvas
 
 
-def _measure(canvas: Canvas, names: tuple[str, str], start: Point, end: Point) -> None:
-    """A line along or across the body with its name, unless it is too short for one."""
-    along = start[1] == end[1]
-    canvas.line(_turned(start), _turned(end), ":" if along else "=")
-    (_, above), (_, below) = canvas.place(_turned(start)), canvas.place(_turned(end))
-    middle = _turned(_middle(start, end))
-    if not along:
-        canvas.mark(middle, names[1], -2, 1)
-    elif abs(above - below) > 1:
-        canvas.mark(middle, names[0], 2)
+def _measure_hip(canvas: Sheet, leg: Leg) -> None:
+    x, y = leg.hip[:2]
+    canvas.measure((0.0, 0.0), _turned((x, 0.0)), "forward")
+    canvas.measure(_turned((x, 0.0)), _turned((x, y)), "left")
+    canvas.joint(_turned(leg.hip), strong=True)
 
 
 def _turned(point: Sequence[float]) -> Point:
@@ -69,31 +74,23 @@ def _ahead(hip: Vector, yaw: float, reach: float) -> Point:
     return hip[0] + reach * math.cos(yaw), hip[1] + reach * math.sin(yaw)
 
 
-def _body(robot: Robot, _: Collection[str]) -> list[str]:
-    return _from_above(robot, (), sizes=True)
+def _body(robot: Robot, _: Collection[str], sheet: type[Sheet]) -> Sheet:
+    return _from_above(robot, (), sheet, sizes=True)
 
 
-def _one_leg(robot: Robot, legs: Collection[str]) -> list[str]:
-    return _from_above(robot, legs, hip=False)
+def _one_leg(robot: Robot, legs: Collection[str], sheet: type[Sheet]) -> Sheet:
+    return _from_above(robot, legs, sheet, hip=False)
 
 
-def _scene(text: str) -> Callable[[Robot, Collection[str]], list[str]]:
-    """A drawing that is the same for all robots."""
-    return lambda _, __: text.strip("\n").splitlines()
-
-
-def _leg(
-    labels: Mapping[str, str], femur: float = FEMUR_RAD, tibia: float = TIBIA_RAD
-) -> Callable[[Robot, Collection[str]], list[str]]:
+def _leg(labels: Mapping[str, str], femur: float = FEMUR_RAD, tibia: float = TIBIA_RAD) -> Draw:
     """A leg from the side with labels at hip, coxa, femur axis, femur, knee, tibia, foot and height."""
 
-    def draw(robot: Robot, legs: Collection[str]) -> list[str]:
+    def draw(robot: Robot, legs: Collection[str], sheet: type[Sheet]) -> Sheet:
         leg = next((leg for leg in robot.legs if leg.name in legs), robot.legs[0])
-        hip = (0.0, 0.0)
-        start = (leg.coxa.length, leg.femur_vertical)
+        hip, start = (0.0, 0.0), (leg.coxa.length, leg.femur_vertical)
         knee = _end(start, leg.femur.length, femur)
         foot = _end(knee, leg.tibia.length, tibia)
-        half = leg.coxa.length
+        half = (leg.coxa.length + leg.femur.length) / 4.0
         points = {
             "hip": hip,
             "coxa": _middle(hip, start),
@@ -102,22 +99,21 @@ def _leg(
             "knee": knee,
             "tibia": _middle(knee, foot),
             "foot": foot,
-            "height": (-half / 2.0, foot[1] / 2.0),
         }
         low = (-half, min(foot[1], 0.0))
-        canvas = Canvas(low, (max(foot[0], knee[0]), max(knee[1], start[1], 0.0)), SIDE_ROWS, WIDTH - 48, 18)
-        canvas.line((-half, foot[1]), (foot[0] + half, foot[1]), "_")
+        canvas = sheet(low, (max(foot[0], knee[0]), max(knee[1], start[1], 0.0)), FROM_THE_SIDE)
+        canvas.line((-half, foot[1]), (foot[0] + half, foot[1]), "ground")
         for ends in ((hip, (start[0], 0.0)), ((start[0], 0.0), start), (start, knee), (knee, foot)):
             canvas.line(*ends)
         if "height" in labels:
-            canvas.line((-half / 2.0, 0.0), (-half / 2.0, foot[1]), ":")
+            canvas.measure((-half / 2.0, 0.0), (-half / 2.0, foot[1]), labels["height"], "left")
         for point in (hip, start, knee, foot):
-            canvas.mark(point, "o")
-        for name, text in labels.items():
-            before = name in ("hip", "femur", "height")
+            canvas.joint(point)
+        for name in (name for name in labels if name in points):
             below = name in ("coxa", "femur axis") and leg.femur_vertical >= 0.0
-            canvas.mark(points[name], text, -1 - len(text) if before else 0 if below else 2, 1 if below else 0)
-        return [*legs, *canvas.lines()]
+            side = {"hip": "left", "femur": "above"}.get(name, "below" if below else "right")
+            canvas.label(points[name], labels[name], side)
+        return canvas
 
     return draw
 
@@ -130,17 +126,16 @@ def _middle(a: Point, b: Point) -> Point:
     return (a[0] + b[0]) / 2.0, (a[1] + b[1]) / 2.0
 
 
-def _boxes(*texts: str, sign: str) -> Callable[[Robot, Collection[str]], list[str]]:
-    """Boxes side by side with a sign between them."""
-
-    def draw(_: Robot, __: Collection[str]) -> list[str]:
-        edge = (" " * len(sign)).join(f"+{'-' * (len(text) + 2)}+" for text in texts)
-        return [f"  {line}" for line in (edge, sign.join(f"| {text} |" for text in texts), edge)]
+def _boxes(*texts: str, arrows: bool) -> Draw:
+    def draw(_: Robot, __: Collection[str], sheet: type[Sheet]) -> Sheet:
+        canvas = sheet((0.0, 0.0), (1.0, 1.0), BOXES)
+        canvas.boxes(texts, arrows)
+        return canvas
 
     return draw
 
 
-DRAWINGS: dict[str, Callable[[Robot, Collection[str]], list[str]]] = {
+DRAWINGS: dict[str, Draw] = {
     "top": _from_above,
     "leg": _one_leg,
     "body": _body,
@@ -149,16 +144,13 @@ DRAWINGS: dict[str, Callable[[Robot, Collection[str]], list[str]]] = {
     "offsets": _leg({"hip": "hip", "femur axis": "femur axis: above, beside?"}),
     "servos": _leg({"hip": "coxa servo", "femur axis": "femur servo", "knee": "tibia servo"}),
     "limits": _leg({"hip": "coxa: + to the left", "femur axis": "femur: + up", "knee": "tibia: + up, 0 straight"}),
-    "masses": _boxes("whole robot with battery", "scale", "one leg, coxa to foot", sign="    "),
-    "supply": _boxes("battery", "regulator, if any", "servos: measure here", sign=" -> "),
-    "stand": _scene(scenes.STAND),
-    "weight": _scene(scenes.WEIGHT),
-    "walk": _scene(scenes.WALK),
-    "pose": _leg(
-        {"coxa": "coxa straight out", "knee": "femur level", "foot": "tibia straight down"}, 0.0, -math.pi / 2
-    ),
+    "masses": _boxes("whole robot with battery", "scale", "one leg, coxa to foot", arrows=False),
+    "supply": _boxes("battery", "regulator, if any", "servos: measure here", arrows=True),
+    "pose": _leg({"coxa": "coxa straight out", "knee": "femur level", "foot": "tibia straight down"}, 0.0, DOWN_RAD),
     "turn coxa": _leg({"coxa": "this joint: + counter-clockwise from above"}),
     "turn femur": _leg({"femur axis": "this joint: + foot up"}),
     "turn tibia": _leg({"knee": "this joint: + foot up and out"}),
     "height": _leg({"hip": "hip", "height": "hip height", "foot": "ground"}),
 }
+KINDS_FROM_ABOVE = ("top", "leg", "body", "hips")
+SCENES = {"stand": scenes.STAND, "weight": scenes.WEIGHT, "walk": scenes.WALK}  # the same for all robots

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hexapod_control.config.robots.draft.questions.answered_robot import NOTES, 
 from hexapod_control.config.robots.draft.questions.layouts import layout
 from hexapod_control.config.robots.draft.questions.question import Answered, Question
 from hexapod_control.config.robots.draft.questions.question_table import HEIGHT, questions
-from hexapod_control.config.robots.draft.questions.units import AnswerError
+from hexapod_control.config.robots.draft.questions.units import AnswerError, DoubtfulAnswerError
 from hexapod_control.config.robots.draft.robot_draft import RobotDraft
 from hexapod_control.config.robots.draft.robot_text import robot_text
 from hexapod_control.config.robots.draft.stance_search import draft_robot
@@ -29,13 +30,10 @@ class Interview:
         """Starts at the first question without a usable answer, or at the first of all if every one has an answer."""
         self.name = name
         self.answers = dict(answers)
-        self._position = 0
-        while self.question is not None:
-            text = self.answers.get(self.question.key)
-            if text is None or not self._usable(text):
-                return
-            self._position += 1
-        self._position = 0
+        self._before: list[tuple[int, dict[str, str]]] = []  # position and answers before each answer
+        self.go(sys.maxsize)
+        if self.question is None:
+            self._position = 0
 
     @property
     def question(self) -> Question | None:
@@ -55,22 +53,59 @@ class Interview:
             return given
         return question.default(self._answered(self._position))
 
-    def robot(self) -> Robot:
-        """The robot of the answers so far, with usual values for the others."""
-        complete = self._complete(None)
+    def robot(self, current: str | None = None) -> Robot:
+        """The robot of the answers so far, with usual values for the others; `current` answers the current question."""
+        complete = self._complete(None if current is None else current.removesuffix(KEEP))
         complete.numbers.pop(HEIGHT.key, None)  # drawings need no stance
         return draft_robot(draft(self.name, complete))
 
     def answer(self, text: str) -> None:
         """Takes an answer and goes on to the next question. Raises AnswerError for one that cannot be right."""
         text = text.strip() or self.default()
-        self._check(text)
+        self.check(text)
+        self._before.append((self._position, dict(self.answers)))
         self.answers[self._current().key] = text
         self._position += 1
+
+    def check(self, text: str) -> None:
+        """Raises AnswerError for an answer to the current question that is out of bounds, or DoubtfulAnswerError."""
+        question = self._current()
+        plain = text.removesuffix(KEEP)
+        answered = self._answered(self._position)
+        answered.add(question, plain)
+        question.rule(answered)
+        complete = self._complete(plain)
+        if question.key == "limits":
+            best_height(complete)
+        drafted = draft(self.name, complete)
+        _refuse_inconsistent(question, drafted)
+        if not text.endswith(KEEP):
+            _refuse_implausible(question, drafted, layout(complete).mirrored)
 
     def back(self) -> None:
         """Returns to the question before."""
         self._position = max(0, self._position - 1)
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether an answer was given since the start."""
+        return bool(self._before)
+
+    def undo(self) -> None:
+        """Takes the last answer back; nothing if there is none."""
+        if self._before:
+            self._position, self.answers = self._before.pop()
+
+    def go(self, number: int) -> None:
+        """Goes to a question by its number, but to none behind the first one without a usable answer."""
+        self._position = 0
+        while self._position + 1 < number and self.question is not None and self._answered_already(self.question):
+            self._position += 1
+
+    @property
+    def overview(self) -> list[tuple[str, str]]:
+        """Keys of all questions, with the answers so far; empty for none."""
+        return [(question.key, self.answers.get(question.key, "")) for question in self._rows()]
 
     def result(self) -> RobotDraft:
         """The robot of all answers."""
@@ -81,9 +116,13 @@ class Interview:
         assert question is not None
         return question
 
+    def _answered_already(self, question: Question) -> bool:
+        text = self.answers.get(question.key)
+        return text is not None and self._usable(text)
+
     def _usable(self, text: str) -> bool:
         try:
-            self._check(text)
+            self.check(text)
         except AnswerError:
             return False
         return True
@@ -117,21 +156,6 @@ class Interview:
             answered.numbers.pop(HEIGHT.key, None)  # it is asked again after a change of what it depends on
         return answered
 
-    def _check(self, text: str) -> None:
-        """Raises AnswerError for an answer to the current question that is out of bounds or hardly right."""
-        question = self._current()
-        plain = text.removesuffix(KEEP)
-        answered = self._answered(self._position)
-        answered.add(question, plain)
-        question.rule(answered)
-        complete = self._complete(plain)
-        if question.key == "limits":
-            best_height(complete)
-        drafted = draft(self.name, complete)
-        _refuse_inconsistent(question, drafted)
-        if not text.endswith(KEEP):
-            _refuse_implausible(question, drafted, layout(complete).mirrored)
-
 
 def _read(answered: Answered, question: Question, text: str | None) -> None:
     """Reads an answer, or the usual one where there is none that fits."""
@@ -159,7 +183,6 @@ def _refuse_implausible(question: Question, drafted: RobotDraft, mirrored: bool)
     models = (drafted.servo.model,) * len(robot.legs)
     for finding in findings(Described(robot, models), mirrored):
         if finding.key in question.findings and (not question.legs or finding.leg in question.legs):
-            raise AnswerError(
-                f"{finding.key}: {finding.value}, {finding.bound} (in m, kg, N m, rad/s), {finding.remedy}; "
-                f"{KEEP} behind the answer keeps it"
+            raise DoubtfulAnswerError(
+                f"{finding.key}: {finding.value}, {finding.bound} (in m, kg, N m, rad/s), {finding.remedy}"
             )

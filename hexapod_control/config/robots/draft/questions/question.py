@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from hexapod_control.config.robots.draft.questions.units import AnswerError, Part, numbers
-from hexapod_control.config.robots.servo_table import nearest_models, servo_table
+from hexapod_control.config.robots.servo_table import nearest_models
 from hexapod_control.core.names import quoted
 
 OTHER_SERVO = "other"
@@ -25,7 +25,7 @@ class Answered:
         if question.parts:
             self.numbers[question.key] = numbers(text, question.parts)
         else:
-            self.words[question.key] = question.word(text, self)
+            self.words[question.key] = (question.word or one_of)(text, question.choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,8 @@ class Question:
     drawing: str  # one of DRAWINGS in drawings.py
     default: Callable[[Answered], str]
     parts: tuple[Part, ...] = ()  # numbers of the answer; without any it is a word
-    word: Callable[[str, Answered], str] = lambda text, _: text.strip()  # the word that an answer means
+    choices: tuple[str, ...] = ()  # the words to choose from
+    word: Callable[[str, Sequence[str]], str] | None = None  # reads one of them, if not as `one_of` does
     rule: Callable[[Answered], None] = lambda _: None  # raises AnswerError for an answer within its bounds
     findings: tuple[str, ...] = ()  # keys of a robot file by which rules name this answer
     legs: tuple[str, ...] = ()  # that the answer places; empty for an answer about all
@@ -48,22 +49,18 @@ class Question:
         return ", ".join(part.label for part in self.parts)
 
 
-def one_of(words: Mapping[str, object]) -> Callable[[str, Answered], str]:
-    """Reads one of some words, or its beginning."""
-
-    def read(text: str, _: Answered) -> str:
-        typed = " ".join(text.lower().split())
-        found = [word for word in words if word.startswith(typed)] if typed else []
-        if not found:
-            raise AnswerError(f"the answer: is {quoted(text)}, must be one of: {', '.join(words)}")
-        return found[0]
-
-    return read
+def one_of(text: str, choices: Sequence[str]) -> str:
+    """Reads one of some words, or its beginning. Raises AnswerError."""
+    typed = " ".join(text.lower().split())
+    found = [word for word in choices if word.startswith(typed)] if typed else []
+    if not found:
+        raise AnswerError(f"the answer: is {quoted(text)}, must be one of: {', '.join(choices)}")
+    return found[0]
 
 
-def servo_model(text: str, _: Answered) -> str:
-    """Reads a model of the servo table, or the word for all others."""
-    known = {model.lower(): model for model in (*(servo.model for servo in servo_table()), OTHER_SERVO)}
+def servo_model(text: str, choices: Sequence[str]) -> str:
+    """Reads a model of the servo table, or the word for all others. Raises AnswerError."""
+    known = {model.lower(): model for model in choices}
     typed = text.strip()
     if typed.lower() not in known:
         near = ", ".join(nearest_models(typed)) or "none is similar"

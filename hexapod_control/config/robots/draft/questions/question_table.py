@@ -15,7 +15,6 @@ from hexapod_control.config.robots.draft.questions.question import (
     YES,
     Answered,
     Question,
-    one_of,
     servo_model,
 )
 from hexapod_control.config.robots.draft.questions.units import (
@@ -29,7 +28,7 @@ from hexapod_control.config.robots.draft.questions.units import (
     Part,
     Quantity,
 )
-from hexapod_control.config.robots.servo_table import permitted, version_for
+from hexapod_control.config.robots.servo_table import permitted, servo_table, version_for
 from hexapod_control.config.schema import NumberRow
 from hexapod_control.core.names import JOINTS
 
@@ -72,7 +71,7 @@ LEGS = Question(
     "How many legs, and how are they placed: in two rows, in a circle, or free (left and right differ)",
     "top",
     lambda _: next(iter(LAYOUTS)),
-    word=one_of(LAYOUTS),
+    choices=tuple(LAYOUTS),
 )
 BODY = Question(
     "body",
@@ -110,7 +109,7 @@ TABLE = (
             "Are the hips above or below the middle of the body, or the femur axes beside or above the hips",
             "offsets",
             lambda _: NO,
-            word=one_of(dict.fromkeys((NO, YES))),
+            choices=(NO, YES),
         )
     ),
     _TableRow(
@@ -134,6 +133,7 @@ TABLE = (
             f"Model of the servos; {OTHER_SERVO} if it is not in the table of hexapod servos models",
             "servos",
             lambda _: usual.SERVO,
+            choices=(*dict.fromkeys(servo.model for servo in servo_table()), OTHER_SERVO),
             word=servo_model,
             findings=("servo.model",),
         )

@@ -23,6 +23,10 @@ class AnswerError(ValueError):
     """An answer that cannot be used: one sentence with value, bound and remedy."""
 
 
+class DoubtfulAnswerError(AnswerError):
+    """An answer that can be used, but is hardly meant."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quantity:
     """A kind of number with its units, the usual one first; values are in the units of a robot file."""
@@ -39,13 +43,21 @@ class Quantity:
         """A value as a number in the usual unit."""
         return f"{round(value / self.factors[self.usual], SHOWN_DIGITS) + 0.0:.10g}"  # + 0.0: no minus before zero
 
-    def value(self, number: float, unit: str) -> float | None:
+    @property
+    def units(self) -> tuple[str, ...]:
+        """All units, the usual one first."""
+        return (*self.factors, *self.reciprocal)
+
+    def unit(self, written: str) -> str | None:
+        """The unit that was written, the usual one for none; None if this quantity has no such unit."""
+        return next((name for name in self.units if _plain(name) == _plain(written or self.usual)), None)
+
+    def value(self, number: float, written: str) -> float | None:
         """The value of a number with a unit; None if this quantity has no such unit."""
-        known = {_plain(name): factor for name, factor in self.factors.items()}
-        if _plain(unit) in known:
-            return number * known[_plain(unit)]
-        over = self.reciprocal.get(_plain(unit))
-        return None if over is None or number == 0.0 else over / number
+        unit = self.unit(written)
+        if unit is None or unit in self.factors:
+            return None if unit is None else number * self.factors[unit]
+        return self.reciprocal[unit] / number if number else None
 
 
 LENGTH = Quantity({"mm": 0.001, "cm": 0.01, "m": 1.0, "in": 0.0254}, {})
@@ -82,7 +94,18 @@ class Part:
 
 
 def numbers(text: str, parts: Sequence[Part]) -> tuple[float, ...]:
-    """The values of an answer; a unit also applies to the numbers of the same kind before it. Raises AnswerError."""
+    """The values of an answer. Raises AnswerError."""
+    found = split(text, parts)
+    return tuple(
+        part.checked(_value(part, float(number), unit)) for part, (number, unit) in zip(parts, found, strict=True)
+    )
+
+
+def split(text: str, parts: Sequence[Part]) -> list[tuple[str, str]]:
+    """The numbers of an answer and their units; a unit also applies to the numbers of the same kind before it.
+
+    Raises AnswerError for another count of numbers.
+    """
     if len(parts) == 1 and re.fullmatch(_DECIMAL_COMMA, text.strip()):
         raise AnswerError(f"{parts[0].name}: is {quoted(text)}, must have a decimal point, not a comma")
     found = list(re.finditer(_NUMBER, re.sub(_PER_60_DEG, "s", text.replace("\u2212", "-"))))
@@ -95,9 +118,7 @@ def numbers(text: str, parts: Sequence[Part]) -> tuple[float, ...]:
     for i in range(len(parts) - 2, -1, -1):
         if not units[i] and parts[i].quantity is parts[i + 1].quantity:
             units[i] = units[i + 1]
-    return tuple(
-        part.checked(_value(part, float(match[0]), unit)) for part, match, unit in zip(parts, found, units, strict=True)
-    )
+    return [(match[0], unit) for match, unit in zip(found, units, strict=True)]
 
 
 def shown(values: Sequence[float], parts: Sequence[Part]) -> str:
@@ -106,9 +127,9 @@ def shown(values: Sequence[float], parts: Sequence[Part]) -> str:
 
 
 def _value(part: Part, number: float, unit: str) -> float:
-    value = part.quantity.value(number, unit or part.quantity.usual)
+    value = part.quantity.value(number, unit)
     if value is None:
-        known = ", ".join((*part.quantity.factors, *part.quantity.reciprocal))
+        known = ", ".join(part.quantity.units)
         raise AnswerError(f"{part.name}: is {number:g} {unit}, must have one of the units {known}")
     return value
 

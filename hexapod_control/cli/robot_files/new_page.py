@@ -1,0 +1,101 @@
+"""`hexapod new --page`: the questions on a page in the browser."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from hexapod_control.cli.robot_files.question_view import question_view, typed_view
+from hexapod_control.config.errors import FileError
+from hexapod_control.config.robots.draft.questions.answers_file import answers_path, write_answers
+from hexapod_control.config.robots.draft.questions.interview import Interview
+from hexapod_control.config.robots.draft.questions.units import AnswerError
+from hexapod_control.web.interview_page.request_server import Reply, RequestServer
+
+PORT = 8780  # or the next free one
+WRONG = 2  # exit code of `hexapod check` without a verdict
+
+
+class InterviewPage:
+    """Answers the requests of the page; the only file names are those of the command line."""
+
+    def __init__(self, interview: Interview, path: Path, write: Callable[[], Path], command: str, values: bool) -> None:
+        """`write` writes the robot file and returns the picture, `command` makes the robot walk.
+
+        `values` checks the values only.
+        """
+        self._interview, self._path, self._write, self._command = interview, path, write, command
+        self._check = ["check", str(path.absolute()), "--json", *(["--values"] if values else [])]
+        self._picture = ""
+        self.verdict: int | None = None  # exit code of `hexapod check`
+
+    def serve(self) -> None:
+        """Runs until Ctrl-C. Raises KeyboardInterrupt, or OSError if no port can be opened."""
+        asyncio.run(RequestServer(self.reply).serve(PORT, _introduce))
+
+    async def reply(self, request: Mapping[str, object]) -> Reply:
+        """Replies to a request. Raises ValueError for one that no page sends."""
+        act, text = request.get("act"), request.get("text", "")
+        if act not in ("show", "type", "answer", "back", "undo", "go", "check") or not isinstance(text, str):
+            raise ValueError("the request: its act is not known, or its text is none")
+        if act == "check":
+            return await self._checked()
+        if act in ("type", "answer") and (self._interview.question is None or request.get("key") != self._key):
+            return self._view()  # another window of the page has gone on
+        if act == "type":
+            return typed_view(self._interview, text)
+        return self._moved(act, text, request.get("number"))
+
+    @property
+    def _key(self) -> str:
+        return self._interview.question.key if self._interview.question else ""
+
+    def _moved(self, act: object, text: str, number: object) -> Reply:
+        """Goes to another question, and writes what has changed."""
+        if act == "answer":
+            try:
+                self._interview.answer(text)
+            except AnswerError:
+                return typed_view(self._interview, text)
+        elif act == "back":
+            self._interview.back()
+        elif act == "undo":
+            self._interview.undo()
+        elif act == "go" and isinstance(number, int):
+            self._interview.go(number)
+        if act in ("answer", "undo"):
+            write_answers(answers_path(self._path), self._interview.answers)
+        if act != "show" and self._interview.question is None:
+            try:
+                self._picture = self._write().read_text(encoding="utf-8")
+            except FileError as error:
+                return {"refusal": str(error)}
+        return self._view()
+
+    def _view(self) -> Reply:
+        view = question_view(self._interview)
+        if self._interview.question is None:
+            view.update(file=str(self._path), picture=self._picture, command=self._command)
+        return {**view, "robot": self._interview.name}
+
+    async def _checked(self) -> Reply:
+        """The verdict of `hexapod check`, in its own process: it takes up to 20 s."""
+        command = (sys.executable, "-m", "hexapod_control.cli.main", *self._check)
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
+        try:
+            output, errors = await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.kill()
+        self.verdict = process.returncode
+        if process.returncode == WRONG or not output:
+            return {"remarks": [], "error": errors.decode(errors="replace").strip()}
+        return {"remarks": json.loads(output)["remarks"], "error": ""}
+
+
+def _introduce(address: str) -> None:
+    print(f"the page: {address}\nCtrl-C ends it; answers are kept after each question.", flush=True)

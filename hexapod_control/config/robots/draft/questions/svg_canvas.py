@@ -1,0 +1,109 @@
+"""The same drawing as SVG, with classes for the colours of the page."""
+
+from __future__ import annotations
+
+from xml.sax.saxutils import escape
+
+from hexapod_control.config.robots.draft.questions.canvas import ASPECT, Room
+from hexapod_control.core.robot import Point
+
+ACROSS = 330.0  # [px] of the drawing without its labels
+TEXT, LETTER = 15.0, 8.4  # [px] height of a text, and width of a letter at most
+EDGE, GAP, RADIUS = 6.0, 11.0, 5.0  # [px] around all, beside a label, of a joint
+BOX, BETWEEN = 40.0, 26.0  # [px] height of a box, and of the gap below it
+MIN_NAMED = 22.0  # [px] of a line up that gets a name
+
+
+class SvgCanvas:
+    """Lines, joints and labels; the picture becomes as large as they need."""
+
+    def __init__(self, low: Point, high: Point, room: Room) -> None:
+        """Draws the points from `low` to `high` [m] in the proportions of a room in the terminal."""
+        across, up = max(high[0] - low[0], 1e-6), max(high[1] - low[1], 1e-6)
+        self._scale = ACROSS * min(1.0 / across, ASPECT * room.rows / room.columns / up)  # px per metre
+        self._center = (low[0] + high[0]) / 2.0
+        self._parts: list[str] = []
+        self._seen: list[Point] = []  # [px] corners of what is drawn
+
+    def line(self, start: Point, end: Point, kind: str = "leg") -> None:
+        """Draws a line between two points [m]."""
+        self._stroke(self._place(start), self._place(end), kind)
+
+    def joint(self, point: Point, strong: bool = False) -> None:
+        """Draws an axis, or another point that is measured from."""
+        x, y = self._place(point)
+        self._add(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS + 2.0 * strong:g}" class="joint"/>', (x, y))
+
+    def middle(self, point: Point) -> None:
+        """Marks the middle of the body."""
+        x, y = self._place(point)
+        self._add(f'<path d="M{x - 6:.1f},{y:.1f} h12 M{x:.1f},{y - 6:.1f} v12" class="body"/>', (x, y))
+
+    def forward(self, point: Point) -> None:
+        """Marks the direction in which the robot walks, which is up."""
+        x, y = self._place(point)
+        self._text((x, y - GAP), "↑ forward", "middle")
+
+    def label(self, point: Point, text: str, side: str) -> None:
+        """Writes a text beside a point [m]: left, above, right, below, or outside, which is away from the middle."""
+        x, y = self._place(point)
+        if side == "outside":
+            side = "right" if point[0] >= self._center else "left"
+        dx, dy, anchor = {
+            "left": (-GAP, TEXT / 3.0, "end"),
+            "above": (-GAP / 2.0, -GAP, "end"),
+            "right": (GAP, TEXT / 3.0, "start"),
+            "below": (0.0, GAP + TEXT, "middle"),
+        }[side]
+        self._text((x + dx, y + dy), text, anchor)
+
+    def measure(self, start: Point, end: Point, text: str, side: str = "right") -> None:
+        """A line up or across with the name of its length, unless it is too short for one."""
+        if start == end:
+            return
+        (x0, y0), (x1, y1) = self._place(start), self._place(end)
+        self._stroke((x0, y0), (x1, y1), "measure")
+        if start[1] == end[1]:
+            self._text(((x0 + x1) / 2.0, y0 + TEXT + 3.0), text, "middle", "measured")
+        elif abs(y1 - y0) >= MIN_NAMED:
+            shift, anchor = (-GAP, "end") if side == "left" else (GAP, "start")
+            self._text((x0 + shift, (y0 + y1) / 2.0 + TEXT / 3.0), text, anchor, "measured")
+
+    def boxes(self, texts: tuple[str, ...], arrows: bool) -> None:
+        """Draws boxes one below the other, with arrows between them or without."""
+        width = max(map(len, texts)) * LETTER + 3.0 * GAP
+        for i, text in enumerate(texts):
+            y = i * (BOX + BETWEEN)
+            rect = f'<rect x="0" y="{y:g}" width="{width:g}" height="{BOX:g}" rx="7" class="body"/>'
+            self._add(rect, (0.0, y), (width, y + BOX))
+            self._text((width / 2.0, y + BOX / 2.0 + TEXT / 3.0), text, "middle")
+            if arrows and i:
+                self._text((width / 2.0, y - BETWEEN / 2.0 + TEXT / 3.0), "↓", "middle", "measured")
+
+    def picture(self, title: str) -> str:
+        """The drawing with a title for those who cannot see it."""
+        across, down = zip(*self._seen, strict=True)
+        left, top = min(across) - EDGE, min(down) - EDGE
+        width, height = max(across) + EDGE - left, max(down) + EDGE - top
+        box = f"{left:.0f} {top:.0f} {width:.0f} {height:.0f}"
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" role="img" font-size="{TEXT:g}">'
+        return "".join((head, f"<title>{escape(title)}</title>", *self._parts, "</svg>"))
+
+    def _place(self, point: Point) -> Point:
+        return self._scale * point[0], -self._scale * point[1]
+
+    def _add(self, part: str, *corners: Point) -> None:
+        self._parts.append(part)
+        self._seen += [(x + sign * RADIUS, y + sign * RADIUS) for x, y in corners for sign in (-1.0, 1.0)]
+
+    def _stroke(self, start: Point, end: Point, kind: str) -> None:
+        (x0, y0), (x1, y1) = start, end
+        line = f'<line x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" class="{kind}"/>'
+        self._add(line, start, end)
+
+    def _text(self, place: Point, text: str, anchor: str, kind: str = "label") -> None:
+        x, y = place
+        width = LETTER * len(text)
+        left = x - width * {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
+        part = f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{escape(text)}</text>'
+        self._add(part, (left, y - TEXT), (left + width, y))

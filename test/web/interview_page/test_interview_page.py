@@ -1,0 +1,186 @@
+"""`hexapod new --page` in a real Chromium: from the first question to the robot file, and foreign requests."""
+
+import json
+import os
+import signal
+import subprocess
+import urllib.error
+import urllib.request
+
+import pytest
+from support.real_time.programs import HEXAPOD, read_line, until
+
+from hexapod_control.config.robots.draft.questions.answers_file import read_answers
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.evaluation.performance.page.chromium import Browser
+from hexapod_control.web.interview_page.request_server import MAX_REQUEST_BYTES
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+KEY = "document.querySelector('#overview [aria-current] span')?.textContent"
+FOOT = "Math.max(...[...document.querySelectorAll('#drawing line')].map((line) => line.y2.baseVal.value))"
+SMALL = """(() => {
+  const size = (each) => Object.values((each.closest(".choice") ?? each).getBoundingClientRect().toJSON()).slice(2, 4);
+  const used = [...document.querySelectorAll("button, input, select")].filter((each) => each.checkVisibility());
+  return used.filter((each) => Math.min(...size(each)) < 44).map((each) => each.outerHTML);
+})()"""
+NAMED = {"textbox", "combobox", "button", "radio", "image", "progressbar", "group", "navigation"}
+
+
+class Desk:
+    """The program and a page."""
+
+    def __init__(self, folder, profile):
+        self.folder = folder
+        self.start()
+        self.browser = Browser(profile)
+        self.page = self.browser.page(self.url, 1280, 720)
+        self.until(f"{KEY} === 'legs'")
+
+    def start(self):
+        command = [*HEXAPOD, "new", "mine.yaml", "--page", "--values"]
+        self.process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, text=True)
+        self.url = read_line(self.process).split("the page: ")[1].strip()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        return self.process.communicate(timeout=10.0)[0], self.process.returncode
+
+    def until(self, condition, seconds=30.0):
+        until(lambda: self.page.js(condition), f"{condition}; {self.page.errors}", seconds)
+
+    def type(self, number, text):
+        self.page.js(f"{{ const part = document.querySelector('#part-{number}'); part.focus(); part.select(); }}")
+        self.page.call("Input.insertText", text=text)
+
+    def enter(self, question):
+        """The key that takes the answer, and the question that follows."""
+        self.page.press("Enter", "Enter")
+        self.until(f"{KEY} === '{question}'")
+
+    def hint(self):
+        return self.page.js("document.querySelector('#hint').textContent")
+
+    def post(self, body, origin="", token="", path="/request"):
+        address, mine = self.url.split("/#")
+        headers = {"Origin": origin or address, "Authorization": f"Bearer {token or mine}"}
+        request = urllib.request.Request(f"{address}{path}", body, headers)
+        with urllib.request.urlopen(request, timeout=5.0) as response:
+            return json.load(response)
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    desk = Desk(tmp_path_factory.mktemp("robot"), tmp_path_factory.mktemp("chromium"))
+    yield desk
+    desk.browser.close()
+    desk.process.kill()
+
+
+def test_the_keyboard_alone_answers_and_the_drawing_follows_what_is_typed(desk):
+    page = desk.page
+    page.press("ArrowDown", "ArrowDown")
+    desk.until("document.querySelectorAll('#drawing .leg').length === 4")
+    desk.enter("body")
+    for question in ("hip left front", "hip left rear", "lengths"):
+        desk.enter(question)
+    foot = page.js(FOOT)
+    desk.type(2, "20")
+    page.choose("#part-2 + select", "cm")
+    desk.until(f"{FOOT} > {foot} + 20")
+    assert read_answers(desk.folder / "mine.answers.json").keys() == {"legs", "body", "hip left_front", "hip left_rear"}
+
+
+def test_an_implausible_answer_is_shown_with_its_reason_and_kept_on_request(desk):
+    desk.type(1, "133")
+    desk.type(2, "66 mm")
+    desk.until("!document.querySelector('#keep').hidden")
+    assert "femur.length" in desk.hint() and "swapped?" in desk.hint()
+    desk.page.press("Enter", "Enter")
+    desk.until("!document.querySelector('#keep').hidden")
+    desk.page.click("#keep")
+    desk.until(f"{KEY} === 'offsets'")
+    assert read_answers(desk.folder / "mine.answers.json")["lengths"] == "52 mm 133 mm 66 mm !"
+    desk.page.click("#undo")
+    desk.until(f"{KEY} === 'lengths' && document.querySelector('#part-1').value === '66'")
+    desk.type(0, "5,2")
+    desk.until("document.querySelector('#hint').textContent.includes('must be 3 numbers')")
+    desk.type(0, "6.2 cm")
+    desk.enter("offsets")
+
+
+def test_a_restart_goes_on_at_the_open_question_with_all_answers(desk):
+    output, code = desk.stop()
+    assert code == 130 and "goes on" in output and not (desk.folder / "mine.yaml").exists()
+    desk.start()
+    desk.page.js("globalThis.old = true")
+    desk.page.call("Page.navigate", url=desk.url)
+    desk.until(f"!globalThis.old && {KEY} === 'offsets'")
+    desk.page.click("#back")
+    desk.until(f"{KEY} === 'lengths' && document.querySelector('#part-0').value === '6.2'")
+    assert desk.page.js("document.querySelector('#part-0 + select').value") == "cm"
+    desk.enter("offsets")
+
+
+@pytest.mark.parametrize(("width", "height", "scheme"), [(390, 844, "dark"), (1280, 720, "light")])
+def test_every_control_is_named_large_and_on_the_screen(desk, width, height, scheme, tmp_path):
+    page = desk.page
+    page.resize(width, height, touch=width < 1000)
+    page.scheme(scheme)
+    assert page.js("document.documentElement.scrollWidth") == width and page.js(SMALL) == []
+    top, tall = page.box("#next")[1::2]
+    assert top + tall <= height
+    colour = {"dark": "rgb(16, 20, 26)", "light": "rgb(238, 241, 245)"}[scheme]
+    desk.until(f"getComputedStyle(document.body).backgroundColor === '{colour}'")
+    nodes = page.call("Accessibility.getFullAXTree")["nodes"]
+    used = [node for node in nodes if not node["ignored"] and node["role"]["value"] in NAMED]
+    assert {"radio", "button", "image"} <= {node["role"]["value"] for node in used}
+    assert [node for node in used if not node.get("name", {}).get("value")] == []
+    page.screenshot(tmp_path / "page.png")
+    page.resize(1280, 720)
+
+
+def test_the_last_answer_leads_to_robot_file_picture_verdict_and_command(desk):
+    desk.enter("servo")
+    for question in ("voltage", "limits", "masses", "height"):
+        desk.page.click("#next")
+        desk.until(f"{KEY} === '{question}'")
+    desk.page.press("Enter", "Enter")
+    desk.until("document.querySelector('#verdict').textContent.endsWith('.')", 30.0)
+    remarks = desk.page.js(
+        "[document.querySelector('#verdict').textContent, document.querySelector('#remarks').innerText]"
+    )
+    assert remarks == ["No problem found.", ""]
+    robot_file = desk.folder / "mine.yaml"
+    assert load(robot_file).robot.legs[0].coxa.length == pytest.approx(0.062)
+    assert desk.page.js("document.querySelector('#command').textContent") == f"hexapod sim --robot {robot_file} --demo"
+    assert "from above" in desk.page.js("document.querySelector('#picture').textContent")
+    assert desk.page.errors == []
+
+
+@pytest.mark.parametrize(
+    ("code", "request_"),
+    [
+        (403, {"origin": "http://other.example"}),
+        (401, {"token": "wrong"}),
+        (400, {"body": b'{"act": "write", "text": "/tmp/x"}'}),
+        (400, {"body": b'{"act": "answer", "text": ["x"]}'}),
+        (400, {"body": b"[1]"}),
+        (413, {"body": b" " * (MAX_REQUEST_BYTES + 1)}),
+        (405, {"path": "/../mine.yaml"}),
+    ],
+)
+def test_a_request_of_no_page_is_refused(desk, code, request_):
+    before = sorted(os.listdir(desk.folder)), (desk.folder / "mine.answers.json").read_text()
+    with pytest.raises(urllib.error.HTTPError) as error:
+        desk.post(**{"body": b'{"act": "show"}'} | request_)
+    assert error.value.code == code
+    assert (sorted(os.listdir(desk.folder)), (desk.folder / "mine.answers.json").read_text()) == before
+
+
+def test_a_window_that_is_behind_gets_the_current_question_and_changes_nothing(desk):
+    before = (desk.folder / "mine.answers.json").read_text()
+    shown = desk.post(b'{"act": "go", "number": 2}')
+    assert shown["key"] == "body"
+    assert desk.post(b'{"act": "answer", "key": "height", "text": "90"}')["key"] == "body"
+    assert (desk.folder / "mine.answers.json").read_text() == before
