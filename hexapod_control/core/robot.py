@@ -2,8 +2,8 @@ r"""The geometry of a robot as frozen, validated data, in SI units and radians.
 
 Frames: base_link is the body's frame (x forward, y left, z up). A leg's hip frame has its origin on the
 coxa axis, z up and x in the leg's mounting direction, `hip_yaw` from base_link's x. With every joint at
-zero the leg is straight and horizontal along the hip frame's x. A coxa axis that is not quite vertical tilts its
-hip frame: kinematics is exact then; clearances, static moments and the rolling of the foot neglect the tilt.
+zero the leg is straight and horizontal along the hip frame's x. A coxa axis that is not vertical tilts its
+hip frame: kinematics and rolling feet are exact then; clearances and static moments neglect the tilt.
 
 Signs, the same for every leg: coxa + is counter-clockwise about +z, femur and tibia + lift the foot.
 

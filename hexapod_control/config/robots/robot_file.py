@@ -158,7 +158,8 @@ def _leg(name: str, values: CheckedValues) -> Leg:
 
 
 def _segment(values: CheckedValues, name: str) -> Segment:
-    return Segment(*(values.number(f"{name}.{key}") for key in ("length", "mass", "radius")))
+    length, mass, radius = (values.number(f"{name}.{key}") for key in ("length", "mass", "radius"))
+    return Segment(max(robot_keys.LEAST_COXA_M, length), mass, radius)
 
 
 def _joint(values: CheckedValues, name: str) -> Joint:

@@ -15,7 +15,7 @@ _NAME = r"[A-Za-z][A-Za-z0-9_]*"
 _A_NAME = "a name of letters, digits and _"
 
 MAX_ANGLE_DEG = 180.0  # of a joint to either side
-LEAST_COXA_M = 1e-7
+LEAST_COXA_M = 1e-7  # stands for 0: the shapes of a link need a length
 LEAST_MASS_KG = 1e-4  # of a part of a leg
 SERVO_MODEL = TextRow(
     "servo.model", r"(?s).*\S.*", "a text", "the servo's name", meaning="as `hexapod servos models` lists it"
@@ -43,7 +43,7 @@ ROBOT: tuple[KeyRow, ...] = (
     ),
 )
 COMMON: tuple[KeyRow, ...] = (  # under `leg`, or under the name of a leg to override
-    NumberRow("coxa.length", 1, LEAST_COXA_M, 1.0, "m", _METRES, meaning="coxa axis to femur axis, horizontally"),
+    NumberRow("coxa.length", 1, 0.0, 1.0, "m", _METRES, meaning="coxa axis to femur axis, horizontally"),
     NumberRow("coxa.mass", 1, LEAST_MASS_KG, 20.0, "kg", _KILOGRAMS, meaning="centred halfway along the length"),
     NumberRow("coxa.radius", 1, 0.001, 0.2, "m", _METRES, meaning="thickness, for the picture only"),
     NumberRow("femur.length", 1, 0.001, 1.0, "m", _METRES, meaning="femur axis to tibia axis"),
@@ -85,7 +85,7 @@ PLACE: tuple[KeyRow, ...] = (  # under the name of each leg
     NumberRow("foothold", 2, -3.0, 3.0, "m", _METRES, meaning="neutral contact point, x and y in base_link"),
 )
 TILT = NumberRow(
-    *("tilt_deg", 2, -15.0, 15.0, "deg", "degrees; leave it out for a vertical coxa axis"),
+    *("tilt_deg", 2, -45.0, 45.0, "deg", "degrees; leave it out for a vertical coxa axis"),
     meaning="roll and pitch of the coxa axis",
     default="[0, 0]",
 )

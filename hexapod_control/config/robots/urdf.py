@@ -31,11 +31,16 @@ def urdf(robot_file: RobotFile, *, ros2_control: bool = False) -> str:
 
 
 def _complete(robot_file: RobotFile) -> object:
-    """The file as plain data, in which every leg has the ranges and the servo that the robot file may leave out."""
+    """The file as plain data, in which every leg has the ranges and the servo that the robot file may leave out.
+
+    A coxa has the length of the robot, which is not 0.
+    """
     data = plain(read(robot_file.path))
     assert isinstance(data, dict)
     for leg in robot_file.robot.legs:
-        data["legs"][leg.name] |= {"joints": _ranges(leg), "servo": _servo(leg)}
+        own = data["legs"][leg.name]
+        own |= {"joints": _ranges(leg), "servo": _servo(leg)}
+        own["coxa"] = {**own.get("coxa", {}), "length": leg.coxa.length}
     return data
 
 

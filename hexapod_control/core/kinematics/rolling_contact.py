@@ -8,7 +8,7 @@ the one of the upright tibia, so that contact and centre belong together one to 
 
 from __future__ import annotations
 
-from math import atan2, cos, hypot, sin
+from math import atan2, cos, hypot, pi, sin
 
 from hexapod_control.core.kinematics.body_pose import Placement
 from hexapod_control.core.kinematics.leg_kinematics import (
@@ -20,6 +20,7 @@ from hexapod_control.core.kinematics.leg_kinematics import (
 )
 from hexapod_control.core.robot import Leg, Vector
 
+QUARTER_TURN = 0.5 * pi
 ITERATIONS = 3  # of `ball_centre_and_joints` from BENT_LEG, until the error is less than a micrometre
 
 
@@ -27,9 +28,9 @@ def rolling_shift(leg: Leg, joints: LegJoints, placement: Placement, radius: flo
     """Shift (x, y) [m] in base_footprint from the contact point to below the ball's centre."""
     # Unit vector from the foot to the knee: against the direction of the tibia in the plane of the leg.
     coxa, femur, tibia = joints
-    heading, angle = leg.hip_yaw + coxa, femur + tibia
+    angle = femur + tibia
     radial = -cos(angle)
-    along_x, along_y, up = radial * cos(heading), radial * sin(heading), -sin(angle)
+    along_x, along_y, up = _in_base(leg, coxa, radial, -sin(angle))
     (a, b, c), (d, e, f), (g, h, i) = placement.rotation  # Placement.turn inlined for speed
     x, y, z = a * along_x + b * along_y + c * up, d * along_x + e * along_y + f * up, g * along_x + h * along_y + i * up
     across = hypot(x, y)
@@ -37,6 +38,16 @@ def rolling_shift(leg: Leg, joints: LegJoints, placement: Placement, radius: flo
         return 0.0, 0.0
     arc = radius * atan2(across, z) / across
     return arc * x, arc * y
+
+
+def _in_base(leg: Leg, angle: float, across: float, along: float) -> Vector:
+    """A vector in base_link that has these parts across and along the coxa axis, at an angle from the straight leg."""
+    if leg.rotation is None:
+        heading = leg.hip_yaw + angle
+        return across * cos(heading), across * sin(heading), along
+    x, y = across * cos(angle), across * sin(angle)
+    (a, b, c), (d, e, f), (g, h, i) = leg.rotation
+    return a * x + b * y + c * along, d * x + e * y + f * along, g * x + h * y + i * along
 
 
 def ball_centre_and_joints(
@@ -79,6 +90,6 @@ def rolling_displacement(
     the vertical only spins its ball, where rolling_shift, one to one, turns with it. So this one is for
     a sum of small steps.
     """
-    heading, bent = leg.hip_yaw + 0.5 * (before[0] + after[0]), after[1] + after[2] - before[1] - before[2]
-    x, y, _ = placement.turn(bent * sin(heading), -bent * cos(heading), after[0] - before[0])
+    coxa, bent = 0.5 * (before[0] + after[0]), after[1] + after[2] - before[1] - before[2]
+    x, y, _ = placement.turn(*_in_base(leg, coxa - QUARTER_TURN, bent, after[0] - before[0]))
     return radius * (y + tilt[1]), -radius * (x + tilt[0])

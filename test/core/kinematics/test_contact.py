@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from hexapod_control.core.kinematics.rolling_contact import (
 from hexapod_control.core.kinematics.support_detection import belly_height, detect_support
 
 MACHINE = robot("phantomx")
+TILTED = [replace(leg, tilt=(0.3, -0.6)) for leg in MACHINE.legs]
 
 
 def random_pose(rng: random.Random) -> BodyPose:
@@ -100,7 +102,7 @@ def test_the_ball_moves_by_radius_times_angle_towards_the_upper_end_of_a_leaning
     rng = random.Random(3)
     for _ in range(60):
         placement = Placement(random_pose(rng), MACHINE.walk.height)
-        for leg in MACHINE.legs:
+        for leg in (*MACHINE.legs, *TILTED):
             joints = random_joints(rng)
             knee, foot = (placement.to_footprint(*hip_to_base(leg, p)) for p in leg_forward(leg, joints))
             lean = [a - b for a, b in zip(knee, foot, strict=True)]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from hexapod_control.config.robots.draft.leg_draft import LegGeometry
 from hexapod_control.config.robots.draft.robot_draft import DraftServo, NotedValue, Origin, RobotDraft
-from hexapod_control.config.robots.robot_keys import LEAST_COXA_M
 from hexapod_control.core.names import JOINTS
 
 DIGITS = 8  # of lengths [m] and angles [deg] that must agree with the URDF
@@ -84,7 +83,7 @@ def _lengths(leg: LegGeometry) -> dict[str, str]:
         "tibia.length": leg.tibia,
     }
     found = {key: exact(value) for key, value in values.items()}
-    found["coxa.length"] = exact(max(LEAST_COXA_M, leg.coxa))
+    found["coxa.length"] = exact(max(0.0, leg.coxa))
     for part, line in zip(JOINTS, leg.joints, strict=True):
         found[f"joints.{part}"] = f"{{lower_deg: {line.lower:.4f}, upper_deg: {line.upper:.4f}}}"
     return found

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterator
 
 from hexapod_control.config.robots.plausibility.finding import Described, Finding, neutral_coxa
+from hexapod_control.config.robots.robot_keys import LEAST_COXA_M
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Leg, Segment
 
@@ -23,7 +24,9 @@ LEAST_RANGE_RAD = math.radians(30.0)
 
 
 def _links(leg: Leg) -> tuple[tuple[str, Segment], ...]:
-    return tuple(zip(JOINTS, (leg.coxa, leg.femur, leg.tibia), strict=True))
+    """The links by name, without a coxa of length 0."""
+    links = zip(JOINTS, (leg.coxa, leg.femur, leg.tibia), strict=True)
+    return tuple((name, link) for name, link in links if link.length > LEAST_COXA_M)
 
 
 def proportions(case: Described) -> Iterator[Finding]:

@@ -58,5 +58,5 @@ def check_gaits(robot: Robot, root: DocumentEntry, whole: CheckedValues, legs: S
 def _margin(robot: Robot, support: Support) -> tuple[str, str]:
     """What is wrong with a margin, and its bound. Feet in a line, or fewer than three, have none."""
     legs = " and ".join(robot.legs[leg].name for leg in support.lifted)
-    size = f"{support.margin * 1000.0:.0f} mm" if support.margin > float("-inf") else "none"
+    size = f"{round(support.margin * 1000.0)} mm" if support.margin > float("-inf") else "none"
     return f"with {legs} in the air the static margin is {size}", "must be above 0 mm"

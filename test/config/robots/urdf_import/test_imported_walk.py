@@ -7,7 +7,7 @@ import pytest
 from support.urdf_robots import LIMIT, UrdfPeculiarity, urdf_text
 
 from hexapod_control.config.robots.draft.robot_text import robot_text
-from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.robot_file import implausible, load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.config.robots.urdf_import.importer import ImportRequest, import_urdf
 from hexapod_control.config.robots.urdf_import.writing.joint_names import import_notes
@@ -20,6 +20,7 @@ from hexapod_control.sim.world_settings import WorldSettings
 ROW = UrdfPeculiarity(
     coxa_sign=-1, zero=(0.6, -1.9), lateral=(0.01, -0.004, 0.012), tilt=(0.05, 0.0), body=(0.0, 0.0, 0.0, math.pi / 2)
 )
+INLINE = UrdfPeculiarity(coxa=0.0, tilt=(0.0, -0.35))
 SHARE = 0.7  # of the top speed
 CYCLES = 2
 
@@ -32,8 +33,10 @@ def imported(tmp_path, row):
 
 
 @pytest.mark.physics
-def test_a_robot_with_tilted_hips_and_offset_legs_walks_as_commanded(tmp_path):
-    file = imported(tmp_path, ROW)
+@pytest.mark.parametrize("row", [ROW, INLINE], ids=["offset legs", "inline hips on steep axes"])
+def test_a_robot_with_tilted_hips_walks_as_commanded(row, tmp_path):
+    file = imported(tmp_path, row)
+    assert not implausible(file)
     top = Capabilities.of(file.robot).fastest(Twist(1.0, 0.0, 0.0), ["tripod"])
     course = replace(Course("tripod", Twist(SHARE * top.vx, 0.0, 0.0)), cycles=CYCLES)
     quality = walk(Simulation(file.robot, urdf(file), WorldSettings()), course)

@@ -48,6 +48,7 @@ ROWS = {
     "offsets out of the plane": UrdfPeculiarity(lateral=(0.01, -0.004, 0.012), vertical=-0.02),
     "frames turned at random": UrdfPeculiarity(skew=True, zero=(0.5, -1.4), lateral=(0.003, 0.0, -0.01)),
     "tilted coxa axes": UrdfPeculiarity(tilt=(0.05, -0.08)),
+    "coxa axes far from the vertical": UrdfPeculiarity(tilt=(0.25, -0.6), skew=True),
     "nearly upright coxa axes": UrdfPeculiarity(tilt=(8.9e-5, 0.0), skew=True),
     "inline hips": UrdfPeculiarity(coxa=0.0),
     "root on the ground": UrdfPeculiarity(above=FOOTPRINT),

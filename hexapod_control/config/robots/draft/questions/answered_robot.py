@@ -26,6 +26,7 @@ from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Point
 
 ROUGH_HEIGHT, ROUGH_LIFT = 0.75, 0.15  # of the tibia, and of femur and tibia, before the height is known
+LEAST_LENGTH_M = 0.01  # of a link, for its thickness
 LINK_DENSITY = 4000.0  # [kg/m3] at most, of the assumed thickness
 HEIGHT_DIGITS = 3  # [m] of the proposed height
 
@@ -125,7 +126,7 @@ def _radii(leg: LegGeometry, masses: dict[str, NotedValue]) -> dict[str, NotedVa
     """Radii [m] of the links and the foot, thick enough for the mass of each link."""
     found = thicknesses(leg, None)
     for joint, length in zip(JOINTS, (leg.coxa, leg.femur, leg.tibia), strict=True):
-        least = math.sqrt(masses[joint].value / (math.pi * length * LINK_DENSITY))
+        least = math.sqrt(masses[joint].value / (math.pi * max(length, LEAST_LENGTH_M) * LINK_DENSITY))
         if found[joint].value < least:
             found[joint] = NotedValue(least, Origin.ASSUMED, "by the mass")
     return found
