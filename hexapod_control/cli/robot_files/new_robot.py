@@ -158,9 +158,9 @@ def _say(text: str) -> None:
 def _finish(interview: Interview, args: argparse.Namespace) -> int:
     """Writes robot file and picture, prints the verdict and the next command."""
     _write(interview, args.file)
-    verdict = check.run(
-        argparse.Namespace(robot=str(args.file.absolute()), payload=0.0, values=args.values, report=None, json=False)
-    )
+    parser = argparse.ArgumentParser()
+    check.add_arguments(parser)
+    verdict = check.run(parser.parse_args([str(args.file.absolute()), *(["--values"] if args.values else [])]))
     print(f"\nNext, to see it walk in physics:\n  {_walk_command(args.file)}")
     return verdict
 

@@ -42,7 +42,7 @@ def test_answers_in_a_terminal_survive_quit_and_become_a_robot_file(tmp_path):
 
 
 def piped(folder, lines, *options):
-    command = [*HEXAPOD, *NEW, *options]
+    command = [*HEXAPOD, "new", "mine.yaml", *options]
     return subprocess.run(command, input=lines, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
 
 
@@ -55,7 +55,7 @@ def test_answers_through_standard_input_replace_a_file_only_after_a_yes(tmp_path
     wrong = piped(tmp_path, "yes\n\n\n0 0 45\n")
     assert wrong.returncode == 2 and "question 3, hip left_front: " in wrong.stderr and robot_file.read_text() == "mine"
     done = piped(tmp_path, "\n" * 12, "--force")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0 and "wrong" not in done.stdout and "Next, " in done.stdout, done.stderr
     assert len(load(robot_file).robot.legs) == 6
 
 
