@@ -23,6 +23,7 @@ from hexapod_control.config.robots.robot_file import load
 
 BACK, UNDO, QUIT = "back", "undo", "quit"
 ABANDONED, INTERRUPTED = 1, 130  # exit codes
+MANY_CHOICES = 9  # more are not listed
 SUFFIXES = (".yaml", ".yml")
 
 
@@ -115,6 +116,8 @@ def _ask(interview: Interview) -> None:
     print("", *drawing(question.drawing, interview.robot(), question.legs), "", sep="\n")
     if question.parts:
         _say(f"{question.unit}")
+    elif len(question.choices) <= MANY_CHOICES:
+        _say(f"one of: {', '.join(question.choices)}")
     while True:
         try:
             text = _line(f"[{_proposal(interview)}]: ")

@@ -24,7 +24,12 @@ def test_answers_in_a_terminal_survive_quit_and_become_a_robot_file(tmp_path):
         window.until(lambda: window.process.poll() is not None, "the end")
         window.until(lambda: "goes on" in window.text, "the last line")
         assert window.process.returncode == 1 and "must differ" in " ".join(window.text.split())
-        assert "forward" in window.text and KEPT in window.text and not (tmp_path / "mine.yaml").exists()
+        assert (
+            "one of: 6 rows, 4 rows" in window.text
+            and "forward" in window.text
+            and KEPT in window.text
+            and not (tmp_path / "mine.yaml").exists()
+        )
     finally:
         window.close()
     window = Window([*HEXAPOD, *NEW], screen=True, folder=tmp_path)
