@@ -161,18 +161,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m hexapod_control.evaluation.quality.rough_ground", description=__doc__
     )
     parser.add_argument("--robot", default="phantomx", help="name or robot file (default: %(default)s)")
+    parser.add_argument("--ground", default="", help="only the grounds whose name begins like this, e.g. 'blocks 3 cm'")
+    seeds = "first and number of other seeds, e.g. 201 20 (default: those of the table)"
+    parser.add_argument("--seeds", nargs=2, type=int, metavar=("FIRST", "COUNT"), help=seeds)
+    chosen = parser.parse_args(arguments)
     try:
-        robot_file = load(parser.parse_args(arguments).robot)
+        robot_file = load(chosen.robot)
     except RobotFileError as error:
         print(error, file=sys.stderr)
         return 2
     text, good = urdf(robot_file), True
     lifts = f"{1e3 * LOW_LIFT_M:g} or {1e3 * HIGH_LIFT_M:g} mm high"
     print(f"{robot_file.robot.name}: {SPEED_M_S:g} m/s, steps {lifts} in {SWING_TIME_S:g} s\n{HEAD}")
-    for ground in GROUNDS:
+    for ground in [each for each in GROUNDS if each.name.startswith(chosen.ground)]:
         robot = with_swing(robot_file.robot, ground.lift)
         found = []
-        for seed in ground.seeds:
+        for seed in range(chosen.seeds[0], sum(chosen.seeds)) if chosen.seeds else ground.seeds:
             found.append(walk(standing_on(robot, text, ground, seed)))
             print(line(ground, seed, found[-1]), flush=True)
         good = good and kept(ground, found)
