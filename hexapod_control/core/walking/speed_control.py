@@ -28,13 +28,25 @@ from hexapod_control.core.workspace.twist_limits import (
 
 SWING_TIME_RATE = 0.5  # [s/s] by which the swing time may change
 ROUGH_ACCELERATION = 3.0  # factor on the acceleration on rough ground, where feet slow the walk down repeatedly
+CATCH_UP_SHARE = 0.1  # of the command, by which the robot walks faster at most to regain lost time
+MOST_LOST_S = 1.0  # time that it regains at most
 ROUGH_STRIDE_SHARE = 0.85  # length of strides on rough ground, relative to steady strides: they vary
 
 
 class SpeedControl:
     """Command, executed twist and swing time of a walk."""
 
-    __slots__ = ("_limiter", "_limits", "_speed_share", "_swing_time_scale", "command", "halted", "swing_time", "twist")
+    __slots__ = (
+        "_limiter",
+        "_limits",
+        "_lost",
+        "_speed_share",
+        "_swing_time_scale",
+        "command",
+        "halted",
+        "swing_time",
+        "twist",
+    )
 
     def __init__(self, capabilities: Capabilities) -> None:
         """Starts at rest, without a command."""
@@ -42,6 +54,7 @@ class SpeedControl:
         self._limits = TwistLimits()
         self._swing_time_scale = 1.0
         self._speed_share = 1.0
+        self._lost = 0.0  # [s] of walking as commanded, on rough ground
         self.command = ZERO
         self.halted = False  # feet stay where they are until the next command
         self.twist = ZERO  # executed
@@ -67,7 +80,7 @@ class SpeedControl:
 
         Limits that are a share of the robot's speed are so of that `at_best`, in the fastest of the selected gaits.
         """
-        command = self.command.scaled(share)
+        command = self.command.scaled(share * (1.0 + min(self._lost, CATCH_UP_SHARE)))
         limits = self._derated_limits(at_best)
         return self._limiter.limit(command, conditions, coming, limits, self._swing_time_scale)
 
@@ -104,6 +117,15 @@ class SpeedControl:
         """Scales the executed twist by a share (0 to 1) at once."""
         if share < 1.0:
             self.twist = self.twist.scaled(share)
+
+    def note_lost_time(self, dt: float, roughness: float) -> None:
+        """After a tick of `dt` [s]: notes the time lost against the command on rough ground (roughness 0 to 1)."""
+        size = math.hypot(*self.command)
+        if size == 0.0 or roughness == 0.0:
+            self._lost = 0.0
+            return
+        along = sum(a * b for a, b in zip(self.twist, self.command, strict=True)) / (size * size)
+        self._lost = min(max(self._lost + roughness * (1.0 - along) * dt, 0.0), MOST_LOST_S)
 
     def stop(self) -> None:
         """Stops at once, when the robot has to hold its joints."""

@@ -237,6 +237,7 @@ class WalkController:
         speed.change_swing_time(dt, swing_time)
         if not speed.twist.is_zero:
             speed.slow_down(motion.allowed_share(speed.twist, dt, speed.swing_time, stance, region_share))
+        speed.note_lost_time(dt, roughness)
 
     def _whole_body_pose(self, previous: Sequence[LegJoints]) -> WholeBodyPose:
         feet = self._motion.feet

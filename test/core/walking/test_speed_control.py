@@ -7,7 +7,13 @@ import pytest
 from support.drives import DT, robot
 
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.walking.speed_control import ROUGH_STRIDE_SHARE, SpeedControl, stretched_swing_time
+from hexapod_control.core.walking.speed_control import (
+    CATCH_UP_SHARE,
+    MOST_LOST_S,
+    ROUGH_STRIDE_SHARE,
+    SpeedControl,
+    stretched_swing_time,
+)
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.speed_envelope import STRIDE_SHARE
@@ -55,3 +61,23 @@ def test_a_walk_brakes_in_the_time_announced_and_on_a_straight_course():
         time += DT
         assert speed.twist.vx * goal.vy == pytest.approx(speed.twist.vy * goal.vx)
     assert expected - 1e-9 <= time <= expected + DT + 1e-9 and speed.braking_time(under) == 0.0
+
+
+def test_time_lost_on_rough_ground_is_regained_within_its_bound_and_none_on_flat_ground():
+    control, conditions = SpeedControl(Capabilities.of(MACHINE)), SpeedConditions(GAITS["tripod"], HEIGHT, 1.0)
+    command = Twist(0.04, 0.0, 0.0)
+    control.drive(command)
+
+    def possible():
+        return control.limit(conditions, conditions, (), 1.0).twist.vx
+
+    for _ in range(50):
+        control.note_lost_time(0.02, 0.0)  # it stands still, but on flat ground
+    assert possible() == pytest.approx(command.vx)
+    for _ in range(100):
+        control.note_lost_time(0.02, 1.0)
+    assert possible() == pytest.approx((1.0 + CATCH_UP_SHARE) * command.vx)
+    control.twist = command.scaled(1.0 + CATCH_UP_SHARE)
+    for _ in range(round(MOST_LOST_S / CATCH_UP_SHARE / 0.02) + 2):
+        control.note_lost_time(0.02, 1.0)
+    assert possible() == pytest.approx(command.vx)
