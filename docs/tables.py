@@ -93,7 +93,7 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "velocity_limits": "latched: present maximum speed along each axis; zero unless the robot is on its feet",
     "body_pose_achieved": "latched: pose of the body after clamping",
     "stability_margin": "distance of the centre of mass from the edge of the support polygon, m",
-    "terrain": "ground of the simulated world as boxes in the frame `world`, for RViz and the page",
+    "terrain": "latched: ground of the simulated world as boxes in the frame `world`, for RViz and the page",
     "foot_markers": "feet, support polygon and neutral footholds for RViz, at 10 Hz while there is a subscriber",
     "cmd_vel_out": "executed velocity, with `publish_limited_velocity`; of the type of `cmd_vel`",
     "simulator/floating_base_state": "ground truth: `base_link` in `world`",
