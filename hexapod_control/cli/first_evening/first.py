@@ -22,7 +22,7 @@ from hexapod_control.servos.calibration.dialog import Abandoned
 from hexapod_control.servos.first_robot.first_session import FirstSession
 from hexapod_control.servos.first_robot.pictured_dialog import PicturedDialog
 from hexapod_control.servos.first_robot.progress_file import FirstProgressFile
-from hexapod_control.servos.first_robot.stage_acts import StageActs
+from hexapod_control.servos.first_robot.stage_actions import StageActions
 from hexapod_control.servos.first_robot.stages import BY_KEY, StageMachine, report
 from hexapod_control.servos.line_search.line_sweep import LineFinding, sweep
 from hexapod_control.servos.settings.servo_section import ServoSettings
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if args.stage:
         machine.repeat(args.stage)
     given = (args.protocol, args.port, args.baud)
-    acts = StageActs(lambda: load(path), given, progress, hardware, dialog, args.pace)
+    acts = StageActions(lambda: load(path), given, progress, hardware, dialog, args.pace)
     try:
         with interruptions():
             FirstSession(machine, acts.by_key, dialog, file).run()

@@ -15,7 +15,7 @@ from hexapod_control.servos.calibration.dialog import Abandoned
 from hexapod_control.servos.first_robot.first_session import FirstSession
 from hexapod_control.servos.first_robot.pictured_dialog import PicturedDialog
 from hexapod_control.servos.first_robot.progress_file import FirstProgressFile
-from hexapod_control.servos.first_robot.stage_acts import StageActs
+from hexapod_control.servos.first_robot.stage_actions import StageActions
 from hexapod_control.servos.first_robot.stages import BY_KEY, FirstProgress, StageMachine
 from hexapod_control.servos.line_search.line_sweep import LineFinding
 
@@ -116,7 +116,7 @@ class FirstEvening:
         self.machine = StageMachine(progress)
         if stage:
             self.machine.repeat(stage)
-        acts = StageActs(lambda: load(path), ("", "", 0), progress, self.bench, dialog, PACE, lambda seconds: None)
+        acts = StageActions(lambda: load(path), ("", "", 0), progress, self.bench, dialog, PACE, lambda seconds: None)
         self.session = FirstSession(self.machine, acts.by_key, dialog, self.file)
 
     def run(self):

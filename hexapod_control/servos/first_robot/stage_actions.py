@@ -51,7 +51,7 @@ class Hardware(Protocol):
         """
 
 
-class StageActs:
+class StageActions:
     """The stages of one robot. Each returns its line of the report, and raises StageError if it did not succeed."""
 
     def __init__(
