@@ -158,7 +158,7 @@ class SoakedGraph:
         """What an operator does after anything: simulation resumed, E-STOP released, fault cleared, torque on, up."""
         if "mujoco_sim" in self.nodes():
             self._request(SetBool, "mujoco_sim/set_pause")
-        for kind, name in ((SetBool, "estop"), (Trigger, "reset_fault"), (Trigger, "arm"), (Trigger, "stand")):
+        for kind, name in ((SetBool, "estop"), *((Trigger, name) for name in ("reset_fault", "arm", "recover", "stand"))):
             self._request(kind, name)
 
     def _request(self, kind, service):

@@ -91,7 +91,7 @@ class SensorInputs:
     def __init__(self, robot: Robot) -> None:
         """Starts with all adaptations off, and watches for no mishap."""
         self.contacts = Contacts(robot)
-        # Roll and pitch [rad] of base_link in the world, then all values that change while an IMU works.
+        # Roll and pitch [rad] of base_link in the world, its rates about x, y and z [rad/s], then all that changes too.
         self.tilt = SensorSource()
         self.joints = SensorSource()  # measured angles [rad], leg by leg
         self.adaptation = Adaptation()

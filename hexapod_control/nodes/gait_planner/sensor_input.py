@@ -53,7 +53,7 @@ class SensorInput:
         """Roll and pitch of the body; rates and accelerations show that the IMU is working."""
         reading = messages.inertial(message)
         if reading.orientation is not None:
-            self._sensors.tilt.take((*reading.orientation, *reading.angular_velocity, *reading.acceleration))
+            self._sensors.tilt.take((*reading.orientation[:2], *reading.angular_velocity, *reading.acceleration))
 
     @property
     def _used(self) -> dict[str, bool]:
