@@ -158,8 +158,9 @@ class SoakedGraph:
         """What an operator does after anything: simulation resumed, E-STOP released, fault cleared, torque on, up."""
         if "mujoco_sim" in self.nodes():
             self._request(SetBool, "mujoco_sim/set_pause")
-        for kind, name in ((SetBool, "estop"), *((Trigger, name) for name in ("reset_fault", "arm", "recover", "stand"))):
-            self._request(kind, name)
+        self._request(SetBool, "estop")
+        for name in ("reset_fault", "arm", "recover", "stand"):
+            self._request(Trigger, name)
 
     def _request(self, kind, service):
         """Calls a service again and again until it responds: a killed node stays discovered for seconds."""
