@@ -15,7 +15,7 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.evaluation.performance.page.chromium import Browser
 from hexapod_control.web.interview_page.request_server import MAX_REQUEST_BYTES
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.process]  # one dialog, in the order of the tests
 
 KEY = "document.querySelector('#overview [aria-current] span')?.textContent"
 FOOT = "Math.max(...[...document.querySelectorAll('#drawing line')].map((line) => line.y2.baseVal.value))"
