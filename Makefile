@@ -31,8 +31,6 @@ SOURCES := $(shell find hexapod_control config launch urdf resource scripts -typ
 # Nothing sets AMENT_PREFIX_PATH in a venv, and without it no package finds its share folder. Without its bytecode every
 # start of pytest would compile all tests again.
 ENV := PYTHONSAFEPATH=1 PYTHONDONTWRITEBYTECODE= AMENT_PREFIX_PATH="$(VENV)$${AMENT_PREFIX_PATH:+:$$AMENT_PREFIX_PATH}" MUJOCO_GL="$${MUJOCO_GL:-egl}" PATH="$(BIN):$$PATH"
-# What depends on how and where the package is installed; all tests have run on the wheel before.
-INSTALLED := $(patsubst %,test/%.py,package/test_package bringup/test_node_graph config/robots/test_urdf cli/test_main)
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -102,13 +100,9 @@ starting: FILES = $$(grep -rlF pytest.mark.heavy --include='test_*.py' test | so
 starting: $(VENV)/.package $(VENV)/.test
 	$(call PATIENTLY,heavy,$(WORKERS))
 
-# In a separate workspace, installed outside the venv.
+# In a separate workspace, installed outside the venv; all tests have run on the wheel before.
 colcon: $(VENV)/.package $(VENV)/.test
-	@workspace=$$(mktemp -d); trap 'rm -rf "$$workspace"' EXIT; here=$$PWD; cd "$$workspace"; export $(ENV); \
-	colcon --log-base log build --base-paths "$$here" --event-handlers console_direct-; \
-	set +u; source install/setup.bash; set -u; \
-	colcon --log-base log test --base-paths "$$here" --event-handlers console_direct- --pytest-args $(INSTALLED); \
-	colcon test-result --verbose
+	@export $(ENV); scripts/ci/colcon.sh
 
 style: $(VENV)/.package $(VENV)/.test
 	@$(BIN)/ruff check .

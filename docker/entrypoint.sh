@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# Runs a command with ROS 2 and this package.
+set -e
+# shellcheck disable=SC1091
+source /opt/hexapod_control/setup.bash
+exec "$@"

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Builds the package with colcon in a new workspace and runs the tests of what depends on where it is installed.
+set -euo pipefail
+here=$(cd "$(dirname "$0")/../.." && pwd)
+source "$here/scripts/ci/underlay.bash"
+
+TESTS=(package/test_package bringup/test_node_graph config/robots/test_urdf cli/test_main) # the others run in .venv
+
+workspace=$(mktemp -d)
+trap 'rm -rf "$workspace"' EXIT
+cd "$workspace"
+colcon --log-base log build --base-paths "$here" --event-handlers console_direct-
+set +u
+# shellcheck disable=SC1091
+source install/setup.bash
+set -u
+tests=("${TESTS[@]/#/test/}")
+colcon --log-base log test --base-paths "$here" --event-handlers console_direct- --pytest-args "${tests[@]/%/.py}"
+colcon test-result --verbose

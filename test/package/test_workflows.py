@@ -1,0 +1,149 @@
+"""The workflows call only pinned actions and scripts that run anywhere; the release checks refuse what they should."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from ruamel.yaml import YAML
+from support.paths import ROOT
+
+FILES = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+SCRIPTS = sorted((ROOT / "scripts" / "ci").iterdir())
+SOURCED = {"underlay.bash"}
+WORKFLOWS = {path.name: YAML(typ="safe").load(path) for path in FILES}
+JOBS = {f"{file}:{name}": job for file, workflow in WORKFLOWS.items() for name, job in workflow["jobs"].items()}
+STEPS = [(job, step) for job, content in JOBS.items() for step in content["steps"]]
+# The tags of these commits were compared with the repositories of the actions.
+PINNED = {
+    "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1": "v7.0.1",
+    "actions/cache@27d5ce7f107fe9357f9df03efb73ab90386fccae": "v5.0.5",
+}
+CALL = re.compile(r"scripts/ci/[\w-]+\.(?:sh|py)(?: [\w.-]+)*")
+RELEASE_FILES = ("package.xml", "setup.py", "CITATION.cff", "CHANGELOG.rst")
+
+
+def calls():
+    """The commands of all steps that run one."""
+    return [step["run"] for _, step in STEPS if "run" in step]
+
+
+@pytest.mark.parametrize(("job", "step"), STEPS, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_step_is_a_pinned_action_or_calls_a_script_and_nothing_else(job, step):
+    assert ("uses" in step) != ("run" in step)
+    assert step.keys() <= {"uses", "with", "run", "env", "name"}
+    if "uses" in step:
+        assert step["uses"] in PINNED
+    else:
+        assert CALL.fullmatch(step["run"]), step["run"]
+        assert os.access(ROOT / step["run"].split()[0], os.X_OK), step["run"]
+
+
+def test_the_version_of_an_action_stands_beside_its_commit():
+    lines = [line.strip() for path in FILES for line in path.read_text().splitlines() if "uses:" in line]
+    assert set(lines) == {f"- uses: {action} # {version}" for action, version in PINNED.items()}
+
+
+def test_every_script_is_called_by_a_workflow():
+    named = {call.split()[0].rpartition("/")[2] for call in calls()}
+    assert named | SOURCED == {path.name for path in SCRIPTS if path.name != "__pycache__"}
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_a_workflow_may_only_read(name):
+    assert WORKFLOWS[name]["permissions"] == {"contents": "read"}
+    assert "pull_request_target" not in WORKFLOWS[name]["on"]
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_job_is_bounded_in_time_and_keeps_no_credentials(name):
+    job = JOBS[name]
+    assert "permissions" not in job and 0 < job["timeout-minutes"] <= 180
+    checkouts = [step for step in job["steps"] if step.get("uses", "").startswith("actions/checkout@")]
+    assert [step["with"] for step in checkouts] == [{"persist-credentials": False}]
+
+
+def test_every_distribution_has_a_job_in_an_official_container():
+    job = JOBS["ci.yml:ros"]
+    assert job["container"] == "ros:${{ matrix.distribution }}-ros-base"
+    assert job["strategy"]["matrix"] == {"distribution": ["jazzy", "kilted", "lyrical"]}
+
+
+@pytest.mark.parametrize("path", [p for p in SCRIPTS if p.suffix in (".sh", ".bash")], ids=lambda path: path.name)
+def test_a_script_is_valid_bash_and_stops_at_the_first_error(path):
+    subprocess.run(["bash", "-n", str(path)], check=True)
+    assert path.name in SOURCED or "\nset -euo pipefail\n" in path.read_text()
+
+
+def test_targets_that_scripts_give_to_make_exist():
+    targets = {call.split()[1] for call in calls() if call.startswith("scripts/ci/suite.sh ")}
+    makefile = (ROOT / "Makefile").read_text()
+    assert targets and all(re.search(rf"^{target}:", makefile, re.M) for target in targets)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    for name in RELEASE_FILES:
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def release():
+    spec = importlib.util.spec_from_file_location("release", ROOT / "scripts" / "ci" / "release.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def edit(tree, name, pattern, replacement):
+    text = (tree / name).read_text()
+    changed = re.sub(pattern, replacement, text, flags=re.M)
+    assert changed != text
+    (tree / name).write_text(changed)
+
+
+def prepare(tree):
+    """What the maintainer does before a tag: real addresses, and a section with version and date."""
+    for name in ("package.xml", "CITATION.cff"):
+        edit(tree, name, "example.org", "hexapods.net")
+    edit(tree, "CHANGELOG.rst", r"^Forthcoming\n-+$", "0.2.0 (2026-12-01)\n------------------")
+
+
+def test_this_tree_agrees_with_itself(release):
+    assert release.faults(ROOT) == []
+
+
+def test_a_prepared_tree_is_ready_for_its_tag(release, tree):
+    edit(tree, "package.xml", "<version>.*</version>", "<version>0.2.0</version>")
+    prepare(tree)
+    assert release.faults(tree, "0.2.0") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "replacement", "words"),
+    [
+        ("setup.py", '^    version="[^"]*"', '    version="9.0.0"', "setup.py: version is 9.0.0"),
+        ("CITATION.cff", "^version:.*", "version: 9.0.0", "CITATION.cff: version is 9.0.0"),
+        ("package.xml", "<version>.*</version>", "<version>v2</version>", "is not of the form"),
+        ("CHANGELOG.rst", "^------------------$", "----", "as long as the title"),
+        ("CHANGELOG.rst", r"^0\.2\.0 \(2026-12-01\)", "version 2 (december)", "a version with its date"),
+        ("CHANGELOG.rst", r"^(\* |  ).*\n", "", "is empty"),
+        ("CHANGELOG.rst", r"\Z", "\n0.3.0 (2026-12-02)\n------------------\n* Later.\n", "must descend"),
+        ("CHANGELOG.rst", r"^0\.2\.0 \(2026-12-01\)\n-+$", "Forthcoming\n-----------", "the first section must be"),
+        ("package.xml", "hexapods.net", "example.org", "package.xml: contains addresses"),
+        ("CITATION.cff", "hexapods.net", "example.org", "CITATION.cff: contains addresses"),
+    ],
+)
+def test_a_fault_of_a_release_is_named(release, tree, name, pattern, replacement, words):
+    prepare(tree)
+    edit(tree, name, pattern, replacement)
+    assert any(words in line for line in release.faults(tree, "0.2.0"))
+
+
+def test_a_tag_is_the_version(release, tree):
+    prepare(tree)
+    [fault] = [line for line in release.faults(tree, "v0.2.0") if line.startswith("tag")]
+    assert "v0.2.0" in fault and "0.2.0" in fault
