@@ -25,6 +25,7 @@ from hexapod_control.config.bounded_yaml import UnusableFileError, UnusableYamlE
 from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import share
+from hexapod_control.ros.distribution import NAV2_CHANGES, distribution
 
 FRAME_KEYS = frozenset(
     {
@@ -148,9 +149,10 @@ def _document(values: Mapping[str, ParameterValue]) -> dict[tuple[str, ...], dic
     except UnusableFileError as error:
         raise GraphError(f"params_file: {source} {error}") from None
     if not own:
-        robot = load(str(values["robot"]))
+        robot, changes = load(str(values["robot"])), NAV2_CHANGES[distribution()]
         try:
-            text = fill(text, describe(robot.robot, str(values.get("gait", ""))))
+            found = describe(robot.robot, str(values.get("gait", "")))
+            text = fill(text, found, changes.renamed, changes.added)
         except (Nav2FileError, ValueError) as error:
             raise GraphError(f"{robot.path}: {error}") from None
     document = dict(_nodes(_parsed(text, source)))

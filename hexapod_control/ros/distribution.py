@@ -1,17 +1,67 @@
-"""Differences between ROS distributions."""
+"""Differences between the ROS distributions that this package supports."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+NAMES = ("jazzy", "kilted", "lyrical")
+RCLPY = {9: "kilted", 10: "lyrical"}  # first major version of rclpy in a distribution; before them: Jazzy
+
+_CONTROLLER = "controller_server.ros__parameters"
+_NAVIGATOR = "bt_navigator.ros__parameters"
+_FOLLOWER = "waypoint_follower.ros__parameters"
+
+
+@dataclass(frozen=True, slots=True)
+class Nav2Changes:
+    """What a release of Nav2 declares otherwise than that of Jazzy, for which config/nav2.yaml is; dotted keys."""
+
+    renamed: Mapping[str, str] = field(default_factory=dict)  # new key by old one; empty: no longer a parameter
+    added: Mapping[str, object] = field(default_factory=dict)
+
+
+_KILTED = {
+    f"{_NAVIGATOR}.error_code_names": "",  # bt_navigator refuses it; the default prefixes include these two
+    f"{_NAVIGATOR}.action_server_result_timeout": "",
+    f"{_FOLLOWER}.action_server_result_timeout": "",
+}
+NAV2_CHANGES: Mapping[str, Nav2Changes] = {
+    "jazzy": Nav2Changes(),
+    "kilted": Nav2Changes(_KILTED),
+    "lyrical": Nav2Changes(
+        {
+            **_KILTED,
+            f"{_CONTROLLER}.FollowPath.prune_distance": f"{_CONTROLLER}.PathHandler.prune_distance",
+            f"{_CONTROLLER}.FollowPath.transform_tolerance": "",  # the tolerance of the local costmap is used
+        },
+        {
+            f"{_CONTROLLER}.path_handler_plugins": ["PathHandler"],
+            f"{_CONTROLLER}.PathHandler.plugin": "nav2_controller::FeasiblePathHandler",
+            f"{_CONTROLLER}.FollowPath.Omni.plugin": "mppi::OmniMotionModel",
+        },
+    ),
+}
+
+
+def distribution() -> str:
+    """The supported distribution that is sourced or installed, or the nearest one."""
+    name = os.environ.get("ROS_DISTRO") or _of_wheels()
+    if name in NAMES:
+        return name
+    return NAMES[-1] if name > NAMES[-1] else NAMES[0]
+
+
+def _of_wheels() -> str:
+    try:
+        major = int(importlib.metadata.version("ros-rclpy").split(".")[0])
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return NAMES[0]
+    return next((name for first, name in sorted(RCLPY.items(), reverse=True) if major >= first), NAMES[0])
 
 
 def stamped_by_default() -> bool:
     """True if velocity commands are TwistStamped in this distribution: from Kilted on, as Nav2 and teleop send them."""
-    distribution = os.environ.get("ROS_DISTRO", "")
-    if distribution:
-        return distribution == "rolling" or distribution >= "kilted"
-    try:
-        return int(importlib.metadata.version("ros-rclpy").split(".")[0]) >= 9
-    except (importlib.metadata.PackageNotFoundError, ValueError):
-        return False
+    return distribution() != "jazzy"

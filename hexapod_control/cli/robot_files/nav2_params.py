@@ -12,6 +12,7 @@ from hexapod_control.config.bounded_yaml import UnusableFileError, read_text
 from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import share
+from hexapod_control.ros.distribution import NAMES, NAV2_CHANGES, distribution
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,15 +22,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--params", metavar="FILE", help="Nav2 parameters to fill in (default: config/nav2.yaml of this package)"
     )
+    parser.add_argument(
+        "--distro", choices=NAMES, default=distribution(), help="ROS distribution of Nav2 (default: this one)"
+    )
     parser.add_argument("--out", metavar="FILE", help="where to write; may be the file of --params (default: stdout)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Writes the parameter file; its comments and all other values are kept. Raises InputError."""
+    changes = NAV2_CHANGES[args.distro]
     source = Path(args.params) if args.params else share("config", "nav2.yaml")
     robot = load(args.robot)
     try:
-        text = fill(read_text(source), describe(robot.robot, args.gait))
+        text = fill(read_text(source), describe(robot.robot, args.gait), changes.renamed, changes.added)
     except Nav2FileError as error:
         raise InputError(f"{source}: {error}") from None
     except UnusableFileError as error:

@@ -163,8 +163,14 @@ def _under(prefix: str, entries: Mapping[str, object]) -> dict[str, object]:
     return {f"{prefix}.{name}": value for name, value in entries.items()}
 
 
-def fill(text: str, robot: Nav2Robot) -> str:
-    """A parameter file of Nav2 with the values of the robot; comments and all else are kept. Raises Nav2FileError."""
+def fill(
+    text: str, robot: Nav2Robot, renamed: Mapping[str, str] | None = None, added: Mapping[str, object] | None = None
+) -> str:
+    """A parameter file of Nav2 with the values of the robot; comments and all else are kept. Raises Nav2FileError.
+
+    `renamed` and `added` are the changes of a Nav2 release to the keys; a key with an empty new name is removed.
+    """
+    renamed = renamed or {}
     yaml = parser()
     yaml.width = 108
     yaml.indent(mapping=2, sequence=4, offset=2)
@@ -172,6 +178,7 @@ def fill(text: str, robot: Nav2Robot) -> str:
         document = parse(text, yaml)
     except UnusableYamlError as error:
         raise Nav2FileError(f"line {error.line or 1} {error}") from error
+    _adapt_keys(document, renamed, added or {})
     horizon = 1.0
     for name in ("model_dt", "time_steps"):
         section, key = _place(document, f"controller_server.ros__parameters.FollowPath.{name}")
@@ -179,7 +186,7 @@ def fill(text: str, robot: Nav2Robot) -> str:
             raise Nav2FileError(f"FollowPath.{name}: must be a number, is {section[key]!r}")
         horizon *= float(section[key])
     for name, value in values(robot, horizon).items():
-        section, key = _place(document, name)
+        section, key = _place(document, renamed.get(name, name))
         if isinstance(value, list) and isinstance(section[key], list) and len(section[key]) == len(value):
             section[key][:] = value
         else:
@@ -187,6 +194,40 @@ def fill(text: str, robot: Nav2Robot) -> str:
     stream = io.StringIO()
     yaml.dump(document, stream)
     return stream.getvalue()
+
+
+def _adapt_keys(document: object, renamed: Mapping[str, str], added: Mapping[str, object]) -> None:
+    """Adds, moves and removes keys; those that a file already has under their new name stay as they are."""
+    for name, value in reversed(added.items()):
+        section, key = _new_place(document, name)
+        if key not in section:
+            section.insert(min(1, len(section)), key, value)
+    for old, new in renamed.items():
+        try:
+            section, key = _place(document, old)
+        except Nav2FileError:
+            continue
+        value = section.pop(key)
+        comment = section.ca.items.pop(key, None)
+        if new:
+            target, key = _new_place(document, new)
+            target.setdefault(key, value)
+            if comment:
+                target.ca.items.setdefault(key, comment)
+
+
+def _new_place(document: object, name: str) -> tuple[CommentedMap, str]:
+    """The section of a dotted key, made where it is missing, and the last part of the key."""
+    *sections, key = name.split(".")
+    found = document
+    for section in sections:
+        if isinstance(found, CommentedMap) and section not in found:
+            found.insert(min(1, len(found)), section, CommentedMap())
+        if not isinstance(found, CommentedMap) or not isinstance(found[section], CommentedMap):
+            raise Nav2FileError(f"{name}: has no place in this file; start from a copy of config/nav2.yaml")
+        found = found[section]
+    assert isinstance(found, CommentedMap)
+    return found, key
 
 
 def _place(document: object, name: str) -> tuple[CommentedMap, str]:
