@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hexapod_control.bringup.robot_description import is_urdf, robot_description
+from hexapod_control.bringup.rviz_view import rviz_file
 from hexapod_control.config import ros_names
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.servos.settings.io_section import has_imu
@@ -291,7 +292,5 @@ def _absolute(path: str) -> str:
 
 
 def _rviz_arguments(values: Mapping[str, ParameterValue]) -> tuple[str, ...]:
-    from hexapod_control.config.shipped_files import share
-
-    place = str(share("config", "rviz", "hexapod.rviz"))
-    return ("-d", place, "-f", f"{values.get('tf_frame_prefix', '')}{values['fixed_frame']}")
+    prefix = str(values.get("tf_frame_prefix", ""))
+    return ("-d", str(rviz_file(prefix)), "-f", f"{prefix}{values['fixed_frame']}")

@@ -20,7 +20,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.monitoring.clock_monitor import ClockMonitor
 from hexapod_control.ros.monitoring.qos_monitor import QosMonitor
 from hexapod_control.ros.monitoring.reports import THROTTLE_S, ReportingNode, ReportLevel, SentReport
-from hexapod_control.ros.parameters import CHANGES, refusing_unknown_types
+from hexapod_control.ros.parameters import CHANGES, accepting_dumps
 from hexapod_control.ros.qos import EVENTS
 from hexapod_control.ros.transport.handover import Handover, LocalSubscription
 from hexapod_control.ros.transport.topic_publisher import TopicPublisher
@@ -182,7 +182,7 @@ class GuardedNode(ReportingNode):
         """As in rclpy, guarded. After an exception the response is `success: false`, if it has that field."""
         name = _name(callback)
         if srv_type in CHANGES:
-            callback = refusing_unknown_types(callback)
+            callback = accepting_dumps(self, callback)
 
         def guarded(request: Any, response: Any) -> Any:
             if self.refusal and srv_name not in ALWAYS_SERVED and hasattr(response, "success"):

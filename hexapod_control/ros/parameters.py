@@ -8,21 +8,24 @@ at declaration and on every change; a refused change leaves the old value.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType, SetParametersResult
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
+from rclpy.parameter import get_parameter_value, parameter_value_to_python
 
 from hexapod_control.core.names import shortened
 
 Settings = TypeVar("Settings")
 LIVE: Mapping[str, Any] = {"live": True}
+_READ_AS = (ParameterType.PARAMETER_INTEGER, ParameterType.PARAMETER_STRING)  # of numbers in YAML: 1, 1e-05, nan
 CHANGES = (SetParameters, SetParametersAtomically)  # services that change parameters
 FROM_ROBOT: Mapping[str, Any] = {"live": True, "from_robot": True}
 
@@ -176,23 +179,57 @@ def _declared(node: Node, parameter: Parameter) -> Any:
     return value
 
 
-def refusing_unknown_types(callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Wraps the callback of a service in CHANGES so that unknown parameter types are refused; rclpy would raise."""
+def accepting_dumps(node: Node, callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Wraps the callback of a service in CHANGES so that every output of `ros2 param dump` can be loaded again.
+
+    A read-only parameter may be set to the value that it has. Unknown types are refused; rclpy would raise.
+    """
     known = {kind.value for kind in RosParameter.Type}
 
     def checked(request: Any, response: Any) -> Any:
         wrong = {each.value.type for each in request.parameters} - known
-        if not wrong:
-            return callback(request, response)
-        reason = f"type {min(wrong)} is none of rcl_interfaces/msg/ParameterType; all old values stay"
-        result = SetParametersResult(successful=False, reason=reason)
+        if wrong:
+            reason = f"type {min(wrong)} is none of rcl_interfaces/msg/ParameterType; all old values stay"
+            return _answered(response, [SetParametersResult(successful=False, reason=reason)] * len(request.parameters))
+        kept = [_is_kept(node, each) for each in request.parameters]
+        request.parameters = [each for each, same in zip(request.parameters, kept, strict=True) if not same]
+        done = SetParametersResult(successful=True)
+        if not request.parameters:
+            return _answered(response, [done] * len(kept))
+        response = callback(request, response)
         if isinstance(response, SetParameters.Response):
-            response.results = [result] * len(request.parameters)
-        else:
-            response.result = result
+            results = iter(response.results)
+            response.results = [done if same else next(results) for same in kept]
         return response
 
     return checked
+
+
+def _answered(response: Any, results: list[SetParametersResult]) -> Any:
+    if isinstance(response, SetParameters.Response):
+        response.results = results
+    else:
+        response.result = results[0] if results else SetParametersResult(successful=True)
+    return response
+
+
+def _is_kept(node: Node, given: Any) -> bool:
+    """True if a read-only parameter has the given value. Gives values that were read as YAML their declared type.
+
+    `ros2 param load` reads every value as YAML on its own: NaN and 1e-05 become texts, and the text "7" a number.
+    """
+    if not node.has_parameter(given.name):
+        return False
+    current = node.get_parameter(given.name)
+    value = current.get_parameter_value()
+    same = given.value in (value, get_parameter_value(str(current.value)))
+    if same:
+        given.value = value
+    elif current.type_ is RosParameter.Type.DOUBLE and given.value.type in _READ_AS:
+        with contextlib.suppress(ValueError):
+            read = float(parameter_value_to_python(given.value))
+            given.value = RosParameter(given.name, value=read).get_parameter_value()
+    return same and node.describe_parameter(given.name).read_only
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 from support.paths import ROOT
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.command_line import command_line
+from hexapod_control.config.shipped_files import share
 from hexapod_control.ros import parameters
 from hexapod_control.ros.distribution import stamped_by_default
 
@@ -154,12 +156,29 @@ def test_commands_are_stamped_from_kilted_on(monkeypatch, distribution, stamped)
     assert stamped_by_default() is stamped
 
 
+def view_of(file):
+    return YAML(typ="safe").load(Path(file))["Visualization Manager"]
+
+
 def test_display_shows_the_robot_of_the_robot_file():
-    nodes = by_name("display", robot="phantomx", tf_frame_prefix="spider/")
+    nodes = by_name("display", robot="phantomx")
     assert nodes["robot_state_publisher"].parameters["robot_description"].count("<joint") >= 18
     config, frame = nodes["rviz2"].arguments[1], nodes["rviz2"].arguments[3]
-    assert Path(config).is_file()
+    assert (Path(config), frame) == (share("config", "rviz", "hexapod.rviz"), "odom")
+
+
+def test_display_shows_a_robot_whose_frames_have_a_prefix():
+    nodes = by_name("display", robot="phantomx", tf_frame_prefix="spider/")
+    assert nodes["robot_state_publisher"].parameters["frame_prefix"] == "spider/"
+    config, frame = nodes["rviz2"].arguments[1], nodes["rviz2"].arguments[3]
+    view, shipped = view_of(config), view_of(share("config", "rviz", "hexapod.rviz"))
+    Path(config).unlink()
     assert frame == "spider/odom"
+    assert view["Views"]["Current"].pop("Target Frame") == "spider/base_footprint"
+    assert shipped["Views"]["Current"].pop("Target Frame") == "base_footprint"
+    prefixes = [[d.pop("TF Prefix") for d in each["Displays"] if "TF Prefix" in d] for each in (view, shipped)]
+    assert prefixes == [["spider"], [""]]  # RViz adds the slash
+    assert view == shipped
 
 
 def test_display_adds_the_tags_of_ros2_control_to_the_urdf_of_a_robot_file_only():
@@ -170,18 +189,16 @@ def test_display_adds_the_tags_of_ros2_control_to_the_urdf_of_a_robot_file_only(
         by_name("display", robot="my.urdf", ros2_control=True)
 
 
-def test_rviz_shows_model_feet_and_odometry():
-    from ruamel.yaml import YAML
-
-    from hexapod_control.config.shipped_files import share
-
-    displays = YAML(typ="safe").load(share("config", "rviz", "hexapod.rviz"))["Visualization Manager"]["Displays"]
+def test_rviz_shows_the_robot_the_scan_and_the_way_of_nav2_and_sends_goals():
+    view = view_of(share("config", "rviz", "hexapod.rviz"))
     topics = {
-        display["Class"].split("/")[1]: (display.get("Topic") or display.get("Description Topic"))["Value"]
-        for display in displays
-        if "Topic" in display or "Description Topic" in display
+        item["Class"].split("/")[1]: (item.get("Topic") or item["Description Topic"])["Value"]
+        for item in (*view["Displays"], *view["Tools"])
+        if "Topic" in item or "Description Topic" in item
     }
-    assert topics == {"RobotModel": "robot_description", "MarkerArray": "foot_markers", "Odometry": "odom"}
+    own = {"RobotModel": "robot_description", "MarkerArray": "foot_markers", "Odometry": "odom", "LaserScan": "scan"}
+    of_nav2 = {"Map": "map", "Path": "plan", "SetInitialPose": "initialpose", "SetGoal": "goal_pose"}
+    assert topics == {**own, **of_nav2}
 
 
 def declared(executable):

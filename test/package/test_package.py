@@ -31,7 +31,9 @@ KEYS = {
     "aiohttp": "python3-aiohttp",
     "argcomplete": "python3-argcomplete",
     "evdev": "python3-evdev",
+    "PIL": "python3-pil",
     "matplotlib": "python3-matplotlib",
+    "mujoco": "python3-mujoco-pip",
     "numpy": "python3-numpy",
     "ruamel": "python3-ruamel.yaml",
     "segno": "python3-segno",
@@ -39,7 +41,7 @@ KEYS = {
     "smbus2": "python3-smbus2",
 }
 # extras of pip that have no rosdep key; imported only where they are needed, with a cure in the message
-OPTIONAL = {"gpiod", "mujoco", "PIL", "rosbags"}
+OPTIONAL = {"gpiod", "rosbags"}
 FILES = [
     path.relative_to(ROOT)
     for folder in ("config", "launch", "urdf")

@@ -1,8 +1,10 @@
 """Parameters: defaults once, bounds and finiteness at the start and on every change, refused with a reason."""
 
 import dataclasses
+import io
 import math
 import signal
+import tempfile
 
 import pytest
 import rclpy
@@ -11,11 +13,14 @@ from hypothesis import strategies as st
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterValue
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
-from rclpy.parameter import Parameter
+from rclpy.parameter import Parameter, parameter_dict_from_yaml_file
+from ruamel.yaml import YAML
 from support.real_time.ros_bench import overrides
 
 from hexapod_control.nodes.gait_planner import gait_planner
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
+from hexapod_control.nodes.gamepad.settings import GamepadSettings
+from hexapod_control.nodes.imu_driver.settings import ImuDriverSettings
 from hexapod_control.nodes.inverse_kinematics import inverse_kinematics
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
 from hexapod_control.nodes.odometry.settings import OdometrySettings
@@ -26,6 +31,7 @@ from hexapod_control.nodes.web.settings import WebSettings
 from hexapod_control.ros import parameters
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.parameters import table
+from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
 
 SETTINGS = (PlannerSettings, DriverSettings, SimulatorSettings, TeleopSettings, WebSettings, OdometrySettings)
 
@@ -155,6 +161,51 @@ def test_a_parameter_of_an_unknown_type_is_refused_by_the_response(bench, kind):
         (each.successful, "type 255 is none of rcl_interfaces/msg/ParameterType" in each.reason) for each in results
     ] == [(False, True)]
     assert node.recent_reports() == []  # it is no defect of the node
+
+
+DUMPED = (*SETTINGS, GamepadSettings, ImuDriverSettings, WorldSettings, LidarSettings, parameters.RobotSettings)
+
+
+def load_dump(bench, node, values):
+    """The results by name of `ros2 param load` for values that `ros2 param dump` has written."""
+    dump = io.StringIO()
+    YAML(typ="safe", pure=True).dump({node.get_fully_qualified_name(): {"ros__parameters": values}}, dump)
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(dump.getvalue())
+        file.flush()
+        messages = list(parameter_dict_from_yaml_file(file.name).values())
+    request = SetParameters.Request(parameters=messages)
+    response = bench.call(SetParameters, f"{node.get_name()}/set_parameters", request)
+    return dict(zip([each.name for each in messages], response.results, strict=True))
+
+
+def values_of(node):
+    return {name: node.get_parameter(name).value for name in node.list_parameters([], 0).names}
+
+
+@pytest.mark.parametrize("kind", DUMPED)
+def test_every_dump_loads_again(bench, kind):
+    node = bench.add(GuardedNode("guarded"))
+    parameters.declare(node, kind)
+    before = values_of(node)
+    results = load_dump(bench, node, before)
+    assert {name: each.reason for name, each in results.items() if not each.successful} == {}
+    assert repr(values_of(node)) == repr(before)
+    assert results.keys() >= {row.name for row in table(kind)}
+
+
+def test_a_dump_restores_limits_that_have_changed_since(bench):
+    node, seen = bench.add(GuardedNode("guarded")), []
+    parameters.declare(node, PlannerSettings, seen.append)
+    before = values_of(node)
+    changes = {"linear.x.max_velocity": 1, "cmd_vel_timeout": "1e-01"}
+    assert all(each.successful for each in load_dump(bench, node, changes).values())
+    assert [type(node.get_parameter(name).value) for name in changes] == [float, float]
+    assert seen[-1].limits.linear_x.max_velocity == 1.0
+    assert all(each.successful for each in load_dump(bench, node, before).values())
+    assert math.isnan(seen[-1].limits.linear_x.max_velocity)
+    refused = load_dump(bench, node, {"control_rate": 60.0, "cmd_vel_timeout": "soon", "stand_on_start": 1})
+    assert not any(each.successful for each in refused.values())
 
 
 def test_values_that_the_dataclass_refuses_are_refused(bench):
