@@ -23,7 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--params", metavar="FILE", help="Nav2 parameters to fill in (default: config/nav2.yaml of this package)"
     )
     parser.add_argument(
-        "--distro", choices=NAMES, default=distribution(), help="ROS distribution of Nav2 (default: this one)"
+        "--distro",
+        choices=NAMES,
+        metavar="|".join(NAMES),
+        default=distribution(),
+        help="ROS distribution of Nav2 (default: this one)",
     )
     parser.add_argument("--out", metavar="FILE", help="where to write; may be the file of --params (default: stdout)")
 

@@ -198,7 +198,7 @@ def fill(
 
 def _adapt_keys(document: object, renamed: Mapping[str, str], added: Mapping[str, object]) -> None:
     """Adds, moves and removes keys; those that a file already has under their new name stay as they are."""
-    for name, value in reversed(added.items()):
+    for name, value in tuple(added.items())[::-1]:  # each comes before the one after it
         section, key = _new_place(document, name)
         if key not in section:
             section.insert(min(1, len(section)), key, value)
