@@ -3,6 +3,7 @@
 #                       (the parts: make style, computing, colcon, waiting, starting)
 # make one ARGS="test/core/gait -k swing"   some of the tests, on the present sources
 # make bench | soak | style | drawings | clean
+# make docs            the documentation as a site, build/docs/index.html; a warning is a failure
 # make install-user     the command hexapod of .venv on your PATH, in ~/.local/bin
 # make mutation [SEED=1] [DRAW=20] [MUTATE=hexapod_control/core/gait] [TESTS=test/core]   mutants that no test detects
 # Everything is installed into .venv; a sourced ROS 2 is used, else the ROS wheels are installed with it.
@@ -10,7 +11,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help install-user sim one mutation test aside real_time computing waiting starting colcon bench soak style drawings clean
+.PHONY: help install-user sim one mutation test aside real_time computing waiting starting colcon bench soak style drawings docs clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -114,8 +115,12 @@ style: $(VENV)/.package $(VENV)/.test
 drawings: $(VENV)/.package
 	@$(ENV) python docs/figures/architecture.py && $(ENV) python docs/figures/own_robot.py
 
+docs: $(VENV)/.package
+	@$(BIN)/python -c 'import furo, myst_parser' 2>/dev/null || { $(PIP) ".[docs]"; rm -rf build *.egg-info; }
+	@$(ENV) sphinx-build --fail-on-warning --keep-going --quiet --fresh-env . build/docs
+
 clean:
-	rm -rf .venv build install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutation
+	rm -rf .venv build docs/api install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutation
 
 $(VENV)/.made:
 	@$(PYTHON) scripts/machine.py venv

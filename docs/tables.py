@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import rclpy
 from rclpy.parameter import Parameter
-from rclpy.qos import DurabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.cli import main
@@ -36,6 +36,7 @@ from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.servos.settings import io_section, servo_section
 
 REFERENCE = Path(__file__).with_name("reference.md")
+LAUNCH_FILES = Path(__file__).parents[1] / "launch"
 VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {  # parameters with which a node has all of its topics
     "gait_planner": (
         {
@@ -171,6 +172,8 @@ class Interface(NamedTuple):
     sources: list[str]  # nodes that publish it, or offer the service
     readers: list[str]
     latched: set[bool]
+    published: set[str]  # QoS profiles as texts
+    subscribed: set[str]
 
 
 def _kind(kind: Any) -> str:
@@ -209,7 +212,8 @@ def interfaces() -> tuple[Mapping[str, Interface], Mapping[str, Interface]]:
         rclpy.init(args=[])
 
     def at(table: dict[str, Interface], full: str, kind: Any) -> Interface:
-        found = table.setdefault(full if full in GLOBAL else full.removeprefix("/"), Interface(set(), [], [], set()))
+        name = full if full in GLOBAL else full.removeprefix("/")
+        found = table.setdefault(name, Interface(set(), [], [], set(), set(), set()))
         found.types.add(_kind(kind))
         return found
 
@@ -221,9 +225,12 @@ def interfaces() -> tuple[Mapping[str, Interface], Mapping[str, Interface]]:
                     found = at(topics, publisher.topic_name, publisher.msg_type)
                     found.sources.append(name)
                     found.latched.add(publisher.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL)
+                    found.published.add(_profile(publisher.qos_profile))
             for subscription in node.subscriptions:
                 if subscription.topic_name not in OF_ROS:
-                    at(topics, subscription.topic_name, subscription.msg_type).readers.append(name)
+                    found = at(topics, subscription.topic_name, subscription.msg_type)
+                    found.readers.append(name)
+                    found.subscribed.add(_profile(subscription.qos_profile))
             for service in node.services:
                 if not service.srv_type.__module__.startswith(("rcl_interfaces", "type_description")):
                     at(services, node.resolve_service_name(service.srv_name), service.srv_type).sources.append(name)
@@ -231,6 +238,13 @@ def interfaces() -> tuple[Mapping[str, Interface], Mapping[str, Interface]]:
         if not context_was_up:
             rclpy.try_shutdown()
     return topics, services
+
+
+def _profile(profile: QoSProfile) -> str:
+    """Reliability, durability and depth of a QoS profile, which keeps the last messages."""
+    reliable = "reliable" if profile.reliability == ReliabilityPolicy.RELIABLE else "best effort"
+    durable = "transient local" if profile.durability == DurabilityPolicy.TRANSIENT_LOCAL else "volatile"
+    return f"{reliable}, {durable}, {profile.depth}"
 
 
 def _in_order(found: Mapping[str, Interface], descriptions: Mapping[str, str]) -> list[tuple[str, Interface, str]]:
@@ -249,6 +263,15 @@ def topics() -> str:
         for name, item, what in _in_order(interfaces()[0], TOPICS)
     ]
     return table(("topic", "type", "from", "to", "what it is"), rows)
+
+
+def qos() -> str:
+    """The QoS profiles with which the nodes publish and subscribe."""
+    rows = [
+        (f"`{name}`", *(" or ".join(sorted(profiles)) or "you" for profiles in (item.published, item.subscribed)))
+        for name, item, _ in _in_order(interfaces()[0], TOPICS)
+    ]
+    return table(("topic", "published", "subscribed"), rows)
 
 
 def services() -> str:
@@ -286,7 +309,8 @@ def launch_arguments() -> str:
     """Arguments of the launch files, and which file takes them."""
 
     def row(argument: node_graph.Argument) -> tuple[str, ...]:
-        files = [name for name in node_graph.GRAPHS if argument in node_graph.arguments(name)]
+        graphs = [name for name in node_graph.GRAPHS if (LAUNCH_FILES / f"{name}.launch.py").is_file()]
+        files = [name for name in graphs if argument in node_graph.arguments(name)]
         default = BY_DISTRIBUTION if argument.name == "enable_stamped_cmd_vel" else argument.default
         return f"`{argument.name}`", default, ", ".join(files), argument.description
 
@@ -405,6 +429,7 @@ def _gallery_row(name: str) -> tuple[str, ...]:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "topics": topics,
+    "qos": qos,
     "services": services,
     "parameters": node_parameters,
     "launch arguments": launch_arguments,

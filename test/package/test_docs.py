@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import importlib.util
-import io
 import re
 import sys
 from functools import cache
@@ -15,11 +13,8 @@ from types import ModuleType
 import pytest
 from support.paths import ROOT, test_file
 
-from hexapod_control.bringup import nav2_graph, node_graph
-from hexapod_control.cli import main
+from hexapod_control.bringup import node_graph
 from hexapod_control.clients import keyboard_map as keyboard
-from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.planner.tick_plan import RobotState
 
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
@@ -208,46 +203,6 @@ def test_docstrings_cite_pages_and_sections_that_exist():
         assert (ROOT / page).is_file(), f"{file} cites {page}"
         titles = re.findall(r"^#+ (.*)$", text(page), re.M)
         assert not title or title in titles, f'{file} cites {page}, "{title}"'
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_have_options_arguments_and_targets_that_exist(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("my_robot.urdf").write_text(urdf(load("phantomx")), encoding="utf-8")  # the reader's own
-    whole = page.read_text(encoding="utf-8")
-    for words in re.findall(r'ARGS="([^"]*)"', whole):
-        assert {word for word in words.split() if word.startswith("--")} <= options_of("sim"), words
-    blocks = "\n".join(re.findall(r"```(?:bash|sh)?\n(.*?)```", whole, re.S))
-    for line in blocks.splitlines():
-        for target in re.findall(r"(?:^|\$ |&& )make (\w+)", line):
-            assert re.search(rf"^{target}:", text("Makefile"), re.M), line
-        if found := re.match(r"\s*(?:\.venv/bin/)?hexapod (\S+)", line):
-            assert found[1] in main.COMMANDS, line
-            if found[1] != "servos":  # has subcommands with options of their own, parsed in test_servo_docs.py
-                assert set(re.findall(r"(?<=\s)--[a-z][a-z-]*", line)) <= options_of(found[1]), line
-        if found := re.search(r"ros2 launch hexapod_control (\w+)\.launch\.py(.*)", line):
-            arguments = dict(re.findall(r"(\w+):=(\S+)", found[2]))
-            if found[1] == "nav2":
-                assert arguments.keys() <= {argument.name for argument in nav2_graph.arguments()}, line
-            else:
-                node_graph.specs(found[1], arguments)
-        for path in re.findall(r"python (docs/\S+\.py)", line):
-            assert (ROOT / path).is_file(), line
-        for name in re.findall(r"python -m (hexapod_control[\w.]*)", line):
-            assert importlib.util.find_spec(name), line
-
-
-@cache
-def options_of(command: str) -> set[str]:
-    """Options that the help text of a subcommand lists."""
-    listed = re.findall(r"^  (?:-\w, )?(--[a-z][a-z-]*)", help_text(command), re.M)
-    return set(listed)
-
-
-def help_text(command: str) -> str:
-    with pytest.raises(SystemExit), contextlib.redirect_stdout(io.StringIO()) as out:
-        main.main([command, "--help"])
-    return out.getvalue()
 
 
 @cache

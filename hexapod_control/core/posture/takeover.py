@@ -1,6 +1,7 @@
 """Take-over of a standing robot: its contacts, attitude and height from measured joints.
 
 A planner that starts (again) under a standing or walking robot must not drop it. Five steps:
+
 1. Every leg must be at the knee-up solution of its inverse kinematics, which the planner uses.
 2. Statics gives the resting pose on flat ground (resting_pose.py): roll, pitch and height of the body. The robot is not
    taken over if its belly touches or almost touches (measured joints are not more accurate), or if it cannot walk at
@@ -10,6 +11,7 @@ A planner that starts (again) under a standing or walking robot must not drop it
 4. x, y and yaw of the body cannot be measured. They are the rigid displacement that brings the contacts nearest to the
    neutral footholds, in least squares (planar Procrustes): yaw = atan2(sum of cross, sum of dot products).
 5. All feet must reach the ground in that pose; the joints for it are the goal of the move that sets feet down.
+
 See docs/architecture/walking-mathematics.md, "Taking over a standing robot".
 """
 

@@ -1,6 +1,7 @@
 """Leg odometry: a rigid fit of the standing feet between two joint samples.
 
 base_footprint lies on the support plane below base_link, level, with its heading. Per sample:
+
 1. The plane through the standing feet gives roll, pitch and height of the body.
 2. In the level frame, feet that stand in two samples have moved by the inverse of the body's motion, and their balls
    have rolled. The least-squares rotation and translation of those points, weighted with the loads (planar Kabsch), is
@@ -9,6 +10,7 @@ base_footprint lies on the support plane below base_link, level, with its headin
 4. The covariance of the pose grows with the distance travelled and with the squared residual of the fit, to first order
    along the path: P <- F P F^T + Q with F the Jacobian of the composition of pose and step. So an error of the heading
    becomes an error of the position as the robot moves on.
+
 Formulas: docs/architecture/walking-mathematics.md, "Odometry and its covariance".
 """
 

@@ -5,6 +5,7 @@
    neighbour.
 3. The foot waits on the ground until the static margin of the others is sufficient, then follows its path.
 4. A return leads to the neutral foothold; a foot that has landed stands again.
+
 Contact points (x, y) [m] in base_footprint, heights above its plane.
 """
 

@@ -2,12 +2,14 @@
 
 The plane of base_footprint approximates the ground. On uneven ground a planted foot keeps the height above the plane at
 which it touched:
+
 - a swing that touches early ends there; one that meets an edge rises over it (`edges`);
 - a foot that does not touch sinks, planted for the gait clock, down to a limit (`ground_search`);
 - lift-offs wait until three other feet support the robot (`lift_off_delay`);
 - the plane follows the planted feet (`support_plane`), so that the body keeps its height above the ground and becomes
   parallel to its mean slope;
 - after touch-downs off the plane, swings rise before they travel and reach their aim before they descend.
+
 Without contacts all heights fade to zero, and the robot walks as on flat ground. See docs/rough-ground.md.
 """
 

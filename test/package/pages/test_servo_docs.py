@@ -9,7 +9,6 @@ import pytest
 from support.paths import ROOT
 
 from hexapod_control.bringup import node_graph
-from hexapod_control.cli.main import parser
 from hexapod_control.config.shipped_files import share
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 
@@ -31,15 +30,6 @@ def test_the_table_of_the_wires_is_that_of_the_protocols():
 @pytest.mark.parametrize("name", [name for name in PROTOCOLS if name != "loopback"])
 def test_every_protocol_has_its_wiring(name):
     assert f"\n### {name}\n" in PAGE
-
-
-def test_the_commands_of_the_pages_can_be_parsed():
-    pages = PAGE + (ROOT / "docs" / "raspberry-pi.md").read_text(encoding="utf-8")
-    lines = [line for block in re.findall(r"```bash\n(.*?)```", pages, re.S) for line in block.splitlines()]
-    commands = [line.split()[1:] for line in lines if re.match(r"hexapod (servos|calibrate|emulate|sim)\b", line)]
-    assert {words[0] for words in commands} == {"servos", "calibrate", "emulate", "sim"}
-    for words in commands:
-        parser(words[0]).parse_args(words)
 
 
 def test_the_unit_boots_to_a_robot_without_torque_with_arguments_that_exist():
