@@ -9,6 +9,5 @@ export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
 apt-get install -y -qq --no-install-recommends python3-pip python3-pytest-timeout
 rosdep update --rosdistro "$ROS_DISTRO"
-rosdep install --rosdistro "$ROS_DISTRO" --from-paths . --ignore-src -y
-# Ubuntu has no package of MuJoCo.
-python3 -m pip install --break-system-packages --no-cache-dir 'mujoco>=3.2' 'pillow>=10'
+# MuJoCo comes from pip, which Ubuntu's allows only with the second variable.
+HEXAPOD_SIM=1 PIP_BREAK_SYSTEM_PACKAGES=1 rosdep install --rosdistro "$ROS_DISTRO" --from-paths . --ignore-src -y

@@ -68,7 +68,14 @@ def test_a_job_is_bounded_in_time_and_keeps_no_credentials(name):
 def test_every_distribution_has_a_job_in_an_official_container():
     job = JOBS["ci.yml:ros"]
     assert job["container"] == "ros:${{ matrix.distribution }}-ros-base"
-    assert job["strategy"]["matrix"] == {"distribution": ["jazzy", "kilted", "lyrical"]}
+    assert job["strategy"]["matrix"]["distribution"] == ["jazzy", "kilted", "lyrical"]
+
+
+def test_nav2_reaches_its_goal_on_every_distribution():
+    job = JOBS["containers.yml:nav2"]
+    assert job["strategy"]["matrix"] == JOBS["ci.yml:ros"]["strategy"]["matrix"]
+    [step] = [step for step in job["steps"] if "run" in step]
+    assert step["env"] == {"ROS_DISTRO": "${{ matrix.distribution }}"}
 
 
 @pytest.mark.parametrize("path", [p for p in SCRIPTS if p.suffix in (".sh", ".bash")], ids=lambda path: path.name)
