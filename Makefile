@@ -1,6 +1,7 @@
 # make sim [ARGS=...]   the robot in simulation, e.g. ARGS="--demo --record out.gif"
 # make test             style, all tests, and the colcon build; REQUIRE_ALL=1: what the machine lacks is a failure
 #                       (the parts: make style, computing, colcon, waiting, starting)
+#                       DISTRO=kilted: on the wheels of that distribution, in .venv_kilted
 # make one ARGS="test/core/gait -k swing"   some of the tests, on the present sources
 # make bench | soak | style | drawings | clean
 # make docs            the documentation as a site, build/docs/index.html; a warning is a failure
@@ -23,11 +24,14 @@ REQUIRE_ALL ?=
 export REQUIRE_ALL
 
 COMMA := ,
-VENV := $(abspath .venv)
+# The wheels to install where no ROS 2 is sourced: jazzy or kilted.
+DISTRO ?= jazzy
+$(if $(filter jazzy kilted,$(DISTRO)),,$(error DISTRO must be jazzy or kilted, is $(DISTRO): no other has wheels; source it))
+VENV := $(abspath .venv$(if $(filter-out jazzy,$(DISTRO)),_$(DISTRO)))
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WITH_ROS := $(shell [ -n "$${ROS_DISTRO:-}" ] && $(PYTHON) -c 'import rclpy' 2>/dev/null && echo yes)
-EXTRAS := $(if $(WITH_ROS),sim,sim$(COMMA)ros)
+EXTRAS := sim$(if $(WITH_ROS),,$(COMMA)ros$(if $(filter-out jazzy,$(DISTRO)),-$(DISTRO)))
 SOURCES := $(shell find hexapod_control config launch urdf resource scripts -type f -not -name '*.pyc' 2>/dev/null)
 # Nothing sets AMENT_PREFIX_PATH in a venv, and without it no package finds its share folder. Without its bytecode every
 # start of pytest would compile all tests again.
@@ -120,7 +124,7 @@ docs: $(VENV)/.package
 	@$(ENV) sphinx-build --fail-on-warning --keep-going --quiet --fresh-env . build/docs
 
 clean:
-	rm -rf .venv build docs/api install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutation
+	rm -rf .venv .venv_* build docs/api install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutation
 
 $(VENV)/.made:
 	@$(PYTHON) scripts/machine.py venv
@@ -131,14 +135,14 @@ $(VENV)/.made:
 $(VENV)/.package: $(SOURCES) package.xml setup.py setup.cfg | $(VENV)/.made
 	@rm -rf build *.egg-info; \
 	if [ $(VENV)/.needs -nt setup.py ]; then $(PIP) --no-deps --force-reinstall .; else \
-	  echo "installing hexapod_control and what it needs into .venv ..."; \
+	  echo "installing hexapod_control and what it needs into $(notdir $(VENV)) ..."; \
 	  $(PIP) ".[$(EXTRAS)]"; touch $(VENV)/.needs; fi; \
 	rm -rf build *.egg-info
 	@touch $@
 
 # The tests are compiled here once, as their first collection does, and not by every worker of the first `make test`.
 $(VENV)/.test: setup.py | $(VENV)/.package
-	@echo "installing the tools for the tests into .venv ..."
+	@echo "installing the tools for the tests into $(notdir $(VENV)) ..."
 	@$(PIP) ".[test,style]" 'setuptools<80' colcon-common-extensions; rm -rf build *.egg-info
 	@$(ENV) pytest -q --collect-only test >/dev/null || true
 	@touch $@

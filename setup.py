@@ -13,19 +13,10 @@ MAINTAINER = MANIFEST.find("maintainer")
 NODES = ["gait_planner", "gamepad", "imu_driver", "inverse_kinematics", "mujoco_sim", "odometry", "servo_driver"]
 NODES += ["teleop", "web"]
 TOGETHER = ["robot_process", "sim_process"]  # all nodes in one process
-ROS_WHEELS = [
-    "ros-rclpy[fastrtps]~=7.1",
-    "ros-builtin-interfaces~=2.0.3",
-    "ros-diagnostic-msgs~=5.3.6",
-    "ros-geometry-msgs~=5.3.6",
-    "ros-nav-msgs~=5.3.6",
-    "ros-rcl-interfaces~=2.0.3",
-    "ros-rosgraph-msgs~=2.0.3",
-    "ros-sensor-msgs~=5.3.6",
-    "ros-std-msgs~=5.3.6",
-    "ros-std-srvs~=5.3.6",
-    "ros-visualization-msgs~=5.3.6",
-]
+WHEELS = {  # versions of rclpy, of the messages of common_interfaces and of those of rcl_interfaces
+    "jazzy": ("7.1", "5.3.6", "2.0.3"),
+    "kilted": ("9.1", "5.5.1", "2.3.0"),
+}
 
 
 def tree(folder):
@@ -33,6 +24,16 @@ def tree(folder):
     found = [path for path in sorted(Path(folder).rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
     parents = sorted({path.parent for path in found})
     return [(f"share/{NAME}/{parent}", [str(p) for p in found if p.parent == parent]) for parent in parents]
+
+
+def ros_wheels(distribution):
+    """The wheels of ROS that replace an installation of it; Lyrical has none."""
+    rclpy, common, rcl = WHEELS[distribution]
+    messages = [
+        f"ros-{name}-msgs~={common}" for name in ("diagnostic", "geometry", "nav", "sensor", "std", "visualization")
+    ]
+    interfaces = [f"ros-{name}~={rcl}" for name in ("builtin-interfaces", "rcl-interfaces", "rosgraph-msgs")]
+    return [f"ros-rclpy[fastrtps]~={rclpy}", *interfaces, *messages, f"ros-std-srvs~={common}"]
 
 
 def programs():
@@ -88,7 +89,8 @@ setup(
         "docs": ["furo>=2024.8", "myst-parser>=4.0", "sphinx>=8.2"],
         "gamepad": ["evdev>=1.6"],
         "gpio": ["gpiod>=2.1"],
-        "ros": ROS_WHEELS,
+        "ros": ros_wheels("jazzy"),
+        "ros-kilted": ros_wheels("kilted"),
         "record": ["matplotlib>=3.6", "rosbags>=0.11"],
         "sim": ["mujoco>=3.2", "pillow>=10"],
         # The SDKs of the servos' makers are there to compare frames with.

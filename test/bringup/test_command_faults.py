@@ -33,7 +33,7 @@ def broken(field, value):
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_field_that_is_not_finite_is_refused_by_name_at_rest(bench, field, value):
     node = bench.planner()
-    publisher = bench.publisher(TwistMessage, "cmd_vel")
+    publisher = bench.velocity_publisher()
     publisher.publish(broken(field, value))
     bench.until(lambda: f"cmd_vel: {field} is {value}: refused; send finite numbers" in node.velocity.last_refusal)
     assert node.velocity.input.twist.is_zero
@@ -98,7 +98,7 @@ signal.pause()
 
 @pytest.mark.heavy
 def test_of_a_flood_the_newest_command_is_used(bench):
-    node = bench.planner()
+    node = bench.planner(enable_stamped_cmd_vel=False)
     process = subprocess.Popen([sys.executable, "-c", COUNTING], start_new_session=True)
     try:
         last = pytest.approx(0.02, abs=1e-9)  # of twenty thousand

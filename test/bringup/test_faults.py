@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import rclpy
 from geometry_msgs.msg import Pose, TwistStamped
-from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.clock_type import ClockType
 from rclpy.context import Context
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -69,7 +68,7 @@ def test_the_robot_stops_with_its_feet_in_place_when_the_publisher_dies(bench):
     assert np.array_equal(node.output.last.contacts, contacts)  # they stay where they came down
     assert np.abs(np.array(contacts) - home).max() > 1e-3
     assert "while walking: stopping; is its sender running?" in node.last_report("cmd_vel timeout")
-    bench.publisher(TwistMessage, "cmd_vel").publish(twist())  # an ordinary zero brings them back to neutral
+    bench.velocity_publisher().publish(twist())  # an ordinary zero brings them back to neutral
     bench.until(lambda: np.abs(np.array(node.output.last.contacts) - home).max() < 2e-3)
 
 
@@ -98,7 +97,7 @@ def test_stale_future_and_empty_stamps_have_different_messages(bench):
 
 
 def test_a_publisher_of_the_wrong_type_is_named_with_its_type_and_the_parameter(bench):
-    node = bench.planner()
+    node = bench.planner(enable_stamped_cmd_vel=False)
     other = Context()
     rclpy.init(context=other)
     stranger = rclpy.create_node("stranger", context=other)
@@ -117,7 +116,7 @@ def test_a_publisher_of_the_wrong_type_is_named_with_its_type_and_the_parameter(
 def test_a_best_effort_publisher_is_named(bench):
     node = bench.planner()
     qos = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-    bench.publisher(TwistMessage, "cmd_vel", qos, matched=0)
+    bench.velocity_publisher("cmd_vel", qos, matched=0)
     text = "/probe publishes /cmd_vel with reliability best effort, this node needs reliable: nothing of it is received"
     bench.until(lambda: text in node.last_report("QoS of /probe on /cmd_vel"), 2.0)
 
@@ -171,7 +170,7 @@ def test_a_pose_beyond_the_workspace_is_clamped_and_reported(bench):
 
 def test_simulated_time_without_a_clock_is_an_error_within_two_seconds_and_the_watchdog_lives(bench):
     node = bench.planner(use_sim_time=True)
-    bench.publisher(TwistMessage, "cmd_vel").publish(twist(0.1))
+    bench.velocity_publisher().publish(twist(0.1))
     took = bench.until(lambda: "/clock is silent" in node.last_report("clock"), 3.0)
     assert took <= 2.0 + LATE
     bench.until(lambda: node.last_report("cmd_vel timeout"))

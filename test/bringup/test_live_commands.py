@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 from geometry_msgs.msg import Transform, Vector3
-from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import MultiDOFJointState
 from std_msgs.msg import String
@@ -65,7 +64,7 @@ def test_a_foot_command_that_would_tip_the_robot_is_refused_as_a_whole(bench):
 @pytest.mark.parametrize("tiny", [5e-324, 1e-200, 9e-4])
 def test_a_velocity_below_the_minimum_is_a_zero(bench, tiny):
     node = bench.planner()
-    topic = bench.publisher(TwistMessage, "cmd_vel")
+    topic = bench.velocity_publisher()
     for command in (twist(tiny), twist(0.0, tiny), twist(0.0, 0.0, -tiny)):
         before = node.received["cmd_vel"]
         topic.publish(command)

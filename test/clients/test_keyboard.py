@@ -7,7 +7,6 @@ import time
 
 import pytest
 from geometry_msgs.msg import Pose
-from geometry_msgs.msg import Twist as TwistMessage
 from std_msgs.msg import String
 from support.real_time.programs import read_line
 from support.real_time.teleop_bench import TOP, Robot
@@ -36,7 +35,7 @@ def window():
 
 def driving(bench, window, **options):
     """A window with the keyboard driving, the robot, and the velocities it receives."""
-    velocities = bench.listen(TwistMessage, "cmd_vel")
+    velocities = bench.velocities()
     window = window(**options)
     robot = Robot(bench)
     bench.until(lambda: window.read() or "standing" in window.text, LIMIT, "the status line")

@@ -10,6 +10,7 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import LaserScan
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
+from support.real_time.ros_bench import VELOCITY_TYPE, plain
 
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.patrol import patrol_run
@@ -40,7 +41,7 @@ class Cardboard:
         self._limits = node.create_publisher(TwistMessage, "velocity_limits", LATCHED)
         self._source = node.create_publisher(String, "command_source", LATCHED)
         self.drivers = bench.listen(String, "driving", 10)
-        node.create_subscription(TwistMessage, "cmd_vel", self._take, COMMAND)
+        node.create_subscription(VELOCITY_TYPE, "cmd_vel", self._take, COMMAND)
         node.create_service(Trigger, "stand", self._stand)
         node.create_timer(PERIOD, self._tick)
         self._state.publish(String(data="sitting"))
@@ -57,7 +58,7 @@ class Cardboard:
         self._limits.publish(messages.twist_message(ZERO))
 
     def _take(self, message):
-        self.twist = messages.twist(message)
+        self.twist = messages.twist(plain(message))
 
     def drives(self, name):
         self._source.publish(String(data=name))

@@ -101,7 +101,7 @@ def test_a_teleop_ends_with_a_zero_and_a_held_dead_man_drives_no_more(bench):
     node = teleop(bench)
     Robot(bench)
     pad = Pad(bench)
-    received = bench.listen(TwistMessage, "cmd_vel")
+    received = bench.velocities()
     bench.until(lambda: connected(node) and node.teleop.robot.maxima.vx > 0.0)
     pad.touch(L1, ly=1.0)
     bench.until(lambda: received and speeds(received)[-1].vx > 0.0)

@@ -48,7 +48,7 @@ def test_a_flood_of_commands_does_not_starve_the_loop(bench):
     of the same size elsewhere. Other load on the machine can hit either run, so one of three pairs has to pass; a loop
     that waits for the queue of commands passes none.
     """
-    node = bench.planner()
+    node = bench.planner(enable_stamped_cmd_vel=False)
     targets = bench.listen(MultiDOFJointState, "foot_targets")
     bench.listen(TwistMessage, "elsewhere")
 
@@ -75,7 +75,7 @@ def test_a_flood_of_commands_does_not_starve_the_loop(bench):
 
 @pytest.mark.process
 def test_a_killed_teleop_is_a_stop(bench):
-    node = bench.planner()
+    node = bench.planner(enable_stamped_cmd_vel=False)
     process = teleop(0.05)
     try:
         bench.until(lambda: node.output.last.twist.vx > 0.04, 10.0)

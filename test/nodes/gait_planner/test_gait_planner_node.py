@@ -27,7 +27,7 @@ from hexapod_control.ros.qos import LATCHED, SENSOR
 
 def drive(bench, node, command, condition, seconds=4.0):
     """Sends a command at 20 Hz until the condition holds."""
-    publisher = bench.publisher(TwistMessage, "cmd_vel")
+    publisher = bench.velocity_publisher()
     timer = bench.probe.create_timer(0.05, lambda: publisher.publish(command))
     took = bench.until(condition, seconds)
     bench.probe.destroy_timer(timer)
@@ -198,7 +198,7 @@ def test_stamped_commands_are_followed_when_asked_for(bench):
 
 def test_a_stop_holds_against_a_stream_of_commands_until_a_zero_comes(bench):
     node = bench.planner()
-    publisher = bench.publisher(TwistMessage, "cmd_vel")
+    publisher = bench.velocity_publisher()
     command = [twist(0.08)]
     timer = bench.probe.create_timer(0.05, lambda: publisher.publish(command[0]))
     bench.until(lambda: node.output.last and node.output.last.twist.vx > 0.05)
@@ -223,7 +223,7 @@ def test_sitting_down_is_not_interrupted_by_a_stream_that_ends(bench):
 def test_commands_before_standing_are_ignored_with_the_remedy(bench):
     node = bench.planner(False)
     node.planner.set_measured_joints(standing_joints() + 0.3)
-    bench.publisher(TwistMessage, "cmd_vel").publish(twist(0.1))
+    bench.velocity_publisher().publish(twist(0.1))
     bench.until(lambda: "call the service stand first" in node.last_report("not standing"))
     refused = bench.call(Trigger, "stand")
     assert refused.success
@@ -250,7 +250,7 @@ def test_markers_show_feet_polygon_and_footholds(bench):
 def test_diagnostics_show_rate_source_and_last_refusal(bench):
     node = bench.planner()
     received = bench.listen(DiagnosticArray, "/diagnostics")
-    bench.publisher(TwistMessage, "cmd_vel").publish(twist(math.nan))
+    bench.velocity_publisher().publish(twist(math.nan))
 
     def values():
         status = next((m.status[0] for m in reversed(received) if m.status[0].name == "/gait_planner"), None)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Pose
-from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState, MultiDOFJointState
@@ -190,7 +189,7 @@ def test_a_motion_is_refused_while_the_pose_is_unknown(bench):
 
 
 def test_a_velocity_takes_over_from_a_motion_and_a_zero_does_not(bench, motions):
-    velocity = bench.publisher(TwistMessage, "cmd_vel")
+    velocity = bench.velocity_publisher()
     motions.play(motions.write("breathe", BREATH, loops=0))
     motions.until("breathe pose")
     timer = bench.probe.create_timer(0.05, lambda: velocity.publish(twist()))
@@ -209,7 +208,7 @@ def test_a_velocity_that_runs_out_does_not_disturb_a_motion(bench, tmp_path):
     motions = Motions(bench, tmp_path, cmd_vel_timeout=10.0)
     velocity = motions.node.velocity
     steps = "  - leg: {name: left_front, z: 0.06}\n  - wait: {duration: 3}\n  - leg: {name: left_front, z: 0}\n"
-    bench.publisher(TwistMessage, "cmd_vel").publish(twist(0.05))
+    bench.velocity_publisher().publish(twist(0.05))
     bench.until(lambda: not velocity.input.twist.is_zero)
     motions.play(motions.write("lift", steps))
     motions.until("lift wait", 8.0)

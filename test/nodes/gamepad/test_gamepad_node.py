@@ -5,7 +5,6 @@ import errno
 from types import SimpleNamespace
 
 import pytest
-from geometry_msgs.msg import Twist as TwistMessage
 from sensor_msgs.msg import Joy
 from support.real_time.ros_bench import overrides
 from support.real_time.teleop_bench import L1, STOP, Robot, connected, speeds, teleop
@@ -195,7 +194,7 @@ def test_a_gamepad_that_is_removed_with_the_stick_forward_is_a_stop(bench):
     device = Device()
     node, driver = pads(bench, device), teleop(bench)
     Robot(bench)
-    received = bench.listen(TwistMessage, "cmd_vel")
+    received = bench.velocities()
     bench.until(lambda: connected(driver) and driver.teleop.robot.maxima.vx > 0.0)
     device.event(EV_KEY, 0x136, 1)
     device.event(EV_ABS, 1, STICK[0])

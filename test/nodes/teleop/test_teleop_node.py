@@ -9,7 +9,6 @@ import sys
 import pytest
 import rclpy
 from geometry_msgs.msg import Pose, TwistStamped
-from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 from support.real_time.ros_bench import services_ready, subscribed, wait_for_stop
@@ -56,7 +55,7 @@ def ready(bench, node):
 def test_the_dead_man_drives_at_a_share_of_the_robots_own_limits_and_its_release_is_one_zero(bench):
     node = teleop(bench)
     _, pad = ready(bench, node)
-    received = bench.listen(TwistMessage, "cmd_vel")
+    received = bench.velocities()
     pad.touch(ly=1.0)
     count = len(received)
     bench.until(lambda: node.teleop.pressed is not None)
@@ -77,7 +76,7 @@ def test_the_dead_man_drives_at_a_share_of_the_robots_own_limits_and_its_release
 def test_nothing_moves_before_the_limits_have_come(bench):
     node = teleop(bench)
     pad = Pad(bench)
-    received = bench.listen(TwistMessage, "cmd_vel")
+    received = bench.velocities()
     bench.until(lambda: connected(node))
     pad.touch(L1, ly=1.0)
     bench.until(lambda: len(received) > 3)
@@ -100,7 +99,7 @@ def test_stamped_commands_carry_stamp_and_frame(bench):
 def test_other_numbers_and_scales_are_parameters_and_live_where_they_may_be(bench):
     node = teleop(bench, enable_button=2, axis_linear__x=3, require_enable_button=True)
     _, pad = ready(bench, node)
-    received = bench.listen(TwistMessage, "cmd_vel")
+    received = bench.velocities()
     pad.touch(2, ry=1.0)
     bench.until(lambda: received and speeds(received)[-1].vx == pytest.approx(0.1))
     assert node.set_parameters([Parameter("scale_linear.x", value=0.02)])[0].successful
@@ -163,7 +162,7 @@ def test_buttons_reach_pose_gait_and_services(bench):
 def test_stop_is_live_without_the_dead_man_and_sends_a_zero(bench):
     node = teleop(bench)
     robot, pad = ready(bench, node)
-    received = bench.listen(TwistMessage, "cmd_vel")
+    received = bench.velocities()
     bench.until(lambda: subscribed(node, "cmd_vel"))
     pad.touch(B)
     bench.until(lambda: robot.calls == ["stop"] and received, STOP)
@@ -211,7 +210,7 @@ def test_a_pad_that_is_removed_with_the_stick_forward_is_a_stop(bench):
 def test_a_pad_that_comes_back_with_everything_stuck_drives_nothing(bench):
     node = teleop(bench)
     _, pad = ready(bench, node)
-    received = bench.listen(TwistMessage, "cmd_vel")
+    received = bench.velocities()
     pad.touch(L1, ly=1.0)
     bench.until(lambda: received and speeds(received)[-1].vx > 0.0)
     pad.remove()
@@ -231,7 +230,7 @@ def test_a_pad_that_comes_back_with_everything_stuck_drives_nothing(bench):
 def test_a_joy_with_an_axis_that_is_not_finite_is_refused_and_ends_in_a_stop(bench, value):
     node = teleop(bench)
     _, pad = ready(bench, node)
-    received = bench.listen(TwistMessage, "cmd_vel")
+    received = bench.velocities()
     pad.touch(L1, ly=1.0)
     bench.until(lambda: received and speeds(received)[-1].vx > 0.0)
     pad.touch(L1, ly=value)
@@ -243,7 +242,7 @@ def test_a_joy_with_an_axis_that_is_not_finite_is_refused_and_ends_in_a_stop(ben
 def test_a_callback_that_fails_is_a_stop_and_is_named(bench):
     node = teleop(bench)
     _, pad = ready(bench, node)
-    received = bench.listen(TwistMessage, "cmd_vel")
+    received = bench.velocities()
     pad.touch(L1, ly=1.0)
     bench.until(lambda: received and speeds(received)[-1].vx > 0.0)
     node.teleop.map = None
@@ -257,7 +256,7 @@ def test_a_signal_while_driving_ends_with_a_zero_and_exit_code_0(bench, number):
     command = [sys.executable, "-m", "hexapod_control.nodes.teleop.teleop"]
     process = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True, env=os.environ)
     try:
-        received = bench.listen(TwistMessage, "cmd_vel")
+        received = bench.velocities()
         pad = Pad(bench)
         Robot(bench)
         pad.touch(L1, ly=1.0)
@@ -308,7 +307,7 @@ def test_of_several_sources_the_one_with_priority_is_shown_and_strange_names_do_
 def test_a_source_without_an_announcement_is_shown_as_its_node(bench):
     planner = bench.planner()
     shown = bench.listen(String, "command_source", LATCHED)
-    publisher = bench.publisher(TwistMessage, "cmd_vel")
+    publisher = bench.velocity_publisher()
     timer = bench.probe.create_timer(0.05, lambda: publisher.publish(messages.twist_message(Twist(0.05, 0.0, 0.0))))
     bench.until(lambda: shown and shown[-1].data == "/probe")
     bench.probe.destroy_timer(timer)

@@ -52,7 +52,7 @@ class WebBench:
     def __init__(self, bench):
         self.bench = bench
         self.node = bench.add(WebNode(parameter_overrides=overrides(port=0, token=TOKEN)))
-        self.velocities = bench.listen(TwistMessage, "cmd_vel", MANY)
+        self.velocities = bench.velocities("cmd_vel", MANY)
         limits = bench.publisher(TwistMessage, "velocity_limits", LATCHED)
         limits.publish(messages.twist_message(MOST))
         bench.until(lambda: self.node.feed.limits == MOST)
@@ -489,7 +489,7 @@ def walking(bench):
     """A planner that walks on a command of a page: bench, planner, process, loop."""
     planner, process, loop = bench.planner(), Process(), Loop()
     visitor = Visitor(loop, process.port)
-    received = bench.listen(TwistMessage, "cmd_vel", MANY)
+    received = bench.velocities("cmd_vel", MANY)
 
     def drive():
         with contextlib.suppress(ConnectionError):  # the process may have ended

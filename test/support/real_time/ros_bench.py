@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import rclpy
 from geometry_msgs.msg import Twist as TwistMessage
+from geometry_msgs.msg import TwistStamped
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
@@ -20,6 +21,7 @@ from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.nodes.gait_planner.gait_planner import GaitPlanner
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
 from hexapod_control.ros import messages
+from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.ros.qos import COMMAND
 from hexapod_control.ros.transport.executor import Spinner
 
@@ -87,6 +89,21 @@ class Bench:
         self.probe.create_subscription(kind, topic, received.append, qos)
         return received
 
+    def velocity_publisher(self, topic: str = "cmd_vel", *args: Any, **options: Any) -> VelocityPublisher:
+        """As `publisher`; it takes Twist and sends what the nodes of this distribution expect by default."""
+        return VelocityPublisher(self, self.publisher(VELOCITY_TYPE, topic, *args, **options))
+
+    def velocities(self, topic: str = "cmd_vel", qos: QoSProfile = COMMAND) -> list[TwistMessage]:
+        """As `listen`, for the commands that nodes publish by default: the Twist of each."""
+        received: list[TwistMessage] = []
+        self.probe.create_subscription(VELOCITY_TYPE, topic, lambda message: received.append(plain(message)), qos)
+        return received
+
+    def now(self) -> Any:
+        """The stamp of a message that is sent now: on /clock if this bench publishes it."""
+        simulated = self._clock is not None
+        return messages.time(round(self.time * 1e9)) if simulated else self.probe.get_clock().now().to_msg()
+
     def call(self, kind: Any, service: str, request: Any = None) -> Any:
         """Calls a service and returns its response."""
         client = self.probe.create_client(kind, service)
@@ -118,6 +135,30 @@ class Bench:
         return node
 
 
+VELOCITY_TYPE = TwistStamped if stamped_by_default() else TwistMessage  # of cmd_vel in this distribution
+
+
+def plain(message: Any) -> TwistMessage:
+    """The Twist of a velocity command of either type."""
+    return message.twist if isinstance(message, TwistStamped) else message
+
+
+class VelocityPublisher:
+    """Publishes velocity commands of VELOCITY_TYPE."""
+
+    def __init__(self, bench: Bench, publisher: Any) -> None:
+        self._bench, self.publisher = bench, publisher
+
+    def publish(self, message: TwistMessage) -> None:
+        stamped = VELOCITY_TYPE is TwistStamped
+        self.publisher.publish(self._stamped(message) if stamped else message)
+
+    def _stamped(self, message: TwistMessage) -> TwistStamped:
+        made = TwistStamped(twist=message)
+        made.header.stamp = self._bench.now()
+        return made
+
+
 TIMEOUT, RAMP, DOWN = 0.5, 0.6, 0.9  # [s] of a command, of the braking, of a tripod cycle
 LATE = 0.5  # [s] allowed for a loaded machine
 
@@ -141,11 +182,13 @@ def twist(vx: float = 0.0, vy: float = 0.0, wz: float = 0.0) -> TwistMessage:
 class Stream:
     """Publishes what `command` returns, at `rate` [Hz], until stopped."""
 
-    def __init__(self, bench, command, rate=20.0, kind=TwistMessage, node=None):
+    def __init__(self, bench, command, rate=20.0, kind=None, node=None):
+        """`kind` is the type of the messages; None: they are Twist, sent as the nodes expect by default."""
         self.bench, self.node = bench, node or bench.probe
-        self.publisher = bench.publisher(kind, "cmd_vel", node=self.node)
+        self.publisher = bench.publisher(kind or VELOCITY_TYPE, "cmd_vel", node=self.node)
+        self._sender = self.publisher if kind else VelocityPublisher(bench, self.publisher)
         self.command = command
-        self.timer = self.node.create_timer(1.0 / rate, lambda: self.publisher.publish(self.command()))
+        self.timer = self.node.create_timer(1.0 / rate, lambda: self._sender.publish(self.command()))
 
     def stop(self):
         self.node.destroy_timer(self.timer)

@@ -49,7 +49,7 @@ class ScriptedRobot:
         self.joint_states = bench.publisher(JointState, "joint_states")
         self.diagnostics = bench.publisher(DiagnosticArray, "/diagnostics", QoSProfile(depth=20))
         bench.publisher(TwistMessage, "velocity_limits", LATCHED).publish(TwistMessage())
-        self.velocities = bench.listen(TwistMessage, "cmd_vel")
+        self.velocities = bench.velocities()
         self.poses, self.motions = bench.listen(Pose, "body_pose"), bench.listen(String, "motion")
         self.called = []
         for name in ("stand", "sit", "stop", "arm", "reset_fault"):
