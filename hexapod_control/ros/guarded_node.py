@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -45,6 +46,7 @@ class GuardedNode(ReportingNode):
         self._local: dict[Any, LocalSubscription] = {}  # by subscription
         self.partners: tuple[GuardedNode, ...] = ()  # nodes of this process that stop, too, when a callback fails
         self.refusal = ""  # why this node is deactivated; empty if it is not
+        self.closing = ExitStack()  # what destroy_node ends first; rclpy also destroys nodes that could not start
         self.duties: list[Callable[[], None]] = []  # called every HOUSEKEEPING_PERIOD_S
         self._qos = QosMonitor(
             self, self.guarded_event, lambda kind, text: self.report(kind, ReportLevel.WARNING, text)
@@ -84,6 +86,11 @@ class GuardedNode(ReportingNode):
 
     def publish_final_state(self) -> None:
         """Publishes the last messages of the node; called once, before the process ends."""
+
+    def destroy_node(self) -> None:
+        """Ends what is in `closing`, then the node."""
+        self.closing.close()
+        super().destroy_node()
 
     def deactivate(self, reason: str) -> None:
         """Makes the node ignore messages, refuse services except ALWAYS_SERVED, and publish only diagnostics.

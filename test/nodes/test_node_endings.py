@@ -1,7 +1,6 @@
 """How nodes end: on request they run until the robot is at rest, then send their last message."""
 
 import pytest
-from geometry_msgs.msg import Twist as TwistMessage
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
@@ -22,7 +21,7 @@ def test_a_planner_sets_the_feet_down_ignores_commands_and_ends_with_a_zero(benc
     node.request_stop()
     bench.until(node.stopped, RAMP + DOWN + 2.0 * LATE)
     assert all(node.output.last.planted) and node.planner.state is RobotState.STANDING
-    velocities = bench.listen(TwistMessage, "cmd_vel_out")
+    velocities = bench.velocities("cmd_vel_out")
     targets = bench.listen(MultiDOFJointState, "foot_targets")
     bench.until(lambda: velocities and targets)
     count = len(velocities), len(targets)

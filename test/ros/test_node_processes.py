@@ -94,7 +94,7 @@ class Planner:
         self.kinematics, self.driver = bench.add(InverseKinematics()), bench.driver(standing_joints())
         self.targets = bench.listen(JointState, "joint_targets")
         self.feet = bench.listen(MultiDOFJointState, "foot_targets")
-        self.executed = bench.listen(TwistMessage, "cmd_vel_out")
+        self.executed = bench.velocities("cmd_vel_out")
         self.process = self.spawn()
 
     def spawn(self):

@@ -173,7 +173,9 @@ def load_dump(bench, node, values):
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         file.write(dump.getvalue())
         file.flush()
-        messages = list(parameter_dict_from_yaml_file(file.name).values())
+        messages = list(
+            parameter_dict_from_yaml_file(file.name, target_nodes=[node.get_fully_qualified_name()]).values()
+        )
     request = SetParameters.Request(parameters=messages)
     response = bench.call(SetParameters, f"{node.get_name()}/set_parameters", request)
     return dict(zip([each.name for each in messages], response.results, strict=True))

@@ -74,6 +74,7 @@ class ImuDriver(GuardedNode):
         self._period, self._ending = 1.0 / settings.rate, threading.Event()
         self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
         self._thread.start()
+        self.closing.callback(self._end)
 
     def on_gait_state(self, message: String) -> None:
         """Takes whether the robot is told to move."""
@@ -199,12 +200,11 @@ class ImuDriver(GuardedNode):
             "gyro bias known": self._estimator.gyro.known,
         }
 
-    def destroy_node(self) -> None:
-        """Ends the thread and closes the bus first."""
+    def _end(self) -> None:
+        """Ends the thread and closes the bus."""
         self._ending.set()
         self._thread.join()
         self._close()
-        super().destroy_node()
 
 
 def _message(frame: str) -> Imu:

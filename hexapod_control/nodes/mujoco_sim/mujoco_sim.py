@@ -53,6 +53,8 @@ class MujocoSim(GuardedNode):
         file = load(settings.robot)
         report_doubts(self, file)
         self.world = world = RunningWorld(file, settings, world_settings)
+        if world.bus:
+            self.closing.callback(world.bus.close)
         self._record = StateRecording(settings.record, settings.record_rate) if settings.record else None
         self._ticks = self._reported_ticks = 0
         self._reported_at = time.monotonic()
@@ -185,12 +187,6 @@ class MujocoSim(GuardedNode):
                 self._record.save()
             except OSError as error:
                 self.report("record", ReportLevel.ERROR, f"the record was not written: {error}")
-
-    def destroy_node(self) -> None:
-        """Closes the bus first."""
-        if self.world.bus:
-            self.world.bus.close()
-        super().destroy_node()
 
 
 def main() -> int:

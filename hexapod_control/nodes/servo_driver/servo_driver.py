@@ -77,6 +77,7 @@ class ServoDriver(GuardedNode):
         self.create_subscription(JointState, "joint_targets", self.on_joint_targets, COMMAND)
         TorqueServices(self, self.driver)
         self._calibration = CalibrationServices(self, self.driver, settings)
+        self.closing.callback(self._close)
         self._tick_requested = False
         self.driver.call_after_cycle(self._request_tick)
         sys.setswitchinterval(THREAD_SWITCH_S)
@@ -223,11 +224,6 @@ class ServoDriver(GuardedNode):
         self._close()
         if self._servos.on_exit is not OnExit.HOLD:
             self._output.armed(False)
-
-    def destroy_node(self) -> None:
-        """Ends the thread first."""
-        self._close()
-        super().destroy_node()
 
     def _close(self) -> None:
         self._calibration.close()

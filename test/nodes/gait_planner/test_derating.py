@@ -74,7 +74,7 @@ def test_a_robot_whose_servos_heat_up_walks_slower_recovers_and_at_the_limit_sit
     parameters.write_text("gait_planner:\n  ros__parameters:\n    publish_limited_velocity: true\n")
     robot_ = launched(standing_joints(), params_file=str(parameters))
     bench, world = robot_.bench, robot_.world
-    executed = bench.listen(TwistMessage, "cmd_vel_out")
+    executed = bench.velocities("cmd_vel_out")
     limits = bench.listen(TwistMessage, "velocity_limits", LATCHED)
     shares = bench.listen(Float64, "speed_share", LATCHED)
     robot_.walk(vx=0.5)  # as fast as it can

@@ -169,7 +169,7 @@ def test_the_achieved_body_pose_is_published(bench):
 
 def test_the_executed_velocity_is_published_if_asked_for(bench):
     node = bench.planner(publish_limited_velocity=True)
-    executed = bench.listen(TwistMessage, "cmd_vel_out")
+    executed = bench.velocities("cmd_vel_out")
     drive(bench, node, twist(5.0), lambda: executed and node.planner.state.value == "walking" and len(executed) > 60)
     most = node.planner.view.maxima().vx
     assert max(message.linear.x for message in executed) == pytest.approx(most, rel=0.02)
