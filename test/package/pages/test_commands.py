@@ -11,6 +11,7 @@ import importlib.util
 import io
 import re
 import shlex
+import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import groupby
@@ -202,6 +203,25 @@ CHECKS: dict[str, Callable[[list[str]], None]] = {  # by regular expressions, th
     "colcon build": find_package,
     "(sudo systemctl|journalctl) ": find_unit,
 }
+
+
+def executed() -> dict[Path, list[list[str]]]:
+    """Commands that neither wait nor need a running robot or a device, each on the first page that has it."""
+    found: dict[tuple[str, ...], Path] = {}
+    for page in PAGES:
+        for words in commands(page):
+            if re.match("hexapod (check|gaits|walk|urdf|nav2-params|play --(list|check)) ?", " ".join(words)):
+                found.setdefault(tuple(words), page)
+    return {page: [list(words) for words in found if found[words] == page] for page in dict.fromkeys(found.values())}
+
+
+@pytest.mark.parametrize(("page", "run"), executed().items(), ids=lambda value: getattr(value, "name", ""))
+def test_commands_that_only_compute_succeed(page, run, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "config" / "robots" / "phantomx.yaml", "my_robot.yaml")
+    shutil.copy(ROOT / "config" / "motions" / "wave.yaml", "my_motion.yaml")
+    for words in run:
+        assert main.main(words[1:]) == 0, f"{' '.join(words)}: {capsys.readouterr().err}"
 
 
 def check_of(words: list[str]) -> Callable[[list[str]], None] | None:
