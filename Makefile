@@ -37,6 +37,9 @@ SOURCES := $(shell find hexapod_control config launch urdf resource scripts -typ
 # start of pytest would compile all tests again.
 ENV := PYTHONSAFEPATH=1 PYTHONDONTWRITEBYTECODE= AMENT_PREFIX_PATH="$(VENV)$${AMENT_PREFIX_PATH:+:$$AMENT_PREFIX_PATH}" MUJOCO_GL="$${MUJOCO_GL:-egl}" PATH="$(BIN):$$PATH"
 
+# Not the command: beside a sourced ROS pip does not install it, because Ubuntu's own, without the plugins here, is found.
+PYTEST := python -m pytest -q
+
 help:
 	@sed -n 's/^# //p' Makefile
 
@@ -52,10 +55,10 @@ bench: $(VENV)/.package
 	@$(ENV) hexapod bench $(ARGS)
 
 soak: $(VENV)/.package $(VENV)/.test
-	@$(ENV) HEXAPOD_SOAK=1 pytest -q -n $(WORKERS) -k soak test
+	@$(ENV) HEXAPOD_SOAK=1 $(PYTEST) -n $(WORKERS) -k soak test
 
 one: $(VENV)/.package $(VENV)/.test
-	@$(ENV) pytest -q $(ARGS)
+	@$(ENV) $(PYTEST) $(ARGS)
 
 SEED ?= 1
 DRAW ?= 20
@@ -81,16 +84,16 @@ aside:
 
 REPETITION := .pytest_cache/repetition
 FILES = test
-PYTEST = pytest -q --durations=5 -o cache_dir=.pytest_cache/$@ $(FILES)
+MEASURED = $(PYTEST) --durations=5 -o cache_dir=.pytest_cache/$@ $(FILES)
 # Markers of the tests that this machine cannot run, as the end of an expression for pytest -m.
 LEFT_OUT = left_out=$$($(BIN)/python scripts/machine.py test); left_out=$${left_out:+ and $$left_out}
 
 computing: $(VENV)/.package $(VENV)/.test
-	@$(LEFT_OUT); export $(ENV); $(PYTEST) -n $(WORKERS) --dist worksteal -m "not waits$$left_out"
+	@$(LEFT_OUT); export $(ENV); $(MEASURED) -n $(WORKERS) --dist worksteal -m "not waits$$left_out"
 
 # On a loaded machine a test that waits can fail for lack of time: failed tests run once more, alone, and are listed.
 define PATIENTLY
-	@$(LEFT_OUT); export $(ENV); tests=($(PYTEST) --timeout 120 -m "waits and $(1)$$left_out"); \
+	@$(LEFT_OUT); export $(ENV); tests=($(MEASURED) --timeout 120 -m "waits and $(1)$$left_out"); \
 	"$${tests[@]}" -n $(2) --dist $(DIST) || \
 	"$${tests[@]}" --last-failed --last-failed-no-failures none --repetition $(REPETITION)
 endef
@@ -144,5 +147,5 @@ $(VENV)/.package: $(SOURCES) package.xml setup.py setup.cfg | $(VENV)/.made
 $(VENV)/.test: setup.py | $(VENV)/.package
 	@echo "installing the tools for the tests into $(notdir $(VENV)) ..."
 	@$(PIP) ".[test,style]" 'setuptools<80' colcon-common-extensions; rm -rf build *.egg-info
-	@$(ENV) pytest -q --collect-only test >/dev/null || true
+	@$(ENV) $(PYTEST) --collect-only test >/dev/null || true
 	@touch $@
