@@ -86,7 +86,7 @@ setup(
         "xacro>=2.0",
     ],
     extras_require={
-        "docs": ["furo>=2024.8", "myst-parser>=4.0", "sphinx>=8.2"],
+        "docs": ["furo>=2024.8", "myst-parser>=4.0", "rosbags>=0.11", "sphinx>=8.2"],
         "gamepad": ["evdev>=1.6"],
         "gpio": ["gpiod>=2.1"],
         "ros": ros_wheels("jazzy"),
