@@ -15,6 +15,7 @@ from pathlib import Path
 from hexapod_control.bringup.robot_description import is_urdf, robot_description
 from hexapod_control.bringup.rviz_view import rviz_file
 from hexapod_control.config import ros_names
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.servos.settings.io_section import has_imu
 
@@ -232,6 +233,8 @@ def specs(graph: str, given: Mapping[str, object] | None = None) -> tuple[NodeSp
     texts = {name: texts.get(name) or argument.default for name, argument in known.items()}
     values = {name: known[name].value(text) for name, text in texts.items() if text}
     check_names(values)
+    if "robot" in values and not is_urdf(str(values["robot"])):
+        load(str(values["robot"]))  # each node would refuse it, after all have been started
     if "bus" in values:
         values.setdefault("servo_port", str(Path(tempfile.gettempdir(), f"hexapod_bus_{os.getpid()}")))
     rows = (row for row in GRAPHS[graph] if not row.enabled_by or _enabled(row, graph, values))

@@ -4,6 +4,8 @@ import ast
 import importlib
 import inspect
 import json
+import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from support.paths import ROOT
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.command_line import command_line
+from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.shipped_files import share
 from hexapod_control.ros import parameters
 from hexapod_control.ros.distribution import stamped_by_default
@@ -58,15 +61,14 @@ def test_every_default_is_a_value_of_its_kind(name):
             argument.value(argument.default)
 
 
-def test_imu_driver_is_started_if_the_robot_file_has_an_imu_or_as_told(tmp_path):
+def test_imu_driver_is_started_if_the_robot_file_has_an_imu_or_as_told():
     kit = ROOT / "config" / "robots" / "freenove.yaml"
     assert "imu_driver" in by_name("bringup", robot=kit)
     assert "imu_driver" not in by_name("bringup", robot=kit, imu="false")
     nodes = by_name("bringup", robot=kit, i2c_bus="/dev/i2c-3")
     assert nodes["imu_driver"].parameters["bus"] == nodes["servo_driver"].parameters["i2c_bus"] == "/dev/i2c-3"
-    for other in ("phantomx", tmp_path / "absent.yaml"):
-        assert "imu_driver" not in by_name("bringup", robot=other)
-        assert "imu_driver" in by_name("bringup", robot=other, imu="true")
+    assert "imu_driver" not in by_name("bringup", robot="phantomx")
+    assert "imu_driver" in by_name("bringup", robot="phantomx", imu="true")
 
 
 def test_simulation_and_real_robot_differ_only_in_the_hardware_node_and_the_page():
@@ -106,7 +108,9 @@ def test_the_namespace_reaches_every_node():
     assert {spec.namespace for spec in node_graph.specs("sim", {"namespace": "/spider/"})} == {"/spider"}
 
 
-def test_a_robot_file_is_found_from_every_folder():
+def test_a_robot_file_is_found_from_every_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(share("config", "robots", "phantomx.yaml"), "mine.yaml")
     assert by_name("sim", robot="mine.yaml")["gait_planner"].parameters["robot"] == str(Path("mine.yaml").absolute())
 
 
@@ -142,9 +146,20 @@ def test_a_parameter_file_comes_last_on_the_command_line(tmp_path, monkeypatch):
     assert arguments[-2:] == ["--params-file", str(Path("mine.yaml").absolute())]
 
 
+@pytest.mark.parametrize("graph", [*WALKING, "display"])
+@pytest.mark.parametrize(
+    ("robot", "sentence"),
+    [("nope", "nope: is not a known robot, known: article"), ("./nope.yaml", "nope.yaml: there is no such file")],
+)
+def test_a_robot_that_cannot_be_loaded_is_refused_before_anything_starts(graph, robot, sentence):
+    with pytest.raises(RobotFileError, match=re.escape(sentence)):
+        node_graph.specs(graph, {"robot": robot})
+
+
 def test_a_text_that_looks_like_a_number_stays_a_text():
-    [value] = [word for word in command_line(by_name("sim", robot="42")["odometry"]) if word.startswith("robot:=")]
-    assert json.loads(value.removeprefix("robot:=")) == "42"
+    words = command_line(by_name("sim", gait="42")["gait_planner"])
+    [value] = [word for word in words if word.startswith("gait:=")]
+    assert json.loads(value.removeprefix("gait:=")) == "42"
 
 
 @pytest.mark.parametrize(
