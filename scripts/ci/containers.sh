@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-HADOLINT=hadolint/hadolint:v2.14.0
+HADOLINT=hadolint/hadolint:v2.15.1
 WALK_S=300 # time limit for the first waypoint
 
 lint() {
