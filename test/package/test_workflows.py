@@ -71,6 +71,16 @@ def test_every_distribution_has_a_job_in_an_official_container():
     assert job["strategy"]["matrix"]["distribution"] == ["jazzy", "kilted", "lyrical"]
 
 
+@pytest.mark.parametrize("name", ["ci.yml:debian", "ci.yml:ubuntu"])
+def test_every_system_runs_the_suite_on_the_wheels_of_every_distribution_that_has_some(name):
+    makefile = (ROOT / "Makefile").read_text()
+    with_wheels = re.search(r"DISTRO must be (\w+) or (\w+)", makefile).groups()
+    job = JOBS[name]
+    assert tuple(job["strategy"]["matrix"]["distribution"]) == with_wheels
+    assert job["env"] == {"DISTRO": "${{ matrix.distribution }}"}
+    assert "scripts/ci/suite.sh" in [step.get("run") for step in job["steps"]]
+
+
 def test_nav2_reaches_its_goal_on_every_distribution():
     job = JOBS["containers.yml:nav2"]
     assert job["strategy"]["matrix"] == JOBS["ci.yml:ros"]["strategy"]["matrix"]
