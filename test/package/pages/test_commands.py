@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import io
+import os
 import re
 import shlex
 import shutil
@@ -93,7 +94,8 @@ def find_target(words: list[str]) -> None:
 
 
 def plan_launch(words: list[str]) -> None:
-    graph, arguments = words[3].removesuffix(".launch.py"), dict(word.split(":=", 1) for word in words[4:])
+    graph = words[3].removesuffix(".launch.py")
+    arguments = dict(os.path.expandvars(word).split(":=", 1) for word in words[4:])
     assert (ROOT / "launch" / words[3]).is_file()
     if graph == "nav2":
         assert arguments.keys() <= {argument.name for argument in nav2_graph.arguments()}
@@ -231,7 +233,10 @@ def check_of(words: list[str]) -> Callable[[list[str]], None] | None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_the_commands_of_a_page_name_exists(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
     Path("my_robot.urdf").write_text(urdf(load("phantomx")), encoding="utf-8")  # the reader's own
+    for name in ("my_robot.yaml", "robot.yaml"):
+        shutil.copy(ROOT / "config" / "robots" / "phantomx.yaml", name)
     Path("pad.yaml").write_text("/**:\n  ros__parameters: {}\n", encoding="utf-8")
     for words in commands(page):
         check = check_of(words)
