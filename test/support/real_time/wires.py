@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -117,7 +118,8 @@ class Launched:
 
     def walk(self, vx=0.08):
         self.stand()
-        Stream(self.bench, lambda: twist(vx))
+        # After a stop, as for a late tick, a robot waits for a zero command.
+        Stream(self.bench, lambda: twist(vx if self._is_in_state("walking") or time.monotonic() % 2.0 > 0.7 else 0.0))
         self.bench.until(lambda: self._is_in_state("walking"), RISING, "walking")
         before = self.world.angles()
         self.bench.until(lambda: np.abs(self.world.angles() - before).max() > 0.3, RISING, "servos that walk")
