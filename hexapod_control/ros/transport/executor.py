@@ -22,6 +22,7 @@ except ImportError:  # rclpy before 7.1.4
 
 CHECK_PERIOD_S = 0.05  # between two measurements of the queue
 MAX_QUEUED_EVENTS = 150  # many times what queues up while a process gets no CPU for a moment
+FLOOD_PER_S = 1000.0  # events; the nodes of a robot receive a few hundred
 
 
 class Spinner:
@@ -34,6 +35,7 @@ class Spinner:
         self._executor = _events_executor(context)
         self._events = not isinstance(self._executor, SingleThreadedExecutor)
         self._next_check = 0.0  # [s] steady time
+        self._queued = 0.0  # [s] when the callback before the marker began
         self._taken: int | None = None  # events taken since the marker was queued; None: no marker is queued
 
     def add_node(self, node: Node) -> None:
@@ -51,22 +53,23 @@ class Spinner:
 
     def spin_once(self, timeout_sec: float) -> None:
         """Runs one callback; waits for one at most `timeout_sec` [s]."""
+        began = time.monotonic()
         self._executor.spin_once(timeout_sec=timeout_sec)
         if self._events:
-            self._check_queue()
+            self._check_queue(began)
 
     def shutdown(self, timeout_sec: float) -> None:
         """Shuts the executor down; waits at most `timeout_sec` [s] for running callbacks."""
         self._executor.shutdown(timeout_sec=timeout_sec)
 
-    def _check_queue(self) -> None:
+    def _check_queue(self, began: float) -> None:
         """Queues a marker periodically and counts the events that are taken before it: the length of the queue."""
         if self._taken is not None:
             self._taken += 1
             if self._taken > MAX_QUEUED_EVENTS:
                 self._take_newest_only()
         elif time.monotonic() >= self._next_check:
-            self._taken = 0
+            self._taken, self._queued = 0, began
             self._executor.create_task(self._marker_taken)
 
     def _marker_taken(self) -> None:
@@ -78,10 +81,17 @@ class Spinner:
             self._executor.remove_node(node)
         self._executor.shutdown(timeout_sec=0.0)
         self._executor, self._events = SingleThreadedExecutor(context=self._context), False
+        text = queue_report(MAX_QUEUED_EVENTS, time.monotonic() - self._queued)
         for node in self._nodes:
             self._executor.add_node(node)
-            text = "messages arrive faster than they are handled; only the newest count now: does a node flood a topic?"
             node.get_logger().warning(text)
+
+
+def queue_report(events: int, seconds: float) -> str:
+    """What to say of so many events in the queue, after so many seconds."""
+    rate = events / max(seconds, 1e-3)
+    cause = "does a node flood a topic?" if rate > FLOOD_PER_S else "is this computer overloaded?"
+    return f"messages arrive faster than they are handled, {rate:.0f} per second; only the newest count now: {cause}"
 
 
 def _events_executor(context: Context | None) -> Executor:

@@ -6,7 +6,7 @@ from rclpy.context import Context
 from std_msgs.msg import Int32
 
 from hexapod_control.ros.qos import COMMAND
-from hexapod_control.ros.transport.executor import MAX_QUEUED_EVENTS, Spinner
+from hexapod_control.ros.transport.executor import MAX_QUEUED_EVENTS, Spinner, queue_report
 
 FLOOD = 20  # messages for each one that is handled
 
@@ -40,9 +40,19 @@ def test_a_flood_is_reported_and_only_its_newest_message_counts(channel, capfd):
         report += capfd.readouterr().err
         if report:
             break
-    assert "messages arrive faster than they are handled; only the newest count now" in report
+    assert "messages arrive faster than they are handled, " in report and "; only the newest count now: " in report
     for _ in range(100):
         spinner.spin_once(timeout_sec=0.05)
         if received[-1] == last:
             return
     raise AssertionError(f"received up to {received[-1]} of {last}")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "cause"),
+    [(0.05, "3000 per second; only the newest count now: does a node flood a topic?"), (0.75, "200 per second")],
+)
+def test_few_messages_that_wait_long_are_no_flood(seconds, cause):
+    report = queue_report(MAX_QUEUED_EVENTS, seconds)
+    assert cause in report
+    assert report.endswith("is this computer overloaded?" if seconds > 0.5 else "flood a topic?")
