@@ -20,6 +20,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp
 from hexapod_control.core.steering.obstacle_avoidance import Scan
 from hexapod_control.core.steering.path_following import PursuitSettings, Waypoint
 from hexapod_control.ros import messages
+from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.ros.qos import COMMAND, LATCHED
 
 PERIOD = 0.02  # [s]
@@ -86,7 +87,7 @@ def start():
         run = SimpleNamespace(code=None, asked=asked, result=None)
 
         def patrol():
-            with PatrolClient(ConnectionOptions()) as patroller:
+            with PatrolClient(ConnectionOptions(stamped=stamped_by_default())) as patroller:
                 goals = [Waypoint(*place) for place in places]
                 run.code, run.result = patrol_run.follow(
                     patroller, goals, PursuitSettings(radius=0.2, **settings), asked, blind=False

@@ -1,5 +1,7 @@
 """The executor of every process under messages that arrive faster than they are handled."""
 
+import re
+
 import pytest
 import rclpy
 from rclpy.context import Context
@@ -40,7 +42,9 @@ def test_a_flood_is_reported_and_only_its_newest_message_counts(channel, capfd):
         report += capfd.readouterr().err
         if report:
             break
-    assert "messages arrive faster than they are handled, " in report and "; only the newest count now: " in report
+    assert re.search(
+        "messages arrive faster than they are handled, [0-9]+ per second; only the newest count now", report
+    )
     for _ in range(100):
         spinner.spin_once(timeout_sec=0.05)
         if received[-1] == last:
