@@ -38,8 +38,10 @@ def test_the_unit_boots_to_a_robot_without_torque_with_arguments_that_exist():
     unit.read_string(share("config", "systemd", "hexapod.service").read_text())
     line = unit["Service"]["ExecStart"]
     given = dict(re.findall(r"(\w+):=(\S+?)'?(?=\s|$)", line))
-    assert given["arm_on_start"] == "false"
-    (driver,) = (s for s in node_graph.specs("bringup", given) if s.executable == "servo_driver")
+    assert given["arm_on_start"] == "false" and given["robot"].endswith("robot.yaml")
+    (driver,) = (
+        s for s in node_graph.specs("bringup", {**given, "robot": "phantomx"}) if s.executable == "servo_driver"
+    )
     assert driver.parameters["arm_on_start"] is False and driver.parameters["wait_for_port"] is True
     assert unit["Service"]["KillSignal"] == "SIGINT"
 
