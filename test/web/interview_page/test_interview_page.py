@@ -15,7 +15,7 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.evaluation.performance.page.chromium import Browser
 from hexapod_control.web.interview_page.request_server import MAX_REQUEST_BYTES
 
-pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.process]  # one dialog, in the order of the tests
+pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.process]
 
 KEY = "document.querySelector('#overview [aria-current] span')?.textContent"
 FOOT = "Math.max(...[...document.querySelectorAll('#drawing line')].map((line) => line.y2.baseVal.value))"
@@ -69,7 +69,7 @@ class Desk:
             return json.load(response)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def desk(tmp_path_factory):
     desk = Desk(tmp_path_factory.mktemp("robot"), tmp_path_factory.mktemp("chromium"))
     yield desk
@@ -77,7 +77,8 @@ def desk(tmp_path_factory):
     desk.process.kill()
 
 
-def test_the_keyboard_alone_answers_and_the_drawing_follows_what_is_typed(desk):
+def answer_by_keyboard(desk):
+    """The keyboard alone answers, and the drawing follows what is typed."""
     page = desk.page
     page.press("ArrowDown", "ArrowDown")
     desk.until("document.querySelectorAll('#drawing .leg').length === 4")
@@ -91,7 +92,8 @@ def test_the_keyboard_alone_answers_and_the_drawing_follows_what_is_typed(desk):
     assert read_answers(desk.folder / "mine.answers.json").keys() == {"legs", "body", "hip left_front", "hip left_rear"}
 
 
-def test_an_implausible_answer_is_shown_with_its_reason_and_kept_on_request(desk):
+def keep_an_implausible_answer(desk):
+    """An implausible answer is shown with its reason and kept on request."""
     desk.type(1, "133")
     desk.type(2, "66 mm")
     desk.until("!document.querySelector('#keep').hidden")
@@ -109,7 +111,8 @@ def test_an_implausible_answer_is_shown_with_its_reason_and_kept_on_request(desk
     desk.enter("offsets")
 
 
-def test_a_restart_goes_on_at_the_open_question_with_all_answers(desk):
+def restart(desk):
+    """A restart goes on at the open question with all answers."""
     output, code = desk.stop()
     assert code == 130 and "goes on" in output and not (desk.folder / "mine.yaml").exists()
     desk.start()
@@ -122,8 +125,8 @@ def test_a_restart_goes_on_at_the_open_question_with_all_answers(desk):
     desk.enter("offsets")
 
 
-@pytest.mark.parametrize(("width", "height", "scheme"), [(390, 844, "dark"), (1280, 720, "light")])
-def test_every_control_is_named_large_and_on_the_screen(desk, width, height, scheme, tmp_path):
+def look_at_the_controls(desk, width, height, scheme):
+    """Every control is named, large and on the screen."""
     page = desk.page
     page.resize(width, height, touch=width < 1000)
     page.scheme(scheme)
@@ -136,11 +139,11 @@ def test_every_control_is_named_large_and_on_the_screen(desk, width, height, sch
     used = [node for node in nodes if not node["ignored"] and node["role"]["value"] in NAMED]
     assert {"radio", "button", "image"} <= {node["role"]["value"] for node in used}
     assert [node for node in used if not node.get("name", {}).get("value")] == []
-    page.screenshot(tmp_path / "page.png")
     page.resize(1280, 720)
 
 
-def test_the_last_answer_leads_to_robot_file_picture_verdict_and_command(desk):
+def finish(desk):
+    """The last answer leads to robot file, picture, verdict and command."""
     desk.enter("servo")
     for question in ("voltage", "limits", "masses", "height"):
         desk.page.click("#next")
@@ -158,19 +161,19 @@ def test_the_last_answer_leads_to_robot_file_picture_verdict_and_command(desk):
     assert desk.page.errors == []
 
 
-@pytest.mark.parametrize(
-    ("code", "request_"),
-    [
-        (403, {"origin": "http://other.example"}),
-        (401, {"token": "wrong"}),
-        (400, {"body": b'{"act": "write", "text": "/tmp/x"}'}),
-        (400, {"body": b'{"act": "answer", "text": ["x"]}'}),
-        (400, {"body": b"[1]"}),
-        (413, {"body": b" " * (MAX_REQUEST_BYTES + 1)}),
-        (405, {"path": "/../mine.yaml"}),
-    ],
-)
-def test_a_request_of_no_page_is_refused(desk, code, request_):
+FOREIGN = [
+    (403, {"origin": "http://other.example"}),
+    (401, {"token": "wrong"}),
+    (400, {"body": b'{"act": "write", "text": "/tmp/x"}'}),
+    (400, {"body": b'{"act": "answer", "text": ["x"]}'}),
+    (400, {"body": b"[1]"}),
+    (413, {"body": b" " * (MAX_REQUEST_BYTES + 1)}),
+    (405, {"path": "/../mine.yaml"}),
+]
+
+
+def refuse(desk, code, request_):
+    """A request of no page is refused and changes nothing."""
     before = sorted(os.listdir(desk.folder)), (desk.folder / "mine.answers.json").read_text()
     with pytest.raises(urllib.error.HTTPError) as error:
         desk.post(**{"body": b'{"act": "show"}'} | request_)
@@ -178,9 +181,22 @@ def test_a_request_of_no_page_is_refused(desk, code, request_):
     assert (sorted(os.listdir(desk.folder)), (desk.folder / "mine.answers.json").read_text()) == before
 
 
-def test_a_window_that_is_behind_gets_the_current_question_and_changes_nothing(desk):
+def be_behind(desk):
+    """A window that is behind gets the current question and changes nothing."""
     before = (desk.folder / "mine.answers.json").read_text()
     shown = desk.post(b'{"act": "go", "number": 2}')
     assert shown["key"] == "body"
     assert desk.post(b'{"act": "answer", "key": "height", "text": "90"}')["key"] == "body"
     assert (desk.folder / "mine.answers.json").read_text() == before
+
+
+def test_the_page_leads_from_the_first_question_to_a_robot_file_and_refuses_foreign_requests(desk):
+    answer_by_keyboard(desk)
+    keep_an_implausible_answer(desk)
+    restart(desk)
+    look_at_the_controls(desk, 390, 844, "dark")
+    look_at_the_controls(desk, 1280, 720, "light")
+    finish(desk)
+    for code, request_ in FOREIGN:
+        refuse(desk, code, request_)
+    be_behind(desk)
