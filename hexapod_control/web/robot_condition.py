@@ -70,7 +70,7 @@ class RobotFacts:
     state: str = ""  # of the planner
     torque: bool | None = None
     latched: bool = False  # an emergency stop
-    found: bool = False  # the planner found the robot on its feet, nobody has requested the pose
+    found: bool = False  # the planner found the robot on its feet, no pose was requested yet
     height: float | None = None  # [m] of the body
     full_height: float = 0.0  # [m] of the robot file
     joints_age: float = 0.0  # [s] of the newest joint angles

@@ -34,7 +34,7 @@ class PlannerView:
         # A robot that was lifted and stands again: a velocity lets it go on; else `held` says why it does not.
         self.waits_for_command = isinstance(state, Frozen) and state.waits_for_command(context)
         self.held = state.mishap.text if isinstance(state, Frozen) and not self.waits_for_command else ""
-        # True in the pose in which the robot was found on its feet, which nobody has requested
+        # True in the pose in which the robot was found on its feet, before any pose is requested
         self.pose_found = isinstance(state, OnFeet | Transition) and state.origin is PoseOrigin.FOUND
         self.changing_legs = isinstance(state, LegChange)  # a leg is folded or unfolded, or the robot rests for that
 

@@ -28,7 +28,7 @@ class CameraFeed:
 
     @property
     def available(self) -> bool:
-        """True while somebody publishes images."""
+        """True while images are published."""
         return self._node.count_publishers(TOPIC) > 0
 
     def request(self, page: int) -> None:

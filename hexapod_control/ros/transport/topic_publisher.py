@@ -1,4 +1,4 @@
-"""The publisher of all nodes of the package: encodes large messages fast, and does nothing for a topic nobody reads."""
+"""The publisher of all nodes: encodes large messages fast, and publishes nothing without subscribers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hexapod_control.ros.transport.handover import Handover
 
 
 class TopicPublisher(Publisher):
-    """As in rclpy; a message of a volatile topic without subscribers, which nobody would ever receive, is dropped."""
+    """As in rclpy; a message on a volatile topic without subscribers is dropped."""
 
     def __init__(self, *args: Any, handover: Handover | None = None, **options: Any) -> None:
         """`handover` is that of the process, if it runs several nodes; the rest is that of rclpy's Publisher."""

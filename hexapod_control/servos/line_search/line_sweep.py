@@ -64,8 +64,8 @@ class LineFinding:
         if self.shared:
             parts.append(shared_text(self.shared))
         use = f", protocol {self.protocol}" if self.protocol else ""
-        nobody = ", which no protocol here controls" if self.servos and not self.protocol else ""
-        return f"at {self.baud} baud{use}: {'; '.join(parts)}{nobody}"
+        unsupported = ", which no protocol here controls" if self.servos and not self.protocol else ""
+        return f"at {self.baud} baud{use}: {'; '.join(parts)}{unsupported}"
 
 
 def shared_text(ids: Collection[int]) -> str:

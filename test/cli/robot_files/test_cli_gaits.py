@@ -2,7 +2,7 @@
 
 import pytest
 from matplotlib.image import imread
-from support.other_robots import around, robot_file
+from support.robots.other_robots import around, robot_file
 
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load

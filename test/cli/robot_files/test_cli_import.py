@@ -1,7 +1,7 @@
 """`hexapod import`: the files that it writes, its report and its refusals."""
 
 import pytest
-from support.urdf_robots import MASS, UrdfPeculiarity, urdf_text
+from support.robots.urdf_robots import MASS, UrdfPeculiarity, urdf_text
 
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load

@@ -10,6 +10,7 @@ from functools import cache
 import pytest
 from ruamel.yaml import YAML
 from support.drives import GAITS, ROBOTS
+from support.parameter_files import flat, sections
 from support.paths import DATA
 
 from hexapod_control.bringup import nav2_graph
@@ -41,27 +42,10 @@ KINDS = {
 }
 
 
-def flat(section, prefix=""):
-    """Dotted names of a section's values, as ROS reads them."""
-    for name, value in section.items():
-        if isinstance(value, dict):
-            yield from flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
-
-
 @cache
 def nodes(name):
-    """Parameters by the last part of the node's name."""
-
-    def found(document):
-        for key, section in document.items():
-            if "ros__parameters" in section:
-                yield key, section["ros__parameters"]
-            else:
-                yield from found(section)
-
-    return dict(found(YAML(typ="safe").load(share("config", f"{name}.yaml"))))
+    """Parameters of a file by the last part of the node's name."""
+    return sections(share("config", f"{name}.yaml").read_text())
 
 
 ALL = {name: section for file in FILES for name, section in nodes(file).items()}

@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 from ruamel.yaml import YAML
+from support.parameter_files import flat, sections
 from support.paths import DATA
 
 from hexapod_control.cli.main import main
@@ -30,25 +31,9 @@ def written(distribution):
 
 
 @cache
-def sections(distribution):
+def parameters(distribution):
     """Parameters by the last part of the node's name."""
-
-    def found(document):
-        for key, section in document.items():
-            if "ros__parameters" in section:
-                yield key, section["ros__parameters"]
-            else:
-                yield from found(section)
-
-    return dict(found(YAML(typ="safe").load(written(distribution))))
-
-
-def flat(section, prefix=""):
-    for name, value in section.items():
-        if isinstance(value, dict):
-            yield from flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
+    return sections(written(distribution))
 
 
 @cache
@@ -102,7 +87,7 @@ def listed(section, name):
 @pytest.mark.parametrize("distribution", NAMES)
 def test_every_key_is_declared_by_the_nav2_of_the_distribution(distribution):
     release = Release(distribution)
-    found = sections(distribution)
+    found = parameters(distribution)
     unknown = [
         f"{node}.{name}" for node in found for name in set(dict(flat(found[node]))) - release.known(node, found[node])
     ]
@@ -112,8 +97,8 @@ def test_every_key_is_declared_by_the_nav2_of_the_distribution(distribution):
 @pytest.mark.parametrize("distribution", NAMES[1:])
 def test_a_key_is_left_out_only_if_the_release_does_not_declare_it(distribution):
     release = Release(distribution)
-    for node, section in sections("jazzy").items():
-        own = sections(distribution)[node]
+    for node, section in parameters("jazzy").items():
+        own = parameters(distribution)[node]
         known = release.known(node, own)
         for name, value in flat(section):
             assert dict(flat(own)).get(name) == (value if name in known else None), f"{node}.{name}"
@@ -127,7 +112,7 @@ def test_a_key_is_left_out_only_if_the_release_does_not_declare_it(distribution)
     ],
 )
 def test_the_keys_of_jazzy_are_found_to_be_unknown_elsewhere(distribution, broken):
-    release, found = Release(distribution), sections("jazzy")
+    release, found = Release(distribution), parameters("jazzy")
     unknown = {
         f"{node}.{name}" for node in found for name in set(dict(flat(found[node]))) - release.known(node, found[node])
     }
@@ -136,15 +121,15 @@ def test_the_keys_of_jazzy_are_found_to_be_unknown_elsewhere(distribution, broke
 
 def test_where_the_motion_model_is_a_plugin_it_has_its_type():
     for distribution in NAMES:
-        path = sections(distribution)["controller_server"]["FollowPath"]
+        path = parameters(distribution)["controller_server"]["FollowPath"]
         plugin = path.get(path["motion_model"], {}).get("plugin")
         assert plugin == ("mppi::OmniMotionModel" if Release(distribution).motion_models else None)
 
 
 def test_the_path_handler_of_lyrical_has_the_distance_of_the_robot():
-    controller = sections("lyrical")["controller_server"]
+    controller = parameters("lyrical")["controller_server"]
     assert controller["path_handler_plugins"] == ["PathHandler"]
-    expected = sections("jazzy")["controller_server"]["FollowPath"]["prune_distance"]
+    expected = parameters("jazzy")["controller_server"]["FollowPath"]["prune_distance"]
     assert controller["PathHandler"]["prune_distance"] == expected
 
 

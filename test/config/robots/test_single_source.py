@@ -1,4 +1,4 @@
-"""A value of a robot file is written once: whoever depends on it follows a change, and nobody else does."""
+"""A value of a robot file is written once: all that depends on it follows a change, and nothing else does."""
 
 import math
 import xml.etree.ElementTree as ET

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from support.drives import DIRECTIONS, GAITS, ROBOTS, drive, fitting, robot, standing_planner
-from support.other_robots import around, in_rows, mirrored, reordered
+from support.robots.other_robots import around, in_rows, mirrored, reordered
 
 from hexapod_control.core.gait.gait_table import Gait, derived_gaits
 

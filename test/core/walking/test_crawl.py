@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from support.drives import DIRECTIONS, DT, drive, fitting, random_drive, standing_planner, walk_state
-from support.other_robots import around, four_legs, in_rows, reordered
+from support.robots.other_robots import around, four_legs, in_rows, reordered
 
 from hexapod_control.core.kinematics.se2 import ZERO
 from hexapod_control.core.planner.tick_plan import RobotState

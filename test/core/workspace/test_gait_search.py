@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 from support.drives import DIRECTIONS, ROBOTS, drive, fitting, robot, standing_planner
-from support.other_robots import around, in_rows, reordered
+from support.robots.other_robots import around, in_rows, reordered
 
 from hexapod_control.core.gait.gait_table import derived_gaits
 from hexapod_control.core.kinematics.se2 import Twist

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from support.drives import ROBOTS, robot
-from support.other_robots import around, in_rows
+from support.robots.other_robots import around, in_rows
 
 from hexapod_control.core.gait.gait_table import derived_gaits
 from hexapod_control.core.statics.static_stability import static_margin

@@ -4,7 +4,7 @@ import math
 
 import pytest
 from support.drives import DIRECTIONS
-from support.other_robots import four_legs, robot_file
+from support.robots.other_robots import four_legs, robot_file
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf

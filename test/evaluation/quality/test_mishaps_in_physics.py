@@ -108,7 +108,7 @@ def test_a_robot_that_is_pushed_over_freezes_and_stands_up_again_once_it_lies_on
     walk.run(2.0, FORWARD)
     joints = walk.planner.view.joint_angles
     assert np.array_equal(joints, walk.planner.view.joint_angles)
-    walk.simulation.data.qpos[3:7] = (1.0, 0.0, 0.0, 0.0)  # somebody lays it on its belly
+    walk.simulation.data.qpos[3:7] = (1.0, 0.0, 0.0, 0.0)  # it is laid on its belly
     walk.simulation.data.qvel[:6] = 0.0
     walk.run(1.0)
     assert walk.planner.recover() == ""

@@ -36,7 +36,7 @@ def until(executor, condition):
         executor.spin_once(timeout_sec=0.05)
 
 
-def test_only_a_topic_that_somebody_reads_or_may_read_later_is_worth_a_message(nodes):
+def test_messages_are_published_only_on_latched_topics_and_those_with_subscribers(nodes):
     sender, listener, executor = nodes
     plain, latched = (
         sender.create_publisher(Int32, topic, qos, publisher_class=TopicPublisher)

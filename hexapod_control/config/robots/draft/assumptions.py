@@ -1,4 +1,4 @@
-"""What is assumed of a robot where nobody says: shares of masses, thicknesses, and the position loop of its servo."""
+"""Values assumed for a robot without given ones: shares of masses, thicknesses, and the position loop of its servo."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ export class Camera {
     this.show(false);
   }
 
-  // Offers the camera while somebody publishes images.
+  // Offers the camera while images are published.
   offer(available) {
     this.button.hidden = !available;
     if (!available && this.on) this.show(false);

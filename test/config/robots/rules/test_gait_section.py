@@ -2,7 +2,7 @@
 
 import pytest
 from support.drives import DIRECTIONS, drive, fitting, standing_planner
-from support.other_robots import reordered
+from support.robots.other_robots import reordered
 
 from hexapod_control.config.robots.robot_file import RobotFileError, load
 from hexapod_control.config.shipped_files import share

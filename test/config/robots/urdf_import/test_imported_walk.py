@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from support.urdf_robots import LIMIT, UrdfPeculiarity, urdf_text
+from support.robots.urdf_robots import LIMIT, UrdfPeculiarity, urdf_text
 
 from hexapod_control.config.robots.draft.robot_text import robot_text
 from hexapod_control.config.robots.robot_file import implausible, load

@@ -5,7 +5,7 @@ import math
 import mujoco
 import numpy as np
 import pytest
-from support.urdf_robots import LIMIT, MASS, OCTOPOD, QUADRUPED, UrdfPeculiarity, urdf_text
+from support.robots.urdf_robots import LIMIT, MASS, OCTOPOD, QUADRUPED, UrdfPeculiarity, urdf_text
 
 from hexapod_control.config.robots.draft.robot_text import robot_text
 from hexapod_control.config.robots.robot_file import load

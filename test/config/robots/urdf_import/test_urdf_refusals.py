@@ -1,7 +1,7 @@
 """A URDF that cannot be imported is refused in one sentence that names what was found."""
 
 import pytest
-from support.urdf_robots import MASS, UrdfPeculiarity, urdf_text
+from support.robots.urdf_robots import MASS, UrdfPeculiarity, urdf_text
 
 from hexapod_control.config.robots.draft.robot_draft import Origin
 from hexapod_control.config.robots.urdf_import.importer import ImportRequest, import_urdf

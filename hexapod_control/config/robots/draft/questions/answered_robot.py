@@ -33,7 +33,7 @@ HEIGHT_DIGITS = 3  # [m] of the proposed height
 NOTES = FileNotes(
     head=(
         "Made by hexapod new. Keys and units are explained in phantomx.yaml.",
-        "given: your answers; ASSUMED: nobody asked, correct what you know better.",
+        "given: your answers; ASSUMED: not asked, correct what you know better.",
         "Footholds, lift and swing time are chosen so that the feet can step farthest at this height.",
     ),
     geometry=Origin.GIVEN,

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from support.robot_answers import answers_of
+from support.robots.robot_answers import answers_of
 
 from hexapod_control.cli.robot_files.question_view import question_view, typed_view
 from hexapod_control.config.robots.draft.questions.answered_robot import NOTES

@@ -1,0 +1,25 @@
+"""Parameter files of ROS: their sections and the dotted names of their parameters."""
+
+from ruamel.yaml import YAML
+
+
+def sections(text):
+    """Parameters by the last part of the node's name."""
+
+    def found(document):
+        for key, section in document.items():
+            if "ros__parameters" in section:
+                yield key, section["ros__parameters"]
+            else:
+                yield from found(section)
+
+    return dict(found(YAML(typ="safe").load(text)))
+
+
+def flat(section, prefix=""):
+    """Dotted names and values of a section, as ROS reads them."""
+    for name, value in section.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
