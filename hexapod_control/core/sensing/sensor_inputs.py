@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
+YAW_RATE = 4  # place in a sample of the IMU, after roll, pitch and two rates
 MAX_SILENCE_S = 0.15  # without a new sample
 MAX_FROZEN_TIME_S = 0.15  # of the same sample while joints move
 CONTACT_FORCE_SHARE = 0.12  # of an even share of the weight: a foot that carries more touches the ground ...
@@ -49,6 +50,24 @@ class SensorSource:
         if self._age > MAX_SILENCE_S:
             return "silent"
         return "frozen" if self._same > MAX_FROZEN_TIME_S else ""
+
+
+class ImuSource(SensorSource):
+    """What an IMU measures; each of its values changes while it works."""
+
+    def take_reading(self, tilt: Sequence[float], rates: Sequence[float], acceleration: Sequence[float]) -> None:
+        """Takes roll and pitch [rad] of base_link in the world, rates [rad/s] and acceleration [m/s^2] by axis."""
+        self.take((*tilt, *rates, *acceleration))
+
+    @property
+    def tilt(self) -> tuple[float, float] | None:
+        """Roll and pitch [rad] of base_link in the world; None if unknown."""
+        return None if self.fault or self.sample is None else (self.sample[0], self.sample[1])
+
+    @property
+    def yaw_rate(self) -> float | None:
+        """Rate [rad/s] about z; None if unknown."""
+        return None if self.fault or self.sample is None or len(self.sample) <= YAW_RATE else self.sample[YAW_RATE]
 
 
 class Contacts(SensorSource):
@@ -91,8 +110,7 @@ class SensorInputs:
     def __init__(self, robot: Robot) -> None:
         """Starts with all adaptations off, and watches for no mishap."""
         self.contacts = Contacts(robot)
-        # Roll and pitch [rad] of base_link in the world, its rates about x, y and z [rad/s], then all that changes too.
-        self.tilt = SensorSource()
+        self.imu = ImuSource()
         self.joints = SensorSource()  # measured angles [rad], leg by leg
         self.adaptation = Adaptation()
         self.watching = Watching()
@@ -100,7 +118,7 @@ class SensorInputs:
     def step(self, dt: float, moving: bool) -> None:
         """Advances the age by `dt` [s]; `moving` tells whether joints moved."""
         self.contacts.step(dt, moving)
-        self.tilt.step(dt, moving)
+        self.imu.step(dt, moving)
         self.joints.step(dt, moving)
 
     @property
@@ -117,6 +135,4 @@ class SensorInputs:
     @property
     def body_tilt(self) -> tuple[float, float] | None:
         """Roll and pitch [rad] of the body; None if unknown or not to be used."""
-        if not self.adaptation.levelling or self.tilt.fault or self.tilt.sample is None:
-            return None
-        return self.tilt.sample[0], self.tilt.sample[1]
+        return self.imu.tilt if self.adaptation.levelling else None

@@ -49,8 +49,8 @@ class SensingLockstep(Lockstep):
         turning, acceleration = self._noise.step(CONTROL_PERIOD_S)
         roll, pitch = tilt(self.simulation)
         wrong_roll, wrong_pitch, _ = turning / RATE_NOISE_RAD_S * TILT_NOISE_RAD
-        rest = (*(reading.angular_velocity + turning), *(reading.acceleration + acceleration))
-        senses.tilt.take((roll + wrong_roll, pitch + wrong_pitch, *rest))
+        rates, accelerations = reading.angular_velocity + turning, reading.acceleration + acceleration
+        senses.imu.take_reading((roll + wrong_roll, pitch + wrong_pitch), rates.tolist(), accelerations.tolist())
         senses.joints.take(reading.joints.ravel().tolist())
 
     def foot_forces(self, reading: SimulationReading) -> Array | None:

@@ -53,7 +53,7 @@ class SensorInput:
         """Roll and pitch of the body; rates and accelerations show that the IMU is working."""
         reading = messages.inertial(message)
         if reading.orientation is not None:
-            self._sensors.tilt.take((*reading.orientation[:2], *reading.angular_velocity, *reading.acceleration))
+            self._sensors.imu.take_reading(reading.orientation[:2], reading.angular_velocity, reading.acceleration)
 
     @property
     def _used(self) -> dict[str, bool]:
@@ -64,7 +64,7 @@ class SensorInput:
     @property
     def _troubles(self) -> dict[str, str]:
         """Why a source that an adaptation uses is rejected, by topic."""
-        sources = {"foot_states": self._sensors.contacts.fault, "imu/data": self._sensors.tilt.fault}
+        sources = {"foot_states": self._sensors.contacts.fault, "imu/data": self._sensors.imu.fault}
         return {topic: trouble for topic, trouble in sources.items() if trouble and self._used[topic]}
 
     def watch(self) -> None:

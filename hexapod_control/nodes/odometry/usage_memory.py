@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from hexapod_control.config.file_replacement import replace_file
 from hexapod_control.core.sensing.usage import Usage
 
 PERIOD_S = 60.0  # between two writes, as flash memory wears out
@@ -46,9 +47,7 @@ class UsageMemory:
         self._written = now
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            new = self.path.with_suffix(".new")
-            new.write_text(json.dumps(dataclasses.asdict(usage)))
-            new.replace(self.path)  # so that a power cut leaves no half-written file
+            replace_file(self.path, json.dumps(dataclasses.asdict(usage)))
         except OSError as error:
             return f"{self.path}: hours and distance are not kept: {error.strerror or error}; make it writable"
         return ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from hexapod_control.config.file_replacement import replace_file
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
@@ -53,23 +53,6 @@ class ProgressFile:
     def delete(self) -> None:
         """Deletes the file, if there is one."""
         self.path.unlink(missing_ok=True)
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Replaces a file at once; it is on the disk when this returns, so that a power cut leaves the old or the new one.
-
-    Raises OSError, and leaves the old one.
-    """
-    new = path.with_name(path.name + ".new")
-    try:
-        with new.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise
 
 
 def _ranges(joints: Sequence[JointCalibration]) -> list[tuple[str, float, float]]:

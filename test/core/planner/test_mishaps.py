@@ -52,7 +52,7 @@ class Scene:
         for place, angle in self.held.items():
             joints[place] = angle
         sensors.joints.take((joints + shiver).ravel().tolist())
-        sensors.tilt.take((self.roll + shiver, 0.0, 0.0, 0.0, self.rate, 0.0, 0.0, 9.81))
+        sensors.imu.take((self.roll + shiver, 0.0, 0.0, 0.0, self.rate, 0.0, 0.0, 9.81))
         # Without load a sensor repeats exactly the same sample.
         sensors.contacts.take([3.0 + shiver if self.loaded else 0.0] * 6)
 

@@ -291,9 +291,9 @@ def test_the_tilt_is_gone_half_a_second_after_the_imu_is_lost(loss):
     planner = adaptive_planner(adaptation=LEVEL)
     level(planner, (0.02, -0.06), 6.0)
     assert math.hypot(*walk_state(planner).tilt) > 0.03
-    sample = planner.sensors.tilt.sample
+    sample = planner.sensors.imu.sample
     for k in range(round(LOST / DT)):
-        LOSSES[loss](planner.sensors.tilt, sample, k)
+        LOSSES[loss](planner.sensors.imu, sample, k)
         planner.command(FORWARD)
         planner.step(DT)
     assert not walk_state(planner).levelling
@@ -305,7 +305,7 @@ def level(planner, slope, seconds, command=FORWARD):
     for k in range(round(seconds / DT)):
         tilt = walk_state(planner).tilt
         tilts.append((slope[0] + tilt[0], slope[1] + tilt[1]))
-        planner.sensors.tilt.take((*tilts[-1], 1e-6 * k))
+        planner.sensors.imu.take((*tilts[-1], 1e-6 * k))
         planner.command(command)
         planner.step(DT)
     return tilts
@@ -343,7 +343,7 @@ def test_a_pose_that_was_asked_for_is_not_levelled_away():
     for k in range(200):
         achieved = walk_state(planner).body_pose.pitch
         tilt = walk_state(planner).tilt[1]
-        planner.sensors.tilt.take((0.0, achieved + tilt, 1e-6 * k))
+        planner.sensors.imu.take((0.0, achieved + tilt, 1e-6 * k))
         planner.step(DT)
     assert walk_state(planner).body_pose.pitch == pytest.approx(0.08)
     assert abs(walk_state(planner).tilt[1]) < 1e-3
@@ -353,7 +353,7 @@ def test_switching_everything_off_or_sitting_down_takes_feet_and_body_back_first
     planner = adaptive_planner(adaptation=Adaptation(True, True))
     feeler = Feeler(planner)
     for k in range(200):
-        planner.sensors.tilt.take((0.02, -0.04, 1e-6 * k))
+        planner.sensors.imu.take((0.02, -0.04, 1e-6 * k))
         step(planner, on_plane(planner, (0.01, -0.01, 0.0, 0.0, 0.008, 0.0)), FORWARD, feeler)
     assert planner.sit() == ""
     last = planner.step(DT).joint_angles
@@ -387,7 +387,7 @@ def test_a_sensor_is_used_only_while_it_is_switched_on():
     sensors = standing_planner("phantomx").sensors
     for _ in range(2):
         sensors.contacts.take([LOADED] * 6)
-        sensors.tilt.take((0.1, 0.1, 0.0))
+        sensors.imu.take((0.1, 0.1, 0.0))
     assert (sensors.touching, sensors.body_tilt) == (None, None)
     sensors.adaptation = FEET
     assert (sensors.touching, sensors.body_tilt) == ((True,) * 6, None)

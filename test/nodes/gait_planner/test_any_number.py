@@ -172,7 +172,7 @@ def test_any_forces_and_any_imu_leave_a_walk_in_reach(loads, rates, acceleration
     try:
         planner.sensors.contacts.take(messages.FootLayout(robot()).forces(feet).tolist())
         reading = messages.inertial(imu)
-        planner.sensors.tilt.take((*reading.orientation[:2], *reading.angular_velocity, *reading.acceleration))
+        planner.sensors.imu.take_reading(reading.orientation[:2], reading.angular_velocity, reading.acceleration)
     except messages.MessageError as error:
         assert refused(error)
         assert any(

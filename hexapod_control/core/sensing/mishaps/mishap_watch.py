@@ -19,7 +19,6 @@ from hexapod_control.core.sensing.mishaps.turn_watch import TurnWatch
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 
 FALLEN_TIME_S = 0.1  # beyond the greatest tilt
-YAW_RATE = 4  # place of the yaw rate in a sample of the IMU
 SLOW_SHARE = 0.4  # of the speed while a leg lags behind or feet slip ...
 SLOW_TIME_S = 3.0  # ... and for this long afterwards
 
@@ -68,9 +67,8 @@ class MishapWatch:
 
     def step(self, dt: float, sensors: SensorInputs, tick: WatchedTick) -> None:
         """Takes the sensors and the plan of a tick of `dt` [s]."""
-        watching, imu = sensors.watching, sensors.tilt
-        sample = imu.sample if not imu.fault else None
-        self.tilt = (sample[0], sample[1]) if sample is not None and watching.falls else None
+        watching = sensors.watching
+        self.tilt = sensors.imu.tilt if watching.falls else None
         beyond = self.tilt is not None and tilt_angle(*self.tilt) > self.limit
         self._tilted = self._tilted + dt if beyond else 0.0
         self.fallen = self._tilted > FALLEN_TIME_S
@@ -82,7 +80,7 @@ class MishapWatch:
             self.stuck = None
             return
         self._joints.step(dt, tick.planned, tick.measured)
-        rate = sample[YAW_RATE] if sample is not None and len(sample) > YAW_RATE and tick.walking else None
+        rate = sensors.imu.yaw_rate if tick.walking else None
         self._turn.step(dt, tick.turn, rate, tick.planted)
         self._judge(tick)
 

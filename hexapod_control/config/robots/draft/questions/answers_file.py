@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from hexapod_control.config.bounded_yaml import UnusableFileError, read_text
+from hexapod_control.config.file_replacement import replace_file
 from hexapod_control.config.robots.draft.questions.units import AnswerError
 
 SUFFIX = ".answers.json"
@@ -32,7 +32,5 @@ def read_answers(path: Path) -> dict[str, str]:
 
 
 def write_answers(path: Path, answers: Mapping[str, str]) -> None:
-    """Replaces the file at once, so that an interruption loses nothing."""
-    new = path.with_name(f".{path.name}.new")
-    new.write_text(json.dumps(dict(answers), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(new, path)
+    """Replaces the file at once, so that an interruption loses nothing. Raises OSError."""
+    replace_file(path, json.dumps(dict(answers), indent=1, ensure_ascii=False) + "\n")
