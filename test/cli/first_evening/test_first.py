@@ -9,7 +9,7 @@ from hexapod_control.cli.first_evening.first_drive import drive
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.servos.emulator.robot_emulator import emulate
-from hexapod_control.servos.first_robot.progress_file import FirstProgressFile
+from hexapod_control.servos.first_evening.progress_file import FirstProgressFile
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 

@@ -17,9 +17,9 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
 from hexapod_control.servos.bus.bus_interface import PortGone
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
-from hexapod_control.servos.first_robot.pictured_dialog import PicturedDialog
-from hexapod_control.servos.first_robot.progress_file import FirstProgressFile
-from hexapod_control.servos.first_robot.stages import (
+from hexapod_control.servos.first_evening.pictured_dialog import PicturedDialog
+from hexapod_control.servos.first_evening.progress_file import FirstProgressFile
+from hexapod_control.servos.first_evening.stages import (
     BY_KEY,
     STAGES,
     FirstProgress,
@@ -27,7 +27,7 @@ from hexapod_control.servos.first_robot.stages import (
     StageMachine,
     report,
 )
-from hexapod_control.servos.first_robot.weight_test import LoadWatch, rise
+from hexapod_control.servos.first_evening.weight_test import LoadWatch, rise
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 KEYS = [stage.key for stage in STAGES]

@@ -9,9 +9,9 @@ from hexapod_control.config.robots.draft.questions.units import AnswerError
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration.dialog import Abandoned, Back
-from hexapod_control.servos.first_robot.pictured_dialog import PicturedDialog
-from hexapod_control.servos.first_robot.progress_file import FirstProgressFile
-from hexapod_control.servos.first_robot.stages import BY_KEY, SKIPPED, Stage, StageError, StageMachine
+from hexapod_control.servos.first_evening.pictured_dialog import PicturedDialog
+from hexapod_control.servos.first_evening.progress_file import FirstProgressFile
+from hexapod_control.servos.first_evening.stages import BY_KEY, SKIPPED, Stage, StageError, StageMachine
 
 FAULTS = (
     StageError,

@@ -21,9 +21,9 @@ from hexapod_control.servos.calibration.dialog import Abandoned, Back
 from hexapod_control.servos.calibration.hand_positioning import HandPositioning
 from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges
-from hexapod_control.servos.first_robot.pictured_dialog import PicturedDialog
-from hexapod_control.servos.first_robot.stages import BY_KEY, FirstProgress, StageError
-from hexapod_control.servos.first_robot.weight_test import LEAST_SHARE, LoadWatch, lying, rise, standing
+from hexapod_control.servos.first_evening.pictured_dialog import PicturedDialog
+from hexapod_control.servos.first_evening.stages import BY_KEY, FirstProgress, StageError
+from hexapod_control.servos.first_evening.weight_test import LEAST_SHARE, LoadWatch, lying, rise, standing
 from hexapod_control.servos.line_search.line_sweep import LineFinding
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_words import JointWordsError, joint_row
