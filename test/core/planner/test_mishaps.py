@@ -30,7 +30,7 @@ class Scene:
         self.planner = standing_planner(NAME)
         self.planner.sensors.watching = watching
         self.roll = self.rate = 0.0
-        self.loaded = True
+        self.loaded = True  # None: the sensors of the feet are silent
         self.held = {}  # measured angle by (leg, joint)
         self._noise = 0
         self.run(0.5)
@@ -54,7 +54,8 @@ class Scene:
         sensors.joints.take((joints + shiver).ravel().tolist())
         sensors.imu.take((self.roll + shiver, 0.0, 0.0, 0.0, self.rate, 0.0, 0.0, 9.81))
         # Without load a sensor repeats exactly the same sample.
-        sensors.contacts.take([3.0 + shiver if self.loaded else 0.0] * 6)
+        if self.loaded is not None:
+            sensors.contacts.take([3.0 + shiver if self.loaded else 0.0] * 6)
 
     @property
     def state(self):
@@ -219,6 +220,14 @@ def test_a_robot_that_was_put_down_recovers_standing_with_its_feet_down(carried)
     assert carried.planner.recover() == ""
     carried.run(2.0)
     assert carried.state is RobotState.STANDING and all(carried.planner.step(DT).planted)
+
+
+def test_without_its_foot_sensors_a_robot_that_was_put_down_recovers_on_request_only(carried):
+    carried.loaded = None
+    assert at_rest(carried.run(1.0, FORWARD)) and carried.state is RobotState.CARRIED
+    assert carried.planner.recover() == ""
+    carried.run(2.0)
+    assert carried.state is RobotState.STANDING and carried.mishap is None
 
 
 def test_a_robot_that_is_turned_over_while_it_is_carried_counts_as_fallen(carried):

@@ -55,7 +55,7 @@ class Frozen:
         return STATES[self.mishap.kind]
 
     def stands(self, context: PlannerContext) -> bool:
-        """True if the robot was put on its feet again, in the pose in which it was frozen."""
+        """True if the robot is known to stand on its feet again, in the pose in which it was frozen."""
         return isinstance(self.motion, WalkController) and context.watch.loaded and not context.watch.fallen
 
     def waits_for_command(self, context: PlannerContext) -> bool:
@@ -79,8 +79,11 @@ class Frozen:
                 return StateReply(self)
 
     def go_on(self, request: Request, context: PlannerContext) -> StateReply:
-        """Sets the feet down where they are, then handles the request; refused before the feet bear load."""
-        if not isinstance(self.motion, WalkController) or not self.stands(context):
+        """Sets the feet down where they are, then handles the request; refused while the feet bear no load.
+
+        If the sensors of the feet have failed meanwhile, the request of the operator counts.
+        """
+        if not isinstance(self.motion, WalkController) or not context.watch.may_stand:
             return StateReply(self, self.mishap.text)
         self.motion.halt()
         return OnFeet(self.motion).handle(request, context)

@@ -61,6 +61,11 @@ class MishapWatch:
         return self._support.loaded
 
     @property
+    def may_stand(self) -> bool:
+        """True unless feet are known to bear no load, or the robot is tilted too far."""
+        return (self.loaded or not self._support.known) and not self.fallen
+
+    @property
     def speed_share(self) -> float:
         """Share (0 to 1) of the speed at which the robot may walk."""
         return SLOW_SHARE if self._slow > 0.0 else 1.0

@@ -15,15 +15,17 @@ class SupportWatch:
     A sensor that has never felt load on these feet does not count: it may be broken.
     """
 
-    __slots__ = ("_loaded", "_unloaded", "_worked")
+    __slots__ = ("_loaded", "_unloaded", "_worked", "known")
 
     def __init__(self) -> None:
         """Starts without load."""
         self._loaded = self._unloaded = 0.0  # [s] for which enough feet, or none, have borne load
         self._worked = False
+        self.known = False  # which feet bear load
 
     def step(self, dt: float, loaded: Sequence[bool] | None, *, on_feet: bool) -> None:
         """Takes which feet bear load, `dt` [s] after the last time; None if unknown."""
+        self.known = loaded is not None
         if loaded is None:
             self._loaded = self._unloaded = 0.0
             return
