@@ -230,6 +230,22 @@ def test_without_its_foot_sensors_a_robot_that_was_put_down_recovers_on_request_
     assert carried.state is RobotState.STANDING and carried.mishap is None
 
 
+@pytest.mark.parametrize("attitude_known", [True, False])
+def test_a_lifted_robot_that_was_stopped_while_it_folded_its_legs_recovers(carried, attitude_known):
+    assert carried.planner.sit() == ""
+    carried.run(0.3)
+    carried.planner.halt()
+    carried.run(HALTED)
+    assert carried.state is RobotState.CARRIED
+    if not attitude_known:
+        carried.planner.sensors.watching = Watching()
+    carried.loaded = True
+    carried.run(HALTED)
+    assert carried.planner.recover() == ""
+    carried.run(8.0)
+    assert carried.state is RobotState.STANDING
+
+
 def test_a_robot_that_is_turned_over_while_it_is_carried_counts_as_fallen(carried):
     carried.roll = 90.0 * DEGREE
     carried.run(HALTED)

@@ -14,6 +14,7 @@ from hexapod_control.core.posture.straight_moves import JointMove
 from hexapod_control.core.sensing.mishaps.attitude import UPSIDE_DOWN_RAD, tilt_angle
 from hexapod_control.core.sensing.mishaps.mishap import Mishap, MishapKind
 from hexapod_control.core.sensing.mishaps.mishap_watch import WatchedTick
+from hexapod_control.core.walking.walk_controller import WalkController
 
 NO_ATTITUDE = "the attitude is unknown, as imu/data brings no orientation: lay the robot on its belly, then call "
 NOT_FALLEN = "the robot has not fallen: nothing to recover from"
@@ -42,9 +43,9 @@ def recover(state: PlannerState, context: PlannerContext) -> StateReply:
     match state:
         case Unknown(reason):
             return StateReply(state, reason)
-        case Frozen() if state.stands(context) or state.mishap.kind is MishapKind.CARRIED:
+        case Frozen(mishap, WalkController()) if state.stands(context) or mishap.kind is MishapKind.CARRIED:
             return state.go_on(StandRequest(), context)
-        case Frozen(mishap) if tilt is not None and tilt_angle(*tilt) < UPSIDE_DOWN_RAD:
+        case Frozen(mishap) if _may_fold(mishap, tilt):
             return StateReply(Folding(folding(context), mishap))
         case Frozen() if tilt is not None:
             text = f"the robot lies upside down ({context.watch.attitude}): turn it over, then call recover"
@@ -56,6 +57,11 @@ def recover(state: PlannerState, context: PlannerContext) -> StateReply:
             return StateReply(state, refusal) if refusal else state.handle(StandRequest(), context)
         case _:
             return StateReply(state, NOT_FALLEN)
+
+
+def _may_fold(mishap: Mishap, tilt: tuple[float, float] | None) -> bool:
+    """True if the robot may fold its legs to stand up: it does not lie upside down, as far as is known."""
+    return mishap.kind is MishapKind.CARRIED if tilt is None else tilt_angle(*tilt) < UPSIDE_DOWN_RAD
 
 
 def why_not_rise(state: PlannerState, context: PlannerContext) -> str:
