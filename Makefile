@@ -3,8 +3,9 @@
 #                       (the parts: make style, computing, colcon, waiting, starting)
 #                       DISTRO=kilted: on the wheels of that distribution, in .venv_kilted
 # make one ARGS="test/core/gait -k swing"   some of the tests, on the present sources
-# make bench | soak | style | drawings | clean
+# make bench | soak | style | clean
 # make docs            the documentation as a site, build/docs/index.html; a warning is a failure
+# make docs-images [ARGS="plots page"]   the pictures of the documentation; make drawings: those drawn by code alone
 # make install-user     the command hexapod of .venv on your PATH, in ~/.local/bin
 # make mutation [SEED=1] [DRAW=20] [MUTATE=hexapod_control/core/gait] [TESTS=test/core]   mutants that no test detects
 # Everything is installed into .venv; a sourced ROS 2 is used, else the ROS wheels are installed with it.
@@ -12,7 +13,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help install-user sim one mutation test aside real_time computing waiting starting colcon bench soak style drawings docs clean
+.PHONY: help install-user sim one mutation test aside real_time computing waiting starting colcon bench soak style drawings docs docs-images clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -120,7 +121,10 @@ style: $(VENV)/.package $(VENV)/.test
 
 # Those of the documentation that are drawn by code alone.
 drawings: $(VENV)/.package
-	@$(ENV) python docs/figures/architecture.py && $(ENV) python docs/figures/own_robot.py
+	@$(MAKE) --no-print-directory docs-images ARGS="drawings/architecture drawings/own_robot drawings/gamepad"
+
+docs-images: $(VENV)/.package $(VENV)/.test
+	@$(ENV) python docs/figures/images.py $(ARGS)
 
 docs: $(VENV)/.package
 	@$(BIN)/python -c 'import furo, myst_parser' 2>/dev/null || { $(PIP) ".[docs]"; rm -rf build *.egg-info; }

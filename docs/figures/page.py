@@ -1,7 +1,7 @@
 """Screenshots of the page with the simulated robot in Chromium: `python docs/figures/page.py [--all FOLDER]`.
 
 Without an option the three pictures of docs/web.md; with --all the page at all sizes, dark and light, in every state.
-Needs ROS 2, MuJoCo and Chromium, and a machine that does nothing else.
+Needs ROS 2, MuJoCo and Chromium. A picture is taken when the robot answers quickly; a loaded computer delays it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,18 @@ MARK = "the page: "
 TIMEOUT_S = 60.0  # for the graph to start, and for every state on the page
 STRIDES_S = 4.0  # of walking, for path and plots
 SETTLE_S = 0.8  # for the page to draw in a new size
+MAX_ROUND_TRIP_MS = 100.0
+QUIET_S = 300.0  # for the computer to become quiet
 SIZES = ((320, 568), (390, 844), (844, 390), (820, 1180), (1280, 720), (1440, 900))
 MAX_TOUCH_WIDTH = 1100  # [px] of a screen that is touched
 SCHEMES = ("light", "dark")
 SAY = "globalThis.hexapod?.robot.now?.say"
+
+
+def until(page: BrowserPage, condition: str, seconds: float = TIMEOUT_S) -> None:
+    """Waits until an expression is true on a page. Raises TimeoutError."""
+    if not wait_until(lambda: bool(page.js(condition)), seconds, time.sleep):
+        raise TimeoutError(f"never true on the page: {condition}; {page.errors}")
 
 
 class Stage:
@@ -39,8 +47,7 @@ class Stage:
 
     def until(self, condition: str) -> None:
         """Waits until an expression is true on the page. Raises TimeoutError."""
-        if not wait_until(lambda: bool(self.page.js(condition)), TIMEOUT_S, time.sleep):
-            raise TimeoutError(f"never true on the page: {condition}; {self.page.errors}")
+        until(self.page, condition)
 
     def wait_for(self, *sentences: str) -> None:
         """Waits for one of the sentences of the page, by key."""
@@ -99,18 +106,20 @@ STATES: tuple[Callable[[Stage], None], ...] = (
     Stage.estop,
     Stage.disconnected,
 )
-DOCUMENTED = {  # pictures of docs/web.md: state, size, scheme
-    "page.png": ("walking", (1440, 900), "light"),
-    "page-phone.png": ("walking", (390, 844), "dark"),
-    "page-estop.png": ("estop", (390, 844), "light"),
+DOCUMENTED = {  # pictures of docs/web.md: state, its sentence, size, scheme
+    "page.png": ("walking", "walking_at", (1440, 900), "light"),
+    "page-phone.png": ("walking", "walking_at", (390, 844), "dark"),
+    "page-estop.png": ("estop", "estop_by", (390, 844), "light"),
 }
 
 
-def save(page: BrowserPage, size: tuple[int, int], scheme: str, path: Path) -> None:
-    """Writes a screenshot."""
+def save(page: BrowserPage, size: tuple[int, int], scheme: str, path: Path, sentence: str = "") -> None:
+    """Writes a screenshot; with a sentence when the page shows it and the robot answers quickly."""
     page.resize(*size, touch=size[0] < MAX_TOUCH_WIDTH)
     page.scheme(scheme)
     time.sleep(SETTLE_S)
+    if sentence:
+        until(page, f"{SAY} === '{sentence}' && hexapod.connection.roundTrip < {MAX_ROUND_TRIP_MS}", QUIET_S)
     page.screenshot(path)
     print(path)
 
@@ -125,9 +134,9 @@ def take(stage: Stage, folder: Path | None) -> None:
                 for scheme in SCHEMES:
                     save(stage.page, size, scheme, folder / f"{state}-{size[0]}x{size[1]}-{scheme}.png")
         else:
-            for name, (wanted, size, scheme) in DOCUMENTED.items():
+            for name, (wanted, sentence, size, scheme) in DOCUMENTED.items():
                 if wanted == state:
-                    save(stage.page, size, scheme, IMAGES / name)
+                    save(stage.page, size, scheme, IMAGES / name, sentence)
         stage.page.resize(1280, 720)
 
 

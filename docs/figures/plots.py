@@ -1,8 +1,12 @@
-"""The plots of docs/how-it-walks.md, made by the core alone: `python docs/figures/plots.py` (needs matplotlib)."""
+"""The plots of docs/how-it-walks.md and docs/your-own-gait.md: `python docs/figures/plots.py` (needs matplotlib).
+
+Made by the core alone.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +18,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
 from hexapod_control.cli.robot_files import gait_diagrams
-from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.robot_file import from_text, load, resolve
 from hexapod_control.core.kinematics.body_pose import Placement
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
 from hexapod_control.core.planner.tick_plan import TickPlan
@@ -86,6 +90,16 @@ def diagram(robot: Robot) -> None:
     print(IMAGES / "gaits.png")
 
 
+def own_gait() -> None:
+    """The same of phantomx with the gait that docs/your-own-gait.md appends to its file."""
+    page = (IMAGES.parent / "your-own-gait.md").read_text(encoding="utf-8")
+    (gait,) = re.findall(r"^```yaml\n(gaits:\n.*?)^```", page, re.S | re.M)
+    path = resolve("phantomx")
+    robot = from_text(path, f"{path.read_text(encoding='utf-8')}\n{gait}").robot
+    gait_diagrams.plot(Capabilities.of(robot), IMAGES / "own-gait.png")
+    print(IMAGES / "own-gait.png")
+
+
 def envelope(robot: Robot) -> None:
     """Fastest walk in every direction, and how turning costs speed forward."""
     capabilities = Capabilities.of(robot)
@@ -134,3 +148,4 @@ if __name__ == "__main__":
     machine = load("phantomx").robot
     for plot in (paths, diagram, envelope, swing):
         plot(machine)
+    own_gait()

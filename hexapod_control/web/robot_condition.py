@@ -14,7 +14,7 @@ from typing import Any
 
 MAX_NODE_SILENCE_S = 3.0  # without diagnostics of a node, after which its values count as stale
 MIN_STANDING_SHARE = 0.6  # of the height of the robot file, below which a robot found on its feet does not stand
-MIN_SPEED, MIN_TURN = 0.005, 0.05  # [m/s], [rad/s] from which a robot walks forward or turns
+MIN_SPEED, MIN_TURN = 0.005, 0.05  # [m/s], [rad/s] from which a velocity is a walk or a turn
 NEEDED_NODES = ("gait_planner", "inverse_kinematics")
 HARDWARE_NODES = ("servo_driver", "mujoco_sim")
 UP = ("standing", "walking", "moving")  # states of the planner in which the robot stands on its feet
@@ -74,8 +74,8 @@ class RobotFacts:
     height: float | None = None  # [m] of the body
     full_height: float = 0.0  # [m] of the robot file
     joints_age: float = 0.0  # [s] of the newest joint angles
-    speed: float = 0.0  # [m/s]
-    turn: float = 0.0  # [rad/s]
+    speed: float = 0.0  # [m/s] measured
+    commanded: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m/s], [m/s], [rad/s]
     motion: str = ""
     node_ages: Mapping[str, float] = field(default_factory=dict)  # [s] since the newest status of each node
     errors: Mapping[str, str] = field(default_factory=dict)  # by node
@@ -169,11 +169,17 @@ def _known(facts: RobotFacts) -> Condition:
         return Condition("low", Tone.WARN, Step.STAND, why, {"height": round(1000 * (facts.height or 0.0))})
     if facts.motion:
         return Condition("motion", tone, step, why, {"motion": facts.motion})
+    if facts.state == "walking" and _turns_on_the_spot(facts.commanded):
+        return Condition("turning", tone, step, why)
     if facts.state == "walking" and facts.speed >= MIN_SPEED:
         return Condition("walking_at", tone, step, why, {"speed": round(facts.speed, 2)})
-    if facts.state == "walking" and abs(facts.turn) >= MIN_TURN:
-        return Condition("turning", tone, step, why)
     return Condition(facts.state, tone, step, why)
+
+
+def _turns_on_the_spot(commanded: tuple[float, float, float]) -> bool:
+    """As commanded: a measured velocity is noisy, and that of a robot about to stop is mostly noise."""
+    vx, vy, wz = commanded
+    return math.hypot(vx, vy) < MIN_SPEED and abs(wz) >= MIN_TURN
 
 
 def _low(facts: RobotFacts) -> bool:

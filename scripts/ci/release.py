@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that the tree can be released; run by CI and by hand before a tag.
 
-release.py        the versions agree, and CHANGELOG.rst has the form that catkin_prepare_release reads
+release.py        versions and addresses agree, and CHANGELOG.rst has the form that catkin_prepare_release reads
 release.py TAG    also: TAG is the version, the changelog ends with it, and no address is a placeholder
 
 In CI the tag that started the workflow is taken if none is given.
@@ -17,6 +17,10 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = re.compile(r"\d+\.\d+\.\d+")
 VERSIONS = {"setup.py": r'^ *version="([^"]+)"', "CITATION.cff": r"^version: [\"']?([^\"'\n]+)"}
+ADDRESSES = {  # type of the address in package.xml that each of these in a file begins with
+    "CITATION.cff": ("repository", r"^repository-code: (\S+)"),
+    "README.md": ("website", r"\]\((https://[^\s)]+?)/actions/"),
+}
 SECTION = re.compile(r"^(\S.*)\n(-+)\n((?:(?!\S.*\n-+\n).*\n)*)", re.M)
 NEXT = "Forthcoming"
 PLACEHOLDER = "example.org"
@@ -36,6 +40,14 @@ def version_faults(root, version):
         other = found[1].strip() if found else "missing"
         if other != version:
             yield f"{name}: version is {other}, package.xml has {version}; make them equal"
+
+
+def address_faults(root, manifest):
+    """Yields files whose addresses are not those of package.xml."""
+    for name, (kind, pattern) in ADDRESSES.items():
+        wanted = manifest.findtext(f"url[@type='{kind}']")
+        for other in sorted(set(re.findall(pattern, text(root, name), re.M) or ["missing"]) - {wanted}):
+            yield f"{name}: the {kind} is {other}, package.xml has {wanted}; make them equal"
 
 
 def changelog_faults(sections):
@@ -60,16 +72,17 @@ def tag_faults(root, version, titles, tag):
         yield f"tag {tag}: package.xml has version {version}; tags are versions, without a v"
     if not titles or titles[0].split()[0] != tag:
         yield f"CHANGELOG.rst: the first section must be that of {tag}; run catkin_prepare_release"
-    for name in ("package.xml", "CITATION.cff"):
+    for name in ("package.xml", *ADDRESSES):
         if PLACEHOLDER in text(root, name):
             yield f"{name}: contains addresses of {PLACEHOLDER}; put those of the project there"
 
 
 def faults(root, tag=""):
     """Returns one line for each reason against a release."""
-    version = ElementTree.parse(root / "package.xml").getroot().findtext("version", "missing")
+    manifest = ElementTree.parse(root / "package.xml").getroot()
+    version = manifest.findtext("version", "missing")
     sections = SECTION.findall(text(root, "CHANGELOG.rst") + "\n")
-    found = [*version_faults(root, version), *changelog_faults(sections)]
+    found = [*version_faults(root, version), *address_faults(root, manifest), *changelog_faults(sections)]
     if tag:
         found += tag_faults(root, version, [title for title, *_ in sections], tag)
     return found

@@ -22,7 +22,8 @@ PINNED = {
     "actions/cache@27d5ce7f107fe9357f9df03efb73ab90386fccae": "v5.0.5",
 }
 CALL = re.compile(r"scripts/ci/[\w-]+\.(?:sh|py)(?: [\w.-]+)*")
-RELEASE_FILES = ("package.xml", "setup.py", "CITATION.cff", "CHANGELOG.rst")
+ADDRESSES = ("package.xml", "CITATION.cff", "README.md")
+RELEASE_FILES = (*ADDRESSES, "setup.py", "CHANGELOG.rst")
 
 
 def calls():
@@ -124,7 +125,7 @@ def edit(tree, name, pattern, replacement):
 
 def prepare(tree):
     """What the maintainer does before a tag: real addresses, and a section with version and date."""
-    for name in ("package.xml", "CITATION.cff"):
+    for name in ADDRESSES:
         edit(tree, name, "example.org", "hexapods.net")
     edit(tree, "CHANGELOG.rst", r"^Forthcoming\n-+$", "0.2.0 (2026-12-01)\n------------------")
 
@@ -151,6 +152,9 @@ def test_a_prepared_tree_is_ready_for_its_tag(release, tree):
         ("CHANGELOG.rst", r"^0\.2\.0 \(2026-12-01\)\n-+$", "Forthcoming\n-----------", "the first section must be"),
         ("package.xml", "hexapods.net", "example.org", "package.xml: contains addresses"),
         ("CITATION.cff", "hexapods.net", "example.org", "CITATION.cff: contains addresses"),
+        ("CITATION.cff", "^repository-code:.*", "repository-code: https://a.net", "CITATION.cff: the repository is"),
+        ("README.md", "hexapods.net", "example.org", "README.md: the website is https://example.org"),
+        ("README.md", r"^\[!\[CI.*", "", "README.md: the website is missing"),
     ],
 )
 def test_a_fault_of_a_release_is_named(release, tree, name, pattern, replacement, words):

@@ -43,8 +43,8 @@ def test_a_robot_that_stands_is_green_and_its_next_step_is_to_sit():
     [
         ({"state": "sitting"}, ("sitting", Tone.CALM, Step.STAND)),
         ({"state": "walking", "speed": 0.05}, ("walking_at", Tone.GOOD, Step.SIT)),
-        ({"state": "walking", "turn": 0.2}, ("turning", Tone.GOOD, Step.SIT)),
-        ({"state": "walking", "turn": 0.001}, ("walking", Tone.GOOD, Step.SIT)),
+        ({"state": "walking", "speed": 0.01, "commanded": (0.0, 0.0, -0.2)}, ("turning", Tone.GOOD, Step.SIT)),
+        ({"state": "walking", "speed": 0.001, "commanded": (0.1, 0.0, 0.2)}, ("walking", Tone.GOOD, Step.SIT)),
         ({"state": "moving", "motion": "wave"}, ("motion", Tone.GOOD, Step.SIT)),
         ({"state": "fallen", "errors": {"gait_planner": "fallen"}}, ("fallen", Tone.BAD, Step.STAND)),
         ({"state": "carried"}, ("carried", Tone.WARN, Step.STAND)),

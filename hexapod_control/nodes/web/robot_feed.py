@@ -222,7 +222,7 @@ class RobotFeed:
             height=None if drawn.joints is None else drawn.height,
             joints_age=self._joints.age,
             speed=math.hypot(*drawn.achieved[:2]) if drawn.achieved else 0.0,
-            turn=drawn.achieved[2] if drawn.achieved else 0.0,
+            commanded=drawn.commanded or ZERO,
             motion=motion.get("name", "") if motion.get("phase") not in END_PHASES else "",
             stop=PressedStop(estop[0], since) if estop else None,
         )

@@ -49,6 +49,7 @@ class Film:
         self._font = ImageFont.load_default(FONT_SIZE_PX)
         self._palette: Image.Image | None = None
         self._frames: list[Image.Image] = []
+        self._times: list[float] = []  # [s] of the frames
         self._stride, self._count = 1, 0
         self._last = -math.inf
         self._set_up_view()
@@ -68,6 +69,7 @@ class Film:
         picture = Image.fromarray(self._camera.shoot(self._simulation.data))
         self._write(picture, f"{self._simulation.time:5.1f} s   {caption}")
         self._frames.append(picture if self._is_sheet else self._reduced(picture))
+        self._times.append(self._simulation.time)
         if self._is_sheet and len(self._frames) >= 2 * MAX_STILLS:
             self._frames, self._stride = self._frames[::2], 2 * self._stride
 
@@ -84,7 +86,7 @@ class Film:
             self.path,
             save_all=True,
             append_images=rest,
-            duration=round(1000.0 * self.period / 10.0) * 10,  # GIF counts hundredths of a second
+            duration=_durations([*self._times, self._times[-1] + self.period]),
             loop=0,
             optimize=False,
             disposal=1,
@@ -127,6 +129,11 @@ class Film:
         if self._palette is None:
             self._palette = _with_foot_colours(picture).quantize(PALETTE_SIZE, method=Image.Quantize.FASTOCTREE)
         return picture.quantize(palette=self._palette, dither=Image.Dither.NONE)
+
+
+def _durations(times: list[float]) -> list[int]:
+    """How long each frame is shown [ms], until the next one; GIF counts hundredths of a second."""
+    return [10 * each for each in np.diff(np.round(100.0 * np.array(times)).astype(int)).tolist()]
 
 
 def _with_foot_colours(picture: Image.Image) -> Image.Image:

@@ -399,12 +399,12 @@ def test_the_twist_mux_file_agrees_with_the_table():
 
 
 def test_the_picture_of_the_map_is_that_of_the_table():
-    path = ROOT / "docs" / "figures" / "gamepad.py"
+    path = ROOT / "docs" / "figures" / "drawings" / "gamepad.py"
     spec = importlib.util.spec_from_file_location("gamepad_picture", path)
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     text = script.PICTURE.read_text(encoding="utf-8")
-    assert text == script.picture(), "python docs/figures/gamepad.py writes docs/images/gamepad.svg anew"
+    assert text == script.picture(), "python docs/figures/drawings/gamepad.py writes docs/images/gamepad.svg anew"
     assert all(escape(row.action) in text for row in (*BUTTONS.values(), *AXES.values()))
 
 

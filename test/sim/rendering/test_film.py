@@ -39,6 +39,24 @@ def test_a_gif_has_a_frame_for_every_period_of_simulated_time(simulation, tmp_pa
         assert picture.info["loop"] == 0
 
 
+def test_a_gif_plays_at_the_speed_of_the_simulation(simulation, tmp_path):
+    """Also at a rate that is no multiple of the ticks, whose frames are not equally far apart."""
+    path, starts = tmp_path / "run.gif", []
+    film = Film(simulation, path, fps=8.0, size=(64, 48))
+    for _ in range(50):
+        if film.due:
+            film.frame(f"{len(starts)}")
+            starts.append(simulation.time)
+        simulation.step(standing_pose(simulation.robot), 0.02)
+    film.close()
+    with Image.open(path) as picture:
+        shown = [0.0]
+        for frame in range(picture.n_frames):
+            picture.seek(frame)
+            shown.append(shown[-1] + 1e-3 * picture.info["duration"])
+    assert shown[:-1] == pytest.approx([start - starts[0] for start in starts], abs=0.01)
+
+
 def test_a_png_is_one_sheet_of_at_most_six_stills(simulation, tmp_path):
     path = tmp_path / "run.png"
     record(Film(simulation, path, fps=10.0, size=(160, 120)), simulation, 1.0)

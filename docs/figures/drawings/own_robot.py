@@ -1,4 +1,4 @@
-"""The drawings of docs/your-own-robot.md as SVG: `python docs/figures/own_robot.py` or `make drawings`.
+"""The drawings of docs/your-own-robot.md as SVG: `python docs/figures/drawings/own_robot.py` or `make drawings`.
 
 They show a leg and the body of `phantomx`, with offsets of the femur that are large enough to be seen.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from drawing import FILLS, INK, PALE, Drawing
 
@@ -20,7 +20,7 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, leg_forward
 from hexapod_control.core.robot import Robot
 
-IMAGES = Path(__file__).parents[1] / "images" / "own-robot"
+IMAGES = Path(__file__).parents[2] / "images" / "own-robot"
 LENGTH, ANGLE = "#00627f", "#b3261e"  # colours of lengths and of angles
 SIZE = 14.0  # [px] of text, legible on a phone
 OFFSETS = {"femur_vertical": 0.022, "femur_lateral": 0.025}  # [m]

@@ -1,4 +1,4 @@
-"""The drawings of docs/architecture.md as SVG: `python docs/figures/architecture.py`."""
+"""The drawings of docs/architecture.md as SVG: `python docs/figures/drawings/architecture.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from drawing import PALE, Box, Drawing
 
-IMAGES = Path(__file__).parents[1] / "images" / "architecture"
+IMAGES = Path(__file__).parents[2] / "images" / "architecture"
 
 
 def data_flow() -> None:

@@ -1,6 +1,6 @@
 """The gamepad map as a picture, from the table in core/steering/gamepad_map.py.
 
-`python docs/figures/gamepad.py` writes it.
+`python docs/figures/drawings/gamepad.py` writes it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 
 from hexapod_control.core.steering.gamepad_map import AXES, BUTTONS, GamepadControl
 
-PICTURE = Path(__file__).parents[1] / "images" / "gamepad.svg"
+PICTURE = Path(__file__).parents[2] / "images" / "gamepad.svg"
 WIDTH, HEIGHT, MARGIN = 1080, 520, 70
 LEFT, RIGHT = 300, WIDTH - 300  # where the texts end and begin
 LINE = 17
