@@ -6,7 +6,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from xml.etree import ElementTree
 
@@ -100,6 +102,14 @@ EXAMPLES = {  # arguments of the subcommands, for their help
     "doctor": "",
     "bench": "tick --robot my_robot.yaml",
 }
+COMPUTED = {  # what the subcommands compute that print nothing before their result
+    "gaits": "what legs and servos allow in each gait",
+    "import": "legs, joint ranges and footholds of the URDF",
+    "nav2-params": "the speeds of the robot",
+    "urdf": "the model of the robot",
+    "walk": "the walk",
+}
+NOTICE_S = 2.0  # of computing, after which the user is told
 EXIT_CODES = {0: "done", 1: "failed or refused", 2: "bad input, before anything starts", 130: "interrupted by Ctrl-C"}
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
@@ -127,7 +137,8 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         complete(chosen)
         arguments = parser(chosen).parse_args(words)
-        return int(arguments.run(arguments))
+        with notice(COMPUTED.get(arguments.command, "")):
+            return int(arguments.run(arguments))
     except FileError as error:
         print(error, file=sys.stderr)  # file:line: key: value, bound, remedy
         return BAD_INPUT
@@ -163,6 +174,19 @@ def complete(chosen: str | None) -> None:
 
     typed = chosen or next((word for word in line.split()[1:] if word in COMMANDS), None)
     argcomplete.autocomplete(parser(typed))
+
+
+@contextmanager
+def notice(what: str) -> Iterator[None]:
+    """Says on stderr what is being computed if the block takes longer than NOTICE_S; nothing without a text."""
+    timer = threading.Timer(NOTICE_S, print, (f"computing {what} ...",), {"file": sys.stderr, "flush": True})
+    timer.daemon = True
+    if what:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _report(message: str, code: int) -> int:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +11,7 @@ from support.paths import ROOT
 from support.real_time.programs import HEXAPOD
 
 from hexapod_control.cli import main as cli
+from hexapod_control.clients.bounded_wait import wait_until
 
 
 def pretend(monkeypatch, run):
@@ -47,6 +49,18 @@ def test_an_unknown_robot_is_bad_input_in_one_line(capsys):
     assert output.out == ""
     assert output.err.count("\n") == 1
     assert "known: article, " in output.err
+
+
+def test_a_command_that_computes_for_long_says_what_it_computes(monkeypatch, capsys):
+    said = []
+
+    def run(arguments):
+        return int(not wait_until(lambda: said.append(capsys.readouterr().err) or said[-1], 5.0, time.sleep))
+
+    pretend(monkeypatch, run)
+    monkeypatch.setattr(cli, "NOTICE_S", 0.01)
+    assert cli.main(["walk"]) == 0
+    assert said[-1] == "computing the walk ...\n"
 
 
 def test_the_exit_code_is_that_of_the_subcommand(monkeypatch):

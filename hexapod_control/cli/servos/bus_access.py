@@ -28,6 +28,7 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
 FACTORY_ID = 1  # of a new servo
+SCANNED_AT_ONCE = 32  # ids between two lines of progress
 MAX_SHARED = 2  # ids of the robot that are tried, if nothing answers
 REPLY_MARGIN_S = 0.01  # extra time for a late reply; longer than in servo_driver, which has a tick to keep
 baud = whole_number(1200, 4_500_000)  # the type of `--baud`
@@ -115,6 +116,12 @@ def open_bus(settings: ServoSettings, *, force_model: bool) -> Iterator[Bus]:
         bus.close()
 
 
+def show_progress(text: str) -> None:
+    """Replaces the last line of a terminal; nothing elsewhere."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
 def scan(bus: Bus, ids: Iterable[int]) -> dict[int, str]:
     """Returns the models by the ids that answer; ids of the robot file are tried several times.
 
@@ -123,7 +130,13 @@ def scan(bus: Bus, ids: Iterable[int]) -> dict[int, str]:
     if not isinstance(bus, FoundServos):
         return dict(bus.identify())
     wanted = tuple(ids)
-    found = bus.scan(wanted, 1)
+    found: dict[int, str] = {}
+    try:
+        for start in range(0, len(wanted), SCANNED_AT_ONCE):
+            show_progress(f"id {wanted[start]} ...")
+            found |= bus.scan(wanted[start : start + SCANNED_AT_ONCE], 1)
+    finally:
+        show_progress("")
     found |= bus.scan([i for i in bus.ids if i in wanted and i not in found], TRIES)
     if not found and (shared := duplicate_ids(bus, [i for i in (FACTORY_ID, *bus.ids[:MAX_SHARED]) if i in wanted])):
         raise BusError(shared_text(sorted(set(shared))))

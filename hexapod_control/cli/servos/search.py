@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -72,12 +71,12 @@ def sweep_port(args: argparse.Namespace, file: RobotFile) -> int:
     def tried(text: str) -> None:
         nonlocal count
         count += 1
-        if sys.stderr.isatty():
-            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+        bus_access.show_progress(text)
 
     for finding in sweep(lambda baud: SerialPort(path, baud), limits.ids, limits.protocols, limits.bauds, tried):
         found.append(finding)
-        print(("\r\x1b[K" if sys.stderr.isatty() else "") + finding.text, flush=True)
+        bus_access.show_progress("")
+        print(finding.text, flush=True)
     usable = [finding for finding in found if finding.protocol]
     if not found:
         print(f"nothing answers in {count} attempts: check the servos' power supply, the data line and the port")
