@@ -2,6 +2,8 @@
 # make test             style, all tests, and the colcon build; REQUIRE_ALL=1: what the machine lacks is a failure
 #                       (the parts: make style, computing, colcon, waiting, starting)
 #                       DISTRO=kilted: on the wheels of that distribution, in .venv_kilted
+# make ros DISTRO=kilted   only the tests that talk to ROS
+# make both             make test, then make ros on the wheels of OTHER=kilted
 # make one ARGS="test/core/gait -k swing"   some of the tests, on the present sources
 # make bench | soak | style | clean
 # make docs            the documentation as a site, build/docs/index.html; a warning is a failure
@@ -13,7 +15,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help install-user sim one mutation test aside real_time computing waiting starting colcon bench soak style drawings docs docs-images clean
+.PHONY: help install-user sim one mutation test aside real_time computing waiting starting ros both colcon bench soak style drawings docs docs-images clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -94,20 +96,29 @@ computing: $(VENV)/.package $(VENV)/.test
 
 # On a loaded machine a test that waits can fail for lack of time: failed tests run once more, alone, and are listed.
 define PATIENTLY
-	@$(LEFT_OUT); export $(ENV); tests=($(MEASURED) --timeout 120 -m "waits and $(1)$$left_out"); \
+	@$(LEFT_OUT); export $(ENV); tests=($(MEASURED) --timeout 120 -m "$(1)$$left_out"); \
 	"$${tests[@]}" -n $(2) --dist $(DIST) || \
 	"$${tests[@]}" --last-failed --last-failed-no-failures none --repetition $(REPETITION)
 endef
 
 DIST = worksteal
 waiting: $(VENV)/.package $(VENV)/.test
-	$(call PATIENTLY,not heavy,$(WAITERS))
+	$(call PATIENTLY,waits and not heavy,$(WAITERS))
 
 # Only the files that have heavy tests are collected; those of one file share a graph, the files with most tests first.
 starting: DIST = loadscope
 starting: FILES = $$(grep -rlF pytest.mark.heavy --include='test_*.py' test | sort)
 starting: $(VENV)/.package $(VENV)/.test
-	$(call PATIENTLY,heavy,$(WORKERS))
+	$(call PATIENTLY,waits and heavy,$(WORKERS))
+
+# The rest of the suite is the same on every distribution.
+ros: FILES = test/ros test/nodes test/bags test/clients test/cli/robot
+ros: $(VENV)/.package $(VENV)/.test
+	$(call PATIENTLY,not heavy and not browser,$(WAITERS))
+
+OTHER ?= kilted
+both:
+	@$(MAKE) --no-print-directory test && $(MAKE) --no-print-directory ros DISTRO=$(OTHER)
 
 # In a separate workspace, installed outside the venv; all tests have run on the wheel before.
 colcon: $(VENV)/.package $(VENV)/.test

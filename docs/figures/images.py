@@ -1,7 +1,7 @@
 """Regenerates the pictures of the documentation: `make docs-images`, or `python docs/figures/images.py [SCRIPT ...]`.
 
-A script that does not write all its pictures is a failure. Needs ROS 2, MuJoCo, OpenGL and Chromium; the walks and the page
-run in real time.
+A script that does not write all its pictures is a failure. Needs ROS 2, MuJoCo, OpenGL and Chromium; the walks and the
+page run in real time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 FIGURES = Path(__file__).parent
 IMAGES = FIGURES.parent / "images"
-MOTIONS = "bow calibration_pose dance march pack push_ups sit_and_look_around stretch twist unpack wave".split()
+MOTIONS = sorted(path.stem for path in (FIGURES.parents[1] / "config" / "motions").glob("*.yaml"))
 PICTURES = {  # by script, in docs/images
     "drawings/architecture": tuple(
         f"architecture/{name}.svg" for name in ("data-flow", "folders", "planner-states", "tick")

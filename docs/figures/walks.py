@@ -1,7 +1,7 @@
 """Films of walks with the real nodes, of README.md and docs/rough-ground.md: `python docs/figures/walks.py`.
 
-Needs ROS 2, MuJoCo and OpenGL. A walk that falls short of its commands, as on a loaded computer, is repeated. The simulation
-runs at half speed, the films at full speed.
+Needs ROS 2, MuJoCo and OpenGL. A walk that falls short of its commands, as on a loaded computer, is repeated. The
+simulation runs at half speed, the films play at full speed.
 """
 
 from __future__ import annotations
