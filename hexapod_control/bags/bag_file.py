@@ -51,47 +51,74 @@ def new_bag_path(folder: Path, size: int, name: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         free = shutil.disk_usage(folder).free
     except OSError as error:
-        raise BagError(f"{folder}: no bag can be written there: {error.strerror}; choose another --out") from None
+        raise BagError(f"{folder}: no bag can be written there: {error.strerror}; choose another folder") from None
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise BagError(f"{folder}: no bag can be written there: it is read-only; choose another --out")
+        raise BagError(f"{folder}: no bag can be written there: it is read-only; choose another folder")
     if free < size + SPARE_BYTES:
         raise BagError(
             f"{folder}: no bag can be written there: it may take {size / 1e6:.0f} MB and {free / 1e6:.0f} MB are free; "
-            "make room, or choose another --out"
+            "make room, or choose another folder"
         )
     numbers = ("", *(f"_{k}" for k in range(2, 1000)))
     return next(path for path in (folder / f"{name}{number}" for number in numbers) if not path.exists())
 
 
-def write(path: Path, channels: Sequence[BagChannel], messages: Sequence[RecordedMessage], offset: int) -> int:
-    """Writes a bag. Returns the number of its messages; `offset` [ns] converts their times to times since the epoch.
+class BagWriter:
+    """A bag that is open for writing."""
+
+    def __init__(self, writer: Writer, offset: int) -> None:
+        """`offset` [ns] converts the times of messages to times since the epoch."""
+        self._writer, self._offset = writer, offset
+        self._connections: dict[str, Any] = {}  # by topic
+        self.count = 0  # of written messages
+
+    def add(self, channel: BagChannel) -> None:
+        """Adds a topic; again if its quality of service has changed."""
+        profile = _quality(channel)
+        self._connections[channel.topic] = self._writer.add_connection(
+            channel.topic, channel.kind, typestore=TYPES, offered_qos_profiles=[profile]
+        )
+
+    def has(self, topic: str) -> bool:
+        """True if the bag has this topic."""
+        return topic in self._connections
+
+    def write(self, message: RecordedMessage) -> None:
+        """Appends a message; one of another topic is left out."""
+        connection = self._connections.get(message.topic)
+        if connection is not None:
+            self._writer.write(connection, message.at + self._offset, message.data)
+            self.count += 1
+
+
+@contextmanager
+def writing(path: Path, offset: int) -> Iterator[BagWriter]:
+    """Opens a new bag for writing and completes it at the end; `offset` as for `BagWriter`.
 
     Raises BagError and removes the unfinished bag.
     """
     try:
-        return _write(path, channels, messages, offset)
+        writer = Writer(path, version=FORMAT_VERSION, storage_plugin=StoragePlugin.MCAP)
+    except WriterError as error:
+        raise BagError(f"{path}: the bag was not written: {error}") from None
+    writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
+    try:
+        with writer:
+            yield BagWriter(writer, offset)
     except (OSError, WriterError) as error:
         shutil.rmtree(path, ignore_errors=True)
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise BagError(f"{path}: the bag was not written: {reason}; make room, or choose another --out") from None
+        raise BagError(f"{path}: the bag was not written: {reason}; make room, or choose another folder") from None
 
 
-def _write(path: Path, channels: Sequence[BagChannel], messages: Sequence[RecordedMessage], offset: int) -> int:
-    writer = Writer(path, version=FORMAT_VERSION, storage_plugin=StoragePlugin.MCAP)
-    writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
-    with writer:
-        connections = {
-            channel.topic: writer.add_connection(
-                channel.topic, channel.kind, typestore=TYPES, offered_qos_profiles=[_quality(channel)]
-            )
-            for channel in channels
-        }
-        count = 0
+def write(path: Path, channels: Sequence[BagChannel], messages: Sequence[RecordedMessage], offset: int) -> int:
+    """Writes a bag at once. Returns the number of its messages. Raises as `writing`."""
+    with writing(path, offset) as out:
+        for channel in channels:
+            out.add(channel)
         for message in messages:
-            if message.topic in connections:
-                writer.write(connections[message.topic], message.at + offset, message.data)
-                count += 1
-    return count
+            out.write(message)
+    return out.count
 
 
 def _quality(channel: BagChannel) -> Qos:

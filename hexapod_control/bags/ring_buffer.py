@@ -62,3 +62,8 @@ class RingBuffer:
             return [*self._left.values()]
         begin = self._messages[0].at
         return [*(message._replace(at=begin) for message in self._left.values()), *self._messages]
+
+    def latched(self, now: int) -> list[RecordedMessage]:
+        """The last message of each latched topic, as if it had arrived at time `now` [ns]."""
+        newest = {**self._left, **{m.topic: m for m in self._messages if m.topic in self._latched}}
+        return [message._replace(at=now) for message in newest.values()]

@@ -1,9 +1,11 @@
-"""Serves the files of the page over HTTP with security headers (aiohttp >= 3.8)."""
+"""Serves the files of the page, and downloads, over HTTP with security headers (aiohttp >= 3.8)."""
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import mimetypes
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +14,13 @@ from aiohttp import web
 
 from hexapod_control.web.protocol import RefusedMessage
 from hexapod_control.web.sessions.access_control import HostPolicy
+from hexapod_control.web.sessions.downloads import Downloads
 
 STATIC = Path(__file__).parent / "static"
 TYPES = {".js": "text/javascript", ".svg": "image/svg+xml", ".webmanifest": "application/manifest+json"}
 SHARED = ("/styles/theme.css", "/icon.svg")
+MAX_RUN_S = 300.0  # of the command of a download, including the time that the browser takes
+CHUNK = 1 << 16  # [B]
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -78,6 +83,56 @@ class PageFiles:
             headers["Content-Encoding"] = "gzip"
         headers["Content-Type"] = page.kind if not page.kind.startswith("text/") else f"{page.kind}; charset=utf-8"
         return web.Response(body=page.compressed if compress else page.data, headers=headers)
+
+
+class DownloadFiles:
+    """Handles requests for what is offered for a short time."""
+
+    def __init__(self, policy: HostPolicy, downloads: Downloads) -> None:
+        self._policy, self._downloads = policy, downloads
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        """Sends what is offered under the ticket of a request, or a refusal."""
+        try:
+            self._policy.check_host(request.headers)
+        except RefusedMessage as refusal:
+            return refuse(refusal)
+        download = self._downloads.find(request.match_info["ticket"], time.monotonic())
+        if download is None:
+            return refuse(RefusedMessage(404, "this address is not valid any more: press the button again"))
+        attachment = f'attachment; filename="{download.name}"'
+        headers = {**HEADERS, "Content-Disposition": attachment, "Content-Type": download.kind}
+        if download.path is not None:
+            if not download.path.is_file():
+                return refuse(RefusedMessage(404, "the recording was deleted"))
+            return web.FileResponse(download.path, headers=headers)
+        return await _output(request, download.command, headers)
+
+
+async def _output(request: web.Request, command: tuple[str, ...], headers: dict[str, str]) -> web.StreamResponse:
+    """Runs a command and sends its output while it runs; an error before any output becomes a refusal."""
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
+    assert process.stdout is not None and process.stderr is not None
+    try:
+        async with asyncio.timeout(MAX_RUN_S):
+            chunk = await process.stdout.read(CHUNK)
+            if not chunk:
+                reason = (await process.stderr.read(CHUNK)).decode(errors="replace").strip()
+                return refuse(RefusedMessage(500, reason.splitlines()[-1] if reason else "the recording is empty"))
+            response = web.StreamResponse(headers=headers)
+            response.enable_compression()
+            await response.prepare(request)
+            while chunk:
+                await response.write(chunk)
+                chunk = await process.stdout.read(CHUNK)
+            if await process.wait() and request.transport is not None:
+                request.transport.abort()  # so that the browser does not take it for complete
+        return response
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
 
 
 def refuse(refusal: RefusedMessage) -> web.Response:

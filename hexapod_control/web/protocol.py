@@ -20,6 +20,7 @@ ALWAYS_ALLOWED = ("stop", "estop")  # for every admitted client
 QUERIES = ("urdf", "invite", "terrain", "camera")
 WORLDS = ("flat", "slope", "blocks", "bumps", "obstacles")  # of the simulator
 CONTROL_ACTS = ("take", "leave", "give", "keep")
+RECORDING_ACTS = ("start", "stop", "keep", "delete", "bag", "csv", "replay")
 
 
 class RefusedMessage(ValueError):  # noqa: N818 - a reply, not a failure
@@ -133,6 +134,14 @@ class QueryMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordingMessage:
+    """Records, or deletes or requests the recording with a name of the list; `act` is one of RECORDING_ACTS."""
+
+    act: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PushMessage:
     """Pushes the simulated body with a force [N] in the world frame."""
 
@@ -149,21 +158,9 @@ class WorldMessage:
     payload: float | None = None  # [kg]
 
 
-MessageBody = (
-    HelloMessage
-    | DriveMessage
-    | PoseMessage
-    | GaitMessage
-    | PlayMessage
-    | LiftMessage
-    | SpeedMessage
-    | RequestMessage
-    | ControlMessage
-    | HeartbeatMessage
-    | QueryMessage
-    | PushMessage
-    | WorldMessage
-)
+RobotBody = DriveMessage | PoseMessage | GaitMessage | LegMessage | PlayMessage | LiftMessage | SpeedMessage
+WorldBody = PushMessage | WorldMessage | RecordingMessage | RequestMessage | QueryMessage
+MessageBody = RobotBody | WorldBody | HelloMessage | ControlMessage | HeartbeatMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +190,9 @@ def _integer(name: str, value: Any) -> int:
 
 
 def _boolean(name: str, value: Any) -> bool:
-    if type(value) is not bool:
-        raise RefusedMessage(400, f"{name} must be true or false")
-    return value
+    if type(value) is bool:
+        return value
+    raise RefusedMessage(400, f"{name} must be true or false")
 
 
 def _text(longest: int) -> FieldCheck:
@@ -218,6 +215,7 @@ def _one_of(*known: str) -> FieldCheck:
 
 _SHARE, _METRES, _FORCE = _number(-1.0, 1.0), _number(-0.3, 0.3), _number(-200.0, 200.0)
 _POSE = dict.fromkeys(("x", "y", "z"), _METRES) | dict.fromkeys(("roll", "pitch", "yaw"), _number(-1.0, 1.0))
+_WORLD = {"world": _one_of(*WORLDS), "friction": _number(0.01, 5.0), "payload": _number(0.0, 20.0)}
 KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "hello": (HelloMessage, {"token": _text(128), "key": _text(128), "name": _text(40)}),
     "drive": (DriveMessage, {"on": _boolean, "vx": _SHARE, "vy": _SHARE, "wz": _SHARE}),
@@ -231,17 +229,19 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "seat": (ControlMessage, {"act": _one_of(*CONTROL_ACTS), "to": _integer}),
     "beat": (HeartbeatMessage, {"echo": _integer}),
     "wish": (QueryMessage, {"what": _one_of(*QUERIES)}),
+    "recording": (RecordingMessage, {"act": _one_of(*RECORDING_ACTS), "name": _text(80)}),
     "push": (PushMessage, {"x": _FORCE, "y": _FORCE}),
-    "world": (
-        WorldMessage,
-        {"world": _one_of(*WORLDS), "friction": _number(0.01, 5.0), "payload": _number(0.0, 20.0)},
-    ),
+    "world": (WorldMessage, _WORLD),
 }
-
-
 DRIVEN = ("drive", "pose", "gait", "play", "lift", "speed", "ask", "push", "world")
 DRIVER_MESSAGES = tuple(KINDS[kind][0] for kind in DRIVEN)
-"""Messages that only the driver may send, except ALWAYS_ALLOWED."""
+"""Messages that only the driver may send, except ALWAYS_ALLOWED; see `needs_control`."""
+
+
+def needs_control(body: MessageBody) -> bool:
+    """True for a message that only the driver may send."""
+    deletes = isinstance(body, RecordingMessage) and body.act == "delete"
+    return deletes or isinstance(body, DRIVER_MESSAGES)
 
 
 def parse(text: str) -> PageMessage:

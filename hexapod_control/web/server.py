@@ -20,11 +20,12 @@ from aiohttp.http import HttpProcessingError
 from hexapod_control.web import protocol
 from hexapod_control.web.first_request import FirstRequestTimer
 from hexapod_control.web.open_port import open_port
-from hexapod_control.web.page_files import PageFiles, pages, refuse
+from hexapod_control.web.page_files import DownloadFiles, PageFiles, pages, refuse
 from hexapod_control.web.protocol import RefusedMessage
 from hexapod_control.web.send_queue import SendQueue
 from hexapod_control.web.sessions.access_control import HostPolicy
 from hexapod_control.web.sessions.client_sessions import Action, ClientSessions, Disconnect, Forward, Send
+from hexapod_control.web.sessions.downloads import ROUTE, Downloads
 
 StateSource = Callable[[], Mapping[str, Any] | None]
 HEARTBEAT_S = 2.0  # silence of a client after which it is pinged; half of it later it is disconnected
@@ -58,6 +59,7 @@ class PageServer:
         self._watched = asyncio.Event()  # set while there is a client
         self._sessions, self._policy, self._forward, self._watch = sessions, policy, forward, watch
         self._files = PageFiles(policy, pages())
+        self.downloads = Downloads()
         self._queues: dict[int, SendQueue] = {}
         self._sequence = 0
         self._loop = asyncio.new_event_loop()
@@ -132,6 +134,7 @@ class PageServer:
         timer = FirstRequestTimer(MAX_REQUEST_TIME_S)
         app = web.Application(client_max_size=protocol.MAX_MESSAGE_BYTES, middlewares=[timer.note])
         app.router.add_get("/socket", self._socket)
+        app.router.add_get(ROUTE, DownloadFiles(self._policy, self.downloads).answer)
         app.router.add_get("/{path:.*}", self._files.answer)
         runner = web.AppRunner(
             app,

@@ -125,7 +125,9 @@ def test_a_disk_that_fills_up_while_writing_leaves_no_partial_bag(tmp_path):
 
 
 def test_a_read_only_folder_is_reported_in_one_line(tmp_path, monkeypatch):
-    with pytest.raises(bag_file.BagError, match=r"^/proc/bags: no bag can be written there: .*; choose another --out$"):
+    with pytest.raises(
+        bag_file.BagError, match=r"^/proc/bags: no bag can be written there: .*; choose another folder$"
+    ):
         bag_file.new_bag_path(bag_file.Path("/proc/bags"), 1, "bag")
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
     with pytest.raises(bag_file.BagError, match="it is read-only"):

@@ -29,7 +29,7 @@ from hexapod_control.config.robots.odometry_scale import odometry_scale
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, wrap
 from hexapod_control.core.workspace.robot_gaits import gaits
-from hexapod_control.nodes.recorder.recorder import GLOBAL
+from hexapod_control.nodes.recorder.topic_taps import GLOBAL
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.sim.world_settings import WorldSettings

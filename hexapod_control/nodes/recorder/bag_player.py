@@ -9,12 +9,12 @@ from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock
 
 from hexapod_control.bags.bag_file import Bag, BagChannel, BagError
+from hexapod_control.nodes.recorder.topic_taps import GLOBAL
 from hexapod_control.ros import messages
 from hexapod_control.ros.client_node import ClientNode
 from hexapod_control.ros.message_types import message_class
 from hexapod_control.ros.qos import EVENTS, recording
 
-GLOBAL = ("/tf", "/tf_static", "/diagnostics", "/clock", "/rosout")
 SKIPPED_TOPICS = ("/rosout", "/parameter_events")  # every running node publishes its own
 COMMANDS = ("cmd_vel", "arc", "gait", "body_pose", "foot_command", "motion", "joint_targets", "joint_motion", "driving")
 ROBOT_NODES = ("gait_planner", "inverse_kinematics", "servo_driver", "mujoco_sim", "odometry")

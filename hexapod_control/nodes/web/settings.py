@@ -19,3 +19,5 @@ class WebSettings(RobotSettings):
     allowed_hosts: str = choice("", "more host names under which the page is opened, with commas, e.g. of a TLS proxy")
     rate: float = number(30.0, "Hz", 1.0, 60.0, "states sent to every page")
     enable_stamped_cmd_vel: bool = choice(stamped_by_default(), "cmd_vel is TwistStamped, not Twist")
+    recordings: str = choice("", "folder of the recordings; empty: below ~/.local/state/hexapod_control")
+    recordings_limit: float = number(1000.0, "MB", 10.0, 1e6, "that all recordings may take")

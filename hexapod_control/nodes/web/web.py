@@ -11,15 +11,19 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
+from hexapod_control.nodes.odometry.usage_memory import usage_folder
 from hexapod_control.nodes.web.camera_feed import CameraFeed
 from hexapod_control.nodes.web.event_log import EventLog, LogEvent
 from hexapod_control.nodes.web.page_commands import PageCommands
+from hexapod_control.nodes.web.recordings.page_recorder import PageRecorder
+from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder
 from hexapod_control.nodes.web.robot_feed import RobotFeed
 from hexapod_control.nodes.web.settings import WebSettings
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -27,7 +31,7 @@ from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.web import page_address
 from hexapod_control.web.page_state import shape
-from hexapod_control.web.protocol import WORLDS, QueryMessage
+from hexapod_control.web.protocol import WORLDS, QueryMessage, RecordingMessage
 from hexapod_control.web.server import PageServer
 from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority, is_loopback
 from hexapod_control.web.sessions.client_sessions import ClientSessions, Forward
@@ -63,6 +67,9 @@ class WebNode(GuardedNode):
         mapping = load_mapping(settings.joint_mapping, robot_file.robot)
         self.feed = RobotFeed(self, robot_file.robot, settings.enable_stamped_cmd_vel, self._refused, mapping)
         self._camera = CameraFeed(self, self.server.send)
+        folder = RecordingFolder(_recordings_path(settings.recordings), round(1e6 * settings.recordings_limit))
+        files = settings.robot, settings.joint_mapping
+        self._recorder = PageRecorder(self, folder, self.server.downloads, files, self._reply)
         self.feed.on_terrain = lambda: self._send_terrain(0)
         self.commands = PageCommands(self, self.feed, self._reply, settings.enable_stamped_cmd_vel)
         self._status_timer = self.create_timer(STATUS_PERIOD_S, self._send_status, clock=self.steady)
@@ -148,6 +155,8 @@ class WebNode(GuardedNode):
                 break
             if isinstance(command.body, QueryMessage):
                 self._answer(command.client, command.body)
+            elif isinstance(command.body, RecordingMessage):
+                self._recorder.execute(command.client, command.body)
             else:
                 self.commands.execute(command)
         if not self._client_count:
@@ -159,6 +168,8 @@ class WebNode(GuardedNode):
             self._send_status()
             self.server.send(0, "log", {"events": self._log.events})
             self._send_terrain(0)
+            self._recorder.watch(self._client_count)
+            self._recorder.send_list(0)
 
     def _answer(self, client: int, query: QueryMessage) -> None:
         if query.what == "camera":
@@ -174,6 +185,7 @@ class WebNode(GuardedNode):
 
     def _send_status(self) -> None:
         status = {**self.feed.status(), "speed": self.commands.speed, "camera": self._camera.available}
+        status |= self._recorder.status()
         levels = {name: (each, each.shown_level) for name, each in self.feed.statuses.items()}
         self._send_events(self._log.take(time.time(), levels))
         self.server.send(0, "status", status)
@@ -207,6 +219,7 @@ class WebNode(GuardedNode):
         """Ends service calls whose response is overdue."""
         self.commands.watch()
         self._camera.watch()
+        self._recorder.watch(self._client_count)
         self._report_trouble()
 
     def status(self) -> Mapping[str, object]:
@@ -218,13 +231,22 @@ class WebNode(GuardedNode):
         self.commands.halt()
 
     def request_stop(self) -> None:
-        """Sends a last zero and closes all connections."""
+        """Sends a last zero, closes all connections and completes the recordings."""
         self.commands.end()
         self.server.close()
+        self._recorder.close()
+
+    def stopped(self) -> bool:
+        """True once the recordings are complete."""
+        return not self._recorder.busy
 
     def publish_final_state(self) -> None:
         """Sends a last zero, if a page was driving."""
         self.commands.end()
+
+
+def _recordings_path(given: str) -> Path:
+    return Path(given).expanduser().absolute() if given else usage_folder() / "recordings"
 
 
 def _token_authority(settings: WebSettings, public: bool) -> TokenAuthority:

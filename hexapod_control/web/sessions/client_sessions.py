@@ -13,7 +13,6 @@ from typing import Any
 from hexapod_control.web import protocol
 from hexapod_control.web.protocol import (
     ALWAYS_ALLOWED,
-    DRIVER_MESSAGES,
     ControlMessage,
     DriveMessage,
     HeartbeatMessage,
@@ -168,7 +167,7 @@ class ClientSessions:
             return self._change_control(client, body, now)
         if isinstance(body, RequestMessage) and body.what in ALWAYS_ALLOWED:
             return self._stop(client, body)
-        if not isinstance(body, DRIVER_MESSAGES):
+        if not protocol.needs_control(body):
             return [Forward(client.number, body)]
         actions: list[Action] = []
         if self.driver == 0 and not (isinstance(body, DriveMessage) and not body.moves):

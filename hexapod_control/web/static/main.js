@@ -16,6 +16,7 @@ import { HealthPanel } from "./panels/health_panel.js";
 import { MotionPanel } from "./panels/motion_panel.js";
 import { PeoplePanel } from "./panels/people_panel.js";
 import { PosePanel } from "./panels/pose_panel.js";
+import { Recordings } from "./panels/recordings.js";
 import { Settings, KEYS_HELP } from "./panels/settings.js";
 import { help, Sheets } from "./panels/sheets.js";
 import { preferredLanguage, t, useLanguage } from "./texts/texts.js";
@@ -52,6 +53,7 @@ const camera = new Camera(document, connection);
 const people = new PeoplePanel(document, connection);
 const health = new HealthPanel(document);
 var logPanel = new LogPanel(document);
+const recordings = new Recordings(document, connection, { shows: showReplay, draws: drawRobot, hint: (text) => header.hint(text) });
 const settings = new Settings(document, { connection, projections, robot, charts, language });
 
 // --- commands ----------------------------------------------------------------------------------------
@@ -142,11 +144,15 @@ $("neutral").onclick = actions.c;
 $("gait").onchange = () => connection.send("gait", { name: $("gait").value });
 for (const button of document.querySelectorAll("[data-speed]")) button.onclick = () => setSpeed(Number(button.dataset.speed));
 $("log-button").onclick = () => sheets.toggle("log");
+$("records-button").onclick = () => {
+  sheets.open("records");
+  $("records").scrollIntoView({ block: "nearest" });
+};
 $("help").onclick = actions["?"];
 $("banner-yes").onclick = () => (notice ? ((notice = ""), update()) : people.handOver());
 $("banner-no").onclick = () => people.keep();
 $("trip-reset").onclick = () => {
-  path.reset();
+  projections.path.reset();
   projections.stale = true;
 };
 const tables = help(KEYS_HELP, ["caption_keys", "caption_pad"]);
@@ -164,13 +170,12 @@ connection.addEventListener("welcome", ({ detail }) => {
   connection.send("wish", { what: "urdf" });
 });
 connection.addEventListener("state", ({ detail }) => {
-  projections.update(detail);
+  const margin = NO_MARGIN.includes(detail.now.why) ? null : detail.margin;
+  if (!recordings.replay) drawRobot({ ...detail, margin });
   charts.update(detail);
   diagram.update(detail);
-  motionPanel.update({ ...detail, margin: NO_MARGIN.includes(detail.now.why) ? null : detail.margin });
+  motionPanel.update(detail);
   body.report(detail.pose);
-  if (detail.joints) path.update(detail, projections.pose);
-  scene?.update(detail, projections.pose);
   robot.gait = detail.gait;
   robot.state = detail.state;
   const now = JSON.stringify(detail.now);
@@ -215,6 +220,23 @@ connection.addEventListener("change", () => {
   update();
 });
 
+// Draws a state of the robot, or a frame of a replay, in all pictures.
+function drawRobot(state) {
+  projections.update(state);
+  if (state.joints) projections.path.update(state, projections.pose);
+  scene?.update(state, projections.pose);
+  motionPanel.setMargin(state.margin);
+}
+
+// The picture shows a recording from now on, with a path of its own; null: the robot again.
+function showReplay(replay) {
+  if (replay) releaseInputs();
+  projections.restart(replay ? new Path() : path);
+  if (scene) scene.path = projections.path;
+  sheets.show("");
+  update();
+}
+
 function status(news) {
   robot.status = news;
   velocity.speed = news.speed;
@@ -223,9 +245,10 @@ function status(news) {
   health.status(news, connection.roundTrip);
   settings.status(news);
   camera.offer(news.camera);
+  recordings.status(news);
   sheets.offer("world-pane", news.simulated);
   for (const button of document.querySelectorAll("[data-speed]")) button.setAttribute("aria-pressed", String(Number(button.dataset.speed) === news.speed));
-  put($("trip-text"), t("trip", { value: path.distance.toFixed(2) }));
+  put($("trip-text"), t("trip", { value: projections.path.distance.toFixed(2) }));
   update();
 }
 
@@ -241,6 +264,7 @@ function update() {
     source: robot.status?.source,
     status: robot.status,
     roundTrip: connection.roundTrip,
+    replayed: recordings.replay !== null,
   });
   updateBanner();
 }
@@ -272,7 +296,7 @@ async function show3d(urdf) {
   if (!scene) {
     scene = new Scene3d($("space-canvas"), $("space-note"));
     new ResizeObserver(() => (scene.stale = true)).observe($("space-canvas"));
-    scene.path = path;
+    scene.path = projections.path;
     scene.setTerrain?.(projections.terrain);
   }
   scene.setUrdf(urdf, robot.shape.legs.flatMap((leg) => ["coxa", "femur", "tibia"].map((joint) => `${leg.name}_${joint}_joint`)));
@@ -315,6 +339,7 @@ addEventListener("pagehide", releaseInputs);
 function frame(now) {
   requestAnimationFrame(frame); // first, so that drawing continues after an error below
   if (!velocity.paused && connection.state === "open") gamepads.poll();
+  recordings.draw(now);
   projections.draw(now);
   charts.draw(now);
   if ($("gait-diagram").offsetParent) diagram.draw(charts.pausedAt ?? now);
@@ -329,4 +354,4 @@ logPanel.show();
 connection.open();
 requestAnimationFrame(frame);
 setInterval(update, 1000);
-window.hexapod = { connection, velocity, body, projections, charts, motionPanel, posePanel, robot, people, path, header, sheets, get scene() { return scene; } };
+window.hexapod = { connection, velocity, body, projections, charts, motionPanel, posePanel, robot, people, path, header, sheets, recordings, get scene() { return scene; } };

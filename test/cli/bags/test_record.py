@@ -150,7 +150,7 @@ def test_a_read_only_folder_is_reported_in_one_line_and_recording_continues(benc
     recording.walk()
     answer = bench.call(Trigger, "/r/recorder/save")
     assert not answer.success
-    assert re.fullmatch(r"/proc/bags: no bag can be written there: [^\n]*; choose another --out", answer.message)
+    assert re.fullmatch(r"/proc/bags: no bag can be written there: [^\n]*; choose another folder", answer.message)
     assert recording.announced == [answer.message]
     recording.walk()
     recording.node.settings = RecorderSettings(out=tmp_path)

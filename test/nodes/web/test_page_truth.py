@@ -11,6 +11,7 @@ import pytest
 from geometry_msgs.msg import Point as PointMessage
 from sensor_msgs.msg import CompressedImage
 from support.phantomx import robot
+from support.real_time.web.page_checks import COVERED, HEADINGS, NAMELESS, OUTSIDE, SIZES, SMALL, UNFOCUSABLE
 from support.real_time.web.scripted_robot import FINE, ScriptedRobot
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -23,24 +24,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.heavy]
 
 LATCHED_VALUES = {"torque": "False", "emergency stop": "latched"}
 ESTOP = (2, "emergency stop: call estop with false, then reset_fault, then arm", LATCHED_VALUES)
-SIZES = [(320, 568), (390, 844), (844, 390), (820, 1180), (1280, 720), (1440, 900)]
-SMALL = """[...document.querySelectorAll('button, select, input, .stick')].filter((e) => e.offsetParent).map((e) =>
-  [e.id || e.textContent, e.getBoundingClientRect()]).filter(([, b]) => b.width < 43.5 || b.height < 43.5)
-  .map(([n]) => n)"""
-PAGE_SIZE = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
-OUTSIDE = """['step', 'gait', 'stop', 'estop', 'left', 'right', 'speeds'].filter((id) => {
-  const b = document.getElementById(id).getBoundingClientRect();
-  return b.left < 0 || b.top < 0 || b.right > innerWidth + 0.5 || b.bottom > innerHeight + 0.5; })"""
-COVERED = """['step', 'stop', 'estop', 'left', 'right'].filter((id) => {
-  const e = document.getElementById(id), b = e.getBoundingClientRect();
-  return !e.contains(document.elementFromPoint(b.left + b.width / 2, b.top + b.height / 2)); })"""
-NAMELESS = """[...document.querySelectorAll('button, select, input, [role=region], [role=group], canvas')].filter((e) =>
-  !e.hidden && !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.labels?.length ||
-  e.textContent.trim())).map((e) => e.outerHTML)"""
-HEADINGS = "[...document.querySelectorAll('h1, h2, h3')].map((e) => [Number(e.tagName[1]), e.textContent.trim()])"
-UNFOCUSABLE = """[...document.querySelectorAll('*')].filter((e) => e.scrollHeight > e.clientHeight + 1 &&
-  ['auto', 'scroll'].includes(getComputedStyle(e).overflowY) && e.tabIndex < 0 &&
-  ![...e.querySelectorAll('button, input, select, [tabindex="0"]')].some((f) => f.offsetParent)).map((e) => e.id)"""
 
 
 def png(width, height):
@@ -282,3 +265,36 @@ def test_the_page_is_complete_in_german(told):
     told.page.js("localStorage.removeItem('language')")
     told.page.call("Page.reload")
     told.until(lambda: told.page.js("globalThis.hexapod?.robot.now?.say") == "standing", 15.0)
+
+
+def test_a_recording_is_listed_fetched_and_replayed_while_the_live_state_stays(told):
+    page, height = told.page, "hexapod.projections.state?.body[0] ?? 0"
+    press = "document.querySelector('#record-list [data-act={}]').click()".format
+    told.until(lambda: page.js("hexapod.robot.status.buffered") >= 1, 10.0, "the recorder")
+    page.js("document.querySelector('#record').click()")
+    told.tell(height=0.05)
+    told.until(lambda: (page.js("hexapod.robot.status.recording?.seconds") or 0) > 1.0, what="a recording")
+    page.js("document.querySelector('#record').click()")
+    told.until(lambda: page.js("document.querySelectorAll('#record-list [data-act=replay]').length") == 1)
+    told.tell()
+    page.js(press("replay"))
+    told.until(lambda: (page.js("hexapod.recordings.replay?.frames.length") or 0) > 10, 20.0, "the frames")
+    assert told.text("#replay-name").startswith("REPLAY of 20")
+    page.js("hexapod.recordings.replay.playing = false; hexapod.recordings.replay.seek(100)")
+    told.until(lambda: page.js(height) == pytest.approx(0.05, abs=0.005), what="the recorded height")
+    told.shows("Standing", "good", "Sit")
+    assert told.push_stick() == "The picture shows a recording: press End replay."
+    assert told.velocities == []
+    page.press(" ", "Space")
+    told.until(lambda: "stop" in told.called)
+    page.click("#replay-end")
+    told.until(lambda: page.js(height) == pytest.approx(robot().walk.height, abs=0.005), what="the height of the robot")
+    page.js("""hexapod.recordings.fetch = async ({what, address}) =>
+      (globalThis.got = [what, (await (await fetch(address)).text()).slice(0, 8)])""")
+    for what, start in (("bag", "\ufffdMCAP0\r\n"), ("csv", "seconds,")):
+        page.js(press(what))
+        told.until(lambda what=what, start=start: page.js("globalThis.got") == [what, start], 20.0, what)
+    page.js("hexapod.connection.send('recording', {act: 'bag', name: '../../../etc/passwd'})")
+    told.until(lambda: "is not a recording" in told.text("#hint"))
+    page.js(f"{press('delete')}; {press('delete')}")
+    told.until(lambda: told.text("#record-list") == "No recordings yet.")

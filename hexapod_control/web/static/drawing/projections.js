@@ -58,6 +58,14 @@ export class Projections {
     this.stale = true;
   }
 
+  // The next state is not a continuation of the last one; it has another path.
+  restart(path) {
+    this.path = path;
+    this.before = this.state = null;
+    for (const trace of this.traces) trace.length = 0;
+    this.stale = true;
+  }
+
   draw(now) {
     const share = this.before ? Math.min(1, (now - this.updatedAt) / this.period) : 1;
     if ((!this.stale && this.drawn === 1) || !this.pose) return;

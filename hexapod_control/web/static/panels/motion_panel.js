@@ -38,14 +38,18 @@ export class MotionPanel {
     return button;
   }
 
-  // Shows the progress of the motion and the stability margin; called thirty times a second.
-  update({ motion, margin }) {
+  // Shows the progress of the motion; called thirty times a second.
+  update({ motion }) {
     const text = motion ? `${title(motion.name)} · ${motion.phase}` : "";
     if (this.name.textContent !== text) this.name.textContent = text;
     if (this.playing.hidden !== !motion) this.playing.hidden = !motion;
     if (motion?.phase === "rehearse") this.bar.removeAttribute("value");
     else if (motion) this.bar.value = motion.percent;
     for (const button of this.list.children) button.toggleAttribute("data-plays", button.dataset.motion === motion?.name);
+  }
+
+  // Shows the stability margin [m]; null if it is unknown.
+  setMargin(margin) {
     this.showMargin(margin === null ? null : Math.round(1000 * margin));
   }
 

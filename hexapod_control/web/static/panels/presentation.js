@@ -3,20 +3,21 @@
 const NO_MOTION = ["why_estop", "why_torque_off", "why_unknown", "why_fault"]; // reasons that also prevent motions
 
 // Combines what the robot says (`now`), the connection and who drives. Texts are keys with values.
-export function present({ link, lostFor, now, me, driver, driverName }) {
+export function present({ link, lostFor, now, me, driver, driverName, replayed }) {
   if (link !== "open") {
     const why = ["why_offline", {}];
     return { text: [`link_${link}`, { age: Math.round(lostFor) }], tone: link === "connecting" ? "unknown" : "bad", step: "", stepWhy: why, driveWhy: why, torqueWhy: why, seatWhy: why };
   }
   if (!now) return { text: ["nothing", {}], tone: "unknown", step: "", stepWhy: ["why_no_step", {}], driveWhy: ["why_unknown", {}], torqueWhy: ["why_unknown", {}], seatWhy: null };
   const other = driver && driver !== me ? ["why_driver", { name: driverName }] : null;
+  const replay = replayed ? ["why_replay", {}] : null;
   return {
     text: [now.say, now.values],
     tone: now.tone,
     step: now.step,
     stepWhy: now.step ? other : ["why_no_step", {}],
-    driveWhy: other ?? (now.why ? [now.why, {}] : null),
-    torqueWhy: other ?? (NO_MOTION.includes(now.why) ? [now.why, {}] : null),
+    driveWhy: replay ?? other ?? (now.why ? [now.why, {}] : null),
+    torqueWhy: replay ?? other ?? (NO_MOTION.includes(now.why) ? [now.why, {}] : null),
     seatWhy: other,
   };
 }

@@ -3,6 +3,7 @@
 import { load, save, t } from "../texts/texts.js";
 
 const FOLDED = "folded"; // key of the remembered state
+const OWN_BUTTON = ["log", "records"]; // panels that another button opens
 const RAIL = matchMedia("(min-width: 1100px) and (min-height: 501px)");
 
 export class Sheets {
@@ -10,9 +11,9 @@ export class Sheets {
     this.opened = opened; // called with the name of a panel that becomes visible
     this.panes = [...root.querySelectorAll(".pane")];
     this.strip = root.getElementById("sheets");
-    this.folded = new Set((load(FOLDED) ?? "log").split(","));
+    this.folded = new Set((load(FOLDED) ?? OWN_BUTTON.join()).split(","));
     for (const pane of this.panes) this.title(pane);
-    this.strip.replaceChildren(...this.panes.filter((pane) => pane.id !== "log").map((pane) => this.tab(pane)));
+    this.strip.replaceChildren(...this.panes.filter((pane) => !OWN_BUTTON.includes(pane.id)).map((pane) => this.tab(pane)));
     RAIL.addEventListener("change", () => this.show(""));
     this.show("");
   }

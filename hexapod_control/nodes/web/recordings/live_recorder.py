@@ -1,0 +1,99 @@
+"""Records the topics of the robot while a page is open: the last minute in memory, and a bag of any length."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from hexapod_control.bags.bag_file import BagError
+from hexapod_control.bags.bag_saver import BagSaver, new_path
+from hexapod_control.bags.long_recording import LongRecording
+from hexapod_control.bags.ring_buffer import RecordedMessage, RingBuffer
+from hexapod_control.nodes.recorder.topic_taps import TopicTaps
+from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder
+from hexapod_control.ros.guarded_node import GuardedNode
+
+KEPT_S = 60.0
+MAX_BYTES = 64 * 1024 * 1024  # of the messages in memory
+LARGE_KINDS = tuple(f"sensor_msgs/msg/{name}" for name in ("Image", "CompressedImage", "PointCloud2"))  # left out
+MIN_BYTES = 1_000_000  # that a recording may take at least
+
+
+class LiveRecorder:
+    """Subscribes to all topics of a robot; `discover` and `poll` have to be called regularly."""
+
+    def __init__(self, node: GuardedNode, folder: RecordingFolder, tell: Callable[[bool, str], None]) -> None:
+        """`tell(good, text)` is called with the result of every recording."""
+        self._folder, self._tell = folder, tell
+        self._ring = RingBuffer(KEPT_S, MAX_BYTES)
+        self._taps = TopicTaps(node, self._take, self._ring.latch, LARGE_KINDS)
+        self._saver = BagSaver(self._taps.space, tell)
+        self._long: LongRecording | None = None
+
+    def _take(self, message: RecordedMessage) -> None:
+        self._ring.add(message)
+        if self._long is not None:
+            self._long.add(message)
+
+    @property
+    def buffered(self) -> float:
+        """Time [s] that is in memory."""
+        return self._ring.seconds
+
+    @property
+    def recording(self) -> dict[str, float] | None:
+        """Duration [s] and size [B] of the bag that is being recorded; None if there is none."""
+        if self._long is None:
+            return None
+        return {"seconds": round(time.monotonic() - self._long.since, 1), "bytes": self._long.size}
+
+    def start(self) -> None:
+        """Starts a bag."""
+        if self._long is not None:
+            return
+        reason = self._folder.full
+        try:
+            if reason:
+                raise BagError(reason)
+            path = new_path(self._folder.path, MIN_BYTES)
+        except BagError as error:
+            self._tell(False, str(error))
+            return
+        latched = self._ring.latched(time.monotonic_ns())
+        self._long = LongRecording(path, self._taps.channels, latched, self._folder.free_bytes)
+
+    def stop(self) -> None:
+        """Completes the bag."""
+        if self._long is not None:
+            self._long.end()
+
+    def keep(self) -> None:
+        """Writes the last minute to a bag."""
+        reason = self._folder.full
+        if reason:
+            self._tell(False, reason)
+            return
+        good, text = self._saver.save(self._ring, self._taps.channels.values(), self._folder.path, "the last minute")
+        if not good and self._saver.busy:
+            self._tell(False, text)
+
+    def discover(self) -> None:
+        """Looks for new topics."""
+        self._taps.discover()
+
+    def poll(self) -> None:
+        """Looks for bags that are complete."""
+        self._saver.poll()
+        if self._long is not None and not self._long.running:
+            ended, self._long = self._long, None
+            self._tell(not ended.reason, ended.reason or str(ended.path))
+
+    @property
+    def busy(self) -> bool:
+        """True while a bag is being written."""
+        return self._saver.busy or self._long is not None
+
+    def close(self) -> None:
+        """Ends all subscriptions and lets the present bag be completed."""
+        self.stop()
+        self._taps.close()

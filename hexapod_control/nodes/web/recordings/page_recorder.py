@@ -1,0 +1,165 @@
+"""What the page may do with recordings: start, stop, keep the last minute, delete, download, replay.
+
+The last minute is kept in memory while a page is open, and for a minute after the last one was closed. Reading and
+writing bags needs a library that takes long to import: that is done in a thread when the first page opens.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from importlib import import_module
+from typing import Any
+
+from hexapod_control.config.missing_modules import missing_module
+from hexapod_control.core.names import quoted
+from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder
+from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.web.protocol import RecordingMessage
+from hexapod_control.web.sessions.downloads import Download, Downloads
+
+PLACE = __name__.rpartition(".")[0]
+POLL_PERIOD_S = 0.5
+IDLE_S = 60.0  # without a page, after which nothing is recorded any more
+CSV, JSON, MCAP = "text/csv", "application/json", "application/octet-stream"
+
+
+class PageRecorder:
+    """Carries out the requests of pages; `watch` starts and ends the recording in memory."""
+
+    def __init__(
+        self,
+        node: GuardedNode,
+        folder: RecordingFolder,
+        downloads: Downloads,
+        robot: tuple[str, str],
+        send: Callable[[int, str, Mapping[str, Any]], None],
+    ) -> None:
+        """`robot` are the names of the robot file and of its joint mapping; `send(client, kind, fields)` as usual."""
+        self._node, self._folder, self._downloads, self._robot, self._send = node, folder, downloads, robot, send
+        self._live: Any = None  # a LiveRecorder
+        self._thread: threading.Thread | None = None  # imports it
+        self._closed = False
+        self._missing = ""  # why nothing can be recorded
+        self._page_at = 0.0  # [s] steady time at which a page was open
+        self._timer = node.create_timer(POLL_PERIOD_S, self._poll, clock=node.steady)
+        self._timer.cancel()  # runs while something is recorded
+        self._acts: Mapping[str, Callable[[int, str], None]] = {
+            "start": lambda page, name: self._record(page, "start"),
+            "stop": lambda page, name: self._record(page, "stop"),
+            "keep": lambda page, name: self._record(page, "keep"),
+            "delete": self._delete,
+            "bag": self._offer,
+            "csv": self._offer_table,
+            "replay": self._offer_replay,
+        }
+
+    def execute(self, page: int, message: RecordingMessage) -> None:
+        """Carries out a request of a page."""
+        self._acts[message.act](page, message.name)
+
+    def status(self) -> dict[str, Any]:
+        """The fields of a `status` message."""
+        live = self._live
+        return {"recording": live and live.recording, "buffered": round(live.buffered) if live else 0}
+
+    def send_list(self, page: int) -> None:
+        """Sends the list of recordings to a page, or to all of them (0)."""
+        found = [asdict(recording) for recording in self._folder.recordings()]
+        self._send(page, "recordings", {"list": found, "missing": self._missing})
+
+    # --- recording ------------------------------------------------------------------------------------------------
+
+    def watch(self, pages: int) -> None:
+        """Records in memory while there are pages; call it regularly."""
+        now = time.monotonic()
+        if pages:
+            self._page_at = now
+            if self._live is None and self._thread is None and not self._missing:
+                self._thread = threading.Thread(target=self._load, daemon=True)
+                self._thread.start()
+        elif self._live is not None and not self._live.busy and now - self._page_at > IDLE_S:
+            self.close()
+            self._live = None
+            self._timer.cancel()
+
+    def _load(self) -> None:
+        try:
+            made = import_module(f"{PLACE}.live_recorder").LiveRecorder
+            self._node.run_in_executor(lambda: self._begin(made))
+        except ModuleNotFoundError as error:
+            self._missing = missing_module(error) or str(error)
+            self._node.run_in_executor(lambda: self.send_list(0))
+
+    def _begin(self, made: Callable[..., Any]) -> None:
+        self._thread = None
+        self._live, self._closed = made(self._node, self._folder, self._tell), False
+        self._live.discover()
+        self._timer.reset()
+
+    def _poll(self) -> None:
+        if self._live is not None:
+            self._live.poll()
+            if not self._closed:
+                self._live.discover()
+
+    def close(self) -> None:
+        """Ends the recording in memory and lets the present bag be completed; `busy` tells when."""
+        self._closed = True
+        if self._live is not None:
+            self._live.close()
+
+    @property
+    def busy(self) -> bool:
+        """True while a bag is being written."""
+        return self._live is not None and bool(self._live.busy)
+
+    def _record(self, page: int, act: str) -> None:
+        if self._live is None:
+            self._refuse(page, self._missing or "the recorder is starting: try again in a moment")
+        else:
+            getattr(self._live, act)()
+
+    def _tell(self, good: bool, text: str) -> None:
+        self._send(0, "answer", {"what": "recording", "ok": good, "text": text})
+        self.send_list(0)
+
+    def _refuse(self, page: int, text: str) -> None:
+        self._send(page, "answer", {"what": "recording", "ok": False, "text": text})
+
+    # --- files ----------------------------------------------------------------------------------------------------
+
+    def _delete(self, page: int, name: str) -> None:
+        reason = self._folder.delete(name)
+        if reason:
+            self._refuse(page, reason)
+        self.send_list(0)
+
+    def _offer(self, page: int, name: str) -> None:
+        file = self._folder.find(name)
+        if file is None:
+            self._refuse(page, f"{quoted(name)} is not a recording")
+        else:
+            self._announce(page, "bag", name, Download(f"{name}.mcap", MCAP, path=file))
+
+    def _offer_table(self, page: int, name: str) -> None:
+        self._offer_export(page, name, "csv", CSV)
+
+    def _offer_replay(self, page: int, name: str) -> None:
+        self._offer_export(page, name, "replay", JSON)
+
+    def _offer_export(self, page: int, name: str, what: str, kind: str) -> None:
+        """Offers what another process reads from the bag, so that the robot is not disturbed."""
+        file = self._folder.find(name)
+        if file is None:
+            self._refuse(page, f"{quoted(name)} is not a recording")
+            return
+        command = (sys.executable, "-m", f"{PLACE}.recording_export", what, str(file), *self._robot)
+        self._announce(page, what, name, Download(f"{name}.{what}", kind, command=command))
+
+    def _announce(self, page: int, what: str, name: str, download: Download) -> None:
+        address = self._downloads.offer(download, time.monotonic())
+        self._send(page, "download", {"what": what, "name": name, "file": download.name, "address": address})

@@ -1,0 +1,20 @@
+"""What to look for on a page in a browser, as JavaScript expressions, at which sizes [px]."""
+
+SIZES = [(320, 568), (390, 844), (844, 390), (820, 1180), (1280, 720), (1440, 900)]
+SMALL = """[...document.querySelectorAll('button, select, input, .stick')].filter((e) => e.offsetParent).map((e) =>
+  [e.id || e.textContent, e.getBoundingClientRect()]).filter(([, b]) => b.width < 43.5 || b.height < 43.5)
+  .map(([n]) => n)"""
+PAGE_SIZE = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
+OUTSIDE = """['step', 'gait', 'stop', 'estop', 'left', 'right', 'speeds'].filter((id) => {
+  const b = document.getElementById(id).getBoundingClientRect();
+  return b.left < 0 || b.top < 0 || b.right > innerWidth + 0.5 || b.bottom > innerHeight + 0.5; })"""
+COVERED = """['step', 'stop', 'estop', 'left', 'right'].filter((id) => {
+  const e = document.getElementById(id), b = e.getBoundingClientRect();
+  return !e.contains(document.elementFromPoint(b.left + b.width / 2, b.top + b.height / 2)); })"""
+NAMELESS = """[...document.querySelectorAll('button, select, input, [role=region], [role=group], canvas')].filter((e) =>
+  !e.hidden && !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.labels?.length ||
+  e.textContent.trim())).map((e) => e.outerHTML)"""
+HEADINGS = "[...document.querySelectorAll('h1, h2, h3')].map((e) => [Number(e.tagName[1]), e.textContent.trim()])"
+UNFOCUSABLE = """[...document.querySelectorAll('*')].filter((e) => e.scrollHeight > e.clientHeight + 1 &&
+  ['auto', 'scroll'].includes(getComputedStyle(e).overflowY) && e.tabIndex < 0 &&
+  ![...e.querySelectorAll('button, input, select, [tabindex="0"]')].some((f) => f.offsetParent)).map((e) => e.id)"""
