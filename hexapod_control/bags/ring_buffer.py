@@ -21,10 +21,10 @@ class RecordedMessage(NamedTuple):
 class RingBuffer:
     """Messages of the last seconds; older ones are dropped, except the last one of each latched topic."""
 
-    def __init__(self, seconds: float, most_bytes: int = MAX_BYTES) -> None:
-        """Keeps messages of at most `seconds` [s] and `most_bytes` in total."""
+    def __init__(self, seconds: float, max_bytes: int = MAX_BYTES) -> None:
+        """Keeps messages of at most `seconds` [s] and `max_bytes` in total."""
         self._window = round(seconds * 1e9)
-        self._most = most_bytes
+        self._most = max_bytes
         self._messages: deque[RecordedMessage] = deque()
         self._left: dict[str, RecordedMessage] = {}  # last dropped message of each latched topic
         self._latched: set[str] = set()

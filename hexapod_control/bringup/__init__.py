@@ -1,1 +1,1 @@
-"""The node graphs of a robot: which processes they have, with which parameters, and how these start and stop."""
+"""Node graphs of a robot: their processes and parameters, start and stop."""

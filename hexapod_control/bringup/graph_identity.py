@@ -1,4 +1,4 @@
-"""The id of a node graph: processes that are started together share it through an environment variable."""
+"""Identity of a node graph: processes started together share an id in an environment variable."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 
 VARIABLE = "HEXAPOD_GRAPH"
-SEPARATOR = "@"  # between the id and the steady time [s] of the start; all processes of a computer share that clock
+SEPARATOR = "@"  # between the id and the steady time [s] of the start, a clock that all processes of a computer share
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 IMPORTED_AT_S = time.monotonic()
 
 
 def new_graph() -> str:
-    """Returns a new id, for processes that are about to be started together."""
+    """Returns a new id for processes to be started together."""
     return f"{uuid.uuid4().hex[:12]}{SEPARATOR}{time.monotonic():.3f}"
 
 
@@ -27,7 +27,7 @@ def started_graph() -> str:
 
 
 def started_at() -> float:
-    """Returns the steady time [s] at which the graph of this process was started; for a node started alone, its own."""
+    """Returns the start of this process's graph as steady time [s]; for a node started alone, of the process."""
     try:
         return float(started_graph().partition(SEPARATOR)[2])
     except ValueError:
@@ -44,7 +44,7 @@ def machine() -> str:
 
 
 def state_folder(graph_id: str) -> Path:
-    """Returns the folder in which the nodes of a graph keep the state that they need after a restart."""
+    """Returns the folder for the state that the nodes of a graph need after a restart."""
     return Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir(), f"hexapod_{graph_id}")
 
 

@@ -25,7 +25,8 @@ def description(name: str) -> LaunchDescription:
 
     def start(context: LaunchContext) -> list[Action]:
         given = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in arguments}
-        specs, together = node_graph.specs(name, given), shared_process.chosen(name, given, shared_process.memory_gb())
+        specs = node_graph.specs(name, given)
+        together = shared_process.one_process_reason(name, given, shared_process.memory_gb())
         if not together:
             return LaunchedGraph(specs).nodes()
         return [LogInfo(msg=together), *LaunchedGraph([shared_process.merged(specs)]).nodes()]

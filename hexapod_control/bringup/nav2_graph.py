@@ -2,7 +2,7 @@
 
 Velocity: controller_server and behavior_server -> cmd_vel_nav -> velocity_smoother -> cmd_vel_smoothed ->
 collision_monitor -> cmd_vel. Topics are relative, so a namespace applies to all of them. All robots share /tf, so their
-frames have a prefix; they also share the frame `map` of a saved map, but not that of a map built with SLAM.
+frames have a prefix. The frame `map` of a saved map is shared, too; the `map` of SLAM is not.
 """
 
 from __future__ import annotations

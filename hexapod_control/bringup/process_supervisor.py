@@ -1,4 +1,4 @@
-"""Starts one process per node, restarts those that crash, and stops all of them, each before those that it needs.
+"""Starts one process per node, restarts crashed ones, and stops all of them, each before the nodes that it needs.
 
 Which node is restarted: restart_plan.py.
 """
@@ -22,7 +22,7 @@ from hexapod_control.bringup.command_line import command_line
 from hexapod_control.bringup.graph_identity import VARIABLE, new_graph, remove_state
 from hexapod_control.bringup.node_graph import PACKAGE, NodeSpec
 
-STOP_TIMEOUT_S = 8.0  # after SIGINT: the gait planner first puts the feet down
+STOP_TIMEOUT_S = 8.0  # after SIGINT: the gait planner first sets the feet down
 TERMINATE_TIMEOUT_S = 1.0  # after SIGTERM, before SIGKILL
 POLL_PERIOD_S = 0.02
 PR_SET_PDEATHSIG = 1

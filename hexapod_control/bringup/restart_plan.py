@@ -10,16 +10,16 @@ from hexapod_control.bringup.node_graph import NodeSpec, ParameterValue
 
 DELAYS_S = (0.5, 1.0)  # before the first and the second restart within PERIOD_S; the third crash ends the graph
 PERIOD_S = 60.0
-LEAD_S = 1.0  # by which a node starts before those that are restarted with it
+LEAD_S = 1.0  # of a node over the nodes restarted with it
 INVALID_INPUT = 2  # exit code of a node that refuses its parameters; a restart would not help
 
 
 @dataclass(frozen=True, slots=True)
 class RestartRule:
-    """How a node is restarted after it ended unexpectedly."""
+    """How a node is restarted after an unexpected end."""
 
     effect: str = "the robot keeps going"
-    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)  # in place of those at the start
+    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)  # that replace those at the first start
     final: frozenset[int] = frozenset({INVALID_INPUT})  # exit codes after which the graph ends
     companions: tuple[str, ...] = ()  # nodes that are killed and restarted with it
 
@@ -80,7 +80,7 @@ class RestartPlan:
 
 
 def report(executable: str, how: str, delay: float) -> str:
-    """Returns the sentence that reports a restart; `how` is the exit code as text, `delay` [s]."""
+    """Returns the report of a restart; `how` is the exit code as text, `delay` [s]."""
     found = rule(executable) or RestartRule()
     together = "".join(f" with {companion}" for companion in found.companions)
     return f"{executable} died with {how}: it starts again{together} in {delay:g} s; {found.effect}"

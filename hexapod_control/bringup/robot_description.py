@@ -13,7 +13,7 @@ def is_urdf(robot: str) -> bool:
 
 
 def robot_description(robot: str, *, ros2_control: bool = False) -> str:
-    """The URDF; `ros2_control` adds its tags to that of a robot file. Raises FileError."""
+    """Returns the URDF; `ros2_control` adds its tags to the URDF of a robot file. Raises FileError."""
     if is_urdf(robot):
         return read_urdf(Path(robot).expanduser(), {})
     from hexapod_control.config.robots import robot_file, urdf

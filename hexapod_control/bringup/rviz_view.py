@@ -10,7 +10,7 @@ from hexapod_control.config.shipped_files import share
 
 
 def rviz_file(frame_prefix: str) -> Path:
-    """The shipped file, or with a prefix a copy whose model and camera have it.
+    """Path of the shipped file, or, with a prefix, of a copy in which model and camera use the prefix.
 
     RViz puts a slash behind the prefix of a model: a prefix that does not end with one is of no use in RViz.
     """

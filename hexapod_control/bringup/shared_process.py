@@ -1,4 +1,4 @@
-"""The process that runs all nodes of a robot, or of a simulated robot: its spec, made of theirs.
+"""The spec of the process that runs all nodes of a robot or a simulated robot, merged from theirs.
 
 Its arguments are the nodes as JSON, in the order of the graph. The program is cli/robot/one_process.py.
 """
@@ -15,11 +15,11 @@ from hexapod_control.bringup.node_graph import ARGUMENTS, PACKAGE, WALKING, Grap
 ROBOT, SIMULATION = "robot_process", "sim_process"
 EXECUTABLES = (ROBOT, SIMULATION)
 MODULE = f"{PACKAGE}.cli.robot.one_process"
-LITTLE_MEMORY_GB = 4.0  # of a computer on which the launch files start one process
+MAX_MEMORY_GB = 4.0  # up to this, the launch files start one process
 
 
-def chosen(graph: str, given: Mapping[str, str], memory: float) -> str:
-    """Returns why a graph runs in one process, as a sentence; empty if it does not. `memory` [GB] of the computer.
+def one_process_reason(graph: str, given: Mapping[str, str], memory: float) -> str:
+    """Returns why a graph runs in one process, as text; empty if it does not. `memory` [GB] of the computer.
 
     Raises GraphError.
     """
@@ -29,11 +29,11 @@ def chosen(graph: str, given: Mapping[str, str], memory: float) -> str:
     if text:
         return "all nodes run in one process"
     because = f"all nodes run in one process, as this computer has {memory:.1f} GB of memory"
-    return f"{because}; one_process:=false starts one for each" if memory <= LITTLE_MEMORY_GB else ""
+    return f"{because}; one_process:=false starts one for each" if memory <= MAX_MEMORY_GB else ""
 
 
 def merged(specs: Sequence[NodeSpec]) -> NodeSpec:
-    """Returns the process of all these nodes. Raises GraphError for nodes of other packages."""
+    """Returns the spec of one process for these nodes. Raises GraphError for nodes of other packages."""
     for spec in specs:
         if spec.package != PACKAGE:
             raise GraphError(f"one_process: must be false for {spec.executable}, which is not of {PACKAGE}")

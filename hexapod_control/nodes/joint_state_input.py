@@ -1,4 +1,4 @@
-"""Measured joints for every node that reads joint_states: checked by name, range and speed before they are used."""
+"""Measured joints of joint_states, checked by name, range and speed; used by every node that reads them."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ class MeasuredSample(NamedTuple):
 
     joints: Array  # (n, 3) [rad]
     stamp: Time
-    jumped: bool  # the joints are not a continuation of those before
-    torques: Array | None = None  # (n, 3) [N m]; None if they are not known, or not asked for
+    jumped: bool  # discontinuous with the sample before
+    torques: Array | None = None  # (n, 3) [N m]; None if unknown or not requested
 
 
 class JointStateInput:
-    """The accepted messages of joint_states."""
+    """Subscribes to joint_states and passes on the accepted messages."""
 
     def __init__(
         self, node: GuardedNode, robot: Robot, mapping: JointMapping | None = None, *, torques: bool = False
     ) -> None:
-        """Subscribes to nothing yet; `torques`: read them too."""
+        """Does not subscribe yet. `torques`: also read the torques."""
         self._torques = torques
         self._node, self._layout, self._plausibility = node, JointLayout(robot, mapping), JointPlausibility(robot)
         self.rejected = 0  # messages
 
     def subscribe(self, use: Callable[[MeasuredSample], None], qos: QoSProfile) -> None:
-        """Calls `use` with every accepted message; the node reports the others."""
+        """Calls `use` with every accepted sample; the node reports rejected messages."""
 
         def on_joint_states(message: JointState) -> None:
             use(self.accept(message))
@@ -49,7 +49,7 @@ class JointStateInput:
         self._node.create_subscription(JointState, TOPIC, on_joint_states, qos)
 
     def accept(self, message: JointState) -> MeasuredSample:
-        """The sample in a message. Raises MessageError for one that cannot be measured on this robot."""
+        """The sample of a message. Raises MessageError for values that this robot cannot have."""
         joints = self._layout.joints(message)
         now = self._node.control_clock.now().nanoseconds / messages.NANOSECONDS
         stamp = messages.nanoseconds(message.header.stamp) / messages.NANOSECONDS

@@ -1,1 +1,1 @@
-"""The ROS layer of all programs of the package: guarded nodes, parameters, messages, QoS and executor."""
+"""The ROS layer of the package: guarded nodes, parameters, messages, QoS and executor."""

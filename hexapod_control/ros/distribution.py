@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 NAMES = ("jazzy", "kilted", "lyrical")
-RCLPY = {9: "kilted", 10: "lyrical"}  # first major version of rclpy in a distribution; before them: Jazzy
+RCLPY = {9: "kilted", 10: "lyrical"}  # by the first major version of rclpy; older versions: Jazzy
 
 _CONTROLLER = "controller_server.ros__parameters"
 _NAVIGATOR = "bt_navigator.ros__parameters"
@@ -17,14 +17,14 @@ _FOLLOWER = "waypoint_follower.ros__parameters"
 
 @dataclass(frozen=True, slots=True)
 class Nav2Changes:
-    """What a release of Nav2 declares otherwise than that of Jazzy, for which config/nav2.yaml is; dotted keys."""
+    """Parameters of a Nav2 release that differ from Jazzy's, for which config/nav2.yaml is written; dotted keys."""
 
-    renamed: Mapping[str, str] = field(default_factory=dict)  # new key by old one; empty: no longer a parameter
+    renamed: Mapping[str, str] = field(default_factory=dict)  # new key by old key; empty: parameter removed
     added: Mapping[str, object] = field(default_factory=dict)
 
 
 _KILTED = {
-    f"{_NAVIGATOR}.error_code_names": "",  # bt_navigator refuses it; the default prefixes include these two
+    f"{_NAVIGATOR}.error_code_names": "",  # refused by bt_navigator; the default prefixes include these two
     f"{_NAVIGATOR}.action_server_result_timeout": "",
     f"{_FOLLOWER}.action_server_result_timeout": "",
 }
@@ -48,13 +48,13 @@ NAV2_CHANGES: Mapping[str, Nav2Changes] = {
 
 def distribution() -> str:
     """The supported distribution that is sourced or installed, or the nearest one."""
-    name = os.environ.get("ROS_DISTRO") or _of_wheels()
+    name = os.environ.get("ROS_DISTRO") or _installed_distribution()
     if name in NAMES:
         return name
     return NAMES[-1] if name > NAMES[-1] else NAMES[0]
 
 
-def _of_wheels() -> str:
+def _installed_distribution() -> str:
     try:
         major = int(importlib.metadata.version("ros-rclpy").split(".")[0])
     except (importlib.metadata.PackageNotFoundError, ValueError):

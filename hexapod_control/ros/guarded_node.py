@@ -1,7 +1,7 @@
 """Base class of all nodes: guarded callbacks, diagnostics, supervision of /clock, messages within the process.
 
 An exception in a callback would end rclpy's spin loop and with it the control of the robot. Here it is reported in one
-line, the node goes to its safe stop, and later callbacks run as usual.
+line, the node performs its safe stop, and later callbacks run as usual.
 """
 
 from __future__ import annotations
@@ -30,23 +30,25 @@ __all__ = ["THROTTLE_S", "GuardedNode", "ReportLevel", "SentReport"]
 
 CLOCK = "/clock"
 HOUSEKEEPING_PERIOD_S = 0.5
-ALWAYS_SERVED = ("estop",)  # services that also a deactivated node offers
+ALWAYS_SERVED = ("estop",)  # services of a deactivated node
 
 
 class GuardedNode(ReportingNode):
     """A node whose callbacks cannot end the program: every exception is caught and reported.
 
     Life cycle: `__init__` declares parameters and creates the subscriptions; callbacks run until the process is asked
-    to end; then `request_stop` is called once, callbacks go on until `stopped`, and `publish_final_state` comes last.
+    to end; then `request_stop` is called once, callbacks continue until `stopped`; `publish_final_state` comes last.
     """
 
     def __init__(self, name: str, handover: Handover | None = None, **options: Any) -> None:
         """`handover` is that of a process with several nodes; `options` are those of rclpy's Node."""
         self._handover = handover
         self._local: dict[Any, LocalSubscription] = {}  # by subscription
-        self.partners: tuple[GuardedNode, ...] = ()  # nodes of this process that stop, too, when a callback fails
+        self.partners: tuple[
+            GuardedNode, ...
+        ] = ()  # other nodes of this process, which stop with this one when a callback fails
         self.refusal = ""  # why this node is deactivated; empty if it is not
-        self.closing = ExitStack()  # what destroy_node ends first; rclpy also destroys nodes that could not start
+        self.closing = ExitStack()  # called first by destroy_node; rclpy also destroys nodes that could not start
         self.duties: list[Callable[[], None]] = []  # called every HOUSEKEEPING_PERIOD_S
         self._qos = QosMonitor(
             self, self.guarded_event, lambda kind, text: self.report(kind, ReportLevel.WARNING, text)
@@ -57,7 +59,7 @@ class GuardedNode(ReportingNode):
         super().__init__(name, **options)
         self.steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.started = time.monotonic()
-        self.received: Counter[str] = Counter()  # messages by topic, refused ones included
+        self.received: Counter[str] = Counter()  # received messages by topic, including refused ones
         self.housekeeping_runs = 0
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", EVENTS)
         self.create_timer(HOUSEKEEPING_PERIOD_S, self._housekeeping, clock=self.steady)
@@ -78,7 +80,7 @@ class GuardedNode(ReportingNode):
         """Called once per second of steady time."""
 
     def request_stop(self) -> None:
-        """Called once when the program is asked to end; callbacks go on until `stopped`."""
+        """Called once when the program is asked to end; callbacks continue until `stopped`."""
 
     def stopped(self) -> bool:
         """Returns True when the process may end."""
@@ -88,7 +90,7 @@ class GuardedNode(ReportingNode):
         """Publishes the last messages of the node; called once, before the process ends."""
 
     def destroy_node(self) -> None:
-        """Ends what is in `closing`, then the node."""
+        """Calls the functions in `closing`, then destroys the node."""
         self.closing.close()
         super().destroy_node()
 
@@ -207,7 +209,7 @@ class GuardedNode(ReportingNode):
 
     def run_in_executor(self, callback: Callable[[], None]) -> None:
         """Runs a guarded callback in the executor that spins this node, if there is one. Thread-safe."""
-        executor = self.executor  # read once: another thread may take it away
+        executor = self.executor  # read once: another thread may clear it
         if executor is not None:
             executor.create_task(self.guarded_event(callback), None)
 

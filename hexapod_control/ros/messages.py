@@ -35,7 +35,7 @@ __all__ = ["FeetSample", "FootLayout", "JointLayout", "MessageError", "xyz"]
 MAX_BODY_SHIFT_M = 10.0
 MAX_FORCE_N = 10_000.0
 MAX_RATE, MAX_ACCELERATION = 200.0, 2000.0  # [rad/s], [m/s^2] that an IMU can measure
-MAX_NORM_ERROR = 0.01  # by which the norm of a quaternion may differ from 1
+MAX_NORM_ERROR = 0.01  # of the norm of a quaternion from 1
 MAX_MESSAGE_BYTES = 200_000  # the largest useful one is a motion file
 NANOSECONDS = 1_000_000_000  # per second
 
@@ -58,7 +58,7 @@ def decoder(kind: Any) -> Callable[[bytes], Any]:
         bounded(data)
         try:
             return decode(data)
-        except Exception as error:  # depends on what is wrong in the bytes
+        except Exception as error:  # the type depends on the error in the bytes
             raise MessageError(f"it cannot be decoded: {error}") from None
 
     return decoded

@@ -26,7 +26,7 @@ from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.transport.executor import Spinner
 
 MAX_STOP_TIME_S = 7.5  # from the signal to the end; a walking robot needs half of it to sit down
-POLL_PERIOD_S = 0.1  # after which a signal is handled even if no callback runs
+POLL_PERIOD_S = 0.1  # a signal is handled at least this often, even if no callback runs
 MAX_SPIN_FAILURES = 20  # consecutive exceptions of the executor itself
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -59,7 +59,7 @@ def run_together(make: Callable[[], list[GuardedNode]], args: Sequence[str] | No
     try:
         check_arguments(sys.argv[1:] if args is None else args)
         rclpy.init(args=list(args) if args is not None else None, signal_handler_options=SignalHandlerOptions.NO)
-    except Exception as error:  # rclpy raises different types, depending on the argument that is wrong
+    except Exception as error:  # rclpy raises different types for different invalid arguments
         return _refuse(error)
     try:
         nodes = make()
@@ -68,7 +68,7 @@ def run_together(make: Callable[[], list[GuardedNode]], args: Sequence[str] | No
     code = 1
     loop = _NodeLoop(nodes, request)
     gc.collect()
-    gc.freeze()  # objects that live as long as the process need not be collected: shorter pauses
+    gc.freeze()  # start-up objects need not be collected: shorter pauses
     try:
         code = int(not (loop.run() and loop.end()))
     except ExternalShutdownException:
@@ -102,7 +102,7 @@ class _NodeLoop:
         return True
 
     def end(self) -> bool:
-        """Ends every node as if it had its own process: those that it needs are still there."""
+        """Ends the nodes one after the other; the nodes that each of them needs still run."""
         deadline = time.monotonic() + MAX_STOP_TIME_S
         while self._nodes:
             node = self._nodes[0]
@@ -129,7 +129,7 @@ class _NodeLoop:
         return self._failures < MAX_SPIN_FAILURES
 
     def close(self) -> None:
-        """Destroys what is left."""
+        """Destroys the remaining nodes."""
         self._executor.shutdown(timeout_sec=0.5)
         for node in self._nodes:
             node.destroy_node()

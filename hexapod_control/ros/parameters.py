@@ -2,7 +2,7 @@
 
 A default is defined once, on its field. The metadata of the field hold unit, bounds (`lower`, `upper`) and description
 and, where needed, `name` (the ROS name), `live` (may be changed while the node runs) and `from_robot` (NaN stands for
-what the robot can do). A field whose default is another such dataclass is a group: `name.field`. Every value is checked
+the robot's limit). A field whose default is another such dataclass is a group: `name.field`. Every value is checked
 at declaration and on every change; a refused change leaves the old value.
 """
 
@@ -191,7 +191,7 @@ def accepting_dumps(node: Node, callback: Callable[[Any, Any], Any]) -> Callable
         if wrong:
             reason = f"type {min(wrong)} is none of rcl_interfaces/msg/ParameterType; all old values stay"
             return _answered(response, [SetParametersResult(successful=False, reason=reason)] * len(request.parameters))
-        kept = [_is_kept(node, each) for each in request.parameters]
+        kept = [_is_unchanged(node, each) for each in request.parameters]
         request.parameters = [each for each, same in zip(request.parameters, kept, strict=True) if not same]
         done = SetParametersResult(successful=True)
         if not request.parameters:
@@ -213,8 +213,8 @@ def _answered(response: Any, results: list[SetParametersResult]) -> Any:
     return response
 
 
-def _is_kept(node: Node, given: Any) -> bool:
-    """True if a read-only parameter has the given value. Gives values that were read as YAML their declared type.
+def _is_unchanged(node: Node, given: Any) -> bool:
+    """True if a read-only parameter has the given value. Converts values that were read as YAML to the declared type.
 
     `ros2 param load` reads every value as YAML on its own: NaN and 1e-05 become texts, and the text "7" a number.
     """

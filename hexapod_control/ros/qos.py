@@ -9,9 +9,9 @@ COMMAND = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """State that a subscriber needs even if it starts later: the last message is delivered to it."""
 EVENTS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
-"""Events, of which none should be lost: button presses, announcements, calibration answers, diagnostics."""
+"""Events, none of which should be lost: button presses, announcements, calibration answers, diagnostics."""
 SAMPLES = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
-"""Measurements of which none may be lost: two seconds of joint and foot states, for dead reckoning; /tf."""
+"""Measurements, none of which may be lost: two seconds of joint and foot states, for dead reckoning; /tf."""
 SCANS = QoSProfile(depth=5, reliability=ReliabilityPolicy.RELIABLE)
 """Laser scans as a simulator publishes them."""
 SENSOR = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)

@@ -36,10 +36,10 @@ class HasXyz(Protocol):
 
 
 class _NamedRows:
-    """Maps the names in a message to array rows; a list of names is checked once and remembered."""
+    """Maps the names in a message to array rows; a list of names is checked once and cached."""
 
     def __init__(self, kind: str, names: Sequence[str], ignored: Sequence[str] = ()) -> None:
-        """Names in `ignored` may be in a message and have no row."""
+        """Names in `ignored` are accepted in a message and skipped."""
         self.kind = kind
         self.names = list(names)
         self._row = {name: row for row, name in enumerate(self.names)}
@@ -48,7 +48,7 @@ class _NamedRows:
         self._order: list[int] | None = None
 
     def order(self, names: list[str]) -> list[int] | None:
-        """Returns the index in the message of each row; None if the message is already in row order."""
+        """Returns, for each row, its index in the message; None if the message is already in row order."""
         if names == self.names:
             return None
         if names != self._seen:

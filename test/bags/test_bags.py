@@ -46,7 +46,7 @@ def test_the_ring_keeps_the_last_seconds():
 
 
 def test_the_ring_is_bounded_in_size_too():
-    ring = RingBuffer(60.0, most_bytes=10_000)
+    ring = RingBuffer(60.0, max_bytes=10_000)
     for k in range(1000):
         ring.add(RecordedMessage(k, "/camera", bytes(1000)))
     assert ring.size <= 10_000

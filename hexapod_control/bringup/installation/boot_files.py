@@ -1,4 +1,4 @@
-"""config.txt and cmdline.txt of a Raspberry Pi: which settings are in force, and texts with more of them."""
+"""config.txt and cmdline.txt of a Raspberry Pi: reads the settings in force, and adds missing ones."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import NamedTuple
 CONFIG, CMDLINE = "/boot/firmware/config.txt", "/boot/firmware/cmdline.txt"
 MARK = "# by hexapod setup"
 ALIASES = {"i2c": "i2c_arm", "i2c1": "i2c_arm", "i2c_baudrate": "i2c_arm_baudrate"}
-PL011_OVERLAYS = {"disable-bt", "miniuart-bt"}  # each gives the pins 8 and 10 the full UART
+PL011_OVERLAYS = {"disable-bt", "miniuart-bt"}  # each connects the PL011, the full UART, to pins 8 and 10
 
 
 class PiModel(NamedTuple):
-    """What differs between the models."""
+    """Differences between the models of the Raspberry Pi."""
 
-    titles: tuple[str, ...]  # beginnings of /proc/device-tree/model
+    titles: tuple[str, ...]  # prefixes of /proc/device-tree/model
     section: str  # of config.txt
-    uart: tuple[str, ...]  # settings that put ttyAMA0 on the pins 8 and 10
+    uart: tuple[str, ...]  # settings that connect ttyAMA0 to pins 8 and 10
     consoles: tuple[str, ...]  # names of that UART on the command line of the kernel
     slow_i2c: bool  # its I2C fails on devices that stretch the clock
 
     @property
     def title(self) -> str:
-        """The name for people."""
+        """The name shown to the user."""
         return self.titles[0]
 
 
@@ -48,7 +48,7 @@ PI_MODELS = {
 
 
 def pi_model(title: str) -> PiModel | None:
-    """The model of /proc/device-tree/model."""
+    """The model for the content of /proc/device-tree/model; None if unknown."""
     return next((model for model in PI_MODELS.values() if title.startswith(model.titles)), None)
 
 
@@ -64,7 +64,7 @@ def with_settings(text: str, wanted: Sequence[str], section: str) -> str:
 
 
 def settings(text: str, section: str) -> Iterator[tuple[str, str]]:
-    """Name and value of what is in force on the model of the section, in order; of dtparam and dtoverlay each part."""
+    """Yields name and value of each setting in force on a model, in order; dtparam and dtoverlay in their parts."""
     active = True
     for line in text.splitlines():
         line = line.partition("#")[0].strip()

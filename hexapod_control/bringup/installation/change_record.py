@@ -1,4 +1,4 @@
-"""Edits of files, recorded before they are made, and taken back later with all other changes of the files kept."""
+"""File edits, recorded before they are made. Undoing them preserves later changes by others."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ PRIVATE = 0o600  # it may hold lines of /etc/gshadow
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """What is at a path before and after; None: nothing."""
+    """Content of a path before and after; None: does not exist."""
 
     path: str
     before: FileContent | None
     after: FileContent | None
 
     def lines(self) -> Iterator[str]:
-        """What the edit removes (`-`) and adds (`+`), for people."""
+        """Removed (`-`) and added (`+`) lines, to show to the user."""
         for removed, added in _differences(self.before, self.after):
             yield from (f"- {line.rstrip()}" for line in removed)
             yield from (f"+ {line.rstrip()}" for line in added)
 
 
 def text_edit(root: SystemRoot, path: str, after: str) -> tuple[FileEdit, ...]:
-    """The edit that gives a file this text; none if it has it."""
+    """The edit that sets the text of a file; empty if the file has it already."""
     path = root.real(path)
     before = root.content(path)
     return () if before == FileContent(after) else (FileEdit(path, before, FileContent(after)),)
 
 
 def link_edit(root: SystemRoot, path: str, target: str) -> tuple[FileEdit, ...]:
-    """The edit that makes a link; none if there is one."""
+    """The edit that creates a link; empty if the path exists."""
     before = root.content(path)
     return () if before and before.is_link else (FileEdit(path, before, FileContent(target, is_link=True)),)
 
 
 def apply(root: SystemRoot, edits: Sequence[FileEdit]) -> None:
-    """Makes the edits. Each is in the record first, so that an interruption loses nothing."""
+    """Makes the edits. Each is recorded first, so that an interruption loses none."""
     for edit in edits:
         _save(root, [*recorded(root), edit])
         root.put(edit.path, edit.after)
 
 
 def recorded(root: SystemRoot) -> list[FileEdit]:
-    """All edits that can be taken back, oldest first."""
+    """All edits that can be undone, oldest first."""
     found = root.content(RECORD)
     return [
         FileEdit(item["path"], *(FileContent(**item[key]) if item[key] else None for key in ("before", "after")))
@@ -58,7 +58,7 @@ def recorded(root: SystemRoot) -> list[FileEdit]:
 
 
 def undo(root: SystemRoot) -> Iterator[tuple[FileEdit, bool]]:
-    """Takes all edits back, the last one first; False for one that stays because its lines were changed since."""
+    """Undoes all edits, the last one first; yields False for one that stays because its lines have changed."""
     kept: list[FileEdit] = []
     edits = recorded(root)
     while edits:
@@ -79,7 +79,7 @@ def _save(root: SystemRoot, edits: Sequence[FileEdit]) -> None:
 
 
 def _without(edit: FileEdit, now: FileContent | None) -> FileContent | None:
-    """A file that was changed since without the lines of the edit; as it is if they are not in it."""
+    """The present content without the edit's lines; unchanged if it does not contain them."""
     if now is None or now.is_link or (edit.after and edit.after.is_link):
         return now
     lines = now.text.splitlines(keepends=True)
@@ -92,7 +92,7 @@ def _without(edit: FileEdit, now: FileContent | None) -> FileContent | None:
 
 
 def _differences(before: FileContent | None, after: FileContent | None) -> Iterator[tuple[list[str], list[str]]]:
-    """Lines removed and lines added in their place."""
+    """Pairs of removed lines and the lines that replace them."""
     old, new = (_lines(content) for content in (before, after))
     for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":

@@ -1,4 +1,4 @@
-"""Steps of the set-up that give access to serial ports, I2C and GPIO."""
+"""Set-up steps: access to serial ports, I2C and GPIO."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ RULES = "/etc/udev/rules.d/99-hexapod.rules"
 MODULES = "/etc/modules-load.d/hexapod.conf"
 LATENCY = "/sys/bus/usb-serial/devices"
 SLOW_I2C = 50_000  # [bit/s] for a BNO055
-SYSTEM_IDS = range(999, 100, -1)  # of groups that are not people's
+SYSTEM_IDS = range(999, 100, -1)  # of system groups
 RELOAD = (("udevadm", "control", "--reload"), ("udevadm", "trigger"), ("udevadm", "settle"))
 WHICH_PI = "the model of the Pi is not known: name it with --pi"
 
 
 def group_membership(facts: SetupFacts) -> StepFinding:
-    """The user may open the ports."""
+    """Checks that the user may open the ports."""
     groups = {line.split(":")[0]: line for line in facts.root.text("/etc/group").splitlines() if line.count(":") == 3}
     wanted = ["dialout", *(["i2c"] if facts.buses else [])]
     wanted += ["gpio"] if facts.has_switches and "gpio" in groups else []
@@ -52,7 +52,7 @@ def _with_member(text: str, names: list[str], user: str, *, is_shadow: bool) -> 
 
 
 def i2c_bus(facts: SetupFacts) -> StepFinding:
-    """The bus of pins 3 and 5 is on, at the clock that the chips need."""
+    """Checks that the I2C bus of pins 3 and 5 is enabled, at a clock that the chips support."""
     if not facts.buses:
         return not_needed("the robot file has nothing on I2C")
     if facts.other_buses:
@@ -75,7 +75,7 @@ def i2c_bus(facts: SetupFacts) -> StepFinding:
 
 
 def uart(facts: SetupFacts) -> StepFinding:
-    """The UART of pins 8 and 10 is the full one, which keeps 1 Mbaud, at /dev/ttyAMA0."""
+    """Checks that pins 8 and 10 are the full UART /dev/ttyAMA0, whose clock is accurate at 1 Mbaud."""
     if not facts.uart:
         return not_needed("the servos are not wired to the UART")
     if facts.pi is None:
@@ -90,7 +90,7 @@ def uart(facts: SetupFacts) -> StepFinding:
 
 
 def serial_console(facts: SetupFacts) -> StepFinding:
-    """The kernel does not write to the servos."""
+    """Checks that the kernel console is not on the servos' UART."""
     if not facts.uart:
         return not_needed("the servos are not wired to the UART")
     if facts.pi is None:
@@ -103,7 +103,7 @@ def serial_console(facts: SetupFacts) -> StepFinding:
 
 
 def udev_rules(facts: SetupFacts) -> StepFinding:
-    """Adapters have a name, a group and a short latency."""
+    """Checks the udev rules: name, group and latency of USB adapters."""
     shipped = share("config", "udev", "99-hexapod.rules").read_text(encoding="utf-8")
     present = facts.root.text(RULES)
     rules = [line for line in shipped.splitlines() if line and not line.startswith("#")]
@@ -117,7 +117,7 @@ def udev_rules(facts: SetupFacts) -> StepFinding:
 
 
 def ftdi_latency(facts: SetupFacts) -> StepFinding:
-    """FTDI adapters that are plugged in hold bytes back for 1 ms."""
+    """Checks that the latency timer of connected FTDI adapters is 1 ms."""
     if not facts.root.is_running:
         return not_needed("seen on the running system only")
     timers = {name: facts.root.text(f"{LATENCY}/{name}/latency_timer").strip() for name in facts.root.names(LATENCY)}

@@ -1,4 +1,4 @@
-"""Steps of the set-up that concern services: the robot from power-on, Wi-Fi, the clock."""
+"""Set-up steps for services: start of the robot at power-on, Wi-Fi, clock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NETWORK_MANAGER, POWER_CONF = "/usr/sbin/NetworkManager", "/etc/NetworkManager/c
 WIFI_RULES = "/etc/udev/rules.d/98-hexapod-wifi.rules"
 WIFI_RULE = 'ACTION=="add", SUBSYSTEM=="net", KERNEL=="wl*", RUN+="/usr/sbin/iw dev %k set power_save off"\n'
 TIMESYNCD = "/usr/lib/systemd/system/systemd-timesyncd.service"
-CLOCKS = {  # links of the services that keep the clock
+CLOCKS = {  # links of the time synchronisation services
     "systemd-timesyncd": f"{UNITS}/sysinit.target.wants/systemd-timesyncd.service",
     "chrony": f"{UNITS}/multi-user.target.wants/chrony.service",
     "ntpsec": f"{UNITS}/multi-user.target.wants/ntpsec.service",
@@ -23,7 +23,7 @@ DAEMON_RELOAD = ("systemctl", "daemon-reload")
 
 
 def robot_service(facts: SetupFacts) -> StepFinding:
-    """The robot starts at power-on, as this user, with this workspace and robot file."""
+    """Checks that the robot starts at power-on, as this user, with this workspace and robot file."""
     script = f"{facts.workspace}/install/setup.bash"
     if not facts.root.exists(script):
         return by_hand(f"there is no {script}: build the workspace with colcon, or name it with --workspace")
@@ -46,7 +46,7 @@ def robot_service(facts: SetupFacts) -> StepFinding:
 
 
 def wifi_power(facts: SetupFacts) -> StepFinding:
-    """The Wi-Fi does not sleep, which would delay commands by up to a second."""
+    """Checks that Wi-Fi power saving is off; it would delay commands by up to a second."""
     if facts.root.is_running and not any(name.startswith("wl") for name in facts.root.names("/sys/class/net")):
         return not_needed("there is no Wi-Fi")
     reason = "the Wi-Fi sleeps between packets: commands come up to a second late"
@@ -62,7 +62,7 @@ def wifi_power(facts: SetupFacts) -> StepFinding:
 
 
 def clock(facts: SetupFacts) -> StepFinding:
-    """The clock follows the network: a Pi has none that runs without power."""
+    """Checks that the clock is set from the network: a Pi has no clock that runs without power."""
     running = [name for name, link in CLOCKS.items() if facts.root.content(link)]
     if running:
         return right(", ".join(running))

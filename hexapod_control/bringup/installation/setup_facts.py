@@ -1,4 +1,4 @@
-"""What the steps of the set-up depend on: the system, the user, the robot file."""
+"""Facts that the set-up steps depend on: the system, the user, the robot file."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ UART = re.compile(r"/dev/(ttyAMA|ttyS|serial)\d+")
 
 
 class StepState(Enum):
-    """What is found."""
+    """Result of a set-up step's check."""
 
     RIGHT = "right"
     WRONG = "wrong"
-    BY_HAND = "by hand"  # wrong, and this program cannot change it
+    BY_HAND = "by hand"  # wrong, and this program cannot correct it
     NOT_NEEDED = "not needed"
 
 
 class StepFinding(NamedTuple):
-    """The state of one step, the reason, and what would change it."""
+    """State of one step, the reason, and the edits and commands that correct it."""
 
     state: StepState
     reason: str
@@ -40,7 +40,7 @@ class StepFinding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SetupFacts:
-    """The system below a root folder, and what the robot needs."""
+    """The system below a root folder, and the needs of the robot."""
 
     root: SystemRoot
     user: str
@@ -58,7 +58,7 @@ class SetupFacts:
 
     @property
     def other_buses(self) -> str:
-        """Buses that need an overlay of their own."""
+        """Buses other than that of pins 3 and 5, which need their own overlay."""
         return ", ".join(sorted(self.buses - {BUS}))
 
     @property
@@ -73,27 +73,27 @@ class SetupFacts:
 
 
 def right(reason: str) -> StepFinding:
-    """Nothing to do."""
+    """Finding: nothing to do."""
     return StepFinding(StepState.RIGHT, reason)
 
 
 def not_needed(reason: str) -> StepFinding:
-    """Nothing to do for this robot."""
+    """Finding: not needed by this robot."""
     return StepFinding(StepState.NOT_NEEDED, reason)
 
 
 def by_hand(reason: str) -> StepFinding:
-    """Something to do that this program cannot."""
+    """Finding: to be done by the user."""
     return StepFinding(StepState.BY_HAND, reason)
 
 
 def wrong(reason: str, *edits: FileEdit, commands: tuple[tuple[str, ...], ...] = ()) -> StepFinding:
-    """Something to change."""
+    """Finding: to be corrected by these edits and commands."""
     return StepFinding(StepState.WRONG, reason, edits, commands)
 
 
 def gather(root: SystemRoot, user: str, robot: str, workspace: str, pi: str, port: str = "") -> SetupFacts:
-    """What the steps need; empty `robot` and `workspace`: robot.yaml and ws in the user's home; empty `pi`: this one.
+    """Collects the facts; empty `robot` and `workspace`: robot.yaml and ws in the user's home; empty `pi`: this Pi.
 
     `port` replaces that of the robot file, which has none before the calibration.
 

@@ -1,4 +1,4 @@
-"""The table of steps that set up the computer of a robot, and the systems for which they are."""
+"""The table of set-up steps for the computer of a robot, and the supported systems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hexapod_control.bringup.installation.system_root import SystemRoot
 
 
 class SetupStep(NamedTuple):
-    """What is checked; what changes it is in the finding, and what undoes it in the record of changes."""
+    """One step: what is checked. The finding has the correction, the change record the undo."""
 
     title: str
     find: Callable[[SetupFacts], StepFinding]
@@ -42,7 +42,7 @@ ELSEWHERE = {
 
 
 def unsupported(root: SystemRoot) -> str:
-    """What to do on a system that the steps are not for; empty on one that they are for."""
+    """What to do on an unsupported system; empty on a supported one."""
     words = (line.partition("=") for line in root.text("/etc/os-release").splitlines())
     release = {key: " ".join(shlex.split(value)) for key, _, value in words}
     name = release.get("ID", "")

@@ -13,7 +13,7 @@ MAX_LINKS = 40  # in one path, as in the kernel
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """What is at a path: a text, or a link to another path."""
+    """Content of a path: a text, or a link to another path."""
 
     text: str
     is_link: bool = False
@@ -28,11 +28,11 @@ class SystemRoot:
 
     @property
     def is_running(self) -> bool:
-        """Whether this is the system that runs, on which commands have an effect."""
+        """Whether this is the running system, on which commands have an effect."""
         return self._folder == Path("/")
 
     def real(self, path: str) -> str:
-        """The path without links, which may not exist. Raises OSError for links in a circle."""
+        """The path with all links resolved; it need not exist. Raises OSError for circular links."""
         todo, done, links = [part for part in path.split("/") if part][::-1], "", 0
         while todo:
             part = todo.pop()
@@ -52,7 +52,7 @@ class SystemRoot:
         return done or "/"
 
     def place(self, path: str) -> Path:
-        """Where a path is on this computer; its last part may be a link."""
+        """The path on this computer; its last part may be a link."""
         folder, _, name = path.rpartition("/")
         return self._folder / self.real(folder).lstrip("/") / name
 
@@ -61,13 +61,13 @@ class SystemRoot:
         return self.place(self.real(path)).exists()
 
     def names(self, folder: str) -> list[str]:
-        """Names in a folder, sorted; none if it does not exist."""
+        """Names in a folder, sorted; empty if it does not exist."""
         with contextlib.suppress(OSError):
             return sorted(entry.name for entry in self.place(self.real(folder)).iterdir())
         return []
 
     def content(self, path: str) -> FileContent | None:
-        """What is at a path, None if nothing. Raises OSError if it cannot be read."""
+        """Content of a path; None if it does not exist. Raises OSError if it cannot be read."""
         place = self.place(path)
         if place.is_symlink():
             return FileContent(os.readlink(place), is_link=True)
@@ -78,14 +78,14 @@ class SystemRoot:
             return None
 
     def text(self, path: str) -> str:
-        """The text of a file; empty if there is none, or none that this user may read."""
+        """Text of a file; empty if it does not exist or may not be read."""
         with contextlib.suppress(OSError):
             found = self.content(self.real(path))
             return found.text if found else ""
         return ""
 
     def put(self, path: str, content: FileContent | None, mode: int = 0o644) -> None:
-        """Replaces what is at a path at once; None removes it. A file keeps owner and mode, a new one has `mode`."""
+        """Replaces a path atomically; None removes it. An existing file keeps owner and mode, a new one gets `mode`."""
         place = self.place(path)
         if content is None:
             place.unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from importlib import import_module
 from hexapod_control.bringup.command_line import ros_arguments
 from hexapod_control.bringup.node_graph import PACKAGE, NodeSpec
 from hexapod_control.bringup.shared_process import ending_order, parts
-from hexapod_control.nodes.announcements.graph_presence import GraphPresence, Listening
+from hexapod_control.nodes.announcements.graph_presence import GraphPresence, OlderGraphSearch
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.node_process import run_together
 from hexapod_control.ros.transport.handover import Handover
@@ -36,7 +36,7 @@ def nodes(specs: Sequence[NodeSpec], handover: Handover) -> list[GuardedNode]:
 
     Raises what their constructors raise, and ParameterError beside an older graph in the same domain and namespace.
     """
-    listening = Listening(PLANNER)
+    listening = OlderGraphSearch(PLANNER)
     modules = {spec.executable: import_module(f"{PACKAGE}.nodes.{spec.executable}.{spec.executable}") for spec in specs}
     listening.finish()
     made: dict[str, GuardedNode] = {}

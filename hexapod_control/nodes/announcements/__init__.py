@@ -1,1 +1,1 @@
-"""What nodes tell each other about themselves: that they run, and that they drive."""
+"""Announcements between nodes: which nodes run, and which command source is in use."""

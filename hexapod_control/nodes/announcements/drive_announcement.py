@@ -13,7 +13,7 @@ from hexapod_control.ros.qos import EVENTS
 
 
 class DriveAnnouncement:
-    """Announces one source by name. Call `announce` with every command that a person gives with it."""
+    """Announces one source by name. Call `announce` with every command of a person."""
 
     def __init__(self, node: Node, name: str) -> None:
         """`name` is a row of core.steering.command_priorities.SOURCES."""

@@ -1,9 +1,10 @@
 """One robot per domain and namespace: nodes announce themselves on `robot_nodes`; of two graphs the older one drives.
 
-A node that starts beside an older graph refuses to start (`sole`). If the two meet later, as when networks are joined,
-each node of the younger one is deactivated (GuardedNode.deactivate): its servos hold, and it ends without a request to
-the planner, which might be that of the other robot. rclpy does not tell which publisher a message is from, so a
-subscriber cannot follow one of several; therefore the younger graph is silent, and other publishers are reported.
+A node refuses to start while an older graph runs (`create_exclusive_node`). If two graphs discover each other later,
+for example when networks are joined, each node of the younger one is deactivated (GuardedNode.deactivate): its servos
+hold, and it ends without a request to the planner, which might belong to the other robot. rclpy does not report the
+publisher of a message, so a subscriber cannot select one of several publishers. The younger graph therefore stops
+publishing, and any other second publisher is reported.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from hexapod_control.ros.qos import LATCHED, LATCHED_HISTORY
 from hexapod_control.ros.transport.executor import Spinner
 
 TOPIC = "robot_nodes"
-LISTENING_TIME_S = 1.0  # at the start, for announcements of nodes that run already
-MIN_ANNOUNCEMENTS = 2  # of an older node before a node is deactivated: a killed node may have left one in the network
-SIMULTANEOUS_S = 2.0  # between two starts on different machines of which the later one cannot be told
+LISTENING_TIME_S = 1.0  # at start-up, for announcements of running nodes
+MIN_ANNOUNCEMENTS = 2  # of an older node before a node is deactivated: one may be left from a killed node
+SIMULTANEOUS_S = 2.0  # starts on different machines that are closer together cannot be ordered
 UNKNOWN_NAME = "_NODE_NAME_UNKNOWN_"  # of a publisher whose node has not been discovered yet
-CHAIN = ("foot_targets", "joint_motion", "joint_targets", "joint_states")  # topics with one publisher each
+SINGLE_PUBLISHER_TOPICS = ("foot_targets", "joint_motion", "joint_targets", "joint_states")
 
 SomeNode = TypeVar("SomeNode", bound=GuardedNode)
 
@@ -42,23 +43,23 @@ class NodePresence(NamedTuple):
     """A running node of a robot."""
 
     node: str  # fully qualified name
-    graph: str  # id of those started together; empty: started by hand
+    graph: str  # id of the nodes started together; empty: started by hand
     host: str
-    machine: str  # id of this start of the host: names of hosts are not unique
+    machine: str  # boot id: host names are not unique
     process: int
     started: float  # [s] steady time of that machine at which the graph was started
     age: float  # [s] of the graph
 
     @classmethod
     def of(cls, node: Node) -> NodePresence:
-        """That of a node in this process, now."""
+        """The presence of a node of this process, with its present age."""
         started, name = started_at(), node.get_fully_qualified_name()
         age = time.monotonic() - started
         return cls(name, started_graph(), socket.gethostname(), machine(), os.getpid(), started, age)
 
     @classmethod
     def parsed(cls, text: str) -> NodePresence | None:
-        """That of an announcement; None for a text that is none."""
+        """Decodes an announcement; None for any other text."""
         try:
             found = cls(**json.loads(text))
         except (ValueError, TypeError, RecursionError):
@@ -69,7 +70,7 @@ class NodePresence(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The announcement."""
+        """The announcement as JSON."""
         return json.dumps(self._asdict())
 
     def excludes(self, other: NodePresence) -> bool:
@@ -79,9 +80,9 @@ class NodePresence(NamedTuple):
         return self.node == other.node or bool(self.graph and other.graph and self.graph != other.graph)
 
     def older_than(self, other: NodePresence) -> bool:
-        """Whether this node's graph was there before that of another, as the other one sees it too.
+        """Whether this node's graph was started before another's; both nodes reach the same verdict.
 
-        Ages are those of the announcements, so they are compared only between machines, and roughly.
+        Steady clocks of two machines differ, so ages are compared across machines, with a tolerance of SIMULTANEOUS_S.
         """
         if self.machine != other.machine and abs(self.age - other.age) > SIMULTANEOUS_S:
             return self.age > other.age
@@ -91,7 +92,7 @@ class NodePresence(NamedTuple):
 
     @property
     def refusal(self) -> str:
-        """Why another graph does not drive."""
+        """Why a younger graph may not drive."""
         domain = os.environ.get("ROS_DOMAIN_ID", "0")
         return (
             f"refuses to drive: {self.node} of another robot runs in this namespace and in ROS_DOMAIN_ID {domain}, "
@@ -101,7 +102,7 @@ class NodePresence(NamedTuple):
 
 
 class GraphPresence:
-    """Announces a node twice a second, and deactivates it if an older graph runs; lives as long as its node."""
+    """Announces a node twice a second, and deactivates it if an older graph runs. Same lifetime as its node."""
 
     def __init__(self, node: GuardedNode) -> None:
         self._node = node
@@ -115,7 +116,7 @@ class GraphPresence:
         """Publishes the announcement, and reports programs that publish on topics of the control chain."""
         self._publisher.publish(messages.text(NodePresence.of(self._node).text))
         for topic in {subscription.topic_name.rpartition("/")[2] for subscription in self._node.subscriptions}:
-            if topic in CHAIN:
+            if topic in SINGLE_PUBLISHER_TOPICS:
                 self._check_publishers(topic)
 
     def on_presence(self, message: String) -> None:
@@ -124,7 +125,7 @@ class GraphPresence:
         if other is None or not own.excludes(other):
             return
         key = other.node, other.machine, other.process
-        if len(self._heard) > 1000:  # of a robot that restarts for ever
+        if len(self._heard) > 1000:  # a robot that restarts again and again
             self._heard.clear()
         self._heard[key] += 1
         if self._heard[key] < MIN_ANNOUNCEMENTS:
@@ -144,11 +145,11 @@ class GraphPresence:
             self._node.report(f"publishers of {topic}", ReportLevel.ERROR, text)
 
 
-class Listening:
-    """Listens from now on for older graphs in the same domain and namespace."""
+class OlderGraphSearch:
+    """Listens for older graphs in the same domain and namespace, from its construction on."""
 
     def __init__(self, name: str) -> None:
-        """`name` is that of the node that is to start."""
+        """`name` is the name of the node to start."""
         self._name = name
         self._probe, self._spinner = Node(name, enable_rosout=False, start_parameter_services=False), Spinner()
         self._heard: list[String] = []
@@ -157,7 +158,7 @@ class Listening:
         self._deadline = time.monotonic() + LISTENING_TIME_S
 
     def finish(self) -> None:
-        """Listens until LISTENING_TIME_S have passed. Raises ParameterError beside an older graph."""
+        """Listens for the rest of LISTENING_TIME_S. Raises ParameterError if an older graph runs."""
         refusal = ""
         while not refusal and (left := self._deadline - time.monotonic()) > 0.0:
             self._spinner.spin_once(timeout_sec=left)
@@ -175,12 +176,12 @@ class Listening:
         return next((o.refusal for o in others if o is not None and own.excludes(o) and o.older_than(own)), "")
 
 
-def sole(name: str, make: Callable[[], SomeNode]) -> SomeNode:
-    """Makes a node that moves a robot and watches over its graph.
+def create_exclusive_node(name: str, make: Callable[[], SomeNode]) -> SomeNode:
+    """Creates a node that may run only once per robot, and announces its graph.
 
-    Raises ParameterError beside an older graph in the same domain and namespace.
+    Raises ParameterError if an older graph runs in the same domain and namespace.
     """
-    Listening(name).finish()
+    OlderGraphSearch(name).finish()
     node = make()
     GraphPresence(node)
     return node

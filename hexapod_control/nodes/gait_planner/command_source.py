@@ -15,11 +15,11 @@ from hexapod_control.ros.qos import EVENTS, LATCHED
 NO_SOURCE = "none"
 WATCH_PERIOD_S = 0.2
 MAX_NAME_LENGTH = 40
-MAX_NAMES = 16  # kept in addition to those of the table
+MAX_NAMES = 16  # stored in addition to the names of the table
 
 
 class CommandSourceDisplay:
-    """The latched topic `command_source`; lives as long as its node."""
+    """The latched topic `command_source`. Same lifetime as its node."""
 
     def __init__(self, node: GuardedNode, velocity: VelocityInput) -> None:
         self._velocity = velocity
@@ -39,7 +39,7 @@ class CommandSourceDisplay:
 
     @property
     def name(self) -> str:
-        """The source with the highest priority; else the nodes that publish cmd_vel, if theirs announces nothing."""
+        """The announced source with the highest priority; without one, the nodes that publish cmd_vel."""
         now = time.monotonic()
         self.announced = {name: when for name, when in self.announced.items() if now - when <= ANNOUNCEMENT_TIMEOUT_S}
         if self.announced:

@@ -1,4 +1,4 @@
-"""gait_planner: commands in, the targets of all feet or all joints per tick out."""
+"""Node gait_planner: commands in; in every tick, targets for all feet or all joints out."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot
-from hexapod_control.nodes.announcements.graph_presence import sole
-from hexapod_control.nodes.announcements.robot_doubts import report_doubts
+from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
+from hexapod_control.nodes.announcements.implausible_values import report_implausible_values
 from hexapod_control.nodes.gait_planner.command_source import CommandSourceDisplay
 from hexapod_control.nodes.gait_planner.motions.motion_input import MotionInput
 from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
@@ -36,17 +36,17 @@ from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import COMMAND, LATCHED_HISTORY
 
-MAX_TICK_PERIODS = 2.0  # greatest time step of a tick: no catching up
-DISCOVERY_TIME_S = 2.0  # from the start, in which inverse_kinematics may not have been found yet
+MAX_TICK_PERIODS = 2.0  # longest time step of a tick: missed ticks are not made up for
+DISCOVERY_TIME_S = 2.0  # from the start, for the discovery of inverse_kinematics
 MAX_STOP_S = 1.5  # [s] for the feet to come down before the process ends
 MAX_SIT_DOWN_S = 7.0  # [s] likewise, for the whole robot
-REHEARSAL_SHARES = (0.1, 0.4)  # of a tick's period that rehearsing a motion may take, least and most
+REHEARSAL_SHARES = (0.1, 0.4)  # of a tick's period for rehearsing a motion, smallest and largest
 LATE_PERIODS = 1.5  # after which a tick counts as late
-MAX_LATENESS_S = 0.2  # of a tick while the robot moves, after which it is reported
+MAX_LATENESS_S = 0.2  # of a tick while the robot moves; more is reported
 
 
 class GaitPlanner(GuardedNode):
-    """The node: messages become requests of an operator, and every tick becomes messages.
+    """The node: turns messages into operator commands, and the plan of every tick into messages.
 
     It ends in two steps: `request_stop` brings the robot to rest, and `publish_final_state` sends the last targets.
     """
@@ -57,7 +57,7 @@ class GaitPlanner(GuardedNode):
         self.settings = settings = declare(self, PlannerSettings, self._changed)
         file = load(settings.robot)
         self.planner = _planner(settings, file.robot)
-        report_doubts(self, file)
+        report_implausible_values(self, file)
         self.player = MotionPlayer(self.planner)
         self.commands = OperatorCommands(self.player)
         self._measured = JointStateInput(self, file.robot, load_mapping(settings.joint_mapping, file.robot))
@@ -66,8 +66,8 @@ class GaitPlanner(GuardedNode):
         self._ticks = self._overruns = 0
         self._counted = time.monotonic()
         self._rate = 0.0
-        self._let_go = False  # the driver reports that the torque is off
-        self._stands_up = settings.stand_on_start  # as soon as the pose is known, but not after torque was switched off
+        self._let_go = False  # the driver reports torque off
+        self._stands_up = settings.stand_on_start  # as soon as the pose is known; not after torque-off
         self._lies_down = False  # sits down before the process ends
         self._ending: float | None = None  # [s] steady time at which the process was asked to end
         self.output = PlannerOutput(self, self.planner, settings)
@@ -93,7 +93,7 @@ class GaitPlanner(GuardedNode):
 
     def tick(self) -> None:
         """Plans and publishes the targets of one tick."""
-        stamp = self.get_clock().now().to_msg()  # of the tick, however long planning takes
+        stamp = self.get_clock().now().to_msg()  # of the tick, however long the planning takes
         now = self._clock_of_ticks.now().nanoseconds
         last, self._last_tick = self._last_tick, now
         if last is None or now <= last:  # the clock was set back: continue from here
@@ -108,7 +108,7 @@ class GaitPlanner(GuardedNode):
         self.legs.watch()
         self.output.publish(plan, stamp, self.motions.state)
         least, most = (share * self._period for share in REHEARSAL_SHARES)
-        self.motions.rehearse(max(least, most - max(0.0, dt - self._period)))  # less after a tick that came late
+        self.motions.rehearse(max(least, most - max(0.0, dt - self._period)))  # shorter after a late tick
 
     def _report_late(self, seconds: float) -> None:
         last = self.output.last
@@ -120,27 +120,27 @@ class GaitPlanner(GuardedNode):
     # --- messages -------------------------------------------------------------------------------------------
 
     def on_measured_joints(self, sample: MeasuredSample) -> None:
-        """Measured joints: the pose until the robot stands, later compared with the planned ones."""
+        """Takes measured joints: the pose until the robot stands, afterwards for comparison with the planned joints."""
         if self.settings.stuck_detection:
             self.planner.sensors.joints.take(sample.joints.ravel().tolist())
         if self._let_go or self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING):
             return
         unknown = self.planner.state is RobotState.UNKNOWN
-        if unknown and not self.output.targets_are_heard:  # the first targets of a motion would be lost
-            self._report_unheard()
+        if unknown and not self.output.has_target_subscribers:  # the first targets of a motion would be lost
+            self._report_no_subscriber()
             return
         self.planner.set_measured_joints(sample.joints)
         if unknown and self._stands_up:
             self._stands_up = False
             self.commands.stand()
 
-    def _report_unheard(self) -> None:
+    def _report_no_subscriber(self) -> None:
         if time.monotonic() - self.started > DISCOVERY_TIME_S:
             text = "nothing subscribes to foot_targets and joint_motion, so the robot stays as it is: start "
             self.report("unheard", ReportLevel.WARNING, f"{text}inverse_kinematics")
 
     def on_armed(self, message: Bool) -> None:
-        """Whether the torque is on; after torque-off the pose is unknown until the next arming."""
+        """Takes whether the torque is on; after torque-off the pose is unknown until the robot is armed again."""
         self._let_go = not message.data
         if self._let_go:
             self._stands_up &= self.planner.state is RobotState.UNKNOWN
@@ -148,7 +148,7 @@ class GaitPlanner(GuardedNode):
             self.velocity.input.block()
 
     def on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Stops; cmd_vel counts again after a zero or a pause."""
+        """Stops the robot; cmd_vel is accepted again after a zero command or a pause."""
         self.safe_stop("stop")
         return answer(response, "", "stopping; feet in the air are set down")
 
@@ -173,11 +173,11 @@ class GaitPlanner(GuardedNode):
             self.output.targets(self.output.last, self.get_clock().now().to_msg(), moving=False)
 
     def clock_stopped(self) -> None:
-        """The walk ends by wall time; commands count again at once."""
+        """Ends the walk by wall time; commands are accepted again at once."""
         self.commands.stop()
 
     def every_second(self) -> None:
-        """Counts ticks, and checks publishers of commands and sensors."""
+        """Measures the tick rate, and checks the publishers of commands and sensors."""
         now = time.monotonic()
         self._rate, self._ticks, self._counted = self._ticks / (now - self._counted), 0, now
         self.velocity.check_publishers()
@@ -256,7 +256,7 @@ def _at_rest(plan: TickPlan) -> bool:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Runs the node; returns the exit code."""
-    return run(lambda: sole("gait_planner", GaitPlanner), args)
+    return run(lambda: create_exclusive_node("gait_planner", GaitPlanner), args)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What gait_planner publishes: the targets of a tick first, then the state of robot and motion."""
+"""Publishers of gait_planner: the targets of a tick first, then the state of the robot and of a motion."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND, LATCHED
 
-MAX_DELIVERY_S = 0.5  # [s] that the last messages may take to all subscribers
+MAX_DELIVERY_S = 0.5  # [s] for the delivery of the last messages to all subscribers
 MARKER_RATE_HZ = 10.0
 LIMITS_RATE_HZ = 5.0  # at which the velocity limits are checked
 PERCENT_STEP = 10  # resolution of the progress in motion_state
@@ -75,12 +75,12 @@ class PlannerOutput:
         self.show_state()
 
     @property
-    def targets_are_heard(self) -> bool:
+    def has_target_subscribers(self) -> bool:
         """Whether a node subscribes to the targets of feet and of joints."""
         return all(topic.get_subscription_count() for topic in (self._foot_targets, self._joint_motion))
 
     def targets(self, plan: TickPlan, stamp: Time, moving: bool = True) -> None:
-        """Publishes the targets of a plan, if it has any; at rest if not `moving`."""
+        """Publishes the targets of a plan, if it has any; with zero velocities unless `moving`."""
         still = np.zeros_like(plan.joint_velocity)
         if plan.feet is not None:
             velocity = plan.feet_velocity if moving else still
@@ -90,7 +90,7 @@ class PlannerOutput:
             self._joint_motion.publish(self._joints.message(plan.joint_motion, velocity, stamp))
 
     def publish(self, plan: TickPlan, stamp: Time, motion: str = "") -> None:
-        """Everything about one tick; `motion` is the state of a motion that plays."""
+        """Publishes everything about one tick; `motion` is the state of the motion being played."""
         self.targets(plan, stamp)
         self.last = plan
         if math.isfinite(plan.margin):
@@ -98,17 +98,17 @@ class PlannerOutput:
         self.executed(plan.twist, stamp)
         self._pose.show(plan.pose, messages.body_pose_message)
         self.show_state(motion)
-        self._complain(plan)
+        self._report_obstruction(plan)
         self._ticks += 1
         if self._due(LIMITS_RATE_HZ):
             limits = Twist(*(round(value, LIMITS_DECIMALS) for value in self._planner.view.maxima()))
             self._limits.show(limits, messages.twist_message)
-        if self._due(MARKER_RATE_HZ) and self._markers.heard:
+        if self._due(MARKER_RATE_HZ) and self._markers.is_received:
             frame = f"{self._settings.tf_frame_prefix}base_link"
             capabilities = self._planner.capabilities
             self._markers.publish(foot_markers(capabilities.robot, capabilities.stances, plan, frame, stamp))
 
-    def _complain(self, plan: TickPlan) -> None:
+    def _report_obstruction(self, plan: TickPlan) -> None:
         """Reports what prevents the robot from moving as commanded."""
         if plan.unreached is not None:
             leg, reason, excess = plan.unreached
@@ -133,7 +133,7 @@ class PlannerOutput:
             self._executed.publish(convert)
 
     def show_state(self, motion: str = "") -> None:
-        """Publishes what has changed of gait_state, gait_active and motion_state (empty: that of the state)."""
+        """Publishes gait_state, gait_active and motion_state on change; without `motion`, that of the robot's state."""
         state, view = self._planner.state, self._planner.view
         self._state.show(state.value, messages.text)
         self._gait.show(view.active_gait, messages.text)
@@ -145,7 +145,7 @@ class PlannerOutput:
         self._motion.show(motion or own_activity(state, phase, percent).text, messages.text)
 
     def last_targets(self, stamp: Time) -> None:
-        """A zero velocity and the last targets at rest, delivered before the process ends."""
+        """Publishes a zero velocity and the last targets at rest, and waits for their delivery."""
         self.executed(ZERO, stamp)
         if self.last is not None:
             self.targets(self.last, stamp, moving=False)

@@ -1,4 +1,4 @@
-"""The sensors of gait_planner: foot_states and imu/data, subscribed to while the settings use them."""
+"""Sensors of gait_planner: foot_states and imu/data, subscribed to only while the settings need them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND, SENSOR
 
-EFFECT_OF_LOSS = {  # what the walk does without the topic, and what to check
+EFFECT_OF_LOSS = {  # by topic: how the robot walks without it, and what to check
     "foot_states": "the feet come down as on flat ground; does a contact sensor, servo_driver or mujoco_sim send it?",
     "imu/data": "the body is not kept level; is the IMU's driver running, and does it publish an orientation?",
 }
 
 
 class SensorInput:
-    """Subscribes to the sensors that the settings need, and reports a lost source."""
+    """Subscribes to the sensors that the settings need, and reports the loss of one."""
 
     def __init__(self, node: GuardedNode, planner: Planner) -> None:
         """Subscribes to nothing yet."""
@@ -46,33 +46,33 @@ class SensorInput:
             self._node.destroy_subscription(self._subscriptions.pop(topic))
 
     def on_foot_states(self, message: MultiDOFJointState) -> None:
-        """The loads of the feet."""
+        """Takes the forces on the feet."""
         self._sensors.contacts.take(self._feet.forces(message).tolist())
 
     def on_imu(self, message: Imu) -> None:
-        """Roll and pitch of the body; rates and accelerations show that the IMU is working."""
+        """Takes roll and pitch of the body, and rates and accelerations, which show that the IMU is alive."""
         reading = messages.inertial(message)
         if reading.orientation is not None:
             self._sensors.imu.take_reading(reading.orientation[:2], reading.angular_velocity, reading.acceleration)
 
     @property
     def _used(self) -> dict[str, bool]:
-        """Whether an adaptation uses a source, by topic."""
+        """Whether an adaptation uses a topic."""
         adaptation = self._sensors.adaptation
         return {"foot_states": adaptation.touch_down, "imu/data": adaptation.levelling}
 
     @property
-    def _troubles(self) -> dict[str, str]:
-        """Why a source that an adaptation uses is rejected, by topic."""
+    def _faults(self) -> dict[str, str]:
+        """Faults of the topics that an adaptation uses."""
         sources = {"foot_states": self._sensors.contacts.fault, "imu/data": self._sensors.imu.fault}
-        return {topic: trouble for topic, trouble in sources.items() if trouble and self._used[topic]}
+        return {topic: fault for topic, fault in sources.items() if fault and self._used[topic]}
 
     def watch(self) -> None:
-        """Reports which source is lost."""
-        for topic, trouble in self._troubles.items():
-            self._node.report(topic, ReportLevel.WARNING, f"{topic} is {trouble}: {EFFECT_OF_LOSS[topic]}")
+        """Reports faults of sensors in use."""
+        for topic, fault in self._faults.items():
+            self._node.report(topic, ReportLevel.WARNING, f"{topic} is {fault}: {EFFECT_OF_LOSS[topic]}")
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
-        troubles, used = self._troubles, self._used
-        return {topic: troubles.get(topic, "used") if used[topic] else "off" for topic in EFFECT_OF_LOSS}
+        faults, used = self._faults, self._used
+        return {topic: faults.get(topic, "used") if used[topic] else "off" for topic in EFFECT_OF_LOSS}

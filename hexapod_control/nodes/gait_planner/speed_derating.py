@@ -1,4 +1,4 @@
-"""`speed_share`: the share of the full speed that hot servos allow, as a setting of the walk."""
+"""Speed derating: `speed_share` is the share of the full speed that hot servos allow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which velocity commands are accepted, and for how long they are valid; no ROS in it.
+"""Which velocity commands are accepted, and for how long they are valid. No ROS here.
 
 A command is valid for a timeout after it was sent (its stamp) and after it arrived (steady time). Refused messages
 change nothing: if only such messages arrive, the command times out. Axes below MIN_COMMAND (twist_limits.py) are zero.
@@ -13,8 +13,8 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.workspace.twist_limits import MIN_COMMAND, without_traces
 
-FUTURE = 0.2  # [s] a stamp may be ahead of the clock
-LARGEST = 100.0  # [m/s, rad/s] larger commands are scaled to this: squares of the largest floats overflow
+MAX_STAMP_LEAD_S = 0.2  # of a stamp over the clock
+MAX_COMMAND = 100.0  # [m/s, rad/s] larger commands are scaled to this: squares of the largest floats overflow
 FIELDS = ("linear.x", "linear.y", "angular.z", "linear.z", "angular.x", "angular.y")
 
 
@@ -22,7 +22,7 @@ class CommandVerdict(NamedTuple):
     """Whether a message is accepted, and what to report about it."""
 
     accepted: bool
-    kind: str = ""  # of report; empty: nothing to report
+    kind: str = ""  # of the report; empty: none
     text: str = ""
 
 
@@ -41,18 +41,18 @@ class VelocityFilter:
         self._newest: float | None = None  # [s] stamp
         self.blocked = False  # after a stop, until a zero or a pause
 
-    def offer(self, twist: Twist, beside: Vector, stamp: float | None, now: float, steady: float) -> CommandVerdict:
+    def offer(self, twist: Twist, non_planar: Vector, stamp: float | None, now: float, steady: float) -> CommandVerdict:
         """Accepts or refuses a message.
 
-        `beside` are the fields that a walking robot cannot follow, as in messages.non_planar. `stamp` [s] is None
+        `non_planar` are linear.z, angular.x and angular.y, which a walking robot cannot follow. `stamp` [s] is None
         for a type without one, 0 if it was left empty; `now` [s] is on the same clock as the stamp, `steady` [s] is
         when the message arrived.
         """
-        for field, value in zip(FIELDS, (*twist, *beside), strict=True):
+        for field, value in zip(FIELDS, (*twist, *non_planar), strict=True):
             if not math.isfinite(value):
                 return CommandVerdict(False, "not finite", f"{field} is {value}: refused; send finite numbers")
         largest = max(map(abs, twist))
-        twist = without_traces(twist.scaled(LARGEST / largest) if largest > LARGEST else twist, MIN_COMMAND)
+        twist = without_traces(twist.scaled(MAX_COMMAND / largest) if largest > MAX_COMMAND else twist, MIN_COMMAND)
         age, verdict = 0.0, ACCEPTED
         if stamp == 0.0:
             verdict = CommandVerdict(
@@ -75,7 +75,7 @@ class VelocityFilter:
 
     def _timely(self, stamp: float, now: float) -> CommandVerdict:
         age = now - stamp
-        if age < -FUTURE:
+        if age < -MAX_STAMP_LEAD_S:
             text = f"the stamp is {-age:.3g} s in the future: refused; synchronise the clocks (use_sim_time on both?)"
             return CommandVerdict(False, "future", text)
         if age > self.timeout:
@@ -83,7 +83,7 @@ class VelocityFilter:
                 f"the stamp is {age:.3g} s old, more than cmd_vel_timeout {self.timeout:g} s: refused; stamp at sending"
             )
             return CommandVerdict(False, "stale", text)
-        if self._newest is not None and self._newest > now + FUTURE:
+        if self._newest is not None and self._newest > now + MAX_STAMP_LEAD_S:
             self._newest = None  # the clock was set back
         if self._newest is not None and stamp < self._newest:
             text = f"the stamp is {self._newest - stamp:.3g} s older than the newest: dropped; send in order"

@@ -1,4 +1,4 @@
-"""Velocity commands: `cmd_vel` as Twist or TwistStamped and `arc`; what is refused, and which nodes publish them."""
+"""Velocity commands: `cmd_vel` as Twist or TwistStamped, and `arc`. Reports refusals and conflicting publishers."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from hexapod_control.ros.monitoring.qos_monitor import node_name
 from hexapod_control.ros.qos import COMMAND
 
 WATCH_PERIOD_S = 0.05  # between two checks of the timeout
-MAX_WATCH_GAP_S = 0.2  # longer: this process was paused, not the sender
+MAX_WATCH_GAP_S = 0.2  # after a longer gap, this process was paused and not the sender
 TOPIC, ARC = "cmd_vel", "arc"
 DRIVING = "driving"  # on which sources announce that they are in use
-REPORTED_ONCE = ("no stamp", "beside")  # kinds of reports
+REPORTED_ONCE = ("no stamp", "non_planar")  # kinds of reports
 
 
 class VelocityInput:
-    """Passes accepted twists on to the operator's commands, and stops the walk when commands stop arriving.
+    """Passes accepted twists on to the operator commands, and stops the walk when they stop arriving.
 
-    Lives as long as its node. The velocity filter (velocity_filter.py) decides which commands are accepted.
+    Same lifetime as its node. The velocity filter (velocity_filter.py) decides which commands are accepted.
     """
 
     def __init__(
@@ -63,9 +63,11 @@ class VelocityInput:
         stamp = None
         if isinstance(message, TwistStamped):
             stamp, message = messages.nanoseconds(message.header.stamp) * 1e-9, message.twist
-        beside = messages.non_planar(message)
-        if self._offer(TOPIC, messages.twist(message), beside, stamp) and any(beside):
-            self._refuse(TOPIC, "beside", "linear.z, angular.x, angular.y are ignored; use body_pose to lean or rise")
+        non_planar = messages.non_planar(message)
+        if self._offer(TOPIC, messages.twist(message), non_planar, stamp) and any(non_planar):
+            self._refuse(
+                TOPIC, "non_planar", "linear.z, angular.x, angular.y are ignored; use body_pose to lean or rise"
+            )
 
     def on_arc(self, message: Vector3) -> None:
         """Travel of the outermost foot per stance [m] as x, curvature (arc_steering.py) as y."""
@@ -78,10 +80,10 @@ class VelocityInput:
             return self._refuse(ARC, "bounds", f"z must be 0, is {unused:g}: refused; x is the travel, y the curvature")
         self._offer(ARC, self._planner.view.arc_twist(travel, curvature), (0.0, 0.0, 0.0), None)
 
-    def _offer(self, topic: str, twist: Twist, beside: Vector, stamp: float | None) -> bool:
-        """Follows a twist, or reports why it is refused."""
+    def _offer(self, topic: str, twist: Twist, non_planar: Vector, stamp: float | None) -> bool:
+        """Passes a twist on, or reports why it is refused."""
         now = self._node.get_clock().now().nanoseconds * 1e-9 if stamp is not None else 0.0
-        verdict = self.input.offer(twist, beside, stamp, now, time.monotonic())
+        verdict = self.input.offer(twist, non_planar, stamp, now, time.monotonic())
         if verdict.text:
             self._refuse(topic, verdict.kind, verdict.text)
         if verdict.accepted:
@@ -102,7 +104,7 @@ class VelocityInput:
         self._node.report(f"{topic} {kind}", ReportLevel.WARNING, text)
 
     def watch(self) -> None:
-        """Checks whether the command has timed out; after a pause of this process, messages are read first."""
+        """Checks for a timeout of the command; after a pause of this process, waiting messages are read first."""
         now, last = time.monotonic(), self._watched
         self._watched = now
         if now - last <= MAX_WATCH_GAP_S and self.input.expired(now):
@@ -124,7 +126,7 @@ class VelocityInput:
         return list(self._node.get_publishers_info_by_topic(subscription.topic_name))
 
     def check_publishers(self) -> None:
-        """Reports publishers of another type, and several publishers at once."""
+        """Reports publishers with the wrong type, and several publishers at once."""
         received = set()
         for info in self._publishers(self._subscription):
             name = node_name(info)
@@ -135,7 +137,7 @@ class VelocityInput:
                 self._node.report(f"type of {name}", ReportLevel.ERROR, text)
             elif info.qos_profile.reliability != ReliabilityPolicy.BEST_EFFORT:
                 received.add(name)
-        # Sources that announce themselves on `driving` are silent while they are not in use: no conflict.
+        # Sources that announce themselves on `driving` publish only while in use, so they do not conflict.
         announced = {node_name(info) for info in self._node.get_publishers_info_by_topic(DRIVING)}
         if len(received) > 1 and received - announced:
             names = " and ".join(sorted(received))

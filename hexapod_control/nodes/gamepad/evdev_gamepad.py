@@ -74,7 +74,7 @@ class EvdevGamepad:
         self._resync()
 
     def read(self) -> None:
-        """Takes the events since the last call. Raises GamepadLost."""
+        """Applies the events since the last call. Raises GamepadLost."""
         try:
             for event in self._device.read():
                 if event.type == EV_SYN and event.code == SYN_DROPPED:
@@ -98,7 +98,7 @@ class EvdevGamepad:
             raise GamepadLost(str(error)) from None
         for code in (*self._buttons, *self._digital):
             self._take(EV_KEY, code, int(code in pressed))
-        for code, value in values.items():  # last: a D-pad may be axes
+        for code, value in values.items():  # last: a D-pad may also be reported as axes
             self._take(EV_ABS, code, value)
 
     def _take(self, kind: int, code: int, value: int) -> None:
@@ -126,7 +126,7 @@ class EvdevGamepad:
 
 
 def _layout(axes: set[int]) -> tuple[dict[int, int], dict[int, int]]:
-    """Codes of the sticks' and of the triggers' axes, with their numbers."""
+    """The axis numbers of sticks and of triggers, by evdev code."""
     if {ABS_RX, ABS_RY} <= axes:
         right, triggers = (ABS_RX, ABS_RY), (ABS_Z, ABS_RZ)
     else:

@@ -1,7 +1,7 @@
 """Node imu_driver: reads an IMU on I2C and publishes `imu/data`: attitude, rates and accelerations in axes of the body.
 
-A chip that does not answer, or whose readings are frozen, is configured again every second; meanwhile nothing is
-published, and the readers of `imu/data` go on without it.
+A chip that does not respond, or whose readings are frozen, is configured again every second. Meanwhile nothing is
+published, and the subscribers of `imu/data` work without an IMU.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class ImuDriver(GuardedNode):
         self._last = math.nan  # [s] of the last reading
         self._misses = self._errors = self._readings = 0
         self._moves = False
-        self._system_time = False  # the node's clock is that of the system, which is read ten times faster directly
+        self._system_time = False  # the node's clock is the system clock; reading it directly is ten times faster
         self._message = _message(f"{settings.tf_frame_prefix}imu_link")
         self._imu = self.create_publisher(Imu, "imu/data", COMMAND)
         self.create_subscription(String, "gait_state", self.on_gait_state, LATCHED)
@@ -77,11 +77,11 @@ class ImuDriver(GuardedNode):
         self.closing.callback(self._end)
 
     def on_gait_state(self, message: String) -> None:
-        """Takes whether the robot is told to move."""
+        """Records whether the robot is commanded to move."""
         self._moves = message.data.split(" ")[0] not in AT_REST
 
     def _run(self) -> None:
-        """Reads at the rate. A thread costs a third of the processor time of a timer of the executor."""
+        """Reads the chip periodically. A thread needs a third of the CPU time of an executor timer."""
         due = time.monotonic()
         while not self._ending.is_set():
             try:
@@ -91,13 +91,13 @@ class ImuDriver(GuardedNode):
                 self._ending.wait(RETRY_PERIOD_S)
             now = time.monotonic()
             due = max(due + self._period, now)
-            time.sleep(due - now)  # costs less than a wait for the end, which is seen a period later
+            time.sleep(due - now)  # cheaper than waiting on an event; the end is noticed a period later
 
-    def _say(self, kind: str, level: ReportLevel, text: str) -> None:
+    def _report_later(self, kind: str, level: ReportLevel, text: str) -> None:
         self.run_in_executor(partial(self.report, kind, level, text))
 
     def _tick(self) -> None:
-        """Reads and publishes; opens the chip when that is due."""
+        """Reads and publishes; opens the chip again when a retry is due."""
         if self.refusal:
             return
         now = time.monotonic()
@@ -121,7 +121,7 @@ class ImuDriver(GuardedNode):
         self._freshness.take(sample.raw, dt)
         if self._freshness.late > late:
             text = f"a reading of the IMU came after {1000.0 * dt:.0f} ms: end other programs, or set rate lower"
-            self._say("late", ReportLevel.WARNING, text)
+            self._report_later("late", ReportLevel.WARNING, text)
         if self._freshness.frozen:
             text = f"the readings of the {self._title} do not change: it is configured again; if they stay, replace it"
             self._lose(text)
@@ -152,13 +152,13 @@ class ImuDriver(GuardedNode):
             device.configure()
         except PortGone as error:
             self._close()
-            self._say("imu", ReportLevel.ERROR, str(error))
+            self._report_later("imu", ReportLevel.ERROR, str(error))
         except TransferError as error:
-            self._say("imu", ReportLevel.ERROR, str(error))
+            self._report_later("imu", ReportLevel.ERROR, str(error))
         else:
             self._device, self._last, self._misses = device, math.nan, 0
             self._freshness = Freshness(self._period)
-            self._say("found", ReportLevel.OK, f"{self._title} answers")
+            self._report_later("found", ReportLevel.OK, f"{self._title} answers")
 
     def _missed(self, error: TransferError | PortGone) -> None:
         self._misses += 1
@@ -171,7 +171,7 @@ class ImuDriver(GuardedNode):
     def _lose(self, text: str) -> None:
         self._device = None
         self._retry = time.monotonic() + RETRY_PERIOD_S
-        self._say("imu", ReportLevel.ERROR, text)
+        self._report_later("imu", ReportLevel.ERROR, text)
 
     def _close(self) -> None:
         if self._port is not None:
@@ -181,7 +181,7 @@ class ImuDriver(GuardedNode):
     # --- reports --------------------------------------------------------------------------------------------
 
     def every_second(self) -> None:
-        """Adapts the covariance of the rates to what is known of the bias, and reports one that is not known."""
+        """Updates the rate covariance from the bias estimate, and reports an unknown bias."""
         self._system_time = not self.get_parameter("use_sim_time").value
         known = self._estimator.gyro.known or IMU_CHIPS[self._section.chip].orientation is not None
         self._message.angular_velocity_covariance[0::4] = RATE_VARIANCE if known else UNKNOWN_BIAS_VARIANCE

@@ -1,4 +1,4 @@
-"""Node inverse_kinematics: for each message of feet or joints, publishes one of joint targets.
+"""Node inverse_kinematics: publishes joint targets for each message of foot targets or joint motion.
 
 It is the only publisher of joint_targets.
 """
@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
-from hexapod_control.nodes.announcements.graph_presence import sole
+from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
 from hexapod_control.nodes.inverse_kinematics.joint_target_filter import FilteredTargets, JointTargetFilter
 from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
 from hexapod_control.ros import messages
@@ -28,16 +28,16 @@ from hexapod_control.ros.qos import COMMAND
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 MAX_PAUSE_S = 0.5  # between two targets; after a longer pause the next ones start from measured joints
-DISCOVERY_TIME_S = 2.0  # from the start, in which joint_states may not have arrived yet
-MAX_LATENESS_S = 0.2  # of targets while the robot moves, after which they are reported; the driver then holds
-MIN_MOVING_SPEED_RAD_S = 1e-3  # of a joint target; slower ones end a motion, and no more may follow
+DISCOVERY_TIME_S = 2.0  # from the start, for the first joint_states
+MAX_LATENESS_S = 0.2  # of targets while the robot moves; more is reported, and the driver holds
+MIN_MOVING_SPEED_RAD_S = 1e-3  # of a joint target; below it the motion ends, and targets may stop
 WATCH_PERIOD_S = 0.05
-SILENCE_S = 0.25  # without targets, after which this node may end if the planner has ended
-MAX_SILENCE_S = 2.0  # without targets, after which the planner counts as ended even if it is still discovered
+SILENCE_S = 0.25  # without targets, after which this node may end with the planner
+MAX_SILENCE_S = 2.0  # without targets, after which the planner counts as ended even if still discovered
 
 
 class InverseKinematics(GuardedNode):
-    """Converts feet and joint motions of the planner into joint targets for the servos."""
+    """Converts foot targets and joint motions of the planner into joint targets."""
 
     def __init__(self, **options: Any) -> None:
         """Raises RobotFileError or ParameterError."""
@@ -61,7 +61,7 @@ class InverseKinematics(GuardedNode):
         self.create_timer(WATCH_PERIOD_S, self.watch, clock=self.steady)
 
     def on_measured_joints(self, sample: MeasuredSample) -> None:
-        """Keeps the measured joint angles."""
+        """Stores the measured joint angles."""
         self._measured, self._measured_at = sample.joints, time.monotonic()
 
     def on_foot_targets(self, message: MultiDOFJointState) -> None:
@@ -79,7 +79,7 @@ class InverseKinematics(GuardedNode):
             self._send(self._filter.joints(joints, velocities, _seconds(stamp)), stamp, "joint_motion")
 
     def _ready(self) -> bool:
-        """True if the start of the motion is known; after a pause it is the measured joint angles again."""
+        """Whether the joint angles at the start of the motion are known; after a pause they are the measured ones."""
         now = time.monotonic()
         fresh = now - self._measured_at < MAX_PAUSE_S
         if fresh and (not self._filter.seeded or self._silence() > MAX_PAUSE_S):
@@ -93,19 +93,19 @@ class InverseKinematics(GuardedNode):
         return self._filter.seeded
 
     def _silence(self) -> float:
-        """Time [s] since the last targets by both clocks; while a simulation is paused, none passes."""
+        """Time [s] since the last targets, the smaller one of both clocks; it stands still in a paused simulation."""
         return min(time.monotonic() - self._last_targets_at, abs(self._time() - self._last_targets_time))
 
     def _send(self, targets: FilteredTargets, stamp: Time, topic: str) -> None:
         self._targets.publish(self._joints.message(targets.joints, targets.velocities, stamp))
         self._sent += 1
         self._moving = bool(np.abs(targets.velocities).max() > MIN_MOVING_SPEED_RAD_S)
-        if targets.complaint:
+        if targets.deviation:
             self._changed += 1
-            self.report("targets", ReportLevel.WARNING, f"{topic}: {targets.complaint}")
+            self.report("targets", ReportLevel.WARNING, f"{topic}: {targets.deviation}")
 
     def watch(self) -> None:
-        """Reports targets that are late while the robot moves; it holds until they come."""
+        """Reports targets that are late while the robot moves."""
         if self._moving and self._silence() > MAX_LATENESS_S:
             self._moving = False
             text = f"no foot_targets for {MAX_LATENESS_S:g} s while moving: the robot holds; has gait_planner ended, "
@@ -116,8 +116,8 @@ class InverseKinematics(GuardedNode):
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
-        complaint = self.last_report("targets") or "none"
-        return {"targets": self._sent, "targets changed": self._changed, "last complaint": complaint}
+        deviation = self.last_report("targets") or "none"
+        return {"targets": self._sent, "targets changed": self._changed, "last deviation": deviation}
 
     def stopped(self) -> bool:
         """True when the planner has put the feet down and stopped publishing."""
@@ -131,7 +131,7 @@ def _seconds(stamp: Time) -> float:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Runs the node. Returns the exit code."""
-    return run(lambda: sole("inverse_kinematics", InverseKinematics), args)
+    return run(lambda: create_exclusive_node("inverse_kinematics", InverseKinematics), args)
 
 
 if __name__ == "__main__":

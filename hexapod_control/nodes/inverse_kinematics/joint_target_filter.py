@@ -1,4 +1,4 @@
-"""Keeps joint targets within the joint limits and the no-load speeds of the servos; no ROS in it.
+"""Keeps joint targets within the joint limits and the no-load speeds of the servos. No ROS here.
 
 Joint angles are (n, 3) [rad]. Targets that jump are approached at no-load speed, so that
 a restarted planner or a lost message ends in a short lag and never in a jump or a standstill.
@@ -20,19 +20,19 @@ from hexapod_control.core.robot import Robot
 MIN_PERIOD_S, MAX_PERIOD_S = 0.005, 0.1  # between two targets; a time outside of it is clamped
 NOMINAL_PERIOD_S = 0.02  # between two targets whose stamps do not increase
 MAX_COORDINATE = 100.0  # [m, m/s] of a foot; larger ones, which no leg reaches, could overflow
-LIMIT_TOLERANCE = 1e-9  # [rad] beyond a joint limit that is rounding
+LIMIT_TOLERANCE = 1e-9  # [rad] beyond a joint limit: rounding errors
 
 
 class FilteredTargets(NamedTuple):
-    """Joint targets to send, and how they differ from the requested ones."""
+    """Joint targets to send, and how they deviate from the requested ones."""
 
     joints: Array  # (n, 3) [rad]
     velocities: Array  # (n, 3) [rad/s]
-    complaint: str  # the difference, as a text; empty: none
+    deviation: str  # as a text for the user; empty: none
 
 
 class JointTargetFilter:
-    """Turns requested joint targets into those that may be sent; call `seed` before the first ones."""
+    """Limits requested joint targets; call `seed` before the first ones."""
 
     def __init__(self, robot: Robot) -> None:
         self._robot = robot
@@ -43,7 +43,7 @@ class JointTargetFilter:
 
     @property
     def seeded(self) -> bool:
-        """True once the start of the motion is known."""
+        """Whether the joint angles at the start of the motion are known."""
         return self._last is not None
 
     def seed(self, joints: Array) -> None:
@@ -65,13 +65,13 @@ class JointTargetFilter:
         """Targets for joint angles (n, 3) [rad] with velocities [rad/s], at a stamp [s]; needs a seed."""
         inside = np.clip(joints, self._lower, self._upper)
         beyond = np.abs(joints - inside)
-        complaint = ""
+        deviation = ""
         if beyond.max() > LIMIT_TOLERANCE:
             leg, joint = np.unravel_index(int(beyond.argmax()), beyond.shape)
             name = f"{self._robot.legs[leg].name}_{JOINTS[joint]}_joint"
             target, bound = joints[leg, joint], inside[leg, joint]
-            complaint = f"target of {name} is {target:.4g} rad, its limit {bound:.3f} rad: it stays at the limit"
-        return self._limited(inside, velocities, stamp, complaint)
+            deviation = f"target of {name} is {target:.4g} rad, its limit {bound:.3f} rad: it stays at the limit"
+        return self._limited(inside, velocities, stamp, deviation)
 
     def _unreachable(self, reasons: Sequence[object], excess: Sequence[float]) -> str:
         leg = max((i for i, reason in enumerate(reasons) if reason), key=lambda i: excess[i])
@@ -80,12 +80,12 @@ class JointTargetFilter:
         name = self._robot.legs[leg].name
         return f"foot of {name}: the target is {reason}, by {1000 * excess[leg]:.1f} {unit}: the last targets are held"
 
-    def _hold(self, complaint: str, stamp: float) -> FilteredTargets:
+    def _hold(self, deviation: str, stamp: float) -> FilteredTargets:
         assert self._last is not None
         self._stamp = stamp
-        return FilteredTargets(self._last, np.zeros_like(self._last), complaint)
+        return FilteredTargets(self._last, np.zeros_like(self._last), deviation)
 
-    def _limited(self, joints: Array, velocities: Array, stamp: float, complaint: str) -> FilteredTargets:
+    def _limited(self, joints: Array, velocities: Array, stamp: float, deviation: str) -> FilteredTargets:
         assert self._last is not None
         velocities = np.clip(velocities, -self._speed, self._speed)
         dt = stamp - self._stamp
@@ -95,11 +95,11 @@ class JointTargetFilter:
         if (np.abs(change) > most).any():
             leg, joint = np.unravel_index(int((np.abs(change) / most).argmax()), change.shape)
             name = f"{self._robot.legs[leg].name}_{JOINTS[joint]}_joint"
-            complaint = complaint or (
+            deviation = deviation or (
                 f"target of {name} jumps by {change[leg, joint]:.3f} rad in {1000 * dt:.0f} ms, it can move by "
                 f"{most[leg, joint]:.3f} rad: all joints go there at no-load speed"
             )
             change = np.clip(change, -most, most)
             joints, velocities = self._last + change, change / dt
         self._last, self._stamp = joints, stamp
-        return FilteredTargets(joints, velocities, complaint)
+        return FilteredTargets(joints, velocities, deviation)

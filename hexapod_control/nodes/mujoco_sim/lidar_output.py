@@ -57,5 +57,5 @@ class LidarOutput:
         if 0.0 <= simulation.time - self._last < self._period - SCHEDULE_TOLERANCE_S:
             return
         self._last = simulation.time
-        if self._scan.heard:
+        if self._scan.is_received:
             self._scan.publish(messages.scan_message(self._lidar.scan(simulation), self._period, stamp, self._frame))

@@ -1,7 +1,7 @@
-"""Node mujoco_sim: the robot in physics instead of servo_driver, with the same topics and ground truth.
+"""Node mujoco_sim: a simulated robot in place of servo_driver, with the same topics and ground truth.
 
-With `publish_clock` it publishes /clock, and all stamps are simulated time. With `bus` it emulates a servo bus instead
-of joint_targets and joint_states: the servo_driver at the other end has these.
+With `publish_clock` it publishes /clock, and all stamps are simulated time. With `bus` it emulates a servo bus; a
+servo_driver at the other end of the bus then handles joint_targets and joint_states.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from visualization_msgs.msg import MarkerArray
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
-from hexapod_control.nodes.announcements.graph_presence import sole
-from hexapod_control.nodes.announcements.robot_doubts import report_doubts
+from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
+from hexapod_control.nodes.announcements.implausible_values import report_implausible_values
 from hexapod_control.nodes.mujoco_sim.lidar_output import LidarOutput
 from hexapod_control.nodes.mujoco_sim.running_world import RunningWorld
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
@@ -51,7 +51,7 @@ class MujocoSim(GuardedNode):
         world_settings = parameters.declare(self, WorldSettings, self._change_world)
         lidar = parameters.declare(self, LidarSettings)
         file = load(settings.robot)
-        report_doubts(self, file)
+        report_implausible_values(self, file)
         self.world = world = RunningWorld(file, settings, world_settings)
         if world.bus:
             self.closing.callback(world.bus.close)
@@ -121,13 +121,13 @@ class MujocoSim(GuardedNode):
         return self.get_clock().now().to_msg()
 
     def _publish_clock(self, stamp: Time) -> None:
-        """A clock that is repeated is paused, not dead."""
+        """Publishes /clock, also while the time stands still: it tells a paused simulator from a dead one."""
         self._clock_at = time.monotonic()
         if self._clock_publisher:
             self._clock_publisher.publish(ClockMessage(clock=stamp))
 
     def _publish(self, *, everything: bool = False) -> None:
-        """Publishes after a step of the world; joints and feet after every second one."""
+        """Publishes after a step of the world; joints and feet only after every second step."""
         self._ticks += 1
         stamp, simulation = self._stamp(), self.world.simulation
         self._publish_clock(stamp)
@@ -158,7 +158,7 @@ class MujocoSim(GuardedNode):
         }
 
     def every_second(self) -> None:
-        """Keeps reporting that the torque is off."""
+        """Repeats the report that the torque is off."""
         if self.world.torque.latched:
             self.report(
                 "torque", ReportLevel.ERROR, "emergency stop: call estop with false, then reset_fault, then arm"
@@ -173,7 +173,7 @@ class MujocoSim(GuardedNode):
         self.world.driver.hold()
 
     def stopped(self) -> bool:
-        """True when no targets arrive any more."""
+        """Whether targets have stopped arriving."""
         return time.monotonic() - self.world.last_targets_at > TARGETS_TIMEOUT_S
 
     def publish_final_state(self) -> None:
@@ -191,7 +191,7 @@ class MujocoSim(GuardedNode):
 
 def main() -> int:
     """Runs the node. Returns the exit code."""
-    return run(lambda: sole("mujoco_sim", MujocoSim))
+    return run(lambda: create_exclusive_node("mujoco_sim", MujocoSim))
 
 
 if __name__ == "__main__":

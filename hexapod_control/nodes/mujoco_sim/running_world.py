@@ -1,7 +1,7 @@
 """The world of mujoco_sim: a robot in physics, the driver of its servos, and its time.
 
 The world runs in real time (times a factor) and uses targets as soon as they arrive. If it publishes /clock, it runs in
-steps of equal length instead. A world that is too slow does not catch up: what exceeds MAX_CATCH_UP_S is dropped.
+steps of equal length instead. A simulation slower than real time drops the time beyond MAX_CATCH_UP_S.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ class RunningWorld:
         if settings.bus:
             sys.setswitchinterval(SWITCH_INTERVAL_S)
             wire = (settings.bus, settings.bus_port)
-            self.driver = self.bus = SimulatedBus(robot_file, wire, self.lock, lambda: self.simulation, self._at_bytes)
+            self.driver = self.bus = SimulatedBus(
+                robot_file, wire, self.lock, lambda: self.simulation, self._on_bus_bytes
+            )
 
     def _as_stepped(self, world: WorldSettings) -> WorldSettings:
         return dataclasses.replace(world, between_targets=self._between)
@@ -82,7 +84,7 @@ class RunningWorld:
 
     @property
     def dropped(self) -> int:
-        """How often the world was too slow."""
+        """How often time was dropped because the simulation was too slow."""
         return self._pace.dropped
 
     def advance(self) -> Iterator[None]:
@@ -100,7 +102,7 @@ class RunningWorld:
             yield
 
     def catch_up(self) -> None:
-        """Advances a world that does not publish /clock to the present time."""
+        """Advances a world without /clock to the present time."""
         if not self.paused and not self.publishes_clock:
             self._pace.owe(time.monotonic())
             self.step(self._pace.take_all())
@@ -115,7 +117,7 @@ class RunningWorld:
         self._lead.note_targets(stamp, self.last_targets_at)
         self.catch_up()
 
-    def _at_bytes(self, now: float) -> None:
+    def _on_bus_bytes(self, now: float) -> None:
         self.last_targets_at = now
         self.catch_up()
 

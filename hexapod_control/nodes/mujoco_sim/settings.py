@@ -9,7 +9,7 @@ from hexapod_control.ros.parameters import RobotSettings, choice, number
 
 @dataclass(frozen=True, slots=True)
 class SimulatorSettings(RobotSettings):
-    """Parameters of mujoco_sim, beside those of the simulated world (sim.settings.WorldSettings)."""
+    """Parameters of mujoco_sim, except those of the world and the lidar."""
 
     rate: float = number(100.0, "Hz", 50.0, 500.0, "steps of the world and imu/data; joint_states at half of it")
     sim_speed_factor: float = number(1.0, "", 0.05, 10.0, "simulated seconds per second; not 1 needs use_sim_time")

@@ -1,4 +1,4 @@
-"""The topics that mujoco_sim publishes: those of a hardware node, and ground truth."""
+"""Publishers of mujoco_sim: the topics of a hardware node, and ground truth."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SimulationOutput:
         """Publishes imu/data, with noise and drift of a small IMU."""
         rate, acceleration = self._noise.step(reading.time - self._imu_time)
         self._imu_time = reading.time
-        if not self._imu.heard:
+        if not self._imu.is_received:
             return
         roll, pitch, yaw = quaternion_angles(*reading.orientation.tolist())
         inertial = messages.Inertial(
@@ -60,7 +60,7 @@ class SimulationOutput:
         if self._joint_states:
             message = self._joints.message(reading.joints, reading.joint_velocity, stamp, reading.joint_torque)
             self._joint_states.publish(message)
-        if not self._truth.heard:
+        if not self._truth.is_received:
             return
         pose = BodyPose(*_vector(reading.position), *quaternion_angles(*reading.orientation.tolist()))
         velocity = (_vector(reading.velocity), _vector(reading.angular_velocity))

@@ -1,4 +1,4 @@
-"""RViz markers of the ground of the simulated world, in the world frame; the page draws them, too."""
+"""RViz markers of the simulated terrain, in the world frame. The page draws them, too."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = {mujoco.mjtGeom.mjGEOM_BOX: Marker.CUBE, mujoco.mjtGeom.mjGEOM_CYLINDER:
 
 
 def terrain_markers(model: mujoco.MjModel) -> MarkerArray:
-    """The ground besides planes: equal upright boxes as one list, other boxes and cylinders, height fields as boxes."""
+    """Terrain without planes: equal upright boxes as one list, single boxes and cylinders, height fields as boxes."""
     lists: dict[tuple[float, ...], list[Array]] = {}
     markers = []
     for geom in np.flatnonzero(model.geom_group == GROUND_GROUP):

@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 
 MAX_CATCH_UP_S = 0.1  # simulated time in one step; a larger delay is dropped and counted
-MAX_LEAD_PERIODS = 2.0  # by which the world may be ahead of the newest targets: as long as a tick may count
-MAX_WAIT_S = 1.0  # real time to wait for the next targets; then the world goes on without them
+MAX_LEAD_PERIODS = 2.0  # of the world over the newest targets: the longest time step of a tick
+MAX_WAIT_S = 1.0  # real time to wait for targets before the world continues without them
 MIN_PERIOD_S = 0.02  # smallest period of the targets that is assumed
 ROUNDING_S = 1e-6  # of times that are sums of steps
 
 
 class RealTimePacer:
-    """Simulated time that is due: a factor times the steady time of the machine."""
+    """Simulated time that is due: steady time of the machine times a factor."""
 
     def __init__(self, factor: float, now: float) -> None:
         """Starts at the steady time `now` [s]."""
@@ -51,7 +51,7 @@ class RealTimePacer:
 class ControllerLead:
     """How far a world that publishes /clock may be ahead of the targets it receives.
 
-    On a busy machine the controller would miss ticks and walk less far than commanded, so the world waits for it. The
+    On a busy machine the controller would miss ticks and walk too short a distance, so the world waits for it. The
     period of the targets is the smallest interval between them: a longer one means a late tick, and must not permit the
     next tick to be later still. Only a controller that the world waited for in vain has a longer period.
     """

@@ -29,7 +29,7 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.sensing.heading_fusion import MAX_AGE_S, HeadingFusion
 from hexapod_control.core.sensing.odometry import Odometry
 from hexapod_control.core.sensing.support_forces import SupportForces
-from hexapod_control.nodes.announcements.graph_presence import sole
+from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
 from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
 from hexapod_control.nodes.odometry.pose_memory import PoseMemory
 from hexapod_control.nodes.odometry.settings import OdometrySettings
@@ -150,12 +150,12 @@ class OdometryNode(GuardedNode):
         vx, vy, wz = odometry.twist
         self._memory.keep(odometry.pose, odometry.covariance)
         pose = BodyPose(x=x, y=y, yaw=yaw)
-        if self._publisher.heard:
+        if self._publisher.is_received:
             covariances = (_spatial_covariance(odometry.covariance), _spatial_covariance(odometry.twist_covariance))
             velocity = ((vx, vy, 0.0), (0.0, 0.0, wz))
             frames = (self._odom, self._footprint)
             self._publisher.publish(messages.odometry_message(pose, velocity, covariances, frames, stamp))
-        if not self._tf.heard:
+        if not self._tf.is_received:
             return
         transforms = [messages.transform_message(self._footprint, self._base, odometry.attitude, stamp)]
         if self._settings.enable_odom_tf:
@@ -190,7 +190,7 @@ def _spatial_covariance(planar: Array) -> Array:
 
 def main() -> int:
     """Runs the node. Returns the exit code."""
-    return run(lambda: sole("odometry", OdometryNode))
+    return run(lambda: create_exclusive_node("odometry", OdometryNode))
 
 
 if __name__ == "__main__":

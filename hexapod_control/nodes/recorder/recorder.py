@@ -26,10 +26,10 @@ from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 DISCOVERY_PERIOD_S = 0.25  # between two searches for new topics
 POLL_PERIOD_S = 0.1
 FAULT_STATES = (RobotState.FAULT.value, RobotState.FALLEN.value)  # values of gait_state
-AFTER_FAULT_S = 2.0  # that the bag of a fault continues after it
+AFTER_FAULT_S = 2.0  # recorded after a fault
 MAX_FAULT_BAGS = 10  # per run
-LAST_MESSAGES_S = 0.3  # that recording continues after the request to end
-MAX_LAST_BAG_S = 60.0  # that writing the last bag may take
+LAST_MESSAGES_S = 0.3  # recorded after the request to end
+MAX_LAST_BAG_S = 60.0  # for writing the last bag
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class RecorderSettings:
 
     seconds: float = 60.0  # [s]
     out: Path = Path()
-    most_bytes: int = 256 * 1024 * 1024
+    max_bytes: int = 256 * 1024 * 1024
 
 
 class RecorderNode(GuardedNode):
@@ -54,7 +54,7 @@ class RecorderNode(GuardedNode):
         """
         super().__init__("recorder", **options)
         self.settings = settings
-        self.ring = RingBuffer(settings.seconds, settings.most_bytes)
+        self.ring = RingBuffer(settings.seconds, settings.max_bytes)
         self.failed_last = False  # the last bag was not written
         self._announce = announce
         self._taps = TopicTaps(self, self._take, self.ring.latch)

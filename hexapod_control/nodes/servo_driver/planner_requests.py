@@ -16,7 +16,7 @@ from hexapod_control.servos.driver.telemetry import PlannerRequest
 
 DOWN = ("", RobotState.UNKNOWN.value, RobotState.SITTING.value)  # gait_state of a robot that is not on its feet
 REPEAT_PERIOD_S = 1.0  # between two calls while the fault lasts
-LEG_CHANGE_S = 20.0  # for the robot to come to rest and to fold a leg, after which the request is repeated
+LEG_CHANGE_S = 20.0  # to come to rest and fold a leg; then the request is repeated
 
 
 class PlannerRequests:
@@ -58,7 +58,7 @@ class PlannerRequests:
             self._refused, self._due = True, 0.0
 
     def on_gait_state(self, message: String) -> None:
-        """Records the robot's state and since when it lasts."""
+        """Records the robot's state and its start time."""
         if message.data != self._state:
             self._state, self._since = message.data, time.monotonic()
 
@@ -69,11 +69,11 @@ class PlannerRequests:
 
     @property
     def down_time(self) -> float:
-        """For how long [s] the robot has been sitting, as the planner reports it; 0 while it stands or moves."""
+        """Time [s] since the planner has reported that the robot sits; 0 while it stands or moves."""
         return time.monotonic() - self._since if self._state in DOWN else 0.0
 
     def request(self, request: PlannerRequest, leg: int | None = None) -> None:
-        """Called every tick with the request for the planner; repeats the service call until the robot does it.
+        """Passes a request on to the planner, and repeats the call until it is carried out; call it every tick.
 
         `leg` is the row of the leg to walk without.
         """

@@ -16,8 +16,8 @@ from sensor_msgs.msg import JointState
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.nodes.announcements.graph_presence import sole
-from hexapod_control.nodes.announcements.robot_doubts import report_doubts
+from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
+from hexapod_control.nodes.announcements.implausible_values import report_implausible_values
 from hexapod_control.nodes.servo_driver.bus_opener import bus_opener, lying_joints
 from hexapod_control.nodes.servo_driver.calibration_services import CalibrationServices
 from hexapod_control.nodes.servo_driver.driver_output import DriverOutput
@@ -57,7 +57,7 @@ class ServoDriver(GuardedNode):
         super().__init__("servo_driver", **options)
         settings = declare(self, DriverSettings)
         file = load(settings.robot)
-        report_doubts(self, file)
+        report_implausible_values(self, file)
         self._servos = servo_settings(file, settings.protocol, settings.port)
         assumed = lying_joints(file.robot) if start is None else start
         opener = bus_opener(self._servos, file.robot, assumed, settings.reply_margin, settings.force_model)
@@ -91,7 +91,7 @@ class ServoDriver(GuardedNode):
     # --- start ----------------------------------------------------------------------------------------------
 
     def _connect(self, settings: DriverSettings) -> bool:
-        """Finds the servos. Returns False if the driver's thread is to wait for the port."""
+        """Connects to the servos. Returns False if the driver's thread has to wait for the port."""
         try:
             self.driver.connect()
         except (PortGone, BusError, ValueError) as error:
@@ -125,7 +125,7 @@ class ServoDriver(GuardedNode):
         self.driver.take(joints, velocities, self._last_targets)
 
     def _request_tick(self) -> None:
-        """Called by the bus thread, so that readings are published at once instead of by a timer."""
+        """Called by the bus thread after every cycle: readings are published at once, without a timer."""
         if not self._tick_requested:
             self._tick_requested = True
             self.run_in_executor(self.tick)
@@ -212,7 +212,7 @@ class ServoDriver(GuardedNode):
         return self._ending and self._servos.on_exit is OnExit.SIT and self.driver.armed
 
     def stopped(self) -> bool:
-        """True when the robot sits, or targets have stopped arriving, or it does not have to sit down."""
+        """Whether the robot sits, or targets have stopped arriving, or it does not have to sit down."""
         if not self._sits_down:
             return True
         if self._planner.reachable:  # a short pause of the targets does not count
@@ -242,7 +242,7 @@ def _numbers(values: Array | None) -> str:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Runs the node. Returns the exit code."""
-    return run(lambda: sole("servo_driver", ServoDriver), args)
+    return run(lambda: create_exclusive_node("servo_driver", ServoDriver), args)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from hexapod_control.core.sensing.debounce import Debounce
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.servos.i2c.foot_switches import FootSwitches, FootSwitchSection
 
-LIVELINESS = 1e-3  # share of the force by which every second reading differs: readers take equal ones for frozen
+ALTERNATION = 1e-3  # relative change of every second reading: subscribers take constant ones for a frozen sensor
 MAX_STEP_S = 1.0  # between two readings
 
 
@@ -36,4 +36,4 @@ class SwitchedFeet:
             return None
         pressed = self._debounce.update(read, min(now - self._read_at, MAX_STEP_S))
         self._read_at, self._odd = now, not self._odd
-        return self._even * (np.array(pressed, dtype=float) + LIVELINESS * self._odd)
+        return self._even * (np.array(pressed, dtype=float) + ALTERNATION * self._odd)

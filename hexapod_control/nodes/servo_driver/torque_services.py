@@ -1,4 +1,4 @@
-"""What both nodes that switch torque offer: the services estop, arm, disarm, reset_fault, and the topic `armed`."""
+"""Services estop, arm, disarm, reset_fault and topic `armed`, for both nodes that switch torque."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ class TeleopNode(GuardedNode):
         self.teleop.map, self.teleop.scaling = settings.map, settings.scaling
 
     def safe_stop(self, callback: str) -> None:
-        """Sends a zero; the dead-man must be released before it counts again."""
+        """Sends a zero; the dead-man has to be released before it is accepted again."""
         driving = self.teleop.driving
         self.teleop.lost()
         if driving:

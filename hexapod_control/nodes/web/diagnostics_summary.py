@@ -1,4 +1,4 @@
-"""What the page shows of /diagnostics: loop rates, temperatures, world, faults. No ROS in it."""
+"""Summary of /diagnostics for the page: loop rates, temperatures, world, faults. No ROS here."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ class NodeStatus(NamedTuple):
 
 
 class RecentStatuses:
-    """The newest status of each node; a limited number, as anything may be published with ever new names."""
+    """The newest status of each node; limited in number, since node names are not."""
 
     def __init__(self) -> None:
         self._newest: dict[str, tuple[NodeStatus, float]] = {}  # with their steady time [s], the oldest first
 
     def take(self, name: str, status: NodeStatus, now: float) -> None:
-        """Keeps a status that has arrived now [s]."""
+        """Stores a status that has arrived now [s]."""
         self._newest.pop(name, None)
         self._newest[name] = status, now
         if len(self._newest) > MAX_STATUSES:
             del self._newest[next(iter(self._newest))]
 
     def at(self, now: float) -> dict[str, NodeStatus]:
-        """All statuses at a time [s] with their ages, by name; those of programs that ended long ago are forgotten."""
+        """All statuses by name, with their ages at a time [s]; those of nodes that ended long ago are dropped."""
         aged = {name: status._replace(age=now - at) for name, (status, at) in self._newest.items()}
         old = {n for n, s in aged.items() if s.age > MAX_STALE_S and short_name(n) not in NEVER_FORGOTTEN}
         for name in old:

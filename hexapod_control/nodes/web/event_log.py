@@ -1,4 +1,4 @@
-"""The log of the page: what nodes have reported and why the robot has stopped. It survives a reload of the page."""
+"""Event log of the page: reports of nodes and reasons of stops. It survives a reload of the page."""
 
 from __future__ import annotations
 

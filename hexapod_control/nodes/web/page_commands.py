@@ -91,7 +91,7 @@ class PageCommands:
         self._gait = create(String, "gait", COMMAND)
         self._motion = create(String, "motion", COMMAND)
         self._lose_leg, self._return_leg = (create(String, topic, COMMAND) for topic in ("lose_leg", "return_leg"))
-        self._leg_page = 0  # that has requested a change of legs last
+        self._leg_page = 0  # the last page that requested a change of legs
         node.create_subscription(String, "leg_refused", self.on_leg_refused, EVENTS)
         self._push = create(Wrench, f"{SIMULATOR}/push", COMMAND)
         self._clients = {name: node.create_client(_service_type(name), name) for name in SERVICE_OWNERS}
@@ -124,16 +124,16 @@ class PageCommands:
             self._request(command.client, body.what)
 
     def _change_leg(self, page: int, body: LegMessage) -> None:
-        """Requests that a leg is lost or returns; if it is refused, this page is told."""
+        """Requests that a leg is lost or returned; a refusal is sent to this page."""
         self._leg_page = page
         (self._lose_leg if body.lost else self._return_leg).publish(messages.text(body.name))
 
     def on_leg_refused(self, message: String) -> None:
-        """Tells the page that has requested a change of legs last why it is refused."""
+        """Sends the reason of a refusal to the last page that requested a change of legs."""
         self._answer(self._leg_page, "leg", False, message.data)
 
     def _play(self, page: int, name: str) -> None:
-        """Requests a motion of the planner's list; an empty name ends the present one."""
+        """Requests a motion from the planner's list; an empty name ends the present one."""
         if name and name not in self._feed.motions:
             known = ", ".join(self._feed.motions) or "none: gait_planner is not running"
             self._answer(page, "motion", False, f"{quoted(name)} is not a known motion, known: {known}")

@@ -1,4 +1,4 @@
-"""Subscriptions of the page: messages are kept as they arrive and decoded when a page needs them."""
+"""Subscriptions of the page: messages are stored as they arrive and decoded only when a page needs them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class NewestMessage:
         return time.monotonic() - self._at
 
     def read(self, within: float) -> Any:
-        """What the newest message says if it is not older than this [s], else None. Only one thread may call it.
+        """Value of the newest message if it is at most `within` [s] old, else None. Only one thread may call it.
 
         None, too, for a message that is refused.
         """
@@ -174,7 +174,7 @@ class RobotFeed:
             self._diagnostics.take(status.name, NodeStatus(status.level[0], status.message, values), now)
 
     def note_estop(self, by: str) -> None:
-        """Remembers who has pressed E-STOP on a page."""
+        """Records which page has pressed E-STOP."""
         self._estop = by, time.monotonic()
 
     # --- state: in the server's thread, the only one that reads these messages ------------------------------------

@@ -93,10 +93,10 @@ class WebNode(GuardedNode):
                 text = f"port {wanted} is in use by another program: the page is at port {self.server.port}"
                 self._trouble = ReportLevel.WARNING, text
             self._invite()
-        self._report_trouble()
+        self._report_port()
 
-    def _report_trouble(self) -> None:
-        """Logs once why the page is elsewhere or absent, and keeps it in /diagnostics."""
+    def _report_port(self) -> None:
+        """Reports that the page has another port or none; /diagnostics shows it from then on."""
         if self._trouble is not None:
             self.report("page", *self._trouble, every=math.inf)
 
@@ -220,7 +220,7 @@ class WebNode(GuardedNode):
         self.commands.watch()
         self._camera.watch()
         self._recorder.watch(self._client_count)
-        self._report_trouble()
+        self._report_port()
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""

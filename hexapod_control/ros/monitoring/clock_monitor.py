@@ -1,6 +1,6 @@
 """Monitors /clock for nodes with use_sim_time. Independent of ROS; all times are steady [s].
 
-A simulation that is paused keeps publishing the same time; one that has ended or hangs publishes nothing.
+A paused simulation repeats the same time; one that has ended or hangs publishes nothing.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class ClockMonitor:
         """Wraps a callback of /clock so that every message is recorded; `now` returns the steady time [s]."""
 
         @wraps(callback)
-        def noting(message: Any) -> None:
+        def record(message: Any) -> None:
             self.note(message.clock, now())
             callback(message)
 
-        return noting
+        return record
 
     def note(self, time: HasSeconds, now: float) -> None:
         """Records a message that arrived at steady time `now` [s]."""
@@ -65,7 +65,7 @@ class ClockMonitor:
         if self._state is ClockState.STOPPED and before is not ClockState.STOPPED:
             self._stopped()
         if self._state is ClockState.STOPPED:
-            self._report(self._complaint)
+            self._report(self._stopped_text)
         elif self._state is ClockState.MISSING:
             self._report(
                 "use_sim_time is true but /clock is silent, so nothing moves: start the simulation with its clock, "
@@ -76,7 +76,7 @@ class ClockMonitor:
     def cause(self, question: str, now: float) -> str:
         """Returns why targets or commands have stopped: that /clock is silent, if it is, else `question`."""
         late = self._heard is not None and now - self._heard > LATE_S
-        return self._complaint if late else question
+        return self._stopped_text if late else question
 
     def _present(self, now: float) -> ClockState:
         if self._heard is None:
@@ -86,5 +86,5 @@ class ClockMonitor:
         return ClockState.PAUSED if now - self._advanced > MAX_SILENCE_S else ClockState.RUNNING
 
     @property
-    def _complaint(self) -> str:
+    def _stopped_text(self) -> str:
         return f"/clock has stopped at {self._time[0] + 1e-9 * self._time[1]:.2f} s: is the simulator running?"

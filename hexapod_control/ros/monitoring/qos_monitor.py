@@ -1,7 +1,7 @@
 """Reports publishers and subscribers that cannot be connected to a node because their QoS is incompatible.
 
-The middleware raises an event as soon as it discovers one. From then on the topic is checked regularly, so that the
-report lasts as long as its cause.
+The middleware raises an event when it discovers one. From then on the topic is checked regularly, so that the report
+lasts as long as its cause.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ class QosMonitor:
 
     def of_subscription(self, topic: str) -> SubscriptionEventCallbacks:
         """Returns the event callbacks for a subscription."""
-        return SubscriptionEventCallbacks(incompatible_qos=self._suspecting(topic))
+        return SubscriptionEventCallbacks(incompatible_qos=self._suspect_on_event(topic))
 
     def of_publisher(self, topic: str) -> PublisherEventCallbacks:
         """Returns the event callbacks for a publisher."""
-        return PublisherEventCallbacks(incompatible_qos=self._suspecting(topic))
+        return PublisherEventCallbacks(incompatible_qos=self._suspect_on_event(topic))
 
-    def _suspecting(self, topic: str) -> Callable[[Any], None]:
+    def _suspect_on_event(self, topic: str) -> Callable[[Any], None]:
         def on_incompatible_qos() -> None:
             self._suspects.add(self._node.resolve_topic_name(topic))
             self.check()
@@ -66,13 +66,13 @@ class QosMonitor:
     def check(self) -> None:
         """Reports every incompatible pair; call it regularly."""
         for topic in sorted(self._suspects):
-            found = [*self._unheard_publishers(topic), *self._unserved_subscribers(topic)]
+            found = [*self._incompatible_publishers(topic), *self._incompatible_subscribers(topic)]
             for name, text in found:
                 self._report(f"QoS of {name} on {topic}", text)
             if not found:
                 self._suspects.discard(topic)
 
-    def _unheard_publishers(self, topic: str) -> Iterator[tuple[str, str]]:
+    def _incompatible_publishers(self, topic: str) -> Iterator[tuple[str, str]]:
         own = [each.qos_profile for each in self._node.subscriptions if each.topic_name == topic]
         for info in self._node.get_publishers_info_by_topic(topic) if own else ():
             name = node_name(info)
@@ -84,7 +84,7 @@ class QosMonitor:
                     f"received; make that publisher {needed}",
                 )
 
-    def _unserved_subscribers(self, topic: str) -> Iterator[tuple[str, str]]:
+    def _incompatible_subscribers(self, topic: str) -> Iterator[tuple[str, str]]:
         own = [each.qos_profile for each in self._node.publishers if each.topic_name == topic]
         for info in self._node.get_subscriptions_info_by_topic(topic) if own else ():
             name = node_name(info)

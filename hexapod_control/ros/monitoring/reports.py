@@ -34,7 +34,7 @@ class SentReport(NamedTuple):
 
 
 class ReportingNode(Node):
-    """A node that reports what its user has to know."""
+    """A node with throttled reports to its user."""
 
     def __init__(self, name: str, **options: Any) -> None:
         """`options` are those of rclpy's Node."""
@@ -47,7 +47,7 @@ class ReportingNode(Node):
         last = self._sent_reports.get(kind)
         logged = last.logged if last is not None and now - last.logged < every else now
         if logged == now:
-            # rclpy remembers one level per calling line, so each level needs a line of its own.
+            # rclpy stores one level per calling line, so each level needs its own line.
             if level is ReportLevel.ERROR:
                 self.get_logger().error(text)
             elif level is ReportLevel.WARNING:

@@ -107,14 +107,14 @@ ALIVE: list[object] = []
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(ALIVE))
 
 
-def keep(thing: Any) -> Any:
-    """Returns the object and prevents that it is ever freed."""
+def keep_alive(thing: Any) -> Any:
+    """Returns the object, and prevents it from being freed."""
     ALIVE.append(thing)
     return thing
 
 
 def library(name: str) -> ctypes.CDLL:
-    """Loads a library of the ROS wheels, by name or from `lib/` beside site-packages."""
+    """Loads a library of the ROS wheels, by name or from `lib/` next to site-packages."""
     try:
         return ctypes.CDLL(name)
     except OSError:
@@ -125,7 +125,7 @@ def function(restype: Any, *argtypes: Any) -> Callable[[Callable[..., Any]], int
     """Decorator that replaces a Python function by its C address."""
 
     def wrap(python: Callable[..., Any]) -> int:
-        pointer = keep(ctypes.CFUNCTYPE(restype, *argtypes)(python))
+        pointer = keep_alive(ctypes.CFUNCTYPE(restype, *argtypes)(python))
         return int(ctypes.cast(pointer, ctypes.c_void_p).value or 0)
 
     return wrap
@@ -139,7 +139,7 @@ def string(text: str) -> CString:
 
 def sequence(items: Sequence[ctypes.Structure]) -> CSequence:
     """Returns a rosidl sequence of the items."""
-    array = keep((type(items[0]) * len(items))(*items))
+    array = keep_alive((type(items[0]) * len(items))(*items))
     return CSequence(ctypes.addressof(array), len(items), len(items))
 
 
@@ -183,6 +183,6 @@ def members() -> Members:
         f"rosidl_typesupport_introspection_c__get_message_type_support_handle__{ELEMENT}"
     ]
     lookup.restype, lookup.argtypes = ctypes.c_void_p, ()
-    member = keep(Member(name=b"transforms", type_id=MESSAGE, members=lookup(), is_array=True))
+    member = keep_alive(Member(name=b"transforms", type_id=MESSAGE, members=lookup(), is_array=True))
     size = ctypes.sizeof(CSequence)
     return Members(b"tf2_msgs__msg", b"TFMessage", 1, size, False, ctypes.addressof(member))

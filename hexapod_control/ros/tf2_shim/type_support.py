@@ -17,7 +17,7 @@ from typing import Any
 from geometry_msgs.msg import TransformStamped
 
 from hexapod_control.ros.tf2_shim import cdr, type_description
-from hexapod_control.ros.tf2_shim.type_description import function, keep, library
+from hexapod_control.ros.tf2_shim.type_description import function, keep_alive, library
 
 FAST_DDS = b"rosidl_typesupport_fastrtps_c"
 INTROSPECTION = b"rosidl_typesupport_introspection_c"
@@ -75,7 +75,7 @@ class Cdr:
 
 def pointer_function(thing: ctypes.Structure) -> int:
     """Returns the C address of a function that returns the address of a struct."""
-    address = ctypes.addressof(keep(thing))
+    address = ctypes.addressof(keep_alive(thing))
     return function(ctypes.c_void_p, ctypes.c_void_p)(lambda _: address)
 
 
@@ -158,14 +158,14 @@ def type_support(callbacks: Callbacks) -> TypeSupport:
         return supports.get(identifier)
 
     for identifier, data in ((FAST_DDS, callbacks), (INTROSPECTION, type_description.members())):
-        support = keep(TypeSupport(identifier, ctypes.addressof(keep(data)), find, *answers))
+        support = keep_alive(TypeSupport(identifier, ctypes.addressof(keep_alive(data)), find, *answers))
         supports[identifier] = ctypes.addressof(support)
     return TypeSupport.from_address(supports[FAST_DDS])
 
 
 def capsules(create: Callable[[list[TransformStamped]], object]) -> dict[str, object]:
     """Returns the attributes that rclpy reads from the metaclass of a message; `create` builds a message."""
-    messages = keep(Messages())
+    messages = keep_alive(Messages())
 
     @function(ctypes.c_bool, ctypes.py_object, ctypes.c_void_p)
     def from_python(message: Any, handle: int) -> bool:
@@ -180,7 +180,7 @@ def capsules(create: Callable[[list[TransformStamped]], object]) -> dict[str, ob
         # cannot fail: deserialize has checked these bytes
         return create(cdr.decode(messages[handle]))
 
-    support = keep(type_support(wire_functions(messages, keep(Cdr()))))
+    support = keep_alive(type_support(wire_functions(messages, keep_alive(Cdr()))))
     return {
         "_CREATE_ROS_MESSAGE": capsule(function(ctypes.c_void_p)(messages.create)),
         "_DESTROY_ROS_MESSAGE": capsule(function(None, ctypes.c_void_p)(messages.destroy)),

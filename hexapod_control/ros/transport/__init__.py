@@ -1,1 +1,1 @@
-"""How messages get from one node to another: the executor, the publishers, and the encoding of large messages."""
+"""Message transport between nodes: executor, publishers, and the encoding of large messages."""

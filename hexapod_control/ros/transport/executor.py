@@ -21,12 +21,12 @@ except ImportError:  # rclpy before 7.1.4
     EventsExecutor = SingleThreadedExecutor
 
 CHECK_PERIOD_S = 0.05  # between two measurements of the queue
-MAX_QUEUED_EVENTS = 150  # many times what queues up while a process gets no CPU for a moment
+MAX_QUEUED_EVENTS = 150  # far more than a process without CPU for a moment accumulates
 FLOOD_PER_S = 1000.0  # events; the nodes of a robot receive a few hundred
 
 
 class Spinner:
-    """Spins nodes in one thread, with the part of the interface of rclpy's executors that the package needs."""
+    """Spins nodes in one thread, with the subset of rclpy's executor interface that the package needs."""
 
     def __init__(self, context: Context | None = None) -> None:
         """`context` defaults to rclpy's global one."""
@@ -35,8 +35,8 @@ class Spinner:
         self._executor = _events_executor(context)
         self._events = not isinstance(self._executor, SingleThreadedExecutor)
         self._next_check = 0.0  # [s] steady time
-        self._queued = 0.0  # [s] when the callback before the marker began
-        self._taken: int | None = None  # events taken since the marker was queued; None: no marker is queued
+        self._queued = 0.0  # [s] start of the callback before the marker
+        self._taken: int | None = None  # events handled since the marker was queued; None: no marker is queued
 
     def add_node(self, node: Node) -> None:
         """Adds a node to those that are spun."""
@@ -88,7 +88,7 @@ class Spinner:
 
 
 def queue_report(events: int, seconds: float) -> str:
-    """What to say of so many events in the queue, after so many seconds."""
+    """Report for a queue of `events` events that took `seconds` [s] to handle."""
     rate = events / max(seconds, 1e-3)
     cause = "does a node flood a topic?" if rate > FLOOD_PER_S else "is this computer overloaded?"
     return f"messages arrive faster than they are handled, {rate:.0f} per second; only the newest count now: {cause}"

@@ -1,6 +1,6 @@
-"""Hands messages from node to node of one process, as objects.
+"""Passes messages between nodes of one process as objects.
 
-Publishers and subscriptions exist in the middleware as ever. A message of a volatile topic is handed to the
+Publishers and subscriptions exist in the middleware as usual. A message of a volatile topic is handed to the
 subscriptions of this process before `publish` returns; it is encoded and sent only if others subscribe too. What was
 sent comes back to the subscriptions of this process, which drop it: they know it by its bytes, as rclpy does not tell
 who published a message. Latched topics, and messages from other threads than the executor's, go through the middleware.
@@ -18,7 +18,7 @@ from typing import Any
 
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 
-MARGIN = 8  # messages that may be on their way back beside those that the subscription keeps
+MARGIN = 8  # messages on their way back, in addition to the queue of the subscription
 
 
 class LocalSubscription:
@@ -43,7 +43,7 @@ class LocalSubscription:
         self._sent.append(data)
 
     def returned(self, data: bytes) -> bool:
-        """Whether a message that arrives was handed over before; messages overtaken by it are forgotten."""
+        """Whether an arriving message was handed over before; older expected messages are dropped."""
         if data not in self._sent:
             return False
         while self._sent.popleft() != data:
@@ -71,7 +71,7 @@ class Handover:
         self._subscriptions.setdefault(topic, []).append(subscription)
 
     def remove(self, topic: str, subscription: LocalSubscription) -> None:
-        """Removes a subscription; what waits for it is dropped."""
+        """Removes a subscription; messages waiting for it are dropped."""
         self._subscriptions[topic].remove(subscription)
         self._waiting = deque(entry for entry in self._waiting if entry[0] is not subscription)
 
@@ -80,7 +80,7 @@ class Handover:
         return [each for each in self._subscriptions.get(topic, ()) if each.fits(kind, qos)]
 
     def deliver(self, receivers: list[LocalSubscription], message: Any, data: bytes | None) -> None:
-        """Calls the receivers; `data` is for raw ones.
+        """Calls the receivers; raw ones with `data`.
 
         A message that one of them publishes comes after them all, as a copy, since its publisher may reuse it.
         """

@@ -23,13 +23,13 @@ class TopicPublisher(Publisher):
         self._handover = None if self._latched else handover
 
     @property
-    def heard(self) -> bool:
-        """Whether a message would be received, now or by a later subscriber; else it need not be made."""
+    def is_received(self) -> bool:
+        """Whether a message would be received, now or by a later subscriber; if not, it need not be built."""
         return self._latched or self.get_subscription_count() > 0
 
     def publish(self, msg: Any) -> None:
         """Publishes a message, or its bytes."""
-        if not self.heard:
+        if not self.is_received:
             return
         if self._handover is None or isinstance(msg, bytes) or not self._handover.possible:
             super().publish(encode(msg) if isinstance(msg, MultiDOFJointState) else msg)

@@ -7,7 +7,7 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 from support.real_time.ros_bench import Bench, Stream, twist
 
 from hexapod_control.bringup import node_graph
-from hexapod_control.bringup.shared_process import chosen, ending_order, merged, parts
+from hexapod_control.bringup.shared_process import ending_order, merged, one_process_reason, parts
 from hexapod_control.cli.robot.one_process import nodes
 from hexapod_control.ros.transport.handover import Handover
 
@@ -102,6 +102,6 @@ def test_a_process_is_told_all_about_its_nodes():
     ],
 )
 def test_one_process_is_the_default_on_a_computer_with_little_memory(graph, given, memory, together):
-    reason = chosen(graph, {"one_process": given}, memory)
+    reason = one_process_reason(graph, {"one_process": given}, memory)
     assert reason.endswith(together)
     assert bool(reason) == bool(together)

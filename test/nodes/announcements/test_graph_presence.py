@@ -10,7 +10,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from support.real_time.ros_bench import overrides
 
-from hexapod_control.nodes.announcements.graph_presence import GraphPresence, NodePresence, sole
+from hexapod_control.nodes.announcements.graph_presence import GraphPresence, NodePresence, create_exclusive_node
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematics
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
 from hexapod_control.ros.parameters import ParameterError
@@ -67,13 +67,13 @@ def test_beside_an_older_robot_a_node_is_not_made(bench):
     bench.probe.create_publisher(String, "robot_nodes", LATCHED).publish(String(data=OTHER.text))
     made = []
     with pytest.raises(ParameterError, match="mujoco_sim refuses to drive: /mujoco_sim of another robot"):
-        sole("mujoco_sim", lambda: made.append("node"))
+        create_exclusive_node("mujoco_sim", lambda: made.append("node"))
     assert not made
 
 
 def test_a_node_that_is_alone_announces_itself_under_its_name_once(bench):
     received = bench.listen(String, "robot_nodes", LATCHED)
-    node = bench.add(sole("inverse_kinematics", InverseKinematics))
+    node = bench.add(create_exclusive_node("inverse_kinematics", InverseKinematics))
     bench.until(lambda: received)
     assert NodePresence.parsed(received[-1].data).node == node.get_fully_qualified_name()
     bench.until(lambda: bench.probe.get_node_names().count("inverse_kinematics") == 1)

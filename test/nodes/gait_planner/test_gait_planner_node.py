@@ -83,7 +83,7 @@ def test_a_robot_that_already_stands_is_taken_over_without_a_step(bench):
     node = bench.planner(False)
     rows = bench.listen(MultiDOFJointState, "foot_targets")
     bench.listen(JointState, "joint_motion")
-    bench.until(lambda: node.output.targets_are_heard)
+    bench.until(lambda: node.output.has_target_subscribers)
     states = bench.publisher(JointState, "joint_states")
     states.publish(messages.JointLayout(robot()).message(standing_joints(), None, messages.time(1)))
     bench.until(lambda: node.planner.state.value == "standing" and rows)

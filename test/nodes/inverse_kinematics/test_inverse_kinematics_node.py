@@ -37,7 +37,7 @@ def target_filter():
 def test_reachable_feet_give_their_joint_angles_and_velocities(target_filter):
     joints = standing_joints() + 0.02
     targets = target_filter.feet(forward(robot(), joints), ZEROS, 1.0)
-    assert targets.complaint == ""
+    assert targets.deviation == ""
     assert targets.joints == pytest.approx(joints, abs=1e-9)
     assert targets.velocities == pytest.approx(ZEROS)
 
@@ -57,8 +57,8 @@ def test_a_foot_out_of_reach_holds_the_targets_and_names_leg_reason_and_distance
     targets = target_filter.feet(feet, ZEROS, 1.02)
     assert np.array_equal(targets.joints, before.joints)
     assert not targets.velocities.any()
-    assert "foot of left_middle: the target is too far away, by " in targets.complaint
-    assert " mm: the last targets are held" in targets.complaint
+    assert "foot of left_middle: the target is too far away, by " in targets.deviation
+    assert " mm: the last targets are held" in targets.deviation
 
 
 @pytest.mark.parametrize("target", [(0.0, 0.0, 0.0), (0.052, 0.0, 0.0), (0.251, 0.0, 0.0), (0.0, 0.0, -0.1)])
@@ -83,7 +83,7 @@ def test_a_jump_is_slowed_to_the_speed_of_the_servos_and_ends_at_the_requested_t
     for tick in range(1, 10):
         targets = target_filter.joints(goal, ZEROS, 1.0 + STEP * tick)
         assert (np.abs(targets.joints - last) <= SPEED * STEP * 1.05).all()
-        complaints.append(targets.complaint)
+        complaints.append(targets.deviation)
         last = targets.joints
     assert last == pytest.approx(goal)
     assert "coxa_joint jumps by 0.600 rad in 20 ms" in complaints[0]
@@ -135,8 +135,8 @@ def test_joints_beyond_their_limits_stay_at_the_limit_and_are_named(target_filte
     targets = target_filter.joints(UPPER + np.array([0.0, 0.1, 0.0]), ZEROS, 1.0)
     assert (targets.joints <= UPPER).all()
     assert (targets.joints >= LOWER).all()
-    assert "target of left_front_femur_joint is " in targets.complaint
-    assert " rad: it stays at the limit" in targets.complaint
+    assert "target of left_front_femur_joint is " in targets.deviation
+    assert " rad: it stays at the limit" in targets.deviation
 
 
 class Chain:

@@ -21,7 +21,7 @@ def sound(targets, last):
     assert (targets.joints >= lower).all() and (targets.joints <= upper).all()
     assert (np.abs(targets.velocities) <= speed * (1.0 + 1e-9)).all()
     assert (np.abs(targets.joints - last) <= speed * MAX_PERIOD_S + 1e-9).all()
-    assert len(targets.complaint) < 200
+    assert len(targets.deviation) < 200
 
 
 def seeded(joints):

@@ -1,4 +1,4 @@
-"""Motions by name, or as the content of a file: rehearsed between the ticks of the control loop, and played.
+"""Plays motions by name or from the content of a file. They are rehearsed between the ticks of the control loop.
 
 core/motions/motion_state.py defines what `motion_state` reports about a motion.
 """
@@ -33,7 +33,7 @@ POSTURE_MOTIONS = ("pack", "unpack")  # motions with their own service
 
 
 class MotionInput:
-    """The topic `motion` and the services `cancel_motion`, `pack` and `unpack`; lives as long as its node."""
+    """The topic `motion` and the services `cancel_motion`, `pack` and `unpack`. Same lifetime as its node."""
 
     def __init__(self, node: GuardedNode, player: MotionPlayer, commands: OperatorCommands) -> None:
         """Publishes the names of the shipped motions."""
@@ -41,7 +41,7 @@ class MotionInput:
         self._motions = self._loaded()  # by name
         self._reader = MotionReader(commands.robot)
         self._rehearsed = RehearsedMotions()
-        self._outcome, self._outcome_until = "", -math.inf  # how the last one ended, and until when it is shown [s]
+        self._outcome, self._outcome_until = "", -math.inf  # outcome of the last motion, and until when it is shown [s]
         self._list = node.create_publisher(String, "motions", LATCHED)
         self._list.publish(messages.text(",".join(self._motions)))
         node.create_subscription(String, "motion", self.on_motion, COMMAND)
@@ -56,7 +56,7 @@ class MotionInput:
 
     @property
     def state(self) -> str:
-        """What `motion_state` shows of a motion; empty while there is none."""
+        """The text of `motion_state`; empty without a motion."""
         player = self._player
         if time.monotonic() < self._outcome_until:
             return self._outcome
@@ -66,7 +66,7 @@ class MotionInput:
         return MotionState(as_word(rehearsing), REHEARSE).text if rehearsing else ""
 
     def _loaded(self) -> dict[str, Choreography]:
-        """The motions of the package, so that a request never waits for a file."""
+        """Loads the motions of the package, so that no request waits for a file."""
         motions = {}
         for name in known_motions():
             try:
@@ -78,7 +78,7 @@ class MotionInput:
     # --- requests -----------------------------------------------------------------------------------------------
 
     def on_motion(self, message: String) -> None:
-        """A name, or the content of a file, to play; an empty text lets the motion finish its cycle and end."""
+        """Plays a motion by name or from the content of a file; an empty text ends the motion after its cycle."""
         if not message.data:
             self._commands.finish_cycle()
             return
@@ -136,7 +136,7 @@ class MotionInput:
     # --- in every tick ------------------------------------------------------------------------------------------
 
     def watch(self) -> None:
-        """Takes a motion that was read, and records how motions have ended; called after the player's step."""
+        """Plays a motion that has been read, and records outcomes; call it after the player's step."""
         self._take()
         for outcome in self._commands.take_outcomes():
             if outcome.end is MotionEnd.REFUSED:
@@ -157,7 +157,7 @@ class MotionInput:
             self._begin(motion)
 
     def rehearse(self, seconds: float) -> None:
-        """Continues a rehearsal for a time [s]; a motion that passes it is played."""
+        """Continues a rehearsal for a time [s]; plays a motion that has passed."""
         until = time.perf_counter() + seconds
         while self._commands.rehearsing and not self._commands.awaiting and time.perf_counter() < until:
             rehearsed = self._commands.advance_rehearsal()

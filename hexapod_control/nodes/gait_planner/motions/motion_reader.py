@@ -1,4 +1,4 @@
-"""Reads the content of motion files beside the control loop, which must not wait for a long text."""
+"""Parses motion files in a thread, so that the control loop does not wait for a long text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hexapod_control.core.robot import Robot
 
 
 class MotionReader:
-    """One thread that reads one motion at a time; a newer request replaces the one that waits."""
+    """One thread that parses one motion at a time; a newer request replaces a waiting one."""
 
     def __init__(self, robot: Robot) -> None:
         """The thread starts with the first request."""
@@ -20,13 +20,13 @@ class MotionReader:
         self._reading: Future[Choreography] | None = None  # for the newest request
 
     def read(self, request: MotionRequest) -> None:
-        """Reads a motion; results of earlier requests are dropped."""
+        """Starts to parse a motion; results of earlier requests are dropped."""
         if self._reading is not None:
             self._reading.cancel()
         self._reading = self._pool.submit(load_motion_text, request.file, request.text, self._robot)
 
     def take(self) -> Choreography | None:
-        """The motion, once it is read. Raises MotionFileError, once, if it cannot be used."""
+        """Returns the motion once when it is parsed, else None. Raises MotionFileError once if it is invalid."""
         if self._reading is None or not self._reading.done():
             return None
         done, self._reading = self._reading, None

@@ -1,4 +1,4 @@
-"""The motions that have passed a rehearsal, so that they begin at once when they are played again."""
+"""Cache of motions that have passed a rehearsal: when they are played again, they start at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class RehearsedMotions:
         self._motions: dict[str, RehearsedMotion] = {}
 
     def add(self, rehearsed: RehearsedMotion) -> None:
-        """Stores a motion in place of one with its name, or of the oldest one if there are too many."""
+        """Stores a motion; it replaces the one with its name, or the oldest one if the cache is full."""
         self._motions.pop(rehearsed.motion.name, None)
         self._motions[rehearsed.motion.name] = rehearsed
         if len(self._motions) > MAX_REHEARSED:

@@ -1,1 +1,1 @@
-"""Requests of an operator besides velocities: posture, body pose, gait, single feet, lost legs; and mishaps."""
+"""Requests other than velocities: posture, body pose, gait, single feet, lost legs; and reports of mishaps."""

@@ -1,7 +1,7 @@
-"""Legs that are lost and come back: the topics `lose_leg` and `return_leg`.
+"""Lost and returned legs: the topics `lose_leg` and `return_leg`.
 
-What the robot can do on its other legs takes about a second to compute. A thread does so before the request is passed
-on, so that no tick waits for it.
+The tables of the remaining legs take about a second to compute. A thread computes them before the request is passed on,
+so that no tick waits for them.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
 
 
 class LegInput:
-    """Passes requests on to the operator's commands, and publishes what is lost; lives as long as its node."""
+    """Passes requests on to the operator commands, and publishes the lost legs. Same lifetime as its node."""
 
     def __init__(self, node: GuardedNode, commands: OperatorCommands, planner: Planner) -> None:
         """The thread starts with the first request."""
         self._node, self._commands, self._planner = node, commands, planner
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="walking_legs")
         self._computing: Future[WalkingLegs] | None = None  # for the newest request
-        self._request: Callable[[], str] = str  # the newest one; it returns why it is refused
-        self._goal: Callable[[set[str]], set[str]] = set  # legs that it leaves lost, of those that are now
-        self._lost_then: tuple[str, ...] = ()  # when its tables were begun
+        self._request: Callable[[], str] = str  # the newest one; returns why it is refused
+        self._goal: Callable[[set[str]], set[str]] = set  # from the legs lost now to those lost afterwards
+        self._lost_then: tuple[str, ...] = ()  # legs lost when the computation was started
         self._refusals = node.create_publisher(String, "leg_refused", EVENTS)
         self._lost = node.create_publisher(String, "lost_legs", LATCHED)
         self._shown: tuple[str, ...] = ()
@@ -39,15 +39,15 @@ class LegInput:
         node.create_subscription(String, "return_leg", self.on_return, COMMAND)
 
     def on_lose(self, message: String) -> None:
-        """A leg to fold away, by name."""
+        """Folds a leg away, by name."""
         self._begin(message.data, lost=True)
 
     def on_return(self, message: String) -> None:
-        """A leg to walk on again, by name."""
+        """Takes a folded leg back into the walk, by name."""
         self._begin(message.data, lost=False)
 
     def _begin(self, leg: str, *, lost: bool) -> None:
-        """Computes what the robot can do with these legs; the request follows."""
+        """Computes the tables of the remaining legs; the request is passed on afterwards."""
         self._request = partial(self._commands.change_leg, leg, lost=lost)
         known = {leg} & set(self._planner.robot.leg_names)
         self._goal = (lambda now: now | known) if lost else (lambda now: now - known)
@@ -60,14 +60,14 @@ class LegInput:
         self._computing = self._pool.submit(WalkingLegs.without, robot, rows)
 
     def watch(self) -> None:
-        """Passes a request on once its tables are there and no leg moves, and shows what is lost; for every tick."""
+        """Passes a request on when its tables are ready and no leg is being folded; call it every tick."""
         tables, view = self._computing, self._planner.view
         ready = tables is not None and tables.done() and not view.changing_legs
         if ready and view.lost_legs != self._lost_then:
             self._compute()
         elif tables is not None and ready:
             self._computing = None
-            error = tables.exception()  # the planner would compute them again to find it
+            error = tables.exception()  # otherwise the planner would compute them again to find it
             refusal = str(error) if isinstance(error, ValueError) else self._request()
             if refusal:
                 self._node.report("leg", ReportLevel.WARNING, f"lose_leg or return_leg refused: {refusal}")

@@ -10,7 +10,7 @@ from hexapod_control.core.sensing.mishaps.mishap import MishapKind
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 
 LEVELS: Mapping[MishapKind, ReportLevel] = {
-    MishapKind.FALLEN: ReportLevel.ERROR,  # the recorder keeps the minute before an error
+    MishapKind.FALLEN: ReportLevel.ERROR,  # the recorder saves the minute before an error
     MishapKind.CARRIED: ReportLevel.WARNING,
     MishapKind.STUCK: ReportLevel.ERROR,
     MishapKind.SLOWED: ReportLevel.WARNING,
@@ -28,7 +28,7 @@ class MishapReports:
         self._last: MishapKind | None = None
 
     def watch(self) -> None:
-        """Reports a new mishap; one that stops the robot also ends motions and velocities."""
+        """Reports a new mishap; one that stops the robot also ends motions and velocity commands."""
         mishap = self._planner.view.mishap
         kind = mishap.kind if mishap is not None else None
         if kind is self._last:
@@ -40,7 +40,7 @@ class MishapReports:
         self.repeat()
 
     def repeat(self) -> None:
-        """Reports the present mishap, so that /diagnostics shows it as long as it applies."""
+        """Reports the present mishap again, so that /diagnostics shows it as long as it lasts."""
         mishap = self._planner.view.mishap
         if mishap is not None:
             self._node.report(mishap.kind.value, LEVELS[mishap.kind], mishap.text)

@@ -16,7 +16,7 @@ from hexapod_control.ros.qos import COMMAND
 
 
 class PoseGaitFootInput:
-    """Passes messages on to the operator's commands and reports what is refused; lives as long as its node."""
+    """Passes messages on to the operator commands and reports refusals. Same lifetime as its node."""
 
     def __init__(self, node: GuardedNode, commands: OperatorCommands, robot: Robot, frame: str) -> None:
         """`frame` is the name of base_link."""
@@ -27,20 +27,20 @@ class PoseGaitFootInput:
         node.create_subscription(MultiDOFJointState, "foot_command", self.on_foot_command, COMMAND)
 
     def on_body_pose(self, message: Pose) -> None:
-        """A body pose, clamped to what the legs reach."""
+        """Requests a body pose, clamped to the reach of the legs."""
         pose = messages.body_pose(message)
         refusal = self._commands.request_pose(pose)
         if refusal:
             self._node.report("pose", ReportLevel.WARNING, f"body_pose {_pose_text(pose)}: {refusal}")
 
     def on_gait(self, message: String) -> None:
-        """Another gait by name."""
+        """Requests a gait by name."""
         refusal = self._commands.change_gait(message.data)
         if refusal:
             self._node.report("gait", ReportLevel.WARNING, f"gait refused: {refusal}")
 
     def on_foot_command(self, message: MultiDOFJointState) -> None:
-        """Points for single feet, all of them or none; without any the feet in the air come down."""
+        """Moves single feet to points; if one is refused, none moves. Without points, guided feet come down."""
         if message.header.frame_id not in ("", self._frame):
             text = f"its frame is {quoted(message.header.frame_id)}; send points in {self._frame}"
             raise messages.MessageError(text)

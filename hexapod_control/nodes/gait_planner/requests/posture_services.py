@@ -11,10 +11,10 @@ from hexapod_control.ros.guarded_node import GuardedNode
 
 
 class PostureServices:
-    """Standing up and lying down; lives as long as its node."""
+    """Standing up and lying down. Same lifetime as its node."""
 
     def __init__(self, node: GuardedNode, commands: OperatorCommands, block: Callable[[], None]) -> None:
-        """`block` makes the node ignore velocities until a zero arrives."""
+        """`block` makes the node ignore velocity commands until a zero or a pause."""
         self._commands, self._block = commands, block
         node.create_service(Trigger, "stand", self.on_stand)
         node.create_service(Trigger, "sit", self.on_sit)
@@ -25,14 +25,14 @@ class PostureServices:
         return answer(response, self._commands.stand(), "standing up, gait_state reports when it is done")
 
     def on_sit(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Lies down; velocity commands count again after a zero or a pause."""
+        """Lies down; velocity commands are accepted again after a zero or a pause."""
         refusal = self._commands.sit()
         if not refusal:
             self._block()
         return answer(response, refusal, "sitting down, gait_state reports when it is done")
 
     def on_recover(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Stands up again after a fall, or goes on after a lift."""
+        """Stands up after a fall, or continues after the robot was lifted."""
         return answer(response, self._commands.stand(after_fall=True), "recovering, gait_state reports when it is done")
 
 

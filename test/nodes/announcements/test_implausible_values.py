@@ -6,7 +6,7 @@ from support.real_time.ros_bench import overrides
 
 from hexapod_control.bringup.graph_identity import VARIABLE, new_graph
 from hexapod_control.bringup.node_graph import GRAPHS
-from hexapod_control.nodes.announcements.robot_doubts import SPEAKER
+from hexapod_control.nodes.announcements.implausible_values import REPORTING_NODE
 from hexapod_control.nodes.gait_planner.gait_planner import GaitPlanner
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSim
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriver
@@ -32,10 +32,10 @@ def test_a_node_that_is_started_alone_warns_of_an_implausible_value(bench, tmp_p
 @pytest.mark.physics
 def test_of_nodes_that_are_started_together_one_warns(bench, tmp_path, monkeypatch):
     monkeypatch.setenv(VARIABLE, new_graph())
-    assert set(warnings(bench, mistaken_file(tmp_path / "robot.yaml"))) == {SPEAKER}
+    assert set(warnings(bench, mistaken_file(tmp_path / "robot.yaml"))) == {REPORTING_NODE}
 
 
 def test_every_graph_that_moves_a_robot_has_the_node_that_warns():
     for rows in GRAPHS.values():
         names = {row.executable for row in rows}
-        assert SPEAKER in names or not names & {"servo_driver", "mujoco_sim"}
+        assert REPORTING_NODE in names or not names & {"servo_driver", "mujoco_sim"}
