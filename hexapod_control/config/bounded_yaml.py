@@ -1,4 +1,4 @@
-"""Reads YAML that people and messages provide: regular files of at most 1 MB, with bounded nesting."""
+"""Reads untrusted YAML from files and messages: regular files of at most 1 MB, with bounded nesting."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ruamel.yaml.composer import Composer
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 MAX_FILE_BYTES = 1_000_000
-MAX_NESTING = 100  # sections and lists within each other
+MAX_NESTING = 100  # levels of sections and lists
 MAX_VALUES = 50_000  # in one file, with its aliases expanded
 PARSER_ERRORS = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, AssertionError, RecursionError)
-"""What ruamel raises for broken tags, numbers and escapes, besides YAMLError."""
+"""Exceptions of ruamel for invalid tags, numbers and escapes, besides YAMLError."""
 
 
 class UnusableFileError(ValueError):
@@ -28,13 +28,13 @@ class UnusableYamlError(ValueError):
     """A text that is not valid YAML, or is too deeply nested."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
-        """The reason, and the line from 1 if it is known."""
+        """`reason` without the place; `line` counts from 1, None if unknown."""
         super().__init__(f"is not valid YAML: {reason}")
         self.line = line
 
 
 class _BoundedComposer(Composer):
-    """Composes a document node by node, so that too deep a nesting ends the reading at once."""
+    """Composes a document node by node and stops at the first node that is nested too deeply."""
 
     nesting = 0
 
@@ -48,8 +48,8 @@ class _BoundedComposer(Composer):
         return node
 
 
-def read_text(path: Path, newline: str | None = None, most: int = MAX_FILE_BYTES) -> str:
-    """The text of a regular file of at most `most` bytes, in UTF-8. Raises UnusableFileError.
+def read_text(path: Path, newline: str | None = None, max_bytes: int = MAX_FILE_BYTES) -> str:
+    """The text of a regular file of at most `max_bytes` bytes, in UTF-8. Raises UnusableFileError.
 
     Pipes and devices are refused without waiting for them. `newline` is that of `open`.
     """
@@ -59,7 +59,7 @@ def read_text(path: Path, newline: str | None = None, most: int = MAX_FILE_BYTES
         raise UnusableFileError("there is no such file") from None
     except OSError as error:
         raise UnusableFileError(f"cannot be read: {error.strerror}") from error
-    except (ValueError, RuntimeError) as error:  # a path that no file can have, or ~user without such a user
+    except (ValueError, RuntimeError) as error:  # an invalid path, or ~user of an unknown user
         raise UnusableFileError(f"cannot be read: {error}") from error
     try:
         kind = os.fstat(descriptor).st_mode
@@ -67,13 +67,13 @@ def read_text(path: Path, newline: str | None = None, most: int = MAX_FILE_BYTES
             what = "a folder" if stat.S_ISDIR(kind) else "a pipe or a device"
             raise UnusableFileError(f"cannot be read: it is {what}, give the path of a text file")
         with open(descriptor, "rb", closefd=False) as file:
-            data = file.read(most + 1)
+            data = file.read(max_bytes + 1)
     except OSError as error:
         raise UnusableFileError(f"cannot be read: {error.strerror}") from error
     finally:
         os.close(descriptor)
-    if len(data) > most:
-        raise UnusableFileError(f"is larger than {most / 1e6:g} MB: is it the right file?")
+    if len(data) > max_bytes:
+        raise UnusableFileError(f"is larger than {max_bytes / 1e6:g} MB: is it the right file?")
     try:
         return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline=newline).read()
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""A YAML file as a tree of entries that know their key and line, for error messages."""
+"""A YAML file as a tree of entries with key and line, for error messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from hexapod_control.config.bounded_yaml import UnusableFileError, UnusableYamlError, parse, parser, read_text
 from hexapod_control.config.errors import FileError, RobotFileError
 
-MAX_DEPTH = 24  # sections within sections; an alias of itself would nest without end
+MAX_DEPTH = 24  # levels of sections; an alias of itself would nest endlessly
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class DocumentEntry:
         lines = [node.lc.data[i][0] + 1 if i in (node.lc.data or {}) else self.line for i in range(len(node))]
         return tuple(_entry(self, f"{self.key}[{i}]", lines[i], child) for i, child in enumerate(node))
 
-    def error(self, *sentence: str, below: str = "") -> FileError:
-        """The error at this place, or at a key `below` it that is missing from the file."""
-        return self.fault(self.path, self.line, join(self.key, below), *sentence)
+    def error(self, *parts: str, below: str = "") -> FileError:
+        """The error at this place, or at a missing key `below` it."""
+        return self.fault(self.path, self.line, join(self.key, below), *parts)
 
 
 def join(key: str, below: str) -> str:
@@ -62,7 +62,7 @@ def read(path: Path, fault: type[FileError] = RobotFileError) -> DocumentEntry:
 
 
 def from_text(path: Path, text: str, fault: type[FileError] = RobotFileError) -> DocumentEntry:
-    """The text of a file as a section; `path` names it in messages. Raises `fault` as `read`."""
+    """Parses the text of a file as a section; `path` is used in messages. Raises `fault` like `read`."""
     try:
         document = parse(text, parser())
     except UnusableYamlError as error:
@@ -83,7 +83,7 @@ def _entry(above: DocumentEntry, key: str, line: int, node: object, depth: int =
     children: dict[str, DocumentEntry] = {}
     entry = DocumentEntry(above.path, key, line, children, above.fault)
     for name, child in node.items():
-        place = node.lc.data.get(name)  # a key that comes from a merge (<<) has none
+        place = node.lc.data.get(name)  # a key from a merge (<<) has no line
         child_line = place[0] + 1 if place else line
         children[str(name)] = _entry(entry, join(key, str(name)), child_line, child, depth + 1)
     return entry

@@ -1,4 +1,4 @@
-"""Errors of the YAML files that people write, and of what is given beside them."""
+"""Errors of YAML files edited by users, and of command-line options."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ MAX_KEY_LENGTH, MAX_PART_LENGTH = 120, 600  # characters of a message
 class ArgumentError(ValueError):
     """An option or parameter that cannot be used: `name: value, bound, remedy` in one line."""
 
-    def __init__(self, name: str, *sentence: str) -> None:
-        text = ", ".join(shortened(part, MAX_PART_LENGTH) for part in sentence if part)
+    def __init__(self, name: str, *parts: str) -> None:
+        text = ", ".join(shortened(part, MAX_PART_LENGTH) for part in parts if part)
         super().__init__(f"{name}: {text}")
 
 
@@ -24,13 +24,13 @@ class FileError(ValueError):
     kind: ClassVar[str]  # kind of file, for messages
     example: ClassVar[str]  # remedy for an empty file: an example to start from
 
-    def __init__(self, path: Path, line: int | None, key: str, *sentence: str) -> None:
+    def __init__(self, path: Path, line: int | None, key: str, *parts: str) -> None:
         """Place (line from 1, or None; dotted key, "" for the whole file), then value, bound and remedy."""
         self.path = path
         self.line = line
         self.key = key
         place = f"{path}:{line}" if line else f"{path}"
-        self.text = ", ".join(shortened(part, MAX_PART_LENGTH) for part in sentence if part)
+        self.text = ", ".join(shortened(part, MAX_PART_LENGTH) for part in parts if part)
         parts = (place, shortened(key, MAX_KEY_LENGTH), self.text)
         super().__init__(": ".join(part for part in parts if part).replace("\n", " "))
 

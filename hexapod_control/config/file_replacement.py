@@ -1,4 +1,4 @@
-"""Replaces files so that an interruption leaves the old or the new one."""
+"""Replaces files atomically."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Replaces a file; it is on the disk when this returns, so that even a power cut leaves the old or the new one.
+    """Replaces a file atomically and syncs it to disk: even a power cut leaves the old or the new file.
 
-    Raises OSError, and leaves the old one.
+    Raises OSError; the old file is then unchanged.
     """
     new = path.with_name(f".{path.name}.new")
     try:

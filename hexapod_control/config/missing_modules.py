@@ -1,4 +1,4 @@
-"""How to install Python modules that only some commands need. This package itself is on no package index."""
+"""How to install the Python modules of optional commands. This package itself is on no package index."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ REMEDIES = {
 
 
 def missing_module(error: ModuleNotFoundError) -> str | None:
-    """What is missing and how to install it, in one line; None for a module that is not in the table."""
+    """Message with the missing module and how to install it; None for a module that is not in the table."""
     name = (error.name or "").split(".")[0]
     return f"{name} is missing: {REMEDIES[name]}" if name in REMEDIES else None

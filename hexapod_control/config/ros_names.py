@@ -1,7 +1,7 @@
 """Names, files and numbers that ROS takes from a command line or the environment, checked before rclpy starts.
 
-rclpy reports them with a traceback or several lines, waits for a pipe for ever, and fails late on a wrong domain.
-When it is imported with an unknown middleware, it ends the process.
+rclpy reports invalid ones with a traceback or several lines, waits forever on a pipe, and fails late for an invalid
+domain. With an unknown middleware, importing it ends the process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hexapod_control.core.names import quoted
 
 MAX_NAMESPACE_LENGTH = 150  # characters; with a topic and the prefixes of DDS a name has at most 255
 MAX_NAME_LENGTH = 200  # characters of a topic or a node
-MAX_DOMAIN = 232  # the ports of greater ones do not exist
+MAX_DOMAIN = 232  # larger domains have no valid ports
 DOMAIN = "ROS_DOMAIN_ID"
 MIDDLEWARE = "RMW_IMPLEMENTATION"
 INSTALLED_MIDDLEWARE = "share/ament_index/resource_index/rmw_typesupport"  # below a prefix
@@ -27,7 +27,7 @@ RULE = "letters, digits and _, no digit first"
 
 
 class RosNameError(ValueError):
-    """A name, file or number that ROS cannot use: one sentence with the remedy."""
+    """A name, file or number that ROS cannot use; the message has the remedy."""
 
 
 def namespace(text: str) -> str:
@@ -59,14 +59,14 @@ def check_middleware(environment: Mapping[str, str] = os.environ) -> None:
     prefixes = [*environment.get("AMENT_PREFIX_PATH", "").split(os.pathsep), sys.prefix]
     folders = [Path(prefix, INSTALLED_MIDDLEWARE) for prefix in prefixes if prefix]
     installed = {file.name for folder in folders if folder.is_dir() for file in folder.iterdir()}
-    installed.discard("rmw_implementation")  # chooses one of the others
+    installed.discard("rmw_implementation")  # rclpy then chooses another one
     if chosen and installed and chosen not in installed:
         known = " or ".join(sorted(installed))
         raise RosNameError(f"{MIDDLEWARE} is {quoted(chosen)}, which is not installed: unset it, or set it to {known}")
 
 
 def require_middleware() -> None:
-    """Ends the process with one sentence if the middleware is not installed, before rclpy is imported: exit code 2."""
+    """Ends the process with exit code 2 if the middleware is not installed; call it before importing rclpy."""
     try:
         check_middleware()
     except RosNameError as error:

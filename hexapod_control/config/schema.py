@@ -1,4 +1,4 @@
-"""The validator of all YAML files: one table row per key, and how a value is checked against its row.
+"""The validator of all YAML files: one table row per key, and the check of a value against its row.
 
 Every error names file, line, key, value, bound and remedy.
 """
@@ -19,7 +19,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString, SingleQuotedScala
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.core.names import MAX_QUOTED, shortened
 
-MAX_SPELLED_INTEGER = 10**18  # Python refuses to write out those of thousands of digits
+MAX_SPELLED_INTEGER = 10**18  # Python refuses to print integers of thousands of digits
 YamlValue = float | str | tuple[float, ...]
 REQUIRED = "required"
 
@@ -37,7 +37,7 @@ class NumberRow:
     whole: bool = False  # integers only
     hexadecimal: bool = False  # also as 0x40
     meaning: str = ""  # for the reference, like `default`
-    default: str = REQUIRED  # what applies without the key
+    default: str = REQUIRED  # value without the key
 
     def below(self, name: str) -> NumberRow:
         """The same row for a key below this one."""
@@ -71,7 +71,7 @@ KeyRow = NumberRow | TextRow | ChoiceRow
 
 
 def bound(row: KeyRow) -> str:
-    """The bound of a row as text, for messages and tables of keys."""
+    """The bound of a row as text, for messages and reference tables."""
     if isinstance(row, TextRow):
         return f"must be {row.bound}"
     if isinstance(row, ChoiceRow):
@@ -94,7 +94,7 @@ class SchemaLine(NamedTuple):
 
 
 def line(row: KeyRow, prefix: str = "") -> SchemaLine:
-    """The line of a row, whose key is below `prefix`."""
+    """The reference line of a row whose key is below `prefix`."""
     if isinstance(row, NumberRow):
         number = "whole number" if row.whole else "number"
         kind = number if row.count == 1 else f"{row.count} {number}s"
@@ -118,7 +118,7 @@ def known_keys(keys: Iterable[str]) -> dict[str, object]:
 def refuse_unknown(section: DocumentEntry, known: Mapping[str, object]) -> None:
     """Raises for a key that no row has, and for a value where a section must be."""
     if not section.is_section:
-        raise section.error(f"is {spell(section.value)}", f"must be a section with {', '.join(known)}")
+        raise section.error(f"is {yaml_text(section.value)}", f"must be a section with {', '.join(known)}")
     for name, child in section.children.items():
         if name not in known:
             hint = did_you_mean(name, list(known)) or "remove it"
@@ -129,8 +129,8 @@ def refuse_unknown(section: DocumentEntry, known: Mapping[str, object]) -> None:
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:
-    """A hint that names the nearest known word, or nothing."""
-    if len(name) > MAX_QUOTED:  # comparing long texts takes long
+    """A hint with the most similar known word; empty if there is none."""
+    if len(name) > MAX_QUOTED:  # comparing long texts is slow
         return ""
     near = get_close_matches(name, known, n=1) or [word for word in known if word == f"{name}_deg"]
     return f"did you mean {near[0]}?" if near else ""
@@ -148,7 +148,7 @@ def require(section: DocumentEntry, row: KeyRow) -> DocumentEntry:
 
 
 def number(section: DocumentEntry, row: NumberRow, default: float | None = None) -> float:
-    """A number below a section, checked; `default` if the key is missing and may be."""
+    """A checked number below a section; `default`, if given, for a missing key."""
     if default is not None and row.key not in section.children:
         return default
     entry = require(section, row)
@@ -159,22 +159,22 @@ def value(entry: DocumentEntry, row: KeyRow) -> YamlValue:
     """The value of an entry, checked against its row."""
     if isinstance(row, TextRow):
         if not isinstance(entry.value, str) or not re.fullmatch(row.pattern, entry.value):
-            raise entry.error(f"is {spell(entry.value)}", bound(row), row.hint)
+            raise entry.error(f"is {yaml_text(entry.value)}", bound(row), row.hint)
         return str(entry.value)
     if isinstance(row, ChoiceRow):
         if entry.value not in row.words:
             near = did_you_mean(entry.value, row.words) if isinstance(entry.value, str) else ""
-            raise entry.error(f"is {spell(entry.value)}", bound(row), near or row.hint)
+            raise entry.error(f"is {yaml_text(entry.value)}", bound(row), near or row.hint)
         return str(entry.value)
     if row.count == 1:
         return _number(entry, row, entry.value, "")
     if not isinstance(entry.value, list) or len(entry.value) != row.count:
-        raise entry.error(f"is {spell(entry.value)}", bound(row), _list_hint(row))
+        raise entry.error(f"is {yaml_text(entry.value)}", bound(row), _list_hint(row))
     return tuple(_number(entry, row, item, f"[{i}]") for i, item in enumerate(entry.value))
 
 
 def _number(entry: DocumentEntry, row: NumberRow, item: object, index: str) -> float:
-    what = f"is {spell(item)}" if not index else f"has {spell(item)} at {index}"
+    what = f"is {yaml_text(item)}" if not index else f"has {yaml_text(item)} at {index}"
     if isinstance(item, str):
         raise entry.error(what, bound(row), _text_hint(item))
     if row.hexadecimal and isinstance(item, HexInt | HexCapsInt):
@@ -202,7 +202,7 @@ def _text_hint(text: str) -> str:
     return "a decimal point, not a comma" if re.fullmatch(r"[-+]?\d+,\d+", text) else "write the number alone, no unit"
 
 
-def spell(item: object) -> str:
+def yaml_text(item: object) -> str:
     """A value in YAML notation, shortened if it is long."""
     return shortened(_spelled(item))
 
@@ -211,7 +211,7 @@ def _spelled(item: object) -> str:
     if isinstance(item, dict):
         return "a section"
     if isinstance(item, list):
-        return f"[{', '.join(map(spell, item[:MAX_QUOTED]))}]"
+        return f"[{', '.join(map(yaml_text, item[:MAX_QUOTED]))}]"
     if item is None:
         return "empty"
     if isinstance(item, (bool, ScalarBoolean)):

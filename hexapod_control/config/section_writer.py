@@ -1,4 +1,4 @@
-"""Writes one section into a robot file; all other lines and the comments in the section are kept."""
+"""Writes one section of a robot file; all other lines, and the comments in the section, are preserved."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hexapod_control.config.robots.robot_keys import OPTIONAL_SECTIONS
 
 
 def own_file(name_or_path: str | Path) -> Path:
-    """The file to write to. Raises RobotFileError for a shipped robot or a missing file."""
+    """The path of the user's own robot file. Raises RobotFileError for a shipped robot or a missing file."""
     text, path = str(name_or_path), resolve(name_or_path)
     if "/" not in text and not text.endswith((".yaml", ".yml")):
         copy = f"cp {path} ./my_{text}.yaml"
@@ -36,12 +36,12 @@ def own_file(name_or_path: str | Path) -> Path:
 def save_section(path: Path, name: str, data: Mapping[str, Any]) -> Path:
     """Writes the section `name` (servos or odometry_scale) of a robot file. Returns the dated backup.
 
-    The new file is complete before it replaces the old one. Raises RobotFileError, and OSError if the disk
+    The file is replaced atomically. Raises RobotFileError, and OSError if the disk
     is full: the old file is then still there.
     """
     if name not in OPTIONAL_SECTIONS:
         raise ValueError(f"{name} is not a section that can be written; those are {', '.join(OPTIONAL_SECTIONS)}")
-    path = path.expanduser().resolve()  # the file, not a link to it
+    path = path.expanduser().resolve()  # resolves links
     new = with_section(read_text(path, newline=""), name, data)
     with tempfile.NamedTemporaryFile(
         "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8", newline=""
@@ -64,7 +64,7 @@ def save_section(path: Path, name: str, data: Mapping[str, Any]) -> Path:
 
 
 def _backup(path: Path) -> Path:
-    """A backup beside the file, named by the time."""
+    """Writes a backup next to the file, named by the time."""
     stem = f"{path.name}.{time.strftime('%Y-%m-%d_%H-%M-%S')}"
     copy = next(c for c in (path.with_name(f"{stem}{n}.bak") for n in ("", *range(2, 1000))) if not c.exists())
     shutil.copy2(path, copy)
@@ -101,7 +101,7 @@ def with_section(text: str, name: str, data: Mapping[str, Any]) -> str:
 
 
 def _trimmed(lines: list[str]) -> list[str]:
-    """Without the empty lines and comments at the end, which belong to the next section."""
+    """Lines without the trailing empty lines and comments, which belong to the next section."""
     count = len(lines)
     while count and (not lines[count - 1].strip() or lines[count - 1].startswith("#")):
         count -= 1

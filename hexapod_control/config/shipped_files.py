@@ -42,7 +42,7 @@ def known(folder: str) -> tuple[str, ...]:
 
 
 def named(folder: str, name_or_path: str | Path, fault: type[FileError]) -> Path:
-    """Absolute path of a file: anything with a slash or ending in .yaml is a path, the rest a name.
+    """Absolute path of a file. Anything with a slash or ending in .yaml is a path, all else a name.
 
     Raises `fault` for a name that is not known.
     """

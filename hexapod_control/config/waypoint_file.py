@@ -8,11 +8,11 @@ from pathlib import Path
 
 from hexapod_control.config.document import DocumentEntry, read
 from hexapod_control.config.errors import WaypointFileError
-from hexapod_control.config.schema import ChoiceRow, NumberRow, number, refuse_unknown, spell, value
+from hexapod_control.config.schema import ChoiceRow, NumberRow, number, refuse_unknown, value, yaml_text
 from hexapod_control.core.steering.path_following import PursuitHeading, PursuitSettings, Waypoint
 
 _METRES = "metres, not millimetres?"
-SETTINGS = (  # optional, beside `waypoints`
+SETTINGS = (  # optional keys next to `waypoints`
     NumberRow("tolerance", 1, 0.005, 1.0, "m", _METRES),
     NumberRow("heading_tolerance_deg", 1, 0.5, 180.0, "deg", "degrees, not radians?"),
     NumberRow("clearance", 1, 0.0, 1.0, "m", _METRES),
@@ -40,7 +40,7 @@ def load_route(path: Path) -> PatrolRoute:
     if entry is None:
         raise root.error("is missing", "must be a list of waypoints", WaypointFileError.example, below="waypoints")
     if not entry.items:
-        what = f"is {'a section' if entry.is_section else spell(entry.value)}"
+        what = f"is {'a section' if entry.is_section else yaml_text(entry.value)}"
         raise entry.error(what, "must be a list of at least one waypoint", WaypointFileError.example)
     settings = {row.key: number(root, row) for row in SETTINGS if row.key in root.children}
     if "heading_tolerance_deg" in settings:

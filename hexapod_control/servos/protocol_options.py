@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from hexapod_control.config import schema
 from hexapod_control.config.document import DocumentEntry
-from hexapod_control.config.schema import ChoiceRow, NumberRow, SchemaLine, did_you_mean, refuse_unknown, spell
+from hexapod_control.config.schema import ChoiceRow, NumberRow, SchemaLine, did_you_mean, refuse_unknown, yaml_text
 
 OF_PROTOCOL = "as the protocol does without it"
 
@@ -33,9 +33,11 @@ class ChoiceOption:
 
     def value(self, entry: DocumentEntry) -> object:
         """The value for the bus. Raises RobotFileError."""
-        word = entry.value if isinstance(entry.value, str) else spell(entry.value)
+        word = entry.value if isinstance(entry.value, str) else yaml_text(entry.value)
         if word not in self.words:
-            raise entry.error(f"is {spell(entry.value)}", self.bound, did_you_mean(word, list(self.words)) or self.what)
+            raise entry.error(
+                f"is {yaml_text(entry.value)}", self.bound, did_you_mean(word, list(self.words)) or self.what
+            )
         return self.words[word]
 
 
@@ -120,7 +122,9 @@ class ListOption:
         numbers = tuple(self.each.value(item) for item in items)
         twice = next((n for n, number in enumerate(numbers) if number in numbers[:n]), None) if self.unique else None
         if twice is not None:
-            raise items[twice].error(f"is {spell(items[twice].value)} again", "must differ from the others", self.what)
+            raise items[twice].error(
+                f"is {yaml_text(items[twice].value)} again", "must differ from the others", self.what
+            )
         return numbers
 
 

@@ -14,7 +14,7 @@ from hexapod_control.config.robots.draft.questions.answered_robot import NOTES
 from hexapod_control.config.robots.draft.questions.answers_file import answers_path, read_answers, write_answers
 from hexapod_control.config.robots.draft.questions.canvas import WIDTH
 from hexapod_control.config.robots.draft.questions.drawings import drawing
-from hexapod_control.config.robots.draft.questions.interview import KEEP, Interview
+from hexapod_control.config.robots.draft.questions.interview import CONFIRMED, Interview
 from hexapod_control.config.robots.draft.questions.units import AnswerError, DoubtfulAnswerError
 from hexapod_control.config.robots.draft.robot_draft import robot_name
 from hexapod_control.config.robots.draft.robot_text import robot_text
@@ -129,7 +129,7 @@ def _ask(interview: Interview) -> None:
         except AnswerError as error:
             if not sys.stdin.isatty():
                 raise AnswerError(f"question {number}, {question.key}: {error}") from None
-            keep = f"; {KEEP} behind the answer keeps it" if isinstance(error, DoubtfulAnswerError) else ""
+            keep = f"; {CONFIRMED} behind the answer keeps it" if isinstance(error, DoubtfulAnswerError) else ""
             _say(f"Not possible: {error}{keep}.")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hexapod_control.config.robots.draft.questions.drawings import svg_drawing
-from hexapod_control.config.robots.draft.questions.interview import KEEP, Interview
+from hexapod_control.config.robots.draft.questions.interview import CONFIRMED, Interview
 from hexapod_control.config.robots.draft.questions.question import Question
 from hexapod_control.config.robots.draft.questions.units import AnswerError, DoubtfulAnswerError, Part, split
 
@@ -27,8 +27,8 @@ def question_view(interview: Interview) -> dict[str, Any]:
         "key": question.key,
         "prompt": question.prompt,
         "choices": question.choices,
-        "proposal": proposal.removesuffix(KEEP).strip(),
-        "fields": _fields(question.parts, proposal.removesuffix(KEEP)),
+        "proposal": proposal.removesuffix(CONFIRMED).strip(),
+        "fields": _fields(question.parts, proposal.removesuffix(CONFIRMED)),
         "refusal": refusal,
         "undo": interview.can_undo,
         "drawing": _drawing(interview, question, proposal or None),

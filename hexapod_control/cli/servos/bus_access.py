@@ -13,7 +13,7 @@ import numpy as np
 
 from hexapod_control.cli.bounded_options import HasArguments, number, whole_number
 from hexapod_control.cli.input_error import InputError
-from hexapod_control.config.robots.robot_file import RobotFile, doubts
+from hexapod_control.config.robots.robot_file import RobotFile, plausibility_warning
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGone
@@ -83,7 +83,7 @@ def settings(args: argparse.Namespace, file: RobotFile) -> ServoSettings:
     if found.protocol == LOOPBACK:
         known = ", ".join(name for name in PROTOCOLS if name != LOOPBACK)
         raise InputError(f"--protocol: must be given, {file.path} has no servo bus; known: {known}")
-    if text := doubts(file):
+    if text := plausibility_warning(file):
         print(f"hexapod: {text}", file=sys.stderr)
     return dataclasses.replace(found, baud=args.baud or found.baud)
 

@@ -1,1 +1,1 @@
-"""Motion files: their keys, how they are read, and the motions that are shipped."""
+"""Motion files: their keys, their reader, and the shipped motions."""

@@ -26,7 +26,7 @@ from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot, Vector
 
 MAX_DEPTH = 8  # steps within steps
-MAX_STEPS = 5000  # of one pass, repetitions counted
+MAX_STEPS = 5000  # in one pass, including repetitions
 KEYS: Mapping[type[MotionStep], Mapping[str, MotionKey]] = {kind: keys(kind) for kind in KINDS.values()}
 HEAD = keys(Choreography)
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -42,7 +42,7 @@ def motion(root: DocumentEntry, robot: Robot) -> Choreography:
     fields = _fields(root, head, robot)
     if not NAME.fullmatch(fields["name"]):
         raise root.children["name"].error(
-            f"is {schema.spell(fields['name'])}", "must be a name of letters, digits and _"
+            f"is {schema.yaml_text(fields['name'])}", "must be a name of letters, digits and _"
         )
     entry = root.children.get("steps")
     if entry is None:
@@ -61,7 +61,7 @@ class _StepReader:
     def read(self, entry: DocumentEntry, depth: int, times: int) -> tuple[MotionStep, ...]:
         """The steps of a list that is repeated `times` times."""
         if not isinstance(entry.value, CommentedSeq) or not entry.value:
-            what = "is an empty list" if entry.value == [] else f"is {schema.spell(entry.value)}"
+            what = "is an empty list" if entry.value == [] else f"is {schema.yaml_text(entry.value)}"
             raise entry.error(what, "must be a list of steps", "e.g. - wait: {duration: 1.0}")
         if depth > MAX_DEPTH:
             raise entry.error(f"has more than {MAX_DEPTH} steps within each other", "make a flat list of them")
@@ -91,7 +91,7 @@ class _StepReader:
             if kind is TogetherStep:
                 _refuse_clash(inner, fields["steps"])
         place = f"{entry.path}:{entry.line}"
-        if "steps" in known:  # its inner steps are scaled already
+        if "steps" in known:  # its inner steps are already scaled
             return kind(**fields, place=place)
         try:
             return kind(**fields, place=place).scaled(self._factor)
@@ -110,7 +110,7 @@ def _single(entry: DocumentEntry) -> tuple[str, DocumentEntry]:
             found.path, found.key, found.line, {} if found.value is None else found.value, found.fault
         )
     else:
-        what = f"has {len(entry.children)} keys" if entry.is_section else f"is {schema.spell(entry.value)}"
+        what = f"has {len(entry.children)} keys" if entry.is_section else f"is {schema.yaml_text(entry.value)}"
         raise entry.error(what, "must be one step", "e.g. - wait: {duration: 1.0}; indent the keys of a step below it")
     if word not in KINDS:
         hint = schema.did_you_mean(word, list(KINDS))
@@ -139,7 +139,7 @@ def _refuse_beyond(values: DocumentEntry, angles: Mapping[str, Vector], robot: R
 
 
 def _fields(section: DocumentEntry, known: Mapping[str, MotionKey], robot: Robot) -> dict[str, Any]:
-    """The fields that a section sets. Raises MotionFileError for one that is wrong or missing."""
+    """The fields set by a section. Raises MotionFileError for an invalid or missing one."""
     fields = {}
     for name, key in known.items():
         entry = section.children.get(name)
@@ -160,10 +160,10 @@ def _value(entry: DocumentEntry, key: MotionKey, robot: Robot) -> Any:
 
 
 def _vectors(entry: DocumentEntry, key: MotionKey, robot: Robot) -> dict[str, Vector]:
-    """Three numbers for each leg that is named."""
+    """Three numbers for each named leg."""
     known = (*robot.leg_names, EVERY)
     if not entry.is_section or not entry.children:
-        raise entry.error(f"is {schema.spell(entry.value)}", _bound(key, robot), "e.g. {all: [0, 0, 0]}")
+        raise entry.error(f"is {schema.yaml_text(entry.value)}", _bound(key, robot), "e.g. {all: [0, 0, 0]}")
     schema.refuse_unknown(entry, dict.fromkeys(known))
     vectors = {}
     for leg, child in entry.children.items():

@@ -1,4 +1,4 @@
-"""The keys of a motion file, derived from the fields of core.motions; only remedies are added here."""
+"""The keys of motion files, derived from the dataclass fields in core.motions; only remedies are added here."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ HINTS: Mapping[str, str] = {
     "deg": "degrees",
     "deg/s": "degrees per second",
 }
-EVERY = "all"  # stands for all legs that are not named
+EVERY = "all"  # all legs that are not named
 
 
 @dataclass(frozen=True, slots=True)
 class MotionKey:
-    """One key as it is written in the file: degrees instead of radians."""
+    """One key in the notation of the file: degrees instead of radians."""
 
     name: str  # in the file
     field: str  # of the dataclass
@@ -46,12 +46,12 @@ class MotionKey:
     scaled: bool  # with the size of the robot
     bounds: tuple[float, float] | None  # of a number, or of each number of a vector
     choices: tuple[str, ...]  # of a text; empty: any
-    names: str  # which names it accepts: "legs", "gaits", or "" for none
+    names: str  # accepted names: "legs", "gaits", or "" for none
     columns: tuple[str, ...]  # of a vector per leg; empty for anything else
     factor: float  # from the file's unit to the field's
 
     def row(self, robot: Robot) -> KeyRow:
-        """The row that checks a value, or each vector of a section by leg, for a robot."""
+        """The schema row for a value, or for each vector of a section by leg, for a robot."""
         if self.bounds is not None:
             hint = HINTS.get(self.unit, "")
             return NumberRow(self.name, len(self.columns) or 1, *self.bounds, self.unit, hint, self.whole)

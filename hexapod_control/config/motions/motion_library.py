@@ -24,13 +24,13 @@ def known_motions() -> tuple[str, ...]:
 def load_motion(name_or_path: str, robot: Robot) -> Choreography:
     """A shipped motion by name, or the motion of a file, scaled to the robot. Raises MotionFileError.
 
-    Whether the robot can do it is checked by core.motions.motion_rehearsal.
+    core.motions.motion_rehearsal checks whether the robot can perform it.
     """
     return motion_file.motion(read(named("motions", name_or_path, MotionFileError), MotionFileError), robot)
 
 
 def load_motion_text(file: str, text: str, robot: Robot) -> Choreography:
-    """As `load_motion` for the text of a file; `file` names it in messages and is not opened."""
+    """Like `load_motion`, for the text of a file; `file` is only used in messages."""
     return motion_file.motion(from_text(Path(file), text, MotionFileError), robot)
 
 

@@ -38,7 +38,7 @@ def channels(step: MotionStep) -> frozenset[str]:
 
 
 def clash(steps: Sequence[MotionStep]) -> tuple[MotionStep, str] | None:
-    """The first step that shares a resource with one before it, and the message; None if there is none."""
+    """The first step that shares a resource with an earlier one, and the message; None if there is none."""
     before: list[MotionStep] = []
     for step in steps:
         for other in before:
@@ -50,7 +50,7 @@ def clash(steps: Sequence[MotionStep]) -> tuple[MotionStep, str] | None:
 
 
 def _common(one: frozenset[str], other: frozenset[str]) -> str:
-    """A resource that both use. A guided leg needs the other legs in stance, so the robot cannot walk meanwhile."""
+    """A resource used by both, or "". A guided leg needs all other legs in stance, so it also excludes walking."""
     for first, second in ((one, other), (other, one)):
         hands = sorted(name for name in first if name.startswith(HAND))
         if hands and FEET in second:

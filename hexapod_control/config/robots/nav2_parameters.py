@@ -1,7 +1,7 @@
 """Limits and footprint of a robot, filled into a parameter file of Nav2.
 
 Velocity limits are a share of the maxima of the gait; accelerations are measured on the walk controller from rest to
-the limit and back. Along two axes at once the robot is slower than along each; the planner then scales the twist.
+the limit and back. Along two axes at once the robot is slower than along each one; the planner then scales the twist.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE
 
-SPEED_SHARE = 0.9  # of the maximum speeds; the rest is for corrections along the other axes
+SPEED_SHARE = 0.9  # of the maximum speeds, leaving a reserve for corrections along other axes
 TICK_S = 0.02  # of the measured walk
-MAX_ACCELERATION_TIME_S = 30.0  # [s] in which a robot reaches its speed
-CORNERS = 8  # of the polygon round one stance region
-ROUNDING_M = 0.001  # by which regions are enlarged, because coordinates are rounded
+MAX_ACCELERATION_TIME_S = 30.0  # [s] for reaching the speed
+CORNERS = 8  # of the polygon around one stance region
+ROUNDING_M = 0.001  # enlargement of the regions, since coordinates are rounded
 CLEARANCE_M = 0.2  # of the inflation beyond the footprint
 PATH_STEP_M = 0.025  # between two points of a path: half a cell of the global costmap
-LEAST_WINDOW_M = 3  # of the local costmap, in whole metres
+MIN_WINDOW_M = 3  # of the local costmap, in whole metres
 MAX_OFFSET_POINTS = 20  # Nav2's own offset, for robots with a horizon of more than a metre
 
 
 class Nav2FileError(ValueError):
-    """A parameter file of Nav2 that cannot be filled in: the key and what to do."""
+    """A Nav2 parameter file that cannot be filled in; the message has key and remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class Nav2Robot:
     """Limits and footprint of a robot for Nav2."""
 
     velocity: Twist  # [m/s, m/s, rad/s] greatest along each axis, the same both ways
-    acceleration: Twist  # [per s] from rest to that
-    deceleration: Twist  # [per s] and back to rest, positive
+    acceleration: Twist  # [m/s^2, m/s^2, rad/s^2] from rest to that velocity
+    deceleration: Twist  # [m/s^2, m/s^2, rad/s^2] back to rest, positive
     footprint: tuple[Point, ...]  # [m] in base_footprint, counter-clockwise
 
     @property
@@ -94,12 +94,12 @@ def _rates(walk: WalkController, capabilities: Capabilities, goal: Twist) -> tup
 
 
 def _floor(value: float) -> float:
-    """Rounded down to three digits after the point: a limit never grows by rounding."""
+    """Rounded down to three decimals, so that a limit never grows."""
     return math.floor(value * 1000.0) / 1000.0
 
 
 def footprint(capabilities: Capabilities) -> tuple[Point, ...]:
-    """Polygon [m, base_footprint] round the stance regions with the swings over them, the knees and the body."""
+    """Polygon [m] in base_footprint around stance regions, swing paths, knees and body."""
     robot = capabilities.robot
     stance = capabilities.stances.at(robot.walk.height)
     points = []
@@ -148,7 +148,7 @@ def values(robot: Nav2Robot, horizon: float) -> dict[str, object]:
         "inflation_layer.inflation_radius": round(robot.radius + CLEARANCE_M, 2),
     }
     prune = round(1.2 * ahead, 2)
-    window = max(LEAST_WINDOW_M, math.ceil(2.0 * (robot.radius + CLEARANCE_M + prune)))  # the path ahead fits into it
+    window = max(MIN_WINDOW_M, math.ceil(2.0 * (robot.radius + CLEARANCE_M + prune)))  # the path ahead fits into it
     return {
         **_under("controller_server.ros__parameters.FollowPath", {**path, "prune_distance": prune}),
         **_under("controller_server.ros__parameters.FollowPath", critics),
@@ -166,7 +166,7 @@ def _under(prefix: str, entries: Mapping[str, object]) -> dict[str, object]:
 def fill(
     text: str, robot: Nav2Robot, renamed: Mapping[str, str] | None = None, added: Mapping[str, object] | None = None
 ) -> str:
-    """A parameter file of Nav2 with the values of the robot; comments and all else are kept. Raises Nav2FileError.
+    """Fills the values of the robot into a Nav2 parameter file; all else is preserved. Raises Nav2FileError.
 
     `renamed` and `added` are the changes of a Nav2 release to the keys; a key with an empty new name is removed.
     """
@@ -197,8 +197,8 @@ def fill(
 
 
 def _adapt_keys(document: object, renamed: Mapping[str, str], added: Mapping[str, object]) -> None:
-    """Adds, moves and removes keys; those that a file already has under their new name stay as they are."""
-    for name, value in tuple(added.items())[::-1]:  # each comes before the one after it
+    """Adds, moves and removes keys; keys that already exist under their new name are unchanged."""
+    for name, value in tuple(added.items())[::-1]:  # each is inserted before its successor
         section, key = _new_place(document, name)
         if key not in section:
             section.insert(min(1, len(section)), key, value)

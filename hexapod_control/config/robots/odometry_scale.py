@@ -1,4 +1,4 @@
-"""The section `odometry_scale` of a robot file: factors on distance and turn that a calibration measured."""
+"""The section `odometry_scale` of a robot file: calibrated factors on distance and heading change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hexapod_control.config.schema import number, refuse_unknown
 
 
 def odometry_scale(robot_file: RobotFile) -> tuple[float, float]:
-    """(distance, turn): factors on the displacement of the feet, 1 without the section. Raises RobotFileError."""
+    """Factors on (distance, heading change) of the feet; 1 without the section. Raises RobotFileError."""
     section = read(robot_file.path).children.get("odometry_scale")
     if section is None:
         return 1.0, 1.0

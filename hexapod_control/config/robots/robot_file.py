@@ -1,4 +1,4 @@
-"""Robot files: a name or a path in, a validated robot out."""
+"""Loads robot files: name or path in, validated robot out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hexapod_control.config.document import DocumentEntry, plain, read
 from hexapod_control.config.errors import FileError, RobotFileError
 from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.plausibility.check_values import findings, one_line, placed
-from hexapod_control.config.robots.plausibility.finding import Described
+from hexapod_control.config.robots.plausibility.finding import CheckedRobot
 from hexapod_control.config.robots.rules.checked_values import CheckedValues
 from hexapod_control.config.robots.rules.consistency import check
 from hexapod_control.config.robots.rules.gait_section import check_gaits, read_gaits
@@ -41,9 +41,9 @@ class RobotFile:
     path: Path  # absolute
     robot: Robot
     servo_model: str  # of the first leg
-    servo_source: str  # where the servo's figures come from
+    servo_source: str  # of the servo's figures
     models: tuple[str, ...]  # of the servos of each leg
-    servos: object  # section `servos` as plain data, None if absent: the driver's
+    servos: object  # section `servos` as plain data for the driver; None if absent
 
 
 def known_robots() -> tuple[str, ...]:
@@ -52,18 +52,18 @@ def known_robots() -> tuple[str, ...]:
 
 
 def resolve(name_or_path: str | Path) -> Path:
-    """Absolute path of a robot file: anything with a slash or ending in .yaml is a path, the rest a name."""
+    """Absolute path of a robot file. Anything with a slash or ending in .yaml is a path, all else a name."""
     return named("robots", name_or_path, RobotFileError)
 
 
 def load(name_or_path: str | Path) -> RobotFile:
-    """The robot of a name that comes with the package, or of a file. Raises RobotFileError."""
+    """Loads a shipped robot by name, or a file by path. Raises RobotFileError."""
     path = resolve(name_or_path)
     return _loaded(read(path))
 
 
 def from_text(path: Path, text: str) -> RobotFile:
-    """The robot of the text of a file that need not exist. Raises RobotFileError with the path in its message."""
+    """Loads a robot from text; `path` is only used in messages. Raises RobotFileError."""
     return _loaded(document.from_text(path, text))
 
 
@@ -86,8 +86,8 @@ def _loaded(root: DocumentEntry) -> RobotFile:
 
 
 def _cause(root: DocumentEntry, robot: Robot, models: tuple[str, ...], error: RobotFileError) -> FileError:
-    """The implausible value behind an inconsistency, which is often noticed at another key than the wrong one."""
-    found = placed(root, findings(Described(robot, models)))
+    """The implausible value that causes an inconsistency, which often shows at another key than the wrong one."""
+    found = placed(root, findings(CheckedRobot(robot, models)))
     if not found or found[0].key == error.key:
         return error
     cause = found[0]
@@ -95,12 +95,12 @@ def _cause(root: DocumentEntry, robot: Robot, models: tuple[str, ...], error: Ro
 
 
 def implausible(file: RobotFile) -> tuple[FileError, ...]:
-    """Values that are within bounds, yet hardly those of a real robot, the surest first, as messages of the file."""
-    return placed(read(file.path), findings(Described(file.robot, file.models)))
+    """Values within bounds but unlikely for a real robot, as errors of the file, the most reliable first."""
+    return placed(read(file.path), findings(CheckedRobot(file.robot, file.models)))
 
 
-def doubts(file: RobotFile) -> str:
-    """What programs that start a robot report about its implausible values; empty if there is none."""
+def plausibility_warning(file: RobotFile) -> str:
+    """The warning about implausible values when a robot is started; empty if there are none."""
     return one_line(implausible(file))
 
 
@@ -125,12 +125,12 @@ def _section(root: DocumentEntry, name: str) -> DocumentEntry:
     if entry is None:
         raise root.error("is missing", "must be a section", "every key is required", below=name)
     if not entry.is_section:
-        raise entry.error(f"is {schema.spell(entry.value)}", "must be a section")
+        raise entry.error(f"is {schema.yaml_text(entry.value)}", "must be a section")
     return entry
 
 
 def _leg_values(common: DocumentEntry, own: DocumentEntry) -> CheckedValues:
-    """One leg's values: its place and the common ones with its own overrides."""
+    """One leg's values: its position, and the common values with its own overrides."""
     tilt = (robot_keys.TILT,) if robot_keys.TILT.key in own.children else ()
     place = CheckedValues.checked(own, (*robot_keys.PLACE, *tilt))
     overrides = {name: child for name, child in own.children.items() if name not in _PLACE}
@@ -159,7 +159,7 @@ def _leg(name: str, values: CheckedValues) -> Leg:
 
 def _segment(values: CheckedValues, name: str) -> Segment:
     length, mass, radius = (values.number(f"{name}.{key}") for key in ("length", "mass", "radius"))
-    return Segment(max(robot_keys.LEAST_COXA_M, length), mass, radius)
+    return Segment(max(robot_keys.MIN_COXA_M, length), mass, radius)
 
 
 def _joint(values: CheckedValues, name: str) -> Joint:

@@ -15,8 +15,8 @@ _NAME = r"[A-Za-z][A-Za-z0-9_]*"
 _A_NAME = "a name of letters, digits and _"
 
 MAX_ANGLE_DEG = 180.0  # of a joint to either side
-LEAST_COXA_M = 1e-7  # stands for 0: the shapes of a link need a length
-LEAST_MASS_KG = 1e-4  # of a part of a leg
+MIN_COXA_M = 1e-7  # stands for 0: the shapes of a link need a length
+MIN_MASS_KG = 1e-4  # of a part of a leg
 SERVO_MODEL = TextRow(
     "servo.model", r"(?s).*\S.*", "a text", "the servo's name", meaning="as `hexapod servos models` lists it"
 )
@@ -44,15 +44,15 @@ ROBOT: tuple[KeyRow, ...] = (
 )
 COMMON: tuple[KeyRow, ...] = (  # under `leg`, or under the name of a leg to override
     NumberRow("coxa.length", 1, 0.0, 1.0, "m", _METRES, meaning="coxa axis to femur axis, horizontally"),
-    NumberRow("coxa.mass", 1, LEAST_MASS_KG, 20.0, "kg", _KILOGRAMS, meaning="centred halfway along the length"),
+    NumberRow("coxa.mass", 1, MIN_MASS_KG, 20.0, "kg", _KILOGRAMS, meaning="centred halfway along the length"),
     NumberRow("coxa.radius", 1, 0.001, 0.2, "m", _METRES, meaning="thickness, for the picture only"),
     NumberRow("femur.length", 1, 0.001, 1.0, "m", _METRES, meaning="femur axis to tibia axis"),
-    NumberRow("femur.mass", 1, LEAST_MASS_KG, 20.0, "kg", _KILOGRAMS, meaning="centred halfway along the length"),
+    NumberRow("femur.mass", 1, MIN_MASS_KG, 20.0, "kg", _KILOGRAMS, meaning="centred halfway along the length"),
     NumberRow("femur.radius", 1, 0.001, 0.2, "m", _METRES, meaning="thickness, for collisions"),
     NumberRow("femur.lateral_offset", 1, -0.5, 0.5, "m", _METRES, meaning="leg's plane left of the coxa axis"),
     NumberRow("femur.vertical_offset", 1, -0.5, 0.5, "m", _METRES, meaning="femur axis above the hip"),
     NumberRow("tibia.length", 1, 0.001, 1.0, "m", _METRES, meaning="tibia axis to the centre of the foot's ball"),
-    NumberRow("tibia.mass", 1, LEAST_MASS_KG, 20.0, "kg", _KILOGRAMS, meaning="with the foot, centred halfway"),
+    NumberRow("tibia.mass", 1, MIN_MASS_KG, 20.0, "kg", _KILOGRAMS, meaning="with the foot, centred halfway"),
     NumberRow("tibia.radius", 1, 0.001, 0.2, "m", _METRES, meaning="thickness, for collisions"),
     *(
         NumberRow(

@@ -11,7 +11,7 @@ from hexapod_control.core.robot import Robot
 
 
 def controllers(robot: Robot) -> str:
-    """The parameter file of ros2_control for this robot; comments and all else are kept."""
+    """The parameter file of ros2_control for this robot; comments and all other values are preserved."""
     yaml = parser()
     yaml.width = 120
     yaml.indent(mapping=2, sequence=4, offset=2)

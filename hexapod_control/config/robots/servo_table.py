@@ -1,4 +1,4 @@
-"""The servo table, config/servos.yaml: what the makers state of the servos that legged robots are built with."""
+"""The servo table, config/servos.yaml: data sheet figures of servos for legged robots."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ServoFigures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CatalogServo:
-    """One row of the table: a servo, or one of the versions of a servo for different supplies."""
+    """One row of the table: a servo, or its version for one supply."""
 
     model: str
     maker: str
@@ -42,7 +42,7 @@ class CatalogServo:
     backlash: float | None  # [deg], None if the maker does not state it
     full_torque_error: float  # [deg] of the position loop
     source: str
-    verified: bool  # read in the source
+    verified: bool  # checked against the source
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> CatalogServo:
@@ -68,7 +68,7 @@ class CatalogServo:
         return self.voltage[0] <= voltage <= self.voltage[1]
 
     def at(self, voltage: float) -> ServoFigures:
-        """Speed and torque at a supply [V]: both are proportional to it beyond the listed ones, as in a DC motor."""
+        """Speed and torque at a supply [V]; beyond the listed ones both are proportional to it, as in a DC motor."""
         below = [each for each in self.figures if each.voltage <= voltage]
         above = [each for each in self.figures if each.voltage > voltage]
         if not (below and above):
@@ -88,22 +88,22 @@ class CatalogServo:
 def servo_table() -> tuple[CatalogServo, ...]:
     """All rows, read once."""
     text = share("config", "servos.yaml").read_text(encoding="utf-8")
-    rows: Sequence[Mapping[str, Any]] = YAML(typ="safe").load(text)  # ours: no line numbers, so the fast parser
+    rows: Sequence[Mapping[str, Any]] = YAML(typ="safe").load(text)  # no line numbers needed: fast parser
     return tuple(map(CatalogServo.of, rows))
 
 
 def versions(model: str) -> tuple[CatalogServo, ...]:
-    """The rows of a model, one per version for another supply; none if it is unknown."""
+    """The rows of a model, one per supply version; empty if unknown."""
     return tuple(servo for servo in servo_table() if servo.model == model)
 
 
 def version_for(model: str, voltage: float) -> CatalogServo | None:
-    """The version of a model whose maker permits a supply [V]; None if none does."""
+    """The version of a model for a supply [V]; None if the maker permits none."""
     return next((servo for servo in versions(model) if servo.permits(voltage)), None)
 
 
 def permitted(model: str) -> str:
-    """The supplies that the maker of a model permits, for messages."""
+    """The permitted supplies of a model, as text."""
     return " or ".join("{:g} to {:g} V".format(*servo.voltage) for servo in versions(model))
 
 

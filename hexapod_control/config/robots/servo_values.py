@@ -1,7 +1,7 @@
-"""Completes the section of a leg with what the servo table knows of its servo's model.
+"""Completes the section of a leg with the servo table's figures for its servo model.
 
-A key of the file always wins. The figures of one model never apply to another: a leg that names its own model takes
-nothing but the voltage from the common section `servo`.
+Keys of the file take precedence. The figures of one model never apply to another: a leg that names its own model
+inherits only the voltage from the common section `servo`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hexapod_control.core.names import JOINTS
 
 
 def merged(common: DocumentEntry, own: DocumentEntry) -> DocumentEntry:
-    """The section of one leg: the common one with its own overrides, and the rest from the servo table."""
+    """The section of one leg: the common section with its own overrides, completed by the servo table."""
     if "model" in own.children.get("servo", own).children and "servo" in common.children:
         servo = common.children["servo"]
         kept = {name: child for name, child in servo.children.items() if name == "voltage"}
@@ -25,7 +25,7 @@ def merged(common: DocumentEntry, own: DocumentEntry) -> DocumentEntry:
 
 
 def completed(leg: DocumentEntry) -> DocumentEntry:
-    """The section with the missing figures and joint ranges of its servo's model. Raises RobotFileError."""
+    """Completes a leg's section by the figures and joint ranges of its servo model. Raises RobotFileError."""
     servo = leg.children.get("servo")
     figures = ("no_load_speed", "stall_torque", "stiffness", "source")
     absent = () if servo is None or not servo.is_section else [key for key in figures if key not in servo.children]
@@ -34,7 +34,7 @@ def completed(leg: DocumentEntry) -> DocumentEntry:
     if servo is None or not (absent or without_range) or "model" not in servo.children:
         return leg
     if not absent and not versions(str(servo.children["model"].value)):
-        return leg  # a servo of the owner's: the missing range is reported like any other key
+        return leg  # an unlisted servo: a missing range is reported like any other key
     model = _model(servo)
     if without_range:
         leg = _with_ranges(leg, model, without_range)
@@ -56,14 +56,14 @@ def completed(leg: DocumentEntry) -> DocumentEntry:
 
 
 def _model(servo: DocumentEntry) -> CatalogServo:
-    """The row of the table for the section's model, in the version for its voltage."""
+    """The row of the table for the section's model and voltage."""
     entry = servo.children["model"]
     name = str(schema.value(entry, SERVO_MODEL))
     found = versions(name)
     if not found:
         near = ", ".join(nearest_models(name))
         bound = "must be a servo that `hexapod servos models` lists, unless the file gives all its figures"
-        raise entry.error(f"is {schema.spell(entry.value)}", bound, f"did you mean {near}?" if near else "")
+        raise entry.error(f"is {schema.yaml_text(entry.value)}", bound, f"did you mean {near}?" if near else "")
     voltage = servo.children.get("voltage")
     if voltage is None:
         return found[0]
@@ -77,7 +77,7 @@ def _model(servo: DocumentEntry) -> CatalogServo:
 
 
 def _with_ranges(leg: DocumentEntry, model: CatalogServo, names: list[str]) -> DocumentEntry:
-    """The joints without limits turn as far as the servo, with the straight leg in the middle."""
+    """Sets missing joint limits to the range of the servo, centred on the straight leg."""
     line = leg.children["servo"].children["model"].line
     joints = leg.children.get("joints") or replace(leg, key=join(leg.key, "joints"), line=line, value={})
     end = min(MAX_ANGLE_DEG, model.turn / 2.0)
@@ -90,5 +90,5 @@ def _with_ranges(leg: DocumentEntry, model: CatalogServo, names: list[str]) -> D
 
 
 def _with(section: DocumentEntry, name: str, child: DocumentEntry) -> DocumentEntry:
-    """The section with another child."""
+    """The section with one child replaced or added."""
     return replace(section, value={**section.children, name: child})

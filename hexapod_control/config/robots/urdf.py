@@ -16,9 +16,9 @@ from hexapod_control.core.robot import Leg
 
 
 def urdf(robot_file: RobotFile, *, ros2_control: bool = False) -> str:
-    """URDF text made by xacro from a validated robot file; the name of the robot is the file's.
+    """Generates the URDF of a validated robot file with xacro; the file determines the name of the robot.
 
-    `ros2_control` adds the tags with which controllers move the joints (docs/ros2-control.md).
+    `ros2_control` adds the tags of ros2_control (docs/ros2-control.md).
     """
     template = share("urdf", "hexapod.urdf.xacro")
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as complete:

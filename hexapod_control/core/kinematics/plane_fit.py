@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from hexapod_control.core.robot import Vector
 
 FEWEST_POINTS = 3  # that make a plane
-LEAST_SPREAD = 1e-3  # 1 - r^2 of the points' x and y: below it they count as collinear
+MIN_SPREAD = 1e-3  # 1 - r^2 of the points' x and y: below it they count as collinear
 
 
 def fit_plane(
-    points: Sequence[Vector], weights: Sequence[float] | None = None, least_spread: float = LEAST_SPREAD
+    points: Sequence[Vector], weights: Sequence[float] | None = None, least_spread: float = MIN_SPREAD
 ) -> tuple[float, float, float] | None:
     """(a, b, c) [1, 1, m] of the plane z = a x + b y + c with the least (weighted) sum of squares to points [m].
 

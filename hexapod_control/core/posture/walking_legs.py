@@ -34,10 +34,10 @@ LEAST_MARGIN = 0.01  # [m] static margin that strides on fewer legs keep
 STRIDE_SHARES = tuple(0.1 * k for k in range(10, 2, -1))  # of the stance regions that they may use for that
 SHIFT_STEP = 0.005  # [m] between the shifts that are tried ...
 SHIFT_STEPS = 14  # ... so many in each direction
-LEAST_START_MARGIN = 0.005  # [m] with the feet where they were and any of them in the air
+MIN_START_MARGIN = 0.005  # [m] with the feet where they were and any of them in the air
 TURNS = (0.0, 0.15, 0.3, 0.45)  # [rad] of the footholds next to a gap that are tried
 MARGIN_DIGITS = 4  # to which margins [m] are compared: of two equal shifts the smaller is taken
-LEAST_REGION = 0.5  # share of the radii of all stance regions that a shift leaves
+MIN_REGION = 0.5  # share of the radii of all stance regions that a shift leaves
 
 Row = TypeVar("Row")
 
@@ -150,14 +150,14 @@ def _arranged_for_support(robot: Robot, turns: Sequence[int]) -> tuple[Robot, Po
     steps = [SHIFT_STEP * k for k in range(-SHIFT_STEPS, SHIFT_STEPS + 1)]
     # Before the first step the feet are where they were: the body must be well over them, too.
     margins = {shift: _margin(robot, center, shift) for shift in product(steps, steps)}
-    shifts = [shift for shift, margin in margins.items() if margin >= LEAST_START_MARGIN]
+    shifts = [shift for shift, margin in margins.items() if margin >= MIN_START_MARGIN]
     choices = []
     for angle in TURNS:
         turned = _turned(robot, turns, angle)
         choices += [(-_margin(turned, center, shift), math.hypot(*shift), shift, turned) for shift in shifts]
     for _, _, shift, turned in sorted(choices, key=lambda choice: choice[:2]):
         shifted = _shifted(turned, shift)
-        if all(r >= LEAST_REGION * r0 for r, r0 in zip(nominal_stance(shifted).radii, nominal, strict=True)):
+        if all(r >= MIN_REGION * r0 for r, r0 in zip(nominal_stance(shifted).radii, nominal, strict=True)):
             return shifted, shift
     return robot, (0.0, 0.0)
 

@@ -25,10 +25,10 @@ from hexapod_control.core.statics.static_stability import GRAVITY
 ESTIMATED_CONTACT_SHARE = 0.5  # of an even share of the weight: a foot that carries more touches the ground ...
 RELEASE_SHARE = 0.4  # ... until it carries less than this; the touch threshold is raised by ...
 INERTIAL_UNCERTAINTY_SHARE = 0.1  # ... this share of the force equivalent to the torque of the leg's own motion
-LEAST_TIBIA_SINE = 0.1  # of the tibia's angle: in a straight leg femur and tibia torques are linearly dependent
+MIN_TIBIA_SINE = 0.1  # of the tibia's angle: in a straight leg femur and tibia torques are linearly dependent
 FLIGHT_SPEED = 0.12  # [m/s] vertical, relative to the body: a faster foot is in the air ...
 STANDING_SPEED = 0.05  # [m/s] ... if others are slower than this ...
-LEAST_STANDING_FEET = 3  # ... at least so many
+MIN_STANDING_FEET = 3  # ... at least so many
 MAX_SAMPLE_INTERVAL_S = 0.05  # between two samples; longer intervals give no acceleration
 MOTOR_TIME_CONSTANT_S = 0.02  # mechanical time constant of small motors: 10 to 30 ms
 FRICTION_SHARE = 0.02  # dry friction as a share of the stall torque
@@ -154,7 +154,7 @@ class FootForceEstimator:
         """Learns from feet in the air at both samples. Returns which; `rising` [m/s] is their vertical speed."""
         was, self._flying = self._flying, rising > FLIGHT_SPEED
         sure = self._flying & was & follows
-        if np.count_nonzero(rising < STANDING_SPEED) < LEAST_STANDING_FEET:
+        if np.count_nonzero(rising < STANDING_SPEED) < MIN_STANDING_FEET:
             sure[:] = False
         if sure.any():
             motion = _motion(0.5 * (now.speeds + last.speeds), now.changes)
@@ -175,7 +175,7 @@ def _motion(speeds: Array, accelerations: Array) -> Array:
 def _levers(out: Array, up: Array) -> Array:
     """Returns the vertical force on a foot per torque (n, 2) [1/m], by inverting the Jacobian of `_geometry`."""
     bent = out[:, 0] * up[:, 1] - out[:, 1] * up[:, 0]
-    least = LEAST_TIBIA_SINE * np.hypot(out[:, 0] - out[:, 1], up[:, 0] - up[:, 1]) * np.hypot(out[:, 1], up[:, 1])
+    least = MIN_TIBIA_SINE * np.hypot(out[:, 0] - out[:, 1], up[:, 0] - up[:, 1]) * np.hypot(out[:, 1], up[:, 1])
     bent = np.where(np.abs(bent) < least, np.copysign(least, bent), bent)
     levers: Array = np.stack((-out[:, 1], out[:, 0]), axis=1) / bent[:, None]
     return levers

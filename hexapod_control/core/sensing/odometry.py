@@ -33,7 +33,7 @@ from hexapod_control.core.robot import Point, Robot
 MAX_STEP_INTERVAL_S = 0.03  # between two samples in which all feet may change: in a longer one they move in the air
 UNKNOWN_RESIDUAL = 0.002  # [m] assumed residual of a step without planted feet
 BRIDGED_TIME_S = 0.1  # for which the body is then assumed to keep its velocity
-LEAST_SLIP = 0.0005  # [m] between two samples: a foot off by more may slip, and is left out of the fit if ...
+MIN_SLIP = 0.0005  # [m] between two samples: a foot off by more may slip, and is left out of the fit if ...
 SLIP_RATIO = 2.5  # ... the residual without it is so many times smaller
 # Growth of the variance, from drives in physics: see evaluation/quality/odometry_drift.py.
 VARIANCE_PER_DISTANCE = 1e-6  # [m^2/m] of position
@@ -139,7 +139,7 @@ def _feet(before: FootSupport, after: FootSupport) -> Iterator[tuple[float, floa
 def _robust(pairs: list[Pair], turn: float | None) -> OdometryStep:
     """Fits without slipping feet, i.e. those without which the residual is far smaller."""
     step, worst = _fitted(pairs, turn)
-    while worst > LEAST_SLIP and len(pairs) > 2:
+    while worst > MIN_SLIP and len(pairs) > 2:
         fewer = [pairs[:k] + pairs[k + 1 :] for k in range(len(pairs))]
         best, left = min(((_fitted(some, turn), some) for some in fewer), key=lambda found: found[0][0].residual)
         if best[0].residual * SLIP_RATIO > step.residual:

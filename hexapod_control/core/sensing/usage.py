@@ -12,7 +12,7 @@ from hexapod_control.core.robot import Robot
 
 REVERSAL_RAD = 0.05  # by which a joint turns back in a half cycle; less is noise
 WALKING_SPEED_M_S = 0.005  # faster than the odometry of a standing robot drifts
-MOST_SPEED_M_S = 2.0  # of any robot: what is faster is a reset of the odometry
+MAX_SPEED_M_S = 2.0  # of any robot: what is faster is a reset of the odometry
 MAX_STEP_S = 0.5  # a longer gap between two samples does not count
 HOUR_S = 3600.0
 
@@ -79,7 +79,7 @@ class UsageMeter:
         if last is None or not 0.0 < dt < MAX_STEP_S:
             return
         usage = self.usage
-        walks = WALKING_SPEED_M_S * dt < moved < MOST_SPEED_M_S * dt
+        walks = WALKING_SPEED_M_S * dt < moved < MAX_SPEED_M_S * dt
         if power is None and torques is not None:
             power = float(np.maximum(np.ravel(torques) * (angles - last), 0.0).sum()) / dt
         known = walks and power is not None

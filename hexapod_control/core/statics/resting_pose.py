@@ -26,7 +26,7 @@ from hexapod_control.core.statics.static_stability import center_of_mass, static
 
 TOUCH_TOLERANCE = 1e-6  # [m] rounding of points in the plane of three others
 EDGE_TOLERANCE = 1e-12  # [m^2] twice the area of a triangle that rounding may make of a point on a line
-LEAST_TRIANGLE = 1e-5  # [m^2] three points that span no more than this give no plane: 1 mm off a line 1 cm long
+MIN_TRIANGLE = 1e-5  # [m^2] three points that span no more than this give no plane: 1 mm off a line 1 cm long
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def _face(points: Array, radii: Array, center: Array) -> tuple[Vector, float] | 
         up = lean + normal * np.sqrt((1.0 - (lean * lean).sum(axis=0)) / area)
         height = radii[i] - (up * points[i].T).sum(axis=0)
         clear = (up.T @ points.T + height[:, None] - radii).min(axis=1) >= -TOUCH_TOLERANCE
-    candidates = np.flatnonzero(clear & (area > LEAST_TRIANGLE**2) & (up[2] > 0.0))
+    candidates = np.flatnonzero(clear & (area > MIN_TRIANGLE**2) & (up[2] > 0.0))
     for row in candidates[np.argsort(-up[2, candidates], kind="stable")]:
         if _stands(points[[i[row], j[row], k[row]]], up[:, row], center):
             x, y, z = up[:, row].tolist()

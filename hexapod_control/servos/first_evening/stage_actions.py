@@ -23,7 +23,7 @@ from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges
 from hexapod_control.servos.first_evening.pictured_dialog import PicturedDialog
 from hexapod_control.servos.first_evening.stages import BY_KEY, FirstProgress, StageError
-from hexapod_control.servos.first_evening.weight_test import LEAST_SHARE, LoadWatch, lying, rise, standing
+from hexapod_control.servos.first_evening.weight_test import MIN_SHARE, LoadWatch, lying, rise, standing
 from hexapod_control.servos.line_search.line_sweep import LineFinding
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_words import JointWordsError, joint_row
@@ -236,7 +236,7 @@ class StageActions:
         row = Part("voltage", VOLTAGE, robot_keys.SERVO_VOLTAGE)
         (lowest,) = numbers(self._ask("Lowest voltage on the multimeter while it stood: "), (row,))
         unloaded = self._progress.voltage
-        if unloaded and lowest < LEAST_SHARE * unloaded:
+        if unloaded and lowest < MIN_SHARE * unloaded:
             raise StageError(
                 f"the supply falls from {unloaded:g} to {lowest:g} V: use thicker cables or a stronger one"
             )

@@ -16,7 +16,7 @@ from hexapod_control.servos.first_evening.stages import StageError
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 STEPS = 24
-LEAST_SHARE = 0.85  # of the voltage without load
+MIN_SHARE = 0.85  # of the voltage without load
 MAX_LOAD = 0.9  # of the full torque of a servo
 MAX_TEMPERATURE = 65.0  # [degC]
 TRIES = 3  # of a reading
@@ -49,7 +49,7 @@ class LoadWatch:
             self.lowest = min(self.lowest or min(volts), *volts)
         if silent and readings:
             return f"{_name(silent[0])} (id {silent[0].id}) does not answer under load: check its plug and cable"
-        if self.lowest and self.lowest < LEAST_SHARE * self.unloaded:
+        if self.lowest and self.lowest < MIN_SHARE * self.unloaded:
             return (
                 f"the supply falls from {self.unloaded:.1f} to {self.lowest:.1f} V under load: charge the battery, use "
                 "thicker cables or a stronger regulator"

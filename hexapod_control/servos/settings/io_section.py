@@ -31,8 +31,8 @@ from hexapod_control.config.schema import (
     number,
     refuse_unknown,
     require,
-    spell,
     value,
+    yaml_text,
 )
 from hexapod_control.core.robot import Vector
 from hexapod_control.servos.i2c.foot_switches import SWITCH_CHIPS, FootSwitchSection
@@ -172,7 +172,7 @@ def io_settings(file: RobotFile) -> IoSettings:
     if section is None:
         return IoSettings()
     if not section.is_section:
-        raise section.error(f"is {spell(section.value)}", "must be a section", "remove it if there are no sensors")
+        raise section.error(f"is {yaml_text(section.value)}", "must be a section", "remove it if there are no sensors")
     legs = dict.fromkeys(file.robot.leg_names)
     known = known_keys(key.key for key in io_lines())
     refuse_unknown(section, {**known, "feet": {**known_keys(row.key for row in _PARTS["feet"]), "pins": legs}})
@@ -190,7 +190,7 @@ def io_settings(file: RobotFile) -> IoSettings:
 
 def _values(entry: DocumentEntry, rows: tuple[KeyRow, ...]) -> dict[str, YamlValue]:
     if not entry.is_section:
-        raise entry.error(f"is {spell(entry.value)}", "must be a section with chip", "e.g. {chip: mpu6050}")
+        raise entry.error(f"is {yaml_text(entry.value)}", "must be a section with chip", "e.g. {chip: mpu6050}")
     require(entry, rows[0])
     return {row.key: value(entry.children[row.key], row) for row in rows if row.key in entry.children}
 

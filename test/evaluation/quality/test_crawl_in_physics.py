@@ -14,7 +14,7 @@ from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
-MOST_TILT = math.radians(1.5)
+MAX_TILT = math.radians(1.5)
 LEAST_MARGIN = 0.005  # [m]
 SECONDS = 8.0  # more than two cycles
 
@@ -34,7 +34,7 @@ def test_a_crawling_robot_tilts_little_and_keeps_its_margin(tmp_path):
     for _ in range(round(SECONDS / 0.02)):
         plan = run.tick()
         x, y, _z, _w = simulation.reading().orientation
-        assert 2.0 * math.hypot(x, y) <= MOST_TILT
+        assert 2.0 * math.hypot(x, y) <= MAX_TILT
         assert plan.margin >= LEAST_MARGIN
         flights += not all(plan.planted)
     assert flights > 100 and start - simulation.reading().position[0] > 0.05

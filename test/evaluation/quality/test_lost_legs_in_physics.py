@@ -16,7 +16,7 @@ pytestmark = pytest.mark.physics
 
 DEVIATION = {"phantomx": 0.03, "article": 0.06}  # of the speed from the commanded one, on five legs
 DEVIATION_ON_FOUR = 0.15
-MOST_TILT = {5: 3.0, 4: 5.0}  # [deg] by legs that walk
+MAX_TILT = {5: 3.0, 4: 5.0}  # [deg] by legs that walk
 RAMP_TICKS, CYCLES, CYCLE_TICKS = 150, 2, 600
 LEGS = [(name, leg) for name in DEVIATION for leg in load(name).robot.leg_names]
 PAIRS = [("left_middle", "right_middle"), ("left_front", "right_rear"), ("left_rear", "right_front")]
@@ -79,7 +79,7 @@ def test_a_robot_that_loses_any_leg_while_walking_goes_on_at_the_commanded_speed
     walker.lose(leg)
     ratios = [walker.speed_ratio(0), walker.speed_ratio(1)]
     assert ratios == pytest.approx([1.0, 1.0], abs=DEVIATION[name])
-    assert walker.least_margin > 0.005 and walker.most_tilt < MOST_TILT[5]
+    assert walker.least_margin > 0.005 and walker.most_tilt < MAX_TILT[5]
 
 
 @pytest.mark.parametrize("name", DEVIATION)
@@ -89,4 +89,4 @@ def test_a_robot_that_loses_two_opposite_legs_crawls_on_the_other_four_without_t
     for leg in pair:
         walker.lose(leg)
     assert walker.speed_ratio(0) == pytest.approx(1.0, abs=DEVIATION_ON_FOUR)
-    assert walker.least_margin > 0.005 and walker.most_tilt < MOST_TILT[4]
+    assert walker.least_margin > 0.005 and walker.most_tilt < MAX_TILT[4]

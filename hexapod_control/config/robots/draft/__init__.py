@@ -1,1 +1,1 @@
-"""A robot that is not in a file yet: what is known of it, its stance, and writing it as a robot file with drawings."""
+"""Drafts of robots, from questions or a URDF: known and assumed values, choice of stance, robot file, drawings."""

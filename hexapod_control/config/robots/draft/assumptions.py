@@ -1,4 +1,4 @@
-"""Values assumed for a robot without given ones: shares of masses, thicknesses, and the position loop of its servo."""
+"""Default assumptions for a drafted robot: mass shares, thicknesses, and the position loop of its servo."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hexapod_control.config.robots.servo_table import version_for
 
 LEG_SHARES = {"coxa": 0.35, "femur": 0.325, "tibia": 0.325}  # of a leg's mass
 THICKNESS = {"coxa": 0.16, "femur": 0.16, "tibia": 0.05, "foot": 0.06}  # [m] of femur or tibia
-FULL_TORQUE_ERROR = math.radians(5.0)  # [rad] at which a position loop gives its stall torque
+FULL_TORQUE_ERROR = math.radians(5.0)  # [rad] position error at which a servo outputs its stall torque
 STIFFNESS_NOTE = f"stall torque at an error of {math.degrees(FULL_TORQUE_ERROR):g} deg"
 
 
 def thicknesses(leg: LegGeometry, foot: NotedValue | None) -> dict[str, NotedValue]:
-    """Radii [m] of coxa, femur and tibia, for collisions and pictures, and of the foot's ball if it is not known."""
+    """Radii [m] of coxa, femur and tibia for collisions and pictures, and of the foot's ball if unknown."""
     lengths = {"coxa": leg.femur, "femur": leg.femur, "tibia": leg.tibia, "foot": leg.tibia}
     found = {
         name: NotedValue(max(0.001, share * lengths[name]), Origin.ASSUMED, "a share of the length")
@@ -23,22 +23,22 @@ def thicknesses(leg: LegGeometry, foot: NotedValue | None) -> dict[str, NotedVal
     }
     if foot is not None:
         found["foot"] = foot
-    room = leg.tibia / 2.0 - found["foot"].value  # the tibia holds twice the radii of foot and tibia
+    room = leg.tibia / 2.0 - found["foot"].value  # the tibia is at least twice as long as the radii of foot and tibia
     if found["tibia"].value >= 0.8 * room:
         found["tibia"] = NotedValue(max(0.001, 0.5 * room), Origin.ASSUMED, "a share of the length")
     return found
 
 
 def table_servo(model: str, voltage: float) -> DraftServo:
-    """A servo of the table at a supply [V] that its maker permits."""
+    """A servo of the table at a permitted supply [V]."""
     row = version_for(model, voltage)
-    assert row is not None  # checked by who asks for it
+    assert row is not None  # checked by the callers
     figures = row.at(voltage)
     values = (figures.no_load_speed, figures.stall_torque, row.stiffness(voltage))
     return DraftServo(model, voltage, *(NotedValue(value, Origin.GIVEN, "servo table") for value in values))
 
 
 def unlisted_servo(speed: NotedValue, torque: NotedValue) -> DraftServo:
-    """A servo that is not in the table, with its no-load speed [rad/s] and stall torque [N m]."""
+    """A servo outside the table, with no-load speed [rad/s] and stall torque [N m]."""
     stiffness = NotedValue(torque.value / FULL_TORQUE_ERROR, Origin.ASSUMED, STIFFNESS_NOTE)
     return DraftServo("unknown", None, speed, torque, stiffness)

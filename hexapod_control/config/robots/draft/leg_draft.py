@@ -16,28 +16,28 @@ PLACES = {
     2: ("front", "rear"),
     3: ("front", "middle", "rear"),
     4: ("front", "middle_front", "middle_rear", "rear"),
-}  # in the names of legs, by the number of legs of a side
+}  # in the names of legs, by the number of legs per side
 
 
 @dataclass(frozen=True, slots=True)
 class JointLine:
-    """A joint of the URDF: its angle is sign * ours + offset."""
+    """A joint of the URDF. URDF angle = sign * (joint angle of the robot file) + offset."""
 
     name: str
     sign: int
     offset: float  # [rad]
-    lower: float  # [deg] ours
-    upper: float  # [deg] ours
+    lower: float  # [deg] in the robot file
+    upper: float  # [deg] in the robot file
     range_known: bool
 
-    def original(self, angle: float) -> float:
-        """The URDF's angle [rad] for ours."""
+    def urdf_angle(self, angle: float) -> float:
+        """URDF angle [rad] for a joint angle [rad] of the robot file."""
         return self.sign * angle + self.offset
 
 
 @dataclass(frozen=True, slots=True)
 class LegGeometry:
-    """Lengths [m] and angles of a leg in base_link, exact to rounding if its axes are."""
+    """Geometry of a leg in base_link. For a URDF with ideal axes it is exact to rounding."""
 
     hip: Array  # (3,) [m]
     yaw: float  # [rad]
@@ -50,7 +50,7 @@ class LegGeometry:
     joints: tuple[JointLine, JointLine, JointLine]
 
     def foot(self, angles: Sequence[float]) -> Array:
-        """The foot [m] in base_link for our angles [rad]."""
+        """Foot position (3,) [m] in base_link for joint angles [rad] of the robot file."""
         coxa, femur, tibia = angles
         radial = self.coxa + self.femur * math.cos(femur) + self.tibia * math.cos(femur + tibia)
         height = self.vertical + self.femur * math.sin(femur) + self.tibia * math.sin(femur + tibia)

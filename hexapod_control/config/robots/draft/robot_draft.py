@@ -1,4 +1,4 @@
-"""A robot before it is in a file: every value with where it comes from."""
+"""A robot before it is written to a file: every value with its origin."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hexapod_control.core.robot import Point, Vector
 
 
 class Origin(Enum):
-    """Where a value comes from."""
+    """Origin of a value."""
 
     READ = "read"
     GIVEN = "given"
@@ -21,7 +21,7 @@ class Origin(Enum):
 
 @dataclass(frozen=True, slots=True)
 class NotedValue:
-    """A number with its origin; the note says why."""
+    """A number with its origin and an explanation."""
 
     value: float
     origin: Origin
@@ -29,7 +29,7 @@ class NotedValue:
 
     @property
     def comment(self) -> str:
-        """For the robot file."""
+        """Comment for the robot file."""
         return ": ".join(filter(None, (self.origin.value, self.note)))
 
 
@@ -58,7 +58,7 @@ class DraftBody:
 
 @dataclass(frozen=True, slots=True)
 class DraftStance:
-    """How the robot stands."""
+    """Neutral stance, and the walk settings that belong to it."""
 
     height: float  # [m]
     lift: float  # [m]
@@ -81,6 +81,6 @@ class RobotDraft:
 
 
 def robot_name(text: str) -> str:
-    """A name that a robot file may have, like a text."""
+    """A valid robot name similar to a text."""
     name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
     return name if re.match(r"[A-Za-z]", name) else f"robot_{name}".rstrip("_")

@@ -11,20 +11,20 @@ from hexapod_control.config.robots.draft.leg_draft import LegGeometry
 from hexapod_control.config.robots.draft.robot_draft import DraftServo, NotedValue, Origin, RobotDraft
 from hexapod_control.core.names import JOINTS
 
-DIGITS = 8  # of lengths [m] and angles [deg] that must agree with the URDF
+DIGITS = 8  # significant digits of lengths [m] and angles [deg] that must agree with the URDF
 COLUMN = 45  # of the comments
 IMU_SHARE = 0.4  # of the body's height, above its centre
 
 
 @dataclass(frozen=True, slots=True)
 class FileNotes:
-    """What the comments of a robot file say of the origin of its values."""
+    """Comments of a robot file on the origin of its values."""
 
     head: tuple[str, ...]  # lines at its top
     geometry: Origin  # of the legs
-    body: str  # behind the size
+    body: str  # after the size
     limits: str  # of a joint with an unknown range
-    servo: str  # remedy behind a model that is not in the table
+    servo: str  # remedy for a model that is not in the table
     servo_source: str
     height: str
 
@@ -36,7 +36,7 @@ def robot_text(draft: RobotDraft, notes: FileNotes) -> str:
 
 
 def exact(value: float) -> str:
-    """A number with as many digits as the forward kinematics needs."""
+    """A number with the digits that the forward kinematics needs."""
     text = f"{value:.{DIGITS}f}".rstrip("0")
     text = text + "0" if text.endswith(".") else text
     return "0.0" if float(text) == 0.0 else text
@@ -74,7 +74,7 @@ def _rounded(values: Sequence[float]) -> str:
 
 
 def _lengths(leg: LegGeometry) -> dict[str, str]:
-    """What a robot file may say once for all legs, by dotted key."""
+    """Values that a robot file can share between legs, by dotted key."""
     values = {
         "coxa.length": leg.coxa,
         "femur.length": leg.femur,

@@ -1,4 +1,4 @@
-"""Chooses height and footholds of a drafted robot: the stance in which the feet can step farthest."""
+"""Chooses height and footholds of a drafted robot: the stance with the largest stance regions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from hexapod_control.config.robots.draft.leg_draft import LegGeometry
 from hexapod_control.config.robots.draft.robot_draft import DraftBody, DraftServo, DraftStance, NotedValue, RobotDraft
-from hexapod_control.config.robots.robot_keys import LEAST_COXA_M
+from hexapod_control.config.robots.robot_keys import MIN_COXA_M
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Body, Joint, Leg, Robot, Segment, WalkDefaults
 from hexapod_control.core.statics.static_stability import GRAVITY
@@ -19,19 +19,19 @@ from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.stance_regions import LEAST_RADIUS, clearance, radius_about
 
 FEMUR_DEG = (-20.0, -10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # [deg] above the horizon
-TIBIA_DEG = (-60.0, -70.0, -80.0, -90.0, -100.0)  # [deg] of the tibia below it
-GIVEN_TIBIA_DEG = tuple(range(-40, -101, -5))  # [deg] over the horizon, if the height is given
+TIBIA_DEG = (-60.0, -70.0, -80.0, -90.0, -100.0)  # [deg] of the tibia, above the horizontal
+GIVEN_TIBIA_DEG = tuple(range(-40, -101, -5))  # [deg] above the horizontal, for a given height
 STEEPEST_FEMUR_RAD = math.radians(60.0)  # likewise
-AMPLE_RADIUS = 0.12  # of femur and tibia together, in which the feet step far enough
-LIFTS = (0.15, 0.08, 0.04)  # of femur and tibia together
-LOAD_WEIGHT = 0.25  # of the lever of the load, against the radius in which a foot can step
+AMPLE_RADIUS = 0.12  # of femur plus tibia: larger stance regions are not preferred
+LIFTS = (0.15, 0.08, 0.04)  # of femur plus tibia
+LOAD_WEIGHT = 0.25  # weight of the load's lever arm against the radius of the stance regions
 TORQUE_WEIGHT = 1.0  # of the femurs' load beyond half of the stall torque, over the stall torque
 HEIGHT_WEIGHT = 0.15  # of the height, likewise
 ROUNDING = 4  # digits [m, rad] of the legs in the search, so that equal ones are recognised
 FIRST_GAIT = "tripod"
 SAME_TURN = math.radians(3.0)  # [rad] of a coxa
 SWING_TIME = 0.45  # [s] of servos that are fast enough
-LIFT_SHARE = 0.4  # of the no-load speed that lifting a foot may take; the rest moves it ahead
+LIFT_SHARE = 0.4  # of the no-load speed for lifting a foot; the rest is for its travel
 
 
 def lever(leg: LegGeometry) -> float:
@@ -47,10 +47,10 @@ def find_stance(
     servo: DraftServo,
     height: float | None = None,
 ) -> DraftStance | None:
-    """The best stance within the joint limits; None if there is none in which every foot can step.
+    """The best stance within the joint limits; None if none has a stance region for every foot.
 
     With a height [m] only stances of that height are considered: all legs are then like the first one. The lift is
-    lowered only if that is what lets the feet step.
+    lowered only if there is no stance otherwise.
     """
     model = _model(legs, body, masses, radii, servo)
     size = min(leg.femur + leg.tibia for leg in legs.values())
@@ -72,19 +72,19 @@ def find_stance(
 
 
 def draft_robot(draft: RobotDraft) -> Robot:
-    """The robot in its stance, for rules and drawings; without an IMU, whose place only the file gives."""
+    """The robot in its stance, for rules and drawings; the position of the IMU is only in the file."""
     model = _model(draft.legs, draft.body, draft.masses, draft.radii, draft.servo)
     return replace(_standing(model, draft.stance), name=draft.name)
 
 
 def _best(model: Robot, stances: Iterable[DraftStance], size: float) -> tuple[float, float, Robot] | None:
-    """Score of the best of some stances, the radius [m] in which the feet can step there, and the robot in it."""
+    """Best of the stances: score, smallest radius [m] of its stance regions, and the robot in it."""
     best: tuple[float, float, Robot] | None = None
     best_score = -math.inf
     for stance in stances:
         robot = _standing(model, stance)
         cost = (LOAD_WEIGHT * _reach(robot) + HEIGHT_WEIGHT * stance.height) / size + _overload(robot)
-        radius = _least_radius(robot, max(LEAST_RADIUS, size * (best_score + cost)))
+        radius = _min_radius(robot, max(LEAST_RADIUS, size * (best_score + cost)))
         if radius >= LEAST_RADIUS and radius / size - cost > best_score:
             best_score = radius / size - cost
             best = best_score, radius, robot
@@ -98,15 +98,15 @@ def _swing_time(robot: Robot, servo: DraftServo) -> float:
 
 
 def _gaits(robot: Robot) -> tuple[str, ...]:
-    """Names of the gaits in which a robot is stable."""
+    """Names of the gaits in which the robot is statically stable."""
     try:
         return tuple(gaits(robot))
     except ValueError:
         return ()
 
 
-def _least_radius(robot: Robot, wanted: float) -> float:
-    """The smallest radius [m] in which a foot can step; 0 as soon as one is below `wanted`."""
+def _min_radius(robot: Robot, wanted: float) -> float:
+    """The smallest radius [m] of a stance region; 0 as soon as one is below `wanted`."""
     least = math.inf
     apart = clearance(robot)
     if min(apart) < wanted:
@@ -119,7 +119,7 @@ def _least_radius(robot: Robot, wanted: float) -> float:
 
 
 def _overload(robot: Robot) -> float:
-    """Cost of a load on the femurs, standing on half of the legs, that a servo cannot hold for long."""
+    """Cost of the femur torques, standing on half of the legs, beyond the continuous torque of the servos."""
     load = robot.mass * GRAVITY * _reach(robot) / (len(robot.legs) / 2.0)
     return TORQUE_WEIGHT * max(0.0, load / robot.legs[0].femur_joint.stall_torque - 0.5)
 
@@ -145,7 +145,7 @@ def _stances(legs: Mapping[str, LegGeometry], lift: float, ball: float, height: 
 
 
 def _bends(leg: LegGeometry, ball: float, height: float | None) -> Iterator[tuple[float, float]]:
-    """Directions [rad] of femur and tibia over the horizon to try."""
+    """Directions [rad] of femur and tibia above the horizontal to try."""
     if height is None:
         yield from product(map(math.radians, FEMUR_DEG), map(math.radians, TIBIA_DEG))
         return
@@ -157,7 +157,7 @@ def _bends(leg: LegGeometry, ball: float, height: float | None) -> Iterator[tupl
 
 
 def _neutral_turns(legs: Mapping[str, LegGeometry], middle: np.ndarray) -> Iterator[dict[str, float]]:
-    """Coxa angles [rad] to try: zero, the middle of each range, and away from the middle of the body."""
+    """Coxa angles [rad] to try: zero, mid-range, and radially outwards."""
     yield {name: _within(leg, 0.0) for name, leg in legs.items()}
     yield {name: math.radians((leg.joints[0].lower + leg.joints[0].upper) / 2.0) for name, leg in legs.items()}
     away = {name: leg.hip[:2] - middle for name, leg in legs.items()}
@@ -195,7 +195,7 @@ def _leg(
 ) -> Leg:
     lengths = dict(zip(JOINTS, (leg.coxa, leg.femur, leg.tibia), strict=True))
     coxa, femur, tibia = (
-        Segment(max(LEAST_COXA_M, round(lengths[part], ROUNDING)), masses[part].value, radii[part].value)
+        Segment(max(MIN_COXA_M, round(lengths[part], ROUNDING)), masses[part].value, radii[part].value)
         for part in JOINTS
     )
     figures = (servo.speed.value, servo.torque.value, servo.stiffness.value)

@@ -29,7 +29,7 @@ def views_svg(robot: Robot) -> str:
     def side(point: Vector) -> Point:
         return 1.5 * SIZE + scale * point[0], SIZE / 2.0 - scale * point[2]
 
-    near = [name for name, chain in chains.items() if chain[-1][1] <= 0.0]  # they hide the left legs
+    near = [name for name, chain in chains.items() if chain[-1][1] <= 0.0]  # the right legs hide the left ones
     parts = [*_view(robot, chains, top, "from above", chains), *_view(robot, chains, side, "from the right", near)]
     (x0, ground), (x1, _) = side((-reach, 0.0, -robot.walk.height)), side((reach, 0.0, -robot.walk.height))
     parts.append(_line([(x0, ground), (x1, ground)], PALE, 1.0))

@@ -1,1 +1,1 @@
-"""Rules that find values of a robot file that are within bounds, yet hardly those of a real robot."""
+"""Plausibility rules: find values of a robot file that are within bounds but unlikely for a real robot."""

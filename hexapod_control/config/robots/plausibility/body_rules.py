@@ -1,23 +1,23 @@
-"""Rules about the body, the IMU, the walk, and where the hips are on the body."""
+"""Plausibility of body, IMU, walk settings and hip positions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 
-from hexapod_control.config.robots.plausibility.finding import Described, Finding, listed
+from hexapod_control.config.robots.plausibility.finding import CheckedRobot, Finding, listed
 
 BODY_DENSITY = (150.0, 2500.0)  # [kg/m3] of the box; robots have 300 to 1200
 SWING_TIME_S = (0.12, 2.0)
-LEAST_LIFT = 0.08  # of the walking height
+MIN_LIFT = 0.08  # of the walking height
 FLATTEST, TALLEST = 0.08, 1.5  # depth of the body in its shorter side
 WIDEST_HIPS, NARROWEST_HIPS = 3.5, 0.25  # span of the hips in the size of the body
 WIDEST, LONGEST_BODY = 2.5, 6.0  # width in the length, and length in the width
 AXES = ("x", "y", "z")
 
 
-def box(case: Described) -> Iterator[Finding]:
-    """A body that is much larger or smaller than the span of the hips, or a needle or a sheet."""
+def box(case: CheckedRobot) -> Iterator[Finding]:
+    """Body much larger or smaller than the span of the hips, or very long, flat or tall."""
     body = case.robot.body
     for axis in (0, 1):
         at = [leg.hip[axis] for leg in case.robot.legs]
@@ -48,8 +48,8 @@ def box(case: Described) -> Iterator[Finding]:
         )
 
 
-def body_mass(case: Described) -> Iterator[Finding]:
-    """A body lighter than foam or heavier than a block of aluminium."""
+def body_mass(case: CheckedRobot) -> Iterator[Finding]:
+    """Body lighter than foam or denser than aluminium."""
     body = case.robot.body
     density = body.mass / math.prod(body.size)
     if BODY_DENSITY[0] <= density <= BODY_DENSITY[1]:
@@ -63,15 +63,15 @@ def body_mass(case: Described) -> Iterator[Finding]:
     )
 
 
-def _outside(case: Described, point: tuple[float, ...], margin: float) -> bool:
+def _outside(case: CheckedRobot, point: tuple[float, ...], margin: float) -> bool:
     body = case.robot.body
     return any(
         abs(at - middle) > size / 2.0 + margin for at, middle, size in zip(point, body.center, body.size, strict=True)
     )
 
 
-def center_of_mass(case: Described) -> Iterator[Finding]:
-    """A centre of mass outside the body."""
+def center_of_mass(case: CheckedRobot) -> Iterator[Finding]:
+    """Centre of mass outside the body."""
     body = case.robot.body
     if _outside(case, body.center_of_mass, 0.0):
         yield Finding(
@@ -82,8 +82,8 @@ def center_of_mass(case: Described) -> Iterator[Finding]:
         )
 
 
-def box_center(case: Described) -> Iterator[Finding]:
-    """A box that is beside the hips."""
+def box_center(case: CheckedRobot) -> Iterator[Finding]:
+    """Body box off the middle of the hips."""
     body = case.robot.body
     for axis in (0, 1):
         at = [leg.hip[axis] for leg in case.robot.legs]
@@ -97,8 +97,8 @@ def box_center(case: Described) -> Iterator[Finding]:
             )
 
 
-def imu(case: Described) -> Iterator[Finding]:
-    """An IMU that is not on the robot."""
+def imu(case: CheckedRobot) -> Iterator[Finding]:
+    """IMU far outside the body."""
     robot = case.robot
     if not _outside(case, robot.imu, max(robot.body.size) / 2.0):
         return
@@ -108,7 +108,7 @@ def imu(case: Described) -> Iterator[Finding]:
     yield Finding("imu.position", f"is {listed(robot.imu)}", "is far outside the body", hint)
 
 
-def hips(case: Described) -> Iterator[Finding]:
+def hips(case: CheckedRobot) -> Iterator[Finding]:
     """Hips above or below the body."""
     body = case.robot.body
     for leg in case.robot.legs:
@@ -123,8 +123,8 @@ def hips(case: Described) -> Iterator[Finding]:
             )
 
 
-def walk(case: Described) -> Iterator[Finding]:
-    """A swing that takes a blink or an age, a body higher than the legs, feet that hardly leave the ground."""
+def walk(case: CheckedRobot) -> Iterator[Finding]:
+    """Very short or long swing time, body height beyond the length of the legs, or very low lift."""
     settings = case.robot.walk
     if not SWING_TIME_S[0] <= settings.swing_time <= SWING_TIME_S[1]:
         usual = f"usual are {SWING_TIME_S[0]:g} to {SWING_TIME_S[1]:g} s"
@@ -133,7 +133,7 @@ def walk(case: Described) -> Iterator[Finding]:
     if settings.height > reach:
         usual = f"femur and tibia together have {reach:.3g} m"
         yield Finding("walk.height", f"is {settings.height:g}", usual, "the height of base_link over the ground")
-    if settings.lift_height < LEAST_LIFT * settings.height:
+    if settings.lift_height < MIN_LIFT * settings.height:
         usual = f"usual is a third of walk.height, {settings.height / 3.0:.2g} m"
         yield Finding("walk.lift_height", f"is {settings.lift_height:g}", usual, "is a digit missing?")
 

@@ -1,4 +1,4 @@
-"""Applies the rules, and places what they find in the file."""
+"""Applies the plausibility rules, and locates their findings in the file."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.errors import FileError
 from hexapod_control.config.robots.plausibility import body_rules, leg_rules, servo_rules, symmetry_rules
-from hexapod_control.config.robots.plausibility.finding import Described, Finding
+from hexapod_control.config.robots.plausibility.finding import CheckedRobot, Finding
 
-# The first rule that finds something names the key most surely: positions before angles, sizes before masses.
+# Most reliable rules first: positions before angles, sizes before masses.
 RULES = (*symmetry_rules.RULES, *leg_rules.RULES, *body_rules.RULES, *servo_rules.RULES)
 
 
-def findings(case: Described, symmetric: bool = True) -> Iterator[Finding]:
-    """All that the rules find, the surest first; without `symmetric`, legs need not be mirror images."""
+def findings(case: CheckedRobot, symmetric: bool = True) -> Iterator[Finding]:
+    """All findings, the most reliable first; without `symmetric`, legs need not be mirror images."""
     for rule in RULES:
         if symmetric or rule is not symmetry_rules.twins:
             yield from rule(case)
 
 
 def placed(root: DocumentEntry, found: Iterable[Finding]) -> tuple[FileError, ...]:
-    """Findings as errors at their lines of the file, each key once."""
+    """Findings as errors with their lines in the file, one per key."""
     errors: dict[str, FileError] = {}
     for finding in found:
         entry = _entry(root, finding)
@@ -30,7 +30,7 @@ def placed(root: DocumentEntry, found: Iterable[Finding]) -> tuple[FileError, ..
 
 
 def one_line(errors: Sequence[FileError]) -> str:
-    """Implausible values in one line; empty if there is none."""
+    """Summary of implausible values in one line; empty if there are none."""
     if not errors:
         return ""
     count = len(errors) - 1
@@ -39,7 +39,7 @@ def one_line(errors: Sequence[FileError]) -> str:
 
 
 def _entry(root: DocumentEntry, finding: Finding) -> DocumentEntry:
-    """The key below its leg, or below the common section, or the deepest section of it that exists."""
+    """The entry of a finding's key below its leg or the common section; else the deepest existing section."""
     places = [f"legs.{finding.leg}.{finding.key}", f"leg.{finding.key}"] if finding.leg else [finding.key]
     reached = [_reached(root, place) for place in places]
     complete = [entry for entry, place in zip(reached, places, strict=True) if entry.key == place]

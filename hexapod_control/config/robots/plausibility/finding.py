@@ -1,4 +1,4 @@
-"""What a rule finds implausible."""
+"""Findings of the plausibility rules."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from hexapod_control.core.robot import Leg, Robot
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A value that is hardly right: key, value, what a real robot has, and what to change."""
+    """An implausible value: key, value, usual values, and remedy."""
 
     key: str  # dotted; below the leg's section if there is a leg
     value: str  # "is 17"
-    bound: str  # what is usual
+    bound: str  # usual values
     remedy: str
     leg: str = ""  # name; empty for a key of the whole robot
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
-    """What the rules look at: the robot, and the model of every leg's servos by the name in the file."""
+class CheckedRobot:
+    """Input of the rules: the robot, and the servo model of each leg as named in the file."""
 
     robot: Robot
     models: tuple[str, ...]
 
 
 def listed(values: Sequence[float]) -> str:
-    """A list of a robot file."""
+    """Values as a YAML list."""
     return "[" + ", ".join(f"{value:.4g}" for value in values) + "]"
 
 

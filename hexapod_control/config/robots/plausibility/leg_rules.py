@@ -1,4 +1,4 @@
-"""Rules about each leg: lengths, thicknesses, masses, joint ranges, and the direction of the neutral foothold."""
+"""Plausibility of each leg: lengths, thicknesses, masses, joint ranges, and direction of the neutral foothold."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ import math
 import statistics
 from collections.abc import Iterator
 
-from hexapod_control.config.robots.plausibility.finding import Described, Finding, neutral_coxa
-from hexapod_control.config.robots.robot_keys import LEAST_COXA_M
+from hexapod_control.config.robots.plausibility.finding import CheckedRobot, Finding, neutral_coxa
+from hexapod_control.config.robots.robot_keys import MIN_COXA_M
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Leg, Segment
 
-LINK_DENSITY = (500.0, 9000.0)  # [kg/m3] in the thickness that the file gives; below, it must also be much lighter
-LIGHTER = 8.0  # times lighter than the heaviest link
-THICKEST = {"coxa": 1.0, "femur": 0.5, "tibia": 0.35}  # radius in the length
+LINK_DENSITY = (500.0, 9000.0)  # [kg/m3] for the radius in the file; a low one must also be LIGHTER
+LIGHTER = 8.0  # factor to the heaviest link
+THICKEST = {"coxa": 1.0, "femur": 0.5, "tibia": 0.35}  # radius over length
 LONGER_FEMUR = 1.05  # times the tibia: nearly all robots have the longer tibia
 MUCH_LONGER_FEMUR = 3.0  # times the tibia: one of the two lengths is wrong
 LONGER_TIBIA = 5.0  # times the femur
 LONGER_COXA = 1.0  # times femur and tibia together
-SMALLEST_FOOT, LARGEST_FOOT = 0.2, 0.25  # radius in the tibia's radius, and in its length
-LARGEST_COXA_RAD = math.radians(20.0)  # neutral angle from the middle of its range
-LEAST_RANGE_RAD = math.radians(30.0)
+MIN_FOOT, MAX_FOOT = 0.2, 0.25  # radius over the tibia's radius, and over its length
+MAX_COXA_RAD = math.radians(20.0)  # neutral angle from the middle of its range
+MIN_RANGE_RAD = math.radians(30.0)
 
 
 def _links(leg: Leg) -> tuple[tuple[str, Segment], ...]:
     """The links by name, without a coxa of length 0."""
     links = zip(JOINTS, (leg.coxa, leg.femur, leg.tibia), strict=True)
-    return tuple((name, link) for name, link in links if link.length > LEAST_COXA_M)
+    return tuple((name, link) for name, link in links if link.length > MIN_COXA_M)
 
 
-def proportions(case: Described) -> Iterator[Finding]:
-    """Femur and tibia swapped, or a link ten times too long or too short."""
+def proportions(case: CheckedRobot) -> Iterator[Finding]:
+    """Swapped femur and tibia, or a link ten times too long or too short."""
     for leg in case.robot.legs:
         coxa, femur, tibia = leg.coxa.length, leg.femur.length, leg.tibia.length
         if coxa > LONGER_COXA * (femur + tibia):
@@ -49,7 +49,7 @@ def proportions(case: Described) -> Iterator[Finding]:
             yield Finding("tibia.length", f"is {tibia:g}", what, "is it ten times too large?", leg.name)
 
 
-def thickness(case: Described) -> Iterator[Finding]:
+def thickness(case: CheckedRobot) -> Iterator[Finding]:
     """Links and feet that are thicker than they are long."""
     for leg in case.robot.legs:
         usual = statistics.median(link.radius for _, link in _links(leg))
@@ -62,14 +62,14 @@ def thickness(case: Described) -> Iterator[Finding]:
             else:
                 what = f"its thickness is twice {link.radius:g} m"
                 yield Finding(f"{name}.length", f"is {link.length:g}", what, "is a digit missing?", leg.name)
-        smallest, largest = SMALLEST_FOOT * leg.tibia.radius, LARGEST_FOOT * leg.tibia.length
+        smallest, largest = MIN_FOOT * leg.tibia.radius, MAX_FOOT * leg.tibia.length
         if not smallest <= case.robot.foot_radius <= largest:
             what = f"the foot of such a tibia has {smallest:.2g} to {largest:.2g} m"
             yield Finding("foot.radius", f"is {case.robot.foot_radius:g}", what, "the radius of the ball, in metres")
 
 
-def link_masses(case: Described) -> Iterator[Finding]:
-    """Links lighter than balsa or heavier than steel."""
+def link_masses(case: CheckedRobot) -> Iterator[Finding]:
+    """Links lighter than balsa or denser than steel."""
     for leg in case.robot.legs:
         heaviest = max(link.mass for _, link in _links(leg))
         for name, link in _links(leg):
@@ -84,14 +84,14 @@ def link_masses(case: Described) -> Iterator[Finding]:
             yield Finding(f"{name}.mass", f"is {link.mass:g}", what, wrong, leg.name)
 
 
-def ranges(case: Described) -> Iterator[Finding]:
-    """Joint ranges without the angles of a walking leg: a missing minus, or two joints swapped."""
+def ranges(case: CheckedRobot) -> Iterator[Finding]:
+    """Joint ranges without the angles of a walking leg: missing minus sign, or swapped joints."""
     for leg in case.robot.legs:
         for name, joint in zip(JOINTS, leg.joints, strict=True):
             lower, upper = math.degrees(joint.lower), math.degrees(joint.upper)
             where = f"is {lower:g}, upper_deg is {upper:g}"
-            if joint.upper - joint.lower < LEAST_RANGE_RAD:
-                what = f"a joint turns at least {math.degrees(LEAST_RANGE_RAD):g} deg"
+            if joint.upper - joint.lower < MIN_RANGE_RAD:
+                what = f"a joint turns at least {math.degrees(MIN_RANGE_RAD):g} deg"
                 yield Finding(f"joints.{name}.lower_deg", where, what, "in degrees", leg.name)
             elif name != "tibia" and not lower < 0.0 < upper:
                 what = "0, the straight leg, must be within"
@@ -106,12 +106,12 @@ def ranges(case: Described) -> Iterator[Finding]:
                 yield Finding(f"joints.{name}.lower_deg", where, what, "are femur and tibia swapped?", leg.name)
 
 
-def directions(case: Described) -> Iterator[Finding]:
-    """A leg that must turn far to reach its neutral foothold: yaw in radians, or off."""
+def directions(case: CheckedRobot) -> Iterator[Finding]:
+    """Leg whose coxa is far from mid-range at its neutral foothold: yaw wrong, or in radians."""
     for leg in case.robot.legs:
         middle = (leg.coxa_joint.lower + leg.coxa_joint.upper) / 2.0
         angle = neutral_coxa(leg)
-        if abs(angle - middle) <= LARGEST_COXA_RAD:
+        if abs(angle - middle) <= MAX_COXA_RAD:
             continue
         yaw = math.degrees(leg.hip_yaw)
         needed = math.degrees(leg.hip_yaw + angle)
@@ -119,7 +119,7 @@ def directions(case: Described) -> Iterator[Finding]:
         hint = f"looks like radians: {math.degrees(yaw):.1f} deg"
         if not radians:
             hint = f"the foothold lies at {needed:.0f} deg: check yaw_deg, foothold and the joint's limits"
-        aside, most = math.degrees(angle - middle), math.degrees(LARGEST_COXA_RAD)
+        aside, most = math.degrees(angle - middle), math.degrees(MAX_COXA_RAD)
         what = f"over the neutral foothold the coxa is {aside:.0f} deg from mid-range, usual are up to {most:.0f} deg"
         yield Finding("yaw_deg", f"is {yaw:g}", what, hint, leg.name)
 

@@ -1,11 +1,11 @@
-"""Rules about servos: against the servo table, and against the weight of the robot."""
+"""Plausibility of servos, compared with the servo table and the weight of the robot."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 
-from hexapod_control.config.robots.plausibility.finding import Described, Finding
+from hexapod_control.config.robots.plausibility.finding import CheckedRobot, Finding
 from hexapod_control.config.robots.servo_table import KG_CM, RPM, CatalogServo, nearest_models, versions
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Joint, Leg, Robot
@@ -13,22 +13,22 @@ from hexapod_control.core.statics.static_stability import GRAVITY
 
 OZ_IN = 0.00706155  # [N m]
 SECONDS_PER_60_DEG = math.radians(60.0)  # [rad]
-TABLE_MARGIN = (0.7, 1.3)  # of the lowest and of the highest figure of the table
-FULL_TORQUE_ERROR_RAD = (math.radians(0.7), math.radians(26.0))  # position error at which a servo gives all its torque
-SPEED = (1.5, 30.0)  # [rad/s] of servos that are not in the table
-STRENGTH = (1.0, 60.0)  # stall torque in the torque that standing on half of the legs takes
-MASS_SHARE = (1.25, 7.0)  # of the robot in its servos
-SIMILAR = 2  # characters in which a name that means a known model differs from it at most
+TABLE_MARGIN = (0.7, 1.3)  # factors on the lowest and the highest figure of the table
+FULL_TORQUE_ERROR_RAD = (math.radians(0.7), math.radians(26.0))  # position error at full torque
+SPEED = (1.5, 30.0)  # [rad/s] of servos outside the table
+STRENGTH = (1.0, 60.0)  # stall torque over the torque of standing on half of the legs
+MASS_SHARE = (1.25, 7.0)  # mass of the robot over the mass of its servos
+SIMILAR = 2  # largest edit distance of a misspelt model name
 
 
 def _one_of_many(robot: Robot) -> Iterator[tuple[Leg, Joint, int]]:
-    """A leg, its femur joint and its row: all joints of a leg have one servo."""
+    """One leg per servo model, its femur joint and its row: all joints of a leg have the same model."""
     for row, leg in enumerate(robot.legs):
         yield leg, leg.femur_joint, row
 
 
 def _span(model: str, name: str) -> tuple[float, float] | None:
-    """Least and greatest figure of a model over all supplies that the maker permits, with a margin."""
+    """Lowest and highest figure of a model over all permitted supplies, with a margin; None if unknown."""
     rows = versions(model)
     if not rows:
         return None
@@ -36,8 +36,8 @@ def _span(model: str, name: str) -> tuple[float, float] | None:
     return TABLE_MARGIN[0] * min(figures), TABLE_MARGIN[1] * max(figures)
 
 
-def speed(case: Described) -> Iterator[Finding]:
-    """A speed in rpm or in seconds per 60 deg."""
+def speed(case: CheckedRobot) -> Iterator[Finding]:
+    """Speed given in rpm or in seconds per 60 deg."""
     for leg, joint, row in _one_of_many(case.robot):
         lower, upper = _span(case.models[row], "no_load_speed") or SPEED
         value = joint.no_load_speed
@@ -49,8 +49,8 @@ def speed(case: Described) -> Iterator[Finding]:
         yield Finding("servo.no_load_speed", f"is {value:g}", what, hints[0] if hints else "in rad/s", leg.name)
 
 
-def torque(case: Described) -> Iterator[Finding]:
-    """A torque in kg cm or oz in, or a stiffness per degree."""
+def torque(case: CheckedRobot) -> Iterator[Finding]:
+    """Torque given in kg cm or oz in, or stiffness per degree."""
     for leg, joint, row in _one_of_many(case.robot):
         span = _span(case.models[row], "stall_torque")
         value, error = joint.stall_torque, joint.stall_torque / joint.stiffness
@@ -75,7 +75,7 @@ def _torque_hint(value: float, lower: float, upper: float) -> str:
     return hints[0] if hints else "in N m"
 
 
-def _servo(case: Described, row: int) -> str:
+def _servo(case: CheckedRobot, row: int) -> str:
     model = case.models[row]
     return model if versions(model) else "a servo of such a robot"
 
@@ -87,14 +87,14 @@ def _from_weight(robot: Robot, leg: Leg) -> tuple[float, float]:
 
 
 def standing_torque(robot: Robot, leg: Leg) -> float:
-    """Torque [N m] of the femur joint that standing on half of the legs takes, in the neutral stance."""
+    """Torque [N m] of the femur joint while standing on half of the legs in the neutral stance."""
     reach = math.dist(leg.hip[:2], leg.foothold) - leg.coxa.length
     arm = max(abs(reach), 0.1 * leg.femur.length)
     return robot.mass * GRAVITY / (len(robot.legs) // 2) * arm
 
 
-def strength(case: Described) -> Iterator[Finding]:
-    """Servos that cannot carry the robot, although their figures are those of the table."""
+def strength(case: CheckedRobot) -> Iterator[Finding]:
+    """Servos too weak for the robot, although their figures agree with the table."""
     for leg, joint, row in _one_of_many(case.robot):
         needed = standing_torque(case.robot, leg)
         if joint.stall_torque < STRENGTH[0] * needed and versions(case.models[row]):
@@ -103,8 +103,8 @@ def strength(case: Described) -> Iterator[Finding]:
             return
 
 
-def servo_mass(case: Described) -> Iterator[Finding]:
-    """A robot lighter than its servos, or much heavier."""
+def servo_mass(case: CheckedRobot) -> Iterator[Finding]:
+    """Robot lighter than its servos, or much heavier."""
     rows = [versions(model) for model in case.models]
     if not all(rows):
         return
@@ -114,8 +114,8 @@ def servo_mass(case: Described) -> Iterator[Finding]:
         yield Finding("body.mass", f"is {case.robot.body.mass:g}", what, "check all masses")
 
 
-def turn(case: Described) -> Iterator[Finding]:
-    """Joints that turn farther than their servo."""
+def turn(case: CheckedRobot) -> Iterator[Finding]:
+    """Joint range larger than the servo's."""
     for row, leg in enumerate(case.robot.legs):
         found = versions(case.models[row])
         for name, joint in zip(JOINTS, leg.joints, strict=True):
@@ -130,8 +130,8 @@ def _widest(rows: tuple[CatalogServo, ...]) -> float:
     return max(row.turn for row in rows) + 1.0
 
 
-def model_name(case: Described) -> Iterator[Finding]:
-    """A model that is written almost like one of the table."""
+def model_name(case: CheckedRobot) -> Iterator[Finding]:
+    """Misspelt model of the table."""
     for row, leg in enumerate(case.robot.legs):
         model = case.models[row]
         near = next(iter(nearest_models(model)), "") if not versions(model) else ""

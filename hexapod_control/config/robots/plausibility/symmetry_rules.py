@@ -1,4 +1,4 @@
-"""Rules that compare legs with each other: names against positions, and a leg against its mirror image."""
+"""Plausibility of legs compared with each other: names against positions, and mirror images."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from hexapod_control.config.robots.plausibility.finding import Described, Finding, listed, neutral_coxa
+from hexapod_control.config.robots.plausibility.finding import CheckedRobot, Finding, listed, neutral_coxa
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Leg, Robot
 
@@ -19,11 +19,11 @@ SAME_LENGTH, SAME_ANGLE_RAD = 0.05, math.radians(5.0)  # share of the robot's si
 TWIN_LENGTH = 0.25  # share of the robot's size within which a leg without a name for its side has its twin
 CENTRELINE_M = 0.001
 SAME_HEIGHT_M, OTHER_HEIGHT_M = 0.0005, 0.004  # of hips
-MOST_ODD_PAIRS = 2  # legs that one mistake changes
+MAX_ODD_PAIRS = 2  # legs affected by one mistake
 
 
-def sides(case: Described) -> Iterator[Finding]:
-    """A leg named left or right on the other side."""
+def sides(case: CheckedRobot) -> Iterator[Finding]:
+    """Leg named left or right on the other side."""
     for leg in case.robot.legs:
         for word, sign in SIDES.items():
             across = leg.hip[1] if abs(leg.hip[1]) > CENTRELINE_M else leg.foothold[1]
@@ -36,8 +36,8 @@ def sides(case: Described) -> Iterator[Finding]:
                 yield Finding("foothold", f"is {listed(leg.foothold)}", what, "is a sign wrong?", leg.name)
 
 
-def order(case: Described) -> Iterator[Finding]:
-    """Legs named front, middle and rear in another order along the body."""
+def order(case: CheckedRobot) -> Iterator[Finding]:
+    """Legs named front, middle and rear in a different order along the body."""
     for side in SIDES:
         places = [(_place(leg), leg) for leg in case.robot.legs if side in leg.name.split("_")]
         named = [(place, leg) for place, leg in places if place is not None]
@@ -55,7 +55,7 @@ def _place(leg: Leg) -> int | None:
 
 
 def _odd(robot: Robot, one: Leg, other: Leg) -> Leg:
-    """The leg that is not where the mirror image of its twin is; the first if both or none is."""
+    """The leg of a pair that is away from its twin's mirror image; the first one if both or neither are."""
     size = _size(robot)
     for leg in (one, other):
         twin = _twin(robot, leg)
@@ -81,7 +81,7 @@ def _twin(robot: Robot, leg: Leg) -> Leg | None:
 
 
 class Difference(NamedTuple):
-    """A key in which a leg differs from the mirror image of its twin."""
+    """A key that differs between a leg and the mirror image of its twin."""
 
     key: str
     value: str
@@ -106,14 +106,14 @@ def _differences(robot: Robot, leg: Leg, twin: Leg) -> Iterator[Difference]:
                 yield Difference(f"{name}.{key}", f"{a:g}", f"{b:g}")
 
 
-def twins(case: Described) -> Iterator[Finding]:
-    """A leg or two that are not the mirror images of their twins, while others are."""
+def twins(case: CheckedRobot) -> Iterator[Finding]:
+    """One or two legs that are not mirror images of their twins while the others are."""
     robot = case.robot
     pairs = {tuple(sorted((leg.name, twin.name))): (leg, twin) for leg in robot.legs if (twin := _twin(robot, leg))}
     found = {names: tuple(_differences(robot, *pair)) for names, pair in pairs.items()}
     odd = [names for names, differences in found.items() if differences]
-    if len(odd) > MOST_ODD_PAIRS or len(odd) == len(found):
-        return  # a robot that is not symmetric
+    if len(odd) > MAX_ODD_PAIRS or len(odd) == len(found):
+        return  # an asymmetric robot
     for names in odd:
         leg, twin = _worse_first(robot, *pairs[names])
         for key, value, image in _differences(robot, leg, twin):
@@ -121,8 +121,8 @@ def twins(case: Described) -> Iterator[Finding]:
             yield Finding(key, f"is {value}", what, "correct the wrong one of the two", leg.name)
 
 
-def heights(case: Described) -> Iterator[Finding]:
-    """One hip at another height than all the others, which are at the same."""
+def heights(case: CheckedRobot) -> Iterator[Finding]:
+    """One hip at a different height while all others are equal."""
     for leg in case.robot.legs:
         others = [other.hip[2] for other in case.robot.legs if other is not leg]
         if max(others) - min(others) < SAME_HEIGHT_M and abs(leg.hip[2] - others[0]) > OTHER_HEIGHT_M:
@@ -131,7 +131,7 @@ def heights(case: Described) -> Iterator[Finding]:
 
 
 def _worse_first(robot: Robot, leg: Leg, twin: Leg) -> tuple[Leg, Leg]:
-    """The leg of a pair whose coxa turns farther in the neutral stance, or that is less like the other legs, first."""
+    """Orders a pair: the leg with the larger neutral coxa angle, or less similar to the other legs, first."""
     usual = statistics.median(_reach(each) for each in robot.legs)
     usual_sizes = [statistics.median(column) for column in zip(*map(_sizes, robot.legs), strict=True)]
 

@@ -1,1 +1,1 @@
-"""What the values of a robot file must fulfil together, beside the bounds of each."""
+"""Consistency of the values of a robot file with each other, beyond the bounds of each."""

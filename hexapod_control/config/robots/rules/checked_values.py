@@ -1,4 +1,4 @@
-"""Checked values of one section, by dotted key, that keep their position in the file."""
+"""Checked values of one section by dotted key, with their position in the file for messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CheckedValues:
 
     @classmethod
     def checked(cls, section: DocumentEntry, rows: Sequence[schema.KeyRow]) -> CheckedValues:
-        """All rows read below a section. Raises RobotFileError for a missing or a wrong one."""
+        """Reads all rows below a section. Raises RobotFileError for a missing or invalid value."""
         entries = {row.key: schema.require(section, row) for row in rows}
         return cls(entries, {row.key: schema.value(entries[row.key], row) for row in rows})
 

@@ -17,7 +17,7 @@ _ANY_ANGLE_RAD = {"lower": -math.pi, "upper": math.pi}
 
 
 def check(robot: Robot, whole: CheckedValues, legs: Sequence[CheckedValues]) -> None:
-    """Raises RobotFileError for the first inconsistency; `whole` and `legs` know the lines."""
+    """Raises RobotFileError for the first inconsistency; `whole` and `legs` have the lines for messages."""
     _check_walk(robot, whole)
     _check_hips(robot, legs)
     for leg, values in zip(robot.legs, legs, strict=True):
@@ -57,7 +57,7 @@ def _check_tibia(robot: Robot, leg: Leg, values: CheckedValues) -> None:
 
 
 def _check_neutral(robot: Robot, leg: Leg, values: CheckedValues) -> None:
-    """The neutral foothold must be reachable, knee up, at the height of the walk."""
+    """Checks that the neutral foothold is reachable, knee up, at walking height."""
     x, y = leg.foothold
     ball = (x, y, robot.foot_radius - robot.walk.height)
     solution = leg_inverse(leg, base_to_hip(leg, ball), (0.0, 0.0, 0.0))
@@ -72,7 +72,7 @@ def _check_neutral(robot: Robot, leg: Leg, values: CheckedValues) -> None:
 
 
 def _check_stepping(robot: Robot, legs: Sequence[CheckedValues]) -> None:
-    """Every foot must have a region around its neutral foothold in which it can step."""
+    """Checks that every foot has a stance region around its neutral foothold."""
     stance, walk, apart = nominal_stance(robot), robot.walk, clearance(robot)
     for leg, radius, most, values in zip(robot.legs, stance.radii, apart, legs, strict=True):
         if radius >= LEAST_RADIUS:
@@ -91,7 +91,7 @@ def _check_stepping(robot: Robot, legs: Sequence[CheckedValues]) -> None:
 
 
 def _limit(robot: Robot, leg: Leg, values: CheckedValues) -> tuple[str, str]:
-    """Bound and hint for a neutral stance outside the joint limits: which joint, and how far."""
+    """Bound and hint for a neutral stance outside the joint limits: joint and excess."""
     free = replace(
         leg, **{f"{name}_joint": replace(getattr(leg, f"{name}_joint"), **_ANY_ANGLE_RAD) for name in JOINTS}
     )

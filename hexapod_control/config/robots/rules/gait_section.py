@@ -1,4 +1,4 @@
-"""Gaits of a robot file: the optional section `gaits`, and whether the robot is stable in them and in `walk.gait`."""
+"""The optional section `gaits` of a robot file, and static stability in these gaits and in `walk.gait`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.robots.robot_keys import GAIT, LIFT_OFF
 from hexapod_control.config.robots.rules.checked_values import CheckedValues
-from hexapod_control.config.schema import did_you_mean, known_keys, refuse_unknown, spell
+from hexapod_control.config.schema import did_you_mean, known_keys, refuse_unknown, yaml_text
 from hexapod_control.core.gait.gait_table import AUTO, NAMES
 from hexapod_control.core.robot import GaitRow, Leg, Robot
 from hexapod_control.core.workspace.robot_gaits import Support, gaits, known_gaits, least_support
@@ -20,7 +20,7 @@ def read_gaits(root: DocumentEntry, legs: tuple[Leg, ...]) -> tuple[GaitRow, ...
     if section is None:
         return ()
     if not section.is_section:
-        raise section.error(f"is {spell(section.value)}", "must be a section", "one entry per gait")
+        raise section.error(f"is {yaml_text(section.value)}", "must be a section", "one entry per gait")
     return tuple(_gait(name, entry, legs) for name, entry in section.children.items())
 
 
@@ -37,7 +37,7 @@ def _gait(name: str, entry: DocumentEntry, legs: tuple[Leg, ...]) -> GaitRow:
 
 
 def check_gaits(robot: Robot, root: DocumentEntry, whole: CheckedValues, legs: Sequence[CheckedValues]) -> None:
-    """Raises RobotFileError if the legs on the ground do not support the robot in any gait, or in one of its file."""
+    """Raises RobotFileError if the robot is statically stable in no gait, or unstable in a gait of its file."""
     supports = {name: least_support(robot, gait) for name, gait in known_gaits(robot).items()}
     for own in robot.gaits:
         if not supports[own.name].enough:
@@ -56,7 +56,7 @@ def check_gaits(robot: Robot, root: DocumentEntry, whole: CheckedValues, legs: S
 
 
 def _margin(robot: Robot, support: Support) -> tuple[str, str]:
-    """What is wrong with a margin, and its bound. Feet in a line, or fewer than three, have none."""
+    """Message for a static margin that is too small, and its bound. Feet in a line, or fewer than three, have none."""
     legs = " and ".join(robot.legs[leg].name for leg in support.lifted)
     size = f"{round(support.margin * 1000.0)} mm" if support.margin > float("-inf") else "none"
     return f"with {legs} in the air the static margin is {size}", "must be above 0 mm"

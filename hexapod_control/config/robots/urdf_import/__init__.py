@@ -1,1 +1,1 @@
-"""Reads a URDF made for other programs, and writes robot file, joint mapping and a report of what was read."""
+"""Imports a URDF made for other programs: writes robot file, joint mapping and report."""

@@ -1,4 +1,4 @@
-"""base_link of the import: which way is forward and where its origin is, and the names of the legs in it."""
+"""base_link of the imported robot: forward direction and origin, and the names of the legs."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from hexapod_control.config.robots.draft.leg_draft import PLACES
 from hexapod_control.config.robots.urdf_import.leg_chains import JointChain, LegChains
 from hexapod_control.core.kinematics.arrays import Array
 
-KEEP_SHARE = 0.1  # of the hips' radius, up to which the URDF's own origin is the middle
-STEEP = 0.8  # cosine to the vertical, from which an axis cannot point forward
+KEEP_SHARE = 0.1  # of the hips' radius: an origin of the URDF this close to the middle is used
+MAX_UP_COSINE = 0.8  # cosine to the vertical above which an axis cannot be forward
 CENTRE_SHARE = 0.15  # of the hips' radius, within which a leg is on the centreline
-NAME_WEIGHT = 3.0  # of a leg whose name fits its place, over one whose place is balanced
+NAME_WEIGHT = 3.0  # weight of names that fit, over symmetry
 OPTION, NAMED = "--forward", "the names of the legs"
 UNNAMED = "an assumption (no leg is named left, right, front or rear), --forward changes it"
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 DIRECTIONS = {
     f"{sign}{name}": np.array(axis) * (-1.0 if sign else 1.0) for name, axis in AXES.items() for sign in ("", "-")
 }
-PREFERENCE = {"x": 0.6, "y": 0.3, "-y": 0.2, "-x": 0.1, "z": 0.05, "-z": 0.0}  # of equals
+PREFERENCE = {"x": 0.6, "y": 0.3, "-y": 0.2, "-x": 0.1, "z": 0.05, "-z": 0.0}  # tie-breaker
 ALONG = {"front": 1, "fore": 1, "forward": 1, "f": 1, "rear": -1, "back": -1, "hind": -1, "r": -1, "b": -1, "h": -1}
 MIDDLE = ("middle", "mid", "center", "centre", "m", "c")
 SIDE = {"left": 1, "right": -1, "l": 1, "r": -1}
@@ -34,22 +34,22 @@ class BodyFrame:
 
     pose: Array  # (4, 4) in the base link of the URDF
     forward: str  # axis of the URDF that points forward
-    moved: bool  # its origin is not that of the URDF
-    source: str  # why it points there
+    moved: bool  # the origin differs from the URDF's
+    source: str  # reason for the forward direction
 
     @property
     def same(self) -> bool:
-        """True if it is the frame of the URDF."""
+        """True if it equals the base frame of the URDF."""
         return bool(np.allclose(self.pose, np.eye(4), atol=1e-12))
 
 
 def level_axes(up: Array) -> dict[str, Array]:
     """Axes of the URDF that can point forward."""
-    return {name: axis for name, axis in DIRECTIONS.items() if abs(axis @ up) < STEEP}
+    return {name: axis for name, axis in DIRECTIONS.items() if abs(axis @ up) < MAX_UP_COSINE}
 
 
 def find_frame(chains: LegChains, forward: str | None) -> BodyFrame:
-    """The frame in the middle of the hips, x forward and z up; `forward` names a level axis if it is given."""
+    """The frame in the middle of the hips, x forward and z up; `forward` is the name of a level axis or None."""
     hips = np.array([chain.axes[0].point for chain in chains.legs])
     knees = np.array([chain.axes[1].point for chain in chains.legs])
     level = level_axes(chains.up)
@@ -77,7 +77,7 @@ def _facing(forward: Array, up: Array) -> Array:
 
 
 def _score(points: Array, rotation: Array, places: Sequence[tuple[int, int]]) -> float:
-    """How well a heading fits the names of the legs, and how evenly the legs are on both sides of it."""
+    """Score of a forward direction: agreement with the names of the legs, and lateral symmetry."""
     local = (points - points.mean(axis=0)) @ rotation.T
     radius = float(np.linalg.norm(local[:, :2], axis=1).mean())
     side = np.where(np.abs(local[:, 1]) > CENTRE_SHARE * radius, np.sign(local[:, 1]), 0.0)
@@ -88,7 +88,7 @@ def _score(points: Array, rotation: Array, places: Sequence[tuple[int, int]]) ->
 
 
 def _place(names: Iterable[str]) -> tuple[int, int]:
-    """(front 1, rear -1, or 0; left 1, right -1, or 0) as the names of a leg's joints and links say."""
+    """(front 1, rear -1, else 0; left 1, right -1, else 0) by the names of a leg's joints and links."""
     along: list[int] = []
     side: list[int] = []
     for name in names:

@@ -1,4 +1,4 @@
-"""Masses, box, thicknesses and servo of an imported robot: read where the URDF is plausible, else given or assumed.
+"""Masses, box, thicknesses and servo of an imported robot: from a plausible URDF, else given or assumed.
 
 Assumed figures are in proportion to a hexapod of the PhantomX class, and marked as assumed wherever they appear.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from hexapod_control.config.robots.draft.assumptions import LEG_SHARES, table_servo, unlisted_servo
 from hexapod_control.config.robots.draft.leg_draft import LegGeometry
 from hexapod_control.config.robots.draft.robot_draft import DraftBody, DraftServo, NotedValue, Origin
-from hexapod_control.config.robots.robot_keys import LEAST_MASS_KG
+from hexapod_control.config.robots.robot_keys import MIN_MASS_KG
 from hexapod_control.config.robots.urdf_import.body_frame import BodyFrame
 from hexapod_control.config.robots.urdf_import.foot_tips import FootFinder
 from hexapod_control.config.robots.urdf_import.leg_chains import LegChains
@@ -25,14 +25,14 @@ from hexapod_control.core.robot import Vector
 BODY_DENSITY, LEG_DENSITY = 68.0, 10.75  # [kg/m3] mass over the cube of the leg's length
 SPEEDS = (0.5, 30.0)  # [rad/s] of a servo
 ASSUMED_SPEED = 6.0  # [rad/s]
-TORQUES = (1.3, 30.0)  # stall torque over the torque of standing on half of the legs
-ASSUMED_TORQUE = 5.0  # times that torque
+TORQUES = (1.3, 30.0)  # stall torque over the torque when standing on half of the legs
+ASSUMED_TORQUE = 5.0  # factor on that torque
 FLAT_SHARE = 0.3  # of the smaller side of the box, its assumed height
 
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """What the user gives beside the URDF."""
+    """Options of the user in addition to the URDF."""
 
     mass: float | None = None  # [kg] of the whole robot
     servo: str = ""  # model of the servo table
@@ -41,7 +41,7 @@ class ImportOptions:
 
 
 class BodyReader:
-    """Reads what is not kinematics from one URDF."""
+    """Reads the values of one URDF that are not kinematics."""
 
     def __init__(self, tree: UrdfTree, chains: LegChains, frame: BodyFrame, poses: Mapping[str, Array]) -> None:
         self._tree, self._chains = tree, chains
@@ -55,17 +55,17 @@ class BodyReader:
         """Mass [kg] of coxa, femur and tibia, the mean of all legs of this length [m]."""
         sums = np.zeros(len(JOINTS))
         for chain in self._chains.legs:
-            behind = [self._mass(self._tree.behind(axis.joint.child)) for axis in chain.axes] + [0.0]
-            sums -= np.diff(behind)
+            below = [self._mass(self._tree.subtree(axis.joint.child)) for axis in chain.axes] + [0.0]
+            sums -= np.diff(below)
         found = dict(zip(JOINTS, (sums / len(self._chains.legs)).tolist(), strict=True))
         leg = LEG_DENSITY * length**3
         if options.mass is not None:
             leg = 0.5 * options.mass / len(self._chains.legs)
         return {
             name: NotedValue(found[name], Origin.READ)
-            if found[name] > LEAST_MASS_KG
+            if found[name] > MIN_MASS_KG
             else NotedValue(
-                max(LEAST_MASS_KG, LEG_SHARES[name] * leg), Origin.ASSUMED, "the URDF gives no mass: weigh it"
+                max(MIN_MASS_KG, LEG_SHARES[name] * leg), Origin.ASSUMED, "the URDF gives no mass: weigh it"
             )
             for name in JOINTS
         }
@@ -73,20 +73,20 @@ class BodyReader:
     def body(
         self, legs: Sequence[LegGeometry], finder: FootFinder, masses: Mapping[str, NotedValue], options: ImportOptions
     ) -> DraftBody:
-        """The trunk with everything on it that is no leg."""
-        moving = {link for chain in self._chains.legs for link in self._tree.behind(chain.links[0])}
-        links = [link for link in self._tree.behind(self._tree.root) if link not in moving]
+        """The trunk, including everything on it that is not a leg."""
+        moving = {link for chain in self._chains.legs for link in self._tree.subtree(chain.links[0])}
+        links = [link for link in self._tree.subtree(self._tree.root) if link not in moving]
         mass, limbs = self._mass(links), sum(value.value for value in masses.values()) * len(legs)
         length = legs[0].coxa + legs[0].femur + legs[0].tibia
         if options.mass is not None:
-            noted = NotedValue(max(LEAST_MASS_KG, options.mass - limbs), Origin.GIVEN, "the rest of --mass")
-        elif mass > 10.0 * LEAST_MASS_KG:
+            noted = NotedValue(max(MIN_MASS_KG, options.mass - limbs), Origin.GIVEN, "the rest of --mass")
+        elif mass > 10.0 * MIN_MASS_KG:
             noted = NotedValue(mass, Origin.READ)
         else:
             note = "the URDF gives no mass: weigh the robot, or give --mass"
             noted = NotedValue(BODY_DENSITY * length**3, Origin.ASSUMED, note)
         size, center, origin = self._box(legs, finder)
-        place = self._center_of_mass(links) if mass > 10.0 * LEAST_MASS_KG else center
+        place = self._center_of_mass(links) if mass > 10.0 * MIN_MASS_KG else center
         hips = np.array([leg.hip[:2] for leg in legs])
         inside = bool((hips.min(axis=0) <= place[:2]).all() and (place[:2] <= hips.max(axis=0)).all())
         read = Origin.READ if inside and place is not center else Origin.ASSUMED
@@ -99,7 +99,7 @@ class BodyReader:
         return _vector(np.sum(places, axis=0) / total)
 
     def _box(self, legs: Sequence[LegGeometry], finder: FootFinder) -> tuple[Vector, Vector, Origin]:
-        """Size and centre of the box: the shapes of the trunk, but inside the hips so that no leg touches it."""
+        """Size and centre of the body box: the trunk's shapes, cropped to the hips so that no leg touches it."""
         hips = np.array([leg.hip for leg in legs])
         low, high = hips.min(axis=0), hips.max(axis=0)
         points = finder.extents(self._chains.trunk)
@@ -117,7 +117,7 @@ class BodyReader:
         return _vector(size), _vector((low + high) / 2.0), Origin.READ
 
     def servo(self, load: float, options: ImportOptions) -> DraftServo:
-        """The servo; `load` [N m] is the torque at which a femur holds the robot on half of its legs."""
+        """The servo; `load` [N m] is the femur torque when standing on half of the legs."""
         if options.voltage is not None:
             return table_servo(options.servo, options.voltage)
         joints = [axis.joint for chain in self._chains.legs for axis in chain.axes]
@@ -130,7 +130,7 @@ class BodyReader:
 def _usable(
     what: str, values: Sequence[float | None], bounds: tuple[float, float], assumed: float, unit: str
 ) -> NotedValue:
-    """The smallest value of all joints if it is plausible, else the assumed one."""
+    """The smallest value of all joints if plausible, else the assumed value."""
     known = [value for value in values if value is not None]
     remedy = "see the servo's data sheet, or give --servo MODEL"
     if len(known) < len(values) or not known:
@@ -144,7 +144,7 @@ def _usable(
 
 
 def foot_ball(leg: LegGeometry, tip_radius: float | None, options: ImportOptions) -> NotedValue | None:
-    """Radius [m] of the feet, if it is given or the URDF has a plausible one."""
+    """Radius [m] of the feet: given, or a plausible one of the URDF; else None."""
     if options.foot_radius is not None:
         return NotedValue(options.foot_radius, Origin.GIVEN)
     if tip_radius is not None and 0.0005 <= tip_radius <= 0.4 * leg.tibia:

@@ -1,4 +1,4 @@
-"""What an import found: every value with where it comes from, for the robot file and the report."""
+"""Result of an import: every value with its origin, for the robot file and the report."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class ImportFinding:
 
 @dataclass(frozen=True, slots=True)
 class ImportedRobot(RobotDraft):
-    """A robot of a URDF, with what the report and the joint mapping say beside the robot file."""
+    """An imported robot, with the additional data for report and joint mapping."""
 
     tree: UrdfTree
     chains: LegChains
     frame: BodyFrame
     tips: dict[str, FootTip]  # by name
-    frozen: dict[str, float]  # [rad] joints that no leg moves, with their angles
+    frozen: dict[str, float]  # [rad] angles of joints outside the legs
     error: float  # [m] largest difference between the forward kinematics of the URDF and of the robot file
     findings: tuple[ImportFinding, ...]

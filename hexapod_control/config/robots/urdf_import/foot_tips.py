@@ -1,4 +1,4 @@
-"""Where the foot of a leg is: a given point, a frame behind the last joint, or the end of the last link's shapes."""
+"""Finds the foot tip of a leg: a given point, a frame after the last joint, or the end of the last link's shapes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hexapod_control.config.robots.urdf_import.reading.mesh_files import mesh_pa
 from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfLink, UrdfShape, UrdfTree
 from hexapod_control.core.kinematics.arrays import Array
 
-END_SHARE = 0.03  # of the distance from the axis, within which points of a shape are its end
-NEAR_SHARE = 0.6  # of the distance of the farthest shape, below which a frame is not the foot
-CENTER_SHARE = 0.3  # of the femur's length, from which the distance of a centre of mass says where the tibia ends
+END_SHARE = 0.03  # of the distance from the axis: points this close to the farthest are the end of a shape
+NEAR_SHARE = 0.6  # of the distance of the farthest shape: a nearer frame is not the foot
+CENTER_SHARE = 0.3  # of the femur's length: a farther centre of mass is used to estimate the end of the tibia
 GIVEN_SOURCE, FRAME_SOURCE = "given", "a frame behind the last joint"
 CENTER_SOURCE = "twice as far as the centre of mass, as there is no frame and no readable shape"
 FOOT_NAME = re.compile(r"foot|feet|tip|toe|end|ee$|contact|sole|claw", re.IGNORECASE)
@@ -27,25 +27,25 @@ class FootTip:
 
     link: str
     point: Array  # (3,) [m] in the link
-    radius: float | None  # [m] of a sphere there, None if the URDF has none
-    source: str  # what it was read from
+    radius: float | None  # [m] of a sphere at the foot; None without one
+    source: str  # origin of the point
 
 
 class FootFinder:
-    """Finds the feet of one URDF, and remembers which meshes could not be read."""
+    """Finds the feet of one URDF, and records unreadable meshes."""
 
     def __init__(self, tree: UrdfTree, poses: Mapping[str, Array], given: Sequence[float] | None) -> None:
-        """`poses` of all links; `given` is the tip in the frame of each last link [m], None to search it."""
+        """`poses` of all links; `given` is the tip [m] in the frame of each last link, None to search for it."""
         self._tree, self._poses, self._given = tree, poses, given
         self.unread: list[str] = []  # meshes
 
     def tip(self, chain: JointChain) -> FootTip:
-        """The foot of a leg. Raises UrdfError if nothing tells where it is."""
+        """The foot of a leg. Raises UrdfError if it cannot be determined."""
         axis = chain.axes[2]
         last = axis.joint.child
         if self._given is not None:
             return FootTip(last, np.array(self._given), None, GIVEN_SOURCE)
-        links = self._tree.behind(last, followers=False)
+        links = self._tree.subtree(last, followers=False)
         frames = [self._seen(last, link, np.zeros(3)) for link in links]
         away = [self._distance(chain, point) for point in frames]
         ends = [(self._end(chain, link, "collisions"), "collision shapes") for link in links]
@@ -104,7 +104,7 @@ class FootFinder:
         return best
 
     def corners(self, shape: UrdfShape) -> Array | None:
-        """Points (n, 3) [m] that span a shape, in its link; None for a mesh that cannot be read."""
+        """Points (n, 3) [m] that span a shape, in its link; None for an unreadable mesh."""
         if shape.kind == "mesh":
             points = self._vertices(shape)
             if points is None:

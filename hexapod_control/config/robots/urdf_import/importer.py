@@ -1,4 +1,4 @@
-"""Imports a URDF: from the text of a file to everything that its robot file says."""
+"""Imports a URDF: from the text of a file to the complete robot."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.statics.static_stability import GRAVITY
 
 MAX_LENGTH = 2.0  # [m] of femur and tibia
-LEAST_LENGTH = 0.002  # [m] of femur or tibia
+MIN_LENGTH = 0.002  # [m] of femur or tibia
 MAX_ERROR = 0.005  # [m] of the forward kinematics
 NOTED_ERROR = 1e-6  # [m]
-# Of forward and of the feet; any other source is an assumption.
+# Origins of the forward direction and the feet; any other source is an assumption.
 ORIGINS = {OPTION: Origin.GIVEN, GIVEN_SOURCE: Origin.GIVEN, NAMED: Origin.READ, FRAME_SOURCE: Origin.READ}
 TRIALS = 50  # random joint angles for the comparison
 ROUNDING = (7, 9)  # digits of lengths [m] and of angles [rad]
@@ -46,7 +46,7 @@ ROUNDING = (7, 9)  # digits of lengths [m] and of angles [rad]
 
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """What to import, and what the user says beside it."""
+    """A file to import, and the options of the user."""
 
     path: Path
     frozen: Mapping[str, float] = field(default_factory=dict)  # [rad] by the name of a joint, with * and ?
@@ -58,12 +58,12 @@ class ImportRequest:
 
 
 def import_urdf(request: ImportRequest) -> ImportedRobot:
-    """The robot of a URDF or xacro file. Raises UrdfError."""
+    """Imports a URDF or xacro file. Raises UrdfError."""
     tree = parse_tree(request.path, read_urdf(request.path, request.arguments))
     frozen = _frozen(tree, request.frozen)
     chains = find_legs(tree, frozen, DIRECTIONS[request.up] if request.up else None)
     _refuse_passive(tree, chains)
-    _refuse_steep(tree, chains, request.forward)
+    _refuse_vertical_forward(tree, chains, request.forward)
     frame = find_frame(chains, request.forward)
     poses = tree.placements(frozen)
     finder = FootFinder(tree, poses, request.foot)
@@ -99,28 +99,28 @@ def import_urdf(request: ImportRequest) -> ImportedRobot:
 
 
 def _frozen(tree: UrdfTree, wanted: Mapping[str, float]) -> dict[str, float]:
-    """The joints to freeze, with their names spelled out. Raises UrdfError for one that does not exist."""
+    """The joints to freeze, by full name. Raises UrdfError for a pattern that matches none."""
     found: dict[str, float] = {}
     for pattern, angle in wanted.items():
         names = [name for name, joint in tree.joints.items() if joint.turns and fnmatchcase(name, pattern)]
         if not names:
             known = ", ".join(name for name, joint in tree.joints.items() if joint.turns)
-            raise tree.error(f"has no turning joint {pattern!r} to freeze", f"it has {known}")
+            raise tree.error(f"has no revolute joint {pattern!r} to freeze", f"it has {known}")
         found.update(dict.fromkeys(names, angle))
     return found
 
 
 def _refuse_passive(tree: UrdfTree, chains: LegChains) -> None:
-    """A joint that follows another one may not lie between hip and tibia, where it would move the foot."""
+    """Refuses mimic and sliding joints between hip and tibia, where they would move the foot."""
     for chain in chains.legs:
         last = chain.links.index(chain.axes[2].joint.child)
         for joint in chain.passive:
             if joint.mimic is not None or chain.links.index(joint.child) < last:
                 what = f"follows {joint.mimic}" if joint.mimic else f"is {joint.kind}"
-                raise tree.error(f"joint {joint.name} within a leg {what}", "only turning joints may move a foot")
+                raise tree.error(f"joint {joint.name} within a leg {what}", "only revolute joints may move a foot")
 
 
-def _refuse_steep(tree: UrdfTree, chains: LegChains, forward: str | None) -> None:
+def _refuse_vertical_forward(tree: UrdfTree, chains: LegChains, forward: str | None) -> None:
     level = level_axes(chains.up)
     if forward and forward not in level:
         what = f"has {forward} of link {chains.base} along the yaw axes of the legs, which --forward cannot be"
@@ -150,7 +150,7 @@ def _check_lengths(tree: UrdfTree, legs: Mapping[str, LegGeometry]) -> None:
             joint = leg.joints[1 if part == "femur" else 2].name
             if length > MAX_LENGTH:
                 raise tree.error(f"has a {part} of {length:.3g} m behind joint {joint}", "is it in millimetres?")
-            if length < LEAST_LENGTH:
+            if length < MIN_LENGTH:
                 text = f"has a {part} of {1000.0 * length:.1f} mm behind joint {joint}"
                 raise tree.error(text, "a leg bends in femur and tibia: is the foot elsewhere? give --foot X Y Z")
 
@@ -163,14 +163,14 @@ def _kinematics_error(
     legs: Mapping[str, LegGeometry],
     tips: Mapping[str, FootTip],
 ) -> float:
-    """Largest difference [m] between the URDF's feet and ours, for random joint angles within a quarter turn."""
+    """Largest error [m] of the feet against the URDF, for random joint angles within a quarter turn."""
     random = np.random.default_rng(0)
     worst = 0.0
     for _ in range(TRIALS):
         ours = {name: random.uniform(-math.pi / 2.0, math.pi / 2.0, 3).tolist() for name in legs}
         angles = dict(frozen)
         for name, leg in legs.items():
-            angles |= {line.name: line.original(q) for line, q in zip(leg.joints, ours[name], strict=True)}
+            angles |= {line.name: line.urdf_angle(q) for line, q in zip(leg.joints, ours[name], strict=True)}
         poses = tree.placements(angles)
         to_body = np.linalg.inv(poses[chains.base] @ frame.pose)
         for name, leg in legs.items():
@@ -182,7 +182,7 @@ def _kinematics_error(
 def _resting(
     tree: UrdfTree, legs: Mapping[str, JointChain], frozen: Mapping[str, float]
 ) -> Iterator[tuple[str, float]]:
-    """Joints that RViz needs although no leg moves them, with an angle within their limits."""
+    """Joints outside the legs, which RViz needs, with an angle within their limits."""
     moved = {name for chain in legs.values() for name in chain.names}
     for name, joint in tree.joints.items():
         if joint.kind in ("revolute", "continuous", "prismatic") and joint.mimic is None and name not in moved:

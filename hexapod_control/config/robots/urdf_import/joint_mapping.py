@@ -1,4 +1,4 @@
-"""A file that names the joints as in a URDF: topics then carry its names, signs and zeros instead of ours."""
+"""Joint mapping: topics use the joint names, signs and zeros of a URDF instead of the robot file's."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class JointMappingError(FileError):
 
 @dataclass(frozen=True, slots=True)
 class JointMapping:
-    """The joints of a robot as a URDF names and counts them: its angle is sign * ours + offset."""
+    """Joint names and angles of a URDF. URDF angle = sign * (angle of the robot file) + offset."""
 
     names: tuple[str, ...]  # in the order of the robot's joints, leg by leg
     signs: Array  # (n, 3) of 1 and -1
     offsets: Array  # (n, 3) [rad]
-    fixed: Mapping[str, float]  # [rad] joints that no leg moves
+    fixed: Mapping[str, float]  # [rad] angles of joints outside the legs
 
 
 def load_mapping(path: str, robot: Robot) -> JointMapping | None:

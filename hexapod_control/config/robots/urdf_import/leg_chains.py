@@ -1,7 +1,7 @@
-"""Finds the legs of a URDF: chains of joints from the trunk to a foot, and what makes a chain a leg of this package.
+"""Finds the legs of a URDF: kinematic chains from the trunk to a foot with the axes of this package's legs.
 
-The trunk is the rigid group of links from which most chains of turning joints start. A leg is a chain of three turning
-joints: the first turns about the vertical, the other two about parallel axes across it.
+The trunk is the rigid group of links from which most chains of revolute joints start. A leg is a chain of three
+revolute joints: the first axis is vertical, the other two are parallel and perpendicular to it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfJoin
 from hexapod_control.core.gait.gait_table import MIN_LEGS
 from hexapod_control.core.kinematics.arrays import Array
 
-MAX_SKEW = math.radians(3.0)  # [rad] of axes that count as parallel or perpendicular
+MAX_SKEW = math.radians(3.0)  # tolerance of parallel and perpendicular axes
 MAX_NAMED = 3  # joints named in a message
-FLAT_SHARE = 0.5  # of the hips' spread in a plane, up to which they lie in it
+FLAT_SHARE = 0.5  # largest spread of hips off a plane, over their spread in it
 
 
 @dataclass(frozen=True, slots=True)
 class JointAxis:
-    """A turning joint's axis in the trunk, with every joint at zero."""
+    """Axis of a revolute joint in the trunk, with all joints at zero."""
 
     joint: UrdfJoint
     point: Array  # (3,) [m]
@@ -33,11 +33,11 @@ class JointAxis:
 
 @dataclass(frozen=True, slots=True)
 class JointChain:
-    """The turning joints from the trunk to the end of one branch."""
+    """The revolute joints from the trunk to the end of one branch."""
 
     axes: tuple[JointAxis, ...]
     links: tuple[str, ...]  # from the first joint's child on, along the chain
-    passive: tuple[UrdfJoint, ...]  # joints along the chain that slide or follow another one
+    passive: tuple[UrdfJoint, ...]  # sliding and mimic joints along the chain
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ class JointChain:
 
     @property
     def is_planar(self) -> bool:
-        """True for three joints, the last two parallel and the first across them."""
+        """True for three joints, the last two parallel and the first perpendicular to them."""
         if len(self.axes) != 3:
             return False
         first, second, third = (axis.direction for axis in self.axes)
@@ -55,10 +55,10 @@ class JointChain:
 
 @dataclass(frozen=True, slots=True)
 class LegChains:
-    """The legs of a URDF, and what else moves."""
+    """The legs and other moving chains of a URDF."""
 
     trunk: tuple[str, ...]  # links
-    base: str  # link in whose frame all axes are given
+    base: str  # link whose frame all axes refer to
     legs: tuple[JointChain, ...]
     others: tuple[JointChain, ...]  # heads, arms, wheels
     up: Array  # (3,) unit, in the base link
@@ -66,7 +66,7 @@ class LegChains:
 
 
 def find_legs(tree: UrdfTree, frozen: Mapping[str, float], up: Array | None = None) -> LegChains:
-    """The legs of a tree with some joints frozen at angles [rad]; `up` if it is given. Raises UrdfError."""
+    """Finds the legs of a tree, with some joints frozen at angles [rad]; `up` None: from the axes. Raises UrdfError."""
     trunk = _trunk(tree, frozen)
     base = _base(tree, trunk)
     poses = tree.placements(frozen)
@@ -84,9 +84,9 @@ def find_legs(tree: UrdfTree, frozen: Mapping[str, float], up: Array | None = No
     if len(legs) < MIN_LEGS or found is None:
         raise tree.error(*_refusal(chains, candidates, found))
     others = tuple(chain for chain in chains if chain not in legs)
-    rivals = [chain for chain in others if len(chain.axes) >= 3]
-    if len(rivals) >= len(legs):
-        raise tree.error(*_refusal(rivals, [], found))
+    longer_chains = [chain for chain in others if len(chain.axes) >= 3]
+    if len(longer_chains) >= len(legs):
+        raise tree.error(*_refusal(longer_chains, [], found))
     return LegChains(tuple(trunk), base, legs, others, found, bool(up is not None or found[2] > 0.7))
 
 
@@ -95,12 +95,12 @@ def _rigid(joint: UrdfJoint, frozen: Mapping[str, float]) -> bool:
 
 
 def _trunk(tree: UrdfTree, frozen: Mapping[str, float]) -> list[str]:
-    """Links of the rigid group from which most turning joints start; of equals the nearest to the root."""
+    """Links of the rigid group from which most revolute joints start; ties: the nearest to the root."""
     groups: list[list[str]] = []
     starts = [tree.root]
     while starts:
         group = [starts.pop(0)]
-        for link in group:  # grows while it is read
+        for link in group:  # grows during the iteration
             for joint in tree.children[link]:
                 (group if _rigid(joint, frozen) else starts).append(joint.child)
         groups.append(group)
@@ -113,14 +113,14 @@ def _trunk(tree: UrdfTree, frozen: Mapping[str, float]) -> list[str]:
 
 
 def _base(tree: UrdfTree, trunk: Sequence[str]) -> str:
-    """The link of the trunk whose frame the import starts from: base_link, else that with most chains."""
+    """The reference link of the trunk: base_link, else the link with most chains."""
     if "base_link" in trunk:
         return "base_link"
     return max(trunk, key=lambda link: sum(joint.turns for joint in tree.children[link]))
 
 
 def _longest(tree: UrdfTree, start: UrdfJoint, frozen: Mapping[str, float], poses: Mapping[str, Array]) -> JointChain:
-    """The path below a joint with most turning joints; of equals the one that ends farthest away."""
+    """The path below a joint with most revolute joints; ties: the one that ends farthest away."""
 
     def paths(path: tuple[UrdfJoint, ...]) -> Iterator[tuple[UrdfJoint, ...]]:
         below = tree.children[path[-1].child]
@@ -147,7 +147,7 @@ def _longest(tree: UrdfTree, start: UrdfJoint, frozen: Mapping[str, float], pose
 
 
 def _up(candidates: Sequence[JointChain]) -> Array | None:
-    """The common direction of the first axes, upwards; None if they have none that can be vertical."""
+    """The common direction of the first axes, upwards; None if there is none that can be vertical."""
     if len(candidates) < MIN_LEGS:
         return None
     vertical = [chain for chain in candidates if abs(chain.axes[0].direction[2]) > 0.7]
@@ -162,14 +162,14 @@ def _up(candidates: Sequence[JointChain]) -> Array | None:
     along = float(np.std(hips @ mean))
     across = float(np.linalg.norm(hips - np.outer(hips @ mean, mean), axis=1).std() + np.std(hips, axis=0).max())
     if along > FLAT_SHARE * across or float(np.min(np.array(directions) @ mean)) < 0.7:
-        return None  # the hips are spread along their axes: these are roll axes
+        return None  # hips spread along their axes: roll axes
     snapped = _snapped(mean)
     below = np.mean([chain.axes[2].point - chain.axes[0].point for chain in candidates], axis=0) @ snapped
     return snapped if below <= 0.0 else -snapped
 
 
 def _snapped(direction: Array) -> Array:
-    """The nearest axis of the base link if it is within the skew of axes, else the direction itself."""
+    """The nearest axis of the base link if it is within MAX_SKEW, else the direction itself."""
     axis = np.zeros(3)
     k = int(np.argmax(np.abs(direction)))
     axis[k] = np.sign(direction[k])
@@ -181,10 +181,10 @@ def _is_yaw(chain: JointChain, up: Array) -> bool:
 
 
 def _refusal(chains: Sequence[JointChain], candidates: Sequence[JointChain], up: Array | None) -> tuple[str, ...]:
-    """What was found instead of legs, and the remedy, in one sentence."""
-    wanted = "a leg needs three turning joints: yaw, pitch, pitch"
+    """Message: what was found instead of legs, and the remedy."""
+    wanted = "a leg needs three revolute joints: yaw, pitch, pitch"
     if not chains:
-        return "has no chain of turning joints", wanted
+        return "has no chain of revolute joints", wanted
     if len(candidates) >= MIN_LEGS:
         what = f"{len(candidates)} legs whose first joint ({_some(candidates)}) is a roll axis, not a yaw axis"
         return f"has {what}, like a dog", wanted
@@ -203,7 +203,7 @@ def _refusal(chains: Sequence[JointChain], candidates: Sequence[JointChain], up:
 
 
 def _freezing(chains: Sequence[JointChain]) -> str:
-    """The remedy for four joints: which of them can be frozen so that the rest is a leg."""
+    """The remedy for chains of four joints: the joint to freeze so that the rest is a leg."""
     axes = chains[0].axes
     for left_out in (3, 2, 1, 0):
         rest = tuple(axis for k, axis in enumerate(axes) if k != left_out)

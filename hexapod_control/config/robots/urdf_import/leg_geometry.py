@@ -1,7 +1,8 @@
-"""One leg of a URDF in the terms of a robot file: hip, lengths, offsets, and how its joint angles follow from ours.
+"""One leg of a URDF in the terms of a robot file: hip, lengths, offsets, and the mapping of its joint angles.
 
-All is read with every joint of the URDF at zero. The leg's plane is across the pitch axes; only the foot's place along
-them matters, so offsets of femur and tibia along the axes add up in `lateral_offset`.
+Everything is measured with all joints of the URDF at zero. The plane of the leg is perpendicular to the pitch axes;
+only the position of the foot along them matters, so offsets of femur and tibia along the axes add up in
+`lateral_offset`.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfJoin
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import JOINTS
 
-STRAIGHT_M = 1e-4  # [m] of the coxa, below which it points away from the body's middle
-SAME_LIMITS_RAD = 1e-3  # between two limits that are unset, not a range
-WHOLE_TURN_RAD = math.radians(340.0)  # from which a range is no limit
-KEEP_ZERO_RAD = math.radians(30.0)  # of the middle of the coxa's range, up to which the URDF's zero is kept
+STRAIGHT_M = 1e-4  # [m] a shorter coxa counts as pointing away from the body's middle
+SAME_LIMITS_RAD = 1e-3  # between two limits: not a range but unset
+WHOLE_TURN_RAD = math.radians(340.0)  # a larger range is no limit
+KEEP_ZERO_RAD = math.radians(30.0)  # of the coxa's mid-range: up to this the URDF's zero is used
 UNSET_RANGE = {"coxa": (-60.0, 60.0), "femur": (-90.0, 120.0), "tibia": (-150.0, 0.0)}  # [deg] assumed
 
 
 def leg_geometry(
     axes: Sequence[tuple[Array, Array]], foot: Array, joints: Sequence[UrdfJoint], middle: Array
 ) -> LegGeometry:
-    """The leg with these axes (point [m], direction) and this foot [m] in base_link, at zero of the URDF.
+    """Geometry of the leg with these axes (point [m], direction) and foot [m] in base_link, at zero of the URDF.
 
-    `middle` [m] is that of the body.
+    `middle` [m] of the body.
     """
     (hip, turn), (knee_start, lift), (knee, bend) = axes
     up = turn * np.sign(turn[2])
@@ -64,7 +65,7 @@ def leg_geometry(
 
 
 def _ahead(up: Array, lift: Array, coxa: Array, outwards: Array) -> Array:
-    """Direction of a leg at zero of the URDF: across its femur axis, the way that the coxa, or the body, points."""
+    """Direction of a leg at zero of the URDF: perpendicular to the femur axis, along the coxa or outwards."""
     across = lift - (lift @ up) * up
     ahead = np.cross(across / np.linalg.norm(across), up)
     length = float(coxa @ ahead)
@@ -72,7 +73,7 @@ def _ahead(up: Array, lift: Array, coxa: Array, outwards: Array) -> Array:
 
 
 def _limits(joint: UrdfJoint) -> tuple[float, float] | None:
-    """The range [rad] of a joint in the URDF; None if it is continuous, unset, 0 0 or a whole turn."""
+    """Range [rad] of a joint in the URDF; None if continuous, unset, zero or a whole turn."""
     if joint.kind == "continuous" or joint.lower is None or joint.upper is None:
         return None
     low, high = sorted((joint.lower, joint.upper))
@@ -80,14 +81,14 @@ def _limits(joint: UrdfJoint) -> tuple[float, float] | None:
 
 
 def _coxa_zero(joint: UrdfJoint, sign: int) -> float:
-    """Our coxa angle at the URDF's zero: 0 unless that is far from the middle of the joint's range."""
+    """Coxa angle [rad] of the robot file at the URDF's zero: 0 unless that is far from mid-range."""
     limits = _limits(joint)
     middle = 0.0 if limits is None else sign * (limits[0] + limits[1]) / 2.0
     return 0.0 if abs(middle) < KEEP_ZERO_RAD else -middle
 
 
 def _line(kind: str, joint: UrdfJoint, sign: int, ours: float) -> JointLine:
-    """The line of a joint whose angle is `ours` [rad] at the URDF's zero."""
+    """The mapping of a joint whose angle in the robot file is `ours` [rad] at the URDF's zero."""
     limits = _limits(joint)
     ends = UNSET_RANGE[kind]
     if limits is not None:
@@ -101,7 +102,7 @@ def _line(kind: str, joint: UrdfJoint, sign: int, ours: float) -> JointLine:
 
 
 def _whole_turns(kind: str, low: float, high: float) -> int:
-    """Turns to add to a range [deg], so that most of it lies where a leg works: tibia below 0, others around it."""
+    """Full turns to add to a range [deg] so that it overlaps most with a leg's: tibia below 0, others around 0."""
     wanted = (-MAX_ANGLE_DEG, 0.0) if kind == "tibia" else (-90.0, 90.0)
 
     def shared(turns: int) -> float:

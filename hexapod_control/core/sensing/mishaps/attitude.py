@@ -8,7 +8,7 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.robot_gaits import neutral_center
 
-MOST_STANDING_TILT_RAD = math.radians(45.0)  # feet slide on steeper ground
+MAX_STANDING_TILT_RAD = math.radians(45.0)  # feet slide on steeper ground
 UPSIDE_DOWN_RAD = math.radians(100.0)  # from here on the robot does not roll back onto its belly
 
 
@@ -20,4 +20,4 @@ def tilt_angle(roll: float, pitch: float) -> float:
 def standing_limit(robot: Robot) -> float:
     """Returns the tilt [rad] beyond which the robot cannot stand: it tips over its nearest edge, or slides."""
     margin = static_margin([leg.foothold for leg in robot.legs], neutral_center(robot))
-    return min(math.atan2(margin, robot.walk.height), MOST_STANDING_TILT_RAD)
+    return min(math.atan2(margin, robot.walk.height), MAX_STANDING_TILT_RAD)

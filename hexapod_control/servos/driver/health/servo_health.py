@@ -23,7 +23,7 @@ MANY_SILENT_S = 0.15  # of many servos, after which the robot stops
 ALL_SILENT_S = 0.2  # of all servos, likewise
 SILENCE_LIMIT_S = 3.0  # of many servos, after which their torque counts as off
 LEG_LOST_S = 3.0  # of a servo's silence, after which its leg counts as lost: several pings were in vain
-MOST_LOST_LEGS = 2  # without more the robot cannot walk
+MAX_LOST_LEGS = 2  # without more the robot cannot walk
 MAX_LISTED_SERVOS = 3  # silent servos that are reported one by one
 MIN_GARBLED_PINGS = 3  # pings with a corrupt reply: two servos with one id
 DOING = {
@@ -79,7 +79,7 @@ class ServoHealth:
         """Row of a leg of the lost servos, if each has been so for LEG_LOST_S and not too many legs are concerned."""
         since = [self._lost_since if i in self._given_up else group.presence.last_answer[i] for i in lost]
         legs = {i // SERVOS_PER_LEG for i in lost}
-        if not legs or len(legs | self._folded) > MOST_LOST_LEGS or now - max(since) < LEG_LOST_S:
+        if not legs or len(legs | self._folded) > MAX_LOST_LEGS or now - max(since) < LEG_LOST_S:
             return None
         return min(legs)
 
@@ -232,7 +232,7 @@ class ServoHealth:
         legs, policy = {i // SERVOS_PER_LEG for i in lost}, self._settings.on_lost
         if legs <= self._folded:
             return "the robot walks without its leg"
-        return DOING[OnLost.HOLD if policy is OnLost.LEG and len(legs | self._folded) > MOST_LOST_LEGS else policy]
+        return DOING[OnLost.HOLD if policy is OnLost.LEG and len(legs | self._folded) > MAX_LOST_LEGS else policy]
 
     def _many_silent(self, group: ServoGroup, now: float) -> Diagnosis:
         away = [i for i in range(len(group.ids)) if now - group.presence.last_answer[i] >= MANY_SILENT_S]

@@ -77,7 +77,7 @@ def _dog_leg(name, x, y):
 
 
 def test_a_joint_to_freeze_that_does_not_exist_is_refused(tmp_path):
-    assert "has no turning joint 'tarsus' to freeze" in refusal(tmp_path, PLAIN, frozen={"tarsus": 0.0})
+    assert "has no revolute joint 'tarsus' to freeze" in refusal(tmp_path, PLAIN, frozen={"tarsus": 0.0})
 
 
 def test_a_joint_that_follows_another_one_within_a_leg_is_refused(tmp_path):

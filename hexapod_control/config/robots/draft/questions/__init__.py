@@ -1,1 +1,1 @@
-"""Questions that lead to a robot file, drawings of what to measure, and the robot of the answers."""
+"""The interview of `hexapod new`: questions, drawings of what to measure, and the robot that results."""

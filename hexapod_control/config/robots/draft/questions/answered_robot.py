@@ -1,4 +1,4 @@
-"""The robot of the answers."""
+"""The robot that results from the answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from hexapod_control.config.robots.draft.assumptions import LEG_SHARES, table_servo, thicknesses, unlisted_servo
 from hexapod_control.config.robots.draft.leg_draft import JointLine, LegGeometry
 from hexapod_control.config.robots.draft.questions.layouts import HipPlace, layout, right_of
-from hexapod_control.config.robots.draft.questions.question import OTHER_SERVO, Answered
+from hexapod_control.config.robots.draft.questions.question import OTHER_SERVO, Answers
 from hexapod_control.config.robots.draft.questions.units import AnswerError
 from hexapod_control.config.robots.draft.robot_draft import (
     DraftBody,
@@ -25,9 +25,9 @@ from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Point
 
-ROUGH_HEIGHT, ROUGH_LIFT = 0.75, 0.15  # of the tibia, and of femur and tibia, before the height is known
-LEAST_LENGTH_M = 0.01  # of a link, for its thickness
-LINK_DENSITY = 4000.0  # [kg/m3] at most, of the assumed thickness
+ROUGH_HEIGHT, ROUGH_LIFT = 0.75, 0.15  # of tibia length, and of femur plus tibia, before the height is known
+MIN_LENGTH_M = 0.01  # of a link, for its thickness
+LINK_DENSITY = 4000.0  # [kg/m3] upper bound, from which the thickness is assumed
 HEIGHT_DIGITS = 3  # [m] of the proposed height
 
 NOTES = FileNotes(
@@ -45,8 +45,8 @@ NOTES = FileNotes(
 )
 
 
-def draft(name: str, answered: Answered) -> RobotDraft:
-    """The robot; before its height is answered, in a rough stance. Raises AnswerError if it cannot stand so high."""
+def draft(name: str, answered: Answers) -> RobotDraft:
+    """The robot; in a rough stance until its height is known. Raises AnswerError if it cannot stand at that height."""
     legs = _legs(answered)
     body, masses, servo = _body(answered, len(legs)), _masses(answered), _servo(answered)
     radii = _radii(next(iter(legs.values())), _masses(answered))
@@ -65,8 +65,8 @@ def draft(name: str, answered: Answered) -> RobotDraft:
     return RobotDraft(name, legs, body, masses, radii, servo, stance)
 
 
-def best_height(answered: Answered) -> float:
-    """Height [m] of the hips at which the feet can step farthest. Raises AnswerError if there is none."""
+def best_height(answered: Answers) -> float:
+    """Height [m] of the hips with the largest stance regions. Raises AnswerError if there is none."""
     legs = _legs(answered)
     radii = _radii(next(iter(legs.values())), _masses(answered))
     stance = find_stance(legs, _body(answered, len(legs)), _masses(answered), radii, _servo(answered))
@@ -78,11 +78,11 @@ def best_height(answered: Answered) -> float:
     return round(stance.height + _rise(answered), HEIGHT_DIGITS)
 
 
-def _rise(answered: Answered) -> float:
+def _rise(answered: Answers) -> float:
     return answered.numbers.get("offset sizes", (0.0, 0.0, 0.0))[0]
 
 
-def _hips(answered: Answered) -> dict[str, HipPlace]:
+def _hips(answered: Answers) -> dict[str, HipPlace]:
     """Hips by leg, left ones first, front to rear."""
     chosen, found = layout(answered), {}
     for side in ("left", "right"):
@@ -95,7 +95,7 @@ def _hips(answered: Answered) -> dict[str, HipPlace]:
     return found
 
 
-def _legs(answered: Answered) -> dict[str, LegGeometry]:
+def _legs(answered: Answers) -> dict[str, LegGeometry]:
     coxa, femur, tibia = answered.numbers["lengths"]
     rise, lateral, vertical = answered.numbers.get("offset sizes", (0.0, 0.0, 0.0))
     ends = answered.numbers["limits"]
@@ -116,7 +116,7 @@ def _legs(answered: Answered) -> dict[str, LegGeometry]:
     }
 
 
-def _masses(answered: Answered) -> dict[str, NotedValue]:
+def _masses(answered: Answers) -> dict[str, NotedValue]:
     leg = answered.numbers["masses"][1]
     note = "its share of a leg"
     return {joint: NotedValue(LEG_SHARES[joint] * leg, Origin.GIVEN, note) for joint in JOINTS}
@@ -126,13 +126,13 @@ def _radii(leg: LegGeometry, masses: dict[str, NotedValue]) -> dict[str, NotedVa
     """Radii [m] of the links and the foot, thick enough for the mass of each link."""
     found = thicknesses(leg, None)
     for joint, length in zip(JOINTS, (leg.coxa, leg.femur, leg.tibia), strict=True):
-        least = math.sqrt(masses[joint].value / (math.pi * max(length, LEAST_LENGTH_M) * LINK_DENSITY))
+        least = math.sqrt(masses[joint].value / (math.pi * max(length, MIN_LENGTH_M) * LINK_DENSITY))
         if found[joint].value < least:
             found[joint] = NotedValue(least, Origin.ASSUMED, "by the mass")
     return found
 
 
-def _body(answered: Answered, legs: int) -> DraftBody:
+def _body(answered: Answers, legs: int) -> DraftBody:
     length, width, height = answered.numbers["body"]
     whole, leg = answered.numbers["masses"]
     middle = (0.0, 0.0, 0.0)
@@ -140,7 +140,7 @@ def _body(answered: Answered, legs: int) -> DraftBody:
     return DraftBody((length, width, height), middle, mass, middle, Origin.GIVEN, Origin.ASSUMED)
 
 
-def _servo(answered: Answered) -> DraftServo:
+def _servo(answered: Answers) -> DraftServo:
     model = answered.words["servo"]
     if model != OTHER_SERVO:
         return table_servo(model, answered.numbers["voltage"][0])

@@ -1,4 +1,4 @@
-"""The file that keeps the answers of an interview until the next time, beside the robot file."""
+"""File next to the robot file that stores the answers of an interview."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def answers_path(robot_file: Path) -> Path:
 
 
 def read_answers(path: Path) -> dict[str, str]:
-    """The answers so far, as they were typed; none without a file. Raises AnswerError for a file of another kind."""
+    """The stored answers, as typed; empty without a file. Raises AnswerError for a file with other content."""
     if not path.exists():
         return {}
     try:
@@ -32,5 +32,5 @@ def read_answers(path: Path) -> dict[str, str]:
 
 
 def write_answers(path: Path, answers: Mapping[str, str]) -> None:
-    """Replaces the file at once, so that an interruption loses nothing. Raises OSError."""
+    """Replaces the file atomically. Raises OSError."""
     replace_file(path, json.dumps(dict(answers), indent=1, ensure_ascii=False) + "\n")

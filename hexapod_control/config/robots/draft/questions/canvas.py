@@ -1,4 +1,4 @@
-"""A drawing made of characters."""
+"""Drawings in characters, for a terminal."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from hexapod_control.core.robot import Point
 
 WIDTH = 78  # columns of a drawing
-ASPECT = 2.0  # height of a character in its width
-STROKES = {"body": "", "leg": "", "other": ".", "ground": "_"}  # characters of the kinds of lines; empty: by slope
+ASPECT = 2.0  # height of a character over its width
+STROKES = {"body": "", "leg": "", "other": ".", "ground": "_"}  # characters by kind of line; empty: by slope
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """Characters for a drawing, and columns on its left for labels."""
+class CanvasSize:
+    """Size of a drawing in characters, with a margin of columns on its left for labels."""
 
     rows: int
     columns: int
@@ -22,23 +22,23 @@ class Room:
 
 
 class Canvas:
-    """Characters at columns and rows; places in metres are drawn to scale."""
+    """A grid of characters; points in metres are drawn to scale."""
 
-    def __init__(self, low: Point, high: Point, room: Room) -> None:
-        """Room for the points from `low` to `high` [m], x to the right and y up, with a margin for labels."""
+    def __init__(self, low: Point, high: Point, size: CanvasSize) -> None:
+        """Scales the points from `low` to `high` [m], x to the right and y up, to the canvas."""
         across, up = max(high[0] - low[0], 1e-6), max(high[1] - low[1], 1e-6)
-        columns = room.columns
-        self._scale = min((columns - 1) / across, ASPECT * (room.rows - 1) / up)  # characters per metre
+        columns = size.columns
+        self._scale = min((columns - 1) / across, ASPECT * (size.rows - 1) / up)  # characters per metre
         self._left, self._top = low[0], high[1]
-        self._margin = room.margin + (columns - 1 - across * self._scale) / 2.0
-        self._rows = [[" "] * WIDTH for _ in range(room.rows)]
+        self._margin = size.margin + (columns - 1 - across * self._scale) / 2.0
+        self._rows = [[" "] * WIDTH for _ in range(size.rows)]
 
     def line(self, start: Point, end: Point, kind: str = "leg") -> None:
         """Draws a line between two points [m]."""
         self._line(start, end, STROKES[kind])
 
     def joint(self, point: Point, strong: bool = False) -> None:
-        """Draws an axis, or another point that is measured from."""
+        """Marks a joint axis, or another reference point of a measure."""
         self._mark(point, "O" if strong else "o")
 
     def middle(self, point: Point) -> None:
@@ -50,7 +50,7 @@ class Canvas:
         self._mark(point, "^ forward")
 
     def label(self, point: Point, text: str, side: str) -> None:
-        """Writes a text beside a point [m]: left, above, right, below, or outside, which is away from the middle."""
+        """Writes a text next to a point [m]: left, above, right, below, or outside (away from the middle)."""
         if side == "outside":
             side = "right" if self._place(point)[0] >= WIDTH / 2 else "left"
         before = (-1 - len(text), 0)
@@ -58,7 +58,7 @@ class Canvas:
         self._mark(point, text, shift, down)
 
     def measure(self, start: Point, end: Point, text: str, side: str = "right") -> None:
-        """A line up or across with the name of its length, unless it is too short for one."""
+        """Draws a dimension line, vertical or horizontal, with a label if it is long enough."""
         if start == end:
             return
         across = start[1] == end[1]
@@ -70,7 +70,7 @@ class Canvas:
             self.label(point, text, side)
 
     def picture(self, _: str) -> str:
-        """The drawing; a title is left out, since the question is above it."""
+        """The drawing; the title is omitted, since the question is printed above it."""
         return "\n".join("".join(row).rstrip() for row in self._rows)
 
     def boxes(self, texts: tuple[str, ...], arrows: bool) -> None:
@@ -86,7 +86,7 @@ class Canvas:
         return round(self._margin + self._scale * (x - self._left)), round(self._scale / ASPECT * (self._top - y))
 
     def _put(self, column: int, row: int, text: str) -> None:
-        """Writes a text; what is outside is left out."""
+        """Writes a text, cropped at the edges."""
         if 0 <= row < len(self._rows):
             for i, sign in enumerate(text, column):
                 if 0 <= i < WIDTH:
@@ -106,7 +106,7 @@ class Canvas:
 
 
 def _sign(columns: int, rows: int) -> str:
-    """The character that looks most like a line; rows count downwards."""
+    """The character with the slope of a line; rows count downwards."""
     angle = math.degrees(math.atan2(-ASPECT * rows, columns)) % 180.0
     names = ((22.5, "-"), (67.5, "/"), (112.5, "|"), (157.5, "\\"), (180.1, "-"))
     return next(sign for end, sign in names if angle < end)

@@ -1,4 +1,4 @@
-"""Drawings of what to measure, to the scale of the robot so far: from above, a leg from the side, and boxes."""
+"""Drawings of what to measure, to the scale of the answers so far: from above, a leg from the side, and boxes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Union
 
 from hexapod_control.config.robots.draft.questions import scenes
-from hexapod_control.config.robots.draft.questions.canvas import WIDTH, Canvas, Room
+from hexapod_control.config.robots.draft.questions.canvas import WIDTH, Canvas, CanvasSize
 from hexapod_control.config.robots.draft.questions.svg_canvas import SvgCanvas
 from hexapod_control.core.robot import Leg, Point, Robot, Vector
 
-Sheet = Union[Canvas, SvgCanvas]  # noqa: UP007 - evaluated
-Draw = Callable[[Robot, Collection[str], type[Sheet]], Sheet]
+DrawingCanvas = Union[Canvas, SvgCanvas]  # noqa: UP007 - evaluated
+Draw = Callable[[Robot, Collection[str], type[DrawingCanvas]], DrawingCanvas]
 DOWN_RAD = -math.pi / 2.0
-FROM_ABOVE, FROM_THE_SIDE, BOXES = Room(19, WIDTH - 24, 12), Room(11, WIDTH - 48, 18), Room(3, WIDTH, 0)
-FEMUR_RAD, TIBIA_RAD = math.radians(30.0), math.radians(-75.0)  # over the horizon, in the drawing of a leg
+FROM_ABOVE = CanvasSize(19, WIDTH - 24, 12)
+FROM_THE_SIDE = CanvasSize(11, WIDTH - 48, 18)
+BOXES = CanvasSize(3, WIDTH, 0)
+FEMUR_RAD, TIBIA_RAD = math.radians(30.0), math.radians(-75.0)  # above the horizontal, in the drawing of a leg
 
 
 def drawing(kind: str, robot: Robot, legs: Collection[str] = ()) -> list[str]:
-    """Lines of at most WIDTH characters; `legs` are those that it is about, named above a drawing from the side."""
+    """Lines of at most WIDTH characters; `legs` are the legs shown, named above a drawing from the side."""
     if kind in SCENES:
         return SCENES[kind].strip("\n").splitlines()
     names = () if kind in KINDS_FROM_ABOVE else legs
@@ -27,14 +29,14 @@ def drawing(kind: str, robot: Robot, legs: Collection[str] = ()) -> list[str]:
 
 
 def svg_drawing(kind: str, robot: Robot, legs: Collection[str], title: str) -> str:
-    """The drawing of a question as SVG, with a title for those who cannot see it."""
+    """The drawing of a question as SVG, with a title for screen readers."""
     return DRAWINGS[kind](robot, legs, SvgCanvas).picture(title)
 
 
 def _from_above(
-    robot: Robot, legs: Collection[str], sheet: type[Sheet], sizes: bool = False, hip: bool = True
-) -> Sheet:
-    """Body, hips and feet, forward up; the measures of the body, and those to the `hip` of the first of `legs`."""
+    robot: Robot, legs: Collection[str], sheet: type[DrawingCanvas], sizes: bool = False, hip: bool = True
+) -> DrawingCanvas:
+    """Body, hips and feet, forward up, with the dimensions of the body and of the first leg's hip."""
     feet = {leg.name: _ahead(leg.hip, leg.hip_yaw, math.dist(leg.hip[:2], leg.foothold)) for leg in robot.legs}
     points = [_turned(point) for point in (*feet.values(), *(leg.hip for leg in robot.legs))]
     length, width, _ = robot.body.size
@@ -58,7 +60,7 @@ def _from_above(
     return canvas
 
 
-def _measure_hip(canvas: Sheet, leg: Leg) -> None:
+def _measure_hip(canvas: DrawingCanvas, leg: Leg) -> None:
     x, y = leg.hip[:2]
     canvas.measure((0.0, 0.0), _turned((x, 0.0)), "forward")
     canvas.measure(_turned((x, 0.0)), _turned((x, y)), "left")
@@ -74,18 +76,18 @@ def _ahead(hip: Vector, yaw: float, reach: float) -> Point:
     return hip[0] + reach * math.cos(yaw), hip[1] + reach * math.sin(yaw)
 
 
-def _body(robot: Robot, _: Collection[str], sheet: type[Sheet]) -> Sheet:
+def _body(robot: Robot, _: Collection[str], sheet: type[DrawingCanvas]) -> DrawingCanvas:
     return _from_above(robot, (), sheet, sizes=True)
 
 
-def _one_leg(robot: Robot, legs: Collection[str], sheet: type[Sheet]) -> Sheet:
+def _one_leg(robot: Robot, legs: Collection[str], sheet: type[DrawingCanvas]) -> DrawingCanvas:
     return _from_above(robot, legs, sheet, hip=False)
 
 
 def _leg(labels: Mapping[str, str], femur: float = FEMUR_RAD, tibia: float = TIBIA_RAD) -> Draw:
     """A leg from the side with labels at hip, coxa, femur axis, femur, knee, tibia, foot and height."""
 
-    def draw(robot: Robot, legs: Collection[str], sheet: type[Sheet]) -> Sheet:
+    def draw(robot: Robot, legs: Collection[str], sheet: type[DrawingCanvas]) -> DrawingCanvas:
         leg = next((leg for leg in robot.legs if leg.name in legs), robot.legs[0])
         hip, start = (0.0, 0.0), (leg.coxa.length, leg.femur_vertical)
         knee = _end(start, leg.femur.length, femur)
@@ -127,7 +129,7 @@ def _middle(a: Point, b: Point) -> Point:
 
 
 def _boxes(*texts: str, arrows: bool) -> Draw:
-    def draw(_: Robot, __: Collection[str], sheet: type[Sheet]) -> Sheet:
+    def draw(_: Robot, __: Collection[str], sheet: type[DrawingCanvas]) -> DrawingCanvas:
         canvas = sheet((0.0, 0.0), (1.0, 1.0), BOXES)
         canvas.boxes(texts, arrows)
         return canvas

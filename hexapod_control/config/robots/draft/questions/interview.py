@@ -1,4 +1,4 @@
-"""An interview: which question comes next, what the answers so far make of the robot, and which are refused."""
+"""The interview: order of the questions, the robot that results from the answers, and refusal of answers."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from pathlib import Path
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.draft.questions.answered_robot import NOTES, best_height, draft
 from hexapod_control.config.robots.draft.questions.layouts import layout
-from hexapod_control.config.robots.draft.questions.question import Answered, Question
+from hexapod_control.config.robots.draft.questions.question import Answers, Question
 from hexapod_control.config.robots.draft.questions.question_table import HEIGHT, questions
 from hexapod_control.config.robots.draft.questions.units import AnswerError, DoubtfulAnswerError
 from hexapod_control.config.robots.draft.robot_draft import RobotDraft
 from hexapod_control.config.robots.draft.robot_text import robot_text
 from hexapod_control.config.robots.draft.stance_search import draft_robot
 from hexapod_control.config.robots.plausibility.check_values import findings
-from hexapod_control.config.robots.plausibility.finding import Described
+from hexapod_control.config.robots.plausibility.finding import CheckedRobot
 from hexapod_control.config.robots.robot_file import from_text
 from hexapod_control.core.robot import Robot
 
-KEEP = "!"  # behind an implausible answer: it is meant
+CONFIRMED = "!"  # after an implausible answer: it is intended
 
 
 class Interview:
-    """Questions and answers in order; answers are kept as they were typed."""
+    """Questions and answers in order; answers are stored as typed."""
 
     def __init__(self, name: str, answers: Mapping[str, str]) -> None:
-        """Starts at the first question without a usable answer, or at the first of all if every one has an answer."""
+        """Starts at the first question without a valid answer; at the first question if all are answered."""
         self.name = name
         self.answers = dict(answers)
         self._before: list[tuple[int, dict[str, str]]] = []  # position and answers before each answer
@@ -46,7 +46,7 @@ class Interview:
         return self._position + 1, sum(1 for _ in self._rows())
 
     def default(self) -> str:
-        """What an empty answer means: the answer so far, or a usual value. Raises AnswerError if no answer can fit."""
+        """The answer for an empty text: the stored one, or a usual value. Raises AnswerError if none fits."""
         question = self._current()
         given = self.answers.get(question.key)
         if given is not None and self._usable(given):
@@ -54,13 +54,13 @@ class Interview:
         return question.default(self._answered(self._position))
 
     def robot(self, current: str | None = None) -> Robot:
-        """The robot of the answers so far, with usual values for the others; `current` answers the current question."""
-        complete = self._complete(None if current is None else current.removesuffix(KEEP))
+        """The robot of the answers so far, completed by usual values; `current` answers the current question."""
+        complete = self._complete(None if current is None else current.removesuffix(CONFIRMED))
         complete.numbers.pop(HEIGHT.key, None)  # drawings need no stance
         return draft_robot(draft(self.name, complete))
 
     def answer(self, text: str) -> None:
-        """Takes an answer and goes on to the next question. Raises AnswerError for one that cannot be right."""
+        """Takes an answer and moves on to the next question. Raises AnswerError for an impossible one."""
         text = text.strip() or self.default()
         self.check(text)
         self._before.append((self._position, dict(self.answers)))
@@ -70,7 +70,7 @@ class Interview:
     def check(self, text: str) -> None:
         """Raises AnswerError for an answer to the current question that is out of bounds, or DoubtfulAnswerError."""
         question = self._current()
-        plain = text.removesuffix(KEEP)
+        plain = text.removesuffix(CONFIRMED)
         answered = self._answered(self._position)
         answered.add(question, plain)
         question.rule(answered)
@@ -79,11 +79,11 @@ class Interview:
             best_height(complete)
         drafted = draft(self.name, complete)
         _refuse_inconsistent(question, drafted)
-        if not text.endswith(KEEP):
+        if not text.endswith(CONFIRMED):
             _refuse_implausible(question, drafted, layout(complete).mirrored)
 
     def back(self) -> None:
-        """Returns to the question before."""
+        """Returns to the previous question."""
         self._position = max(0, self._position - 1)
 
     @property
@@ -92,23 +92,23 @@ class Interview:
         return bool(self._before)
 
     def undo(self) -> None:
-        """Takes the last answer back; nothing if there is none."""
+        """Withdraws the last answer, if there is one."""
         if self._before:
             self._position, self.answers = self._before.pop()
 
     def go(self, number: int) -> None:
-        """Goes to a question by its number, but to none behind the first one without a usable answer."""
+        """Goes to a question by its number, at most to the first one without a valid answer."""
         self._position = 0
         while self._position + 1 < number and self.question is not None and self._answered_already(self.question):
             self._position += 1
 
     @property
     def overview(self) -> list[tuple[str, str]]:
-        """Keys of all questions, with the answers so far; empty for none."""
+        """Keys of all questions with their answers; empty if not answered."""
         return [(question.key, self.answers.get(question.key, "")) for question in self._rows()]
 
     def result(self) -> RobotDraft:
-        """The robot of all answers."""
+        """The complete robot."""
         return draft(self.name, self._answered(self.number[1]))
 
     def _current(self) -> Question:
@@ -128,39 +128,39 @@ class Interview:
         return True
 
     def _rows(self) -> Iterator[Question]:
-        """All questions; those after the current one follow from usual values where there is no answer."""
-        return self._walk(Answered(), None)
+        """All questions; where answers are missing, later questions are determined by usual values."""
+        return self._walk(Answers(), None)
 
-    def _walk(self, answered: Answered, current: str | None) -> Iterator[Question]:
-        """The questions, reading into `answered` what is answered to each; `current` is the answer to the current."""
+    def _walk(self, answered: Answers, current: str | None) -> Iterator[Question]:
+        """Yields the questions and reads their answers into `answered`; `current` answers the current question."""
         for i, question in enumerate(questions(answered)):
             yield question
             text = self.answers.get(question.key) if current is None or i != self._position else current
             if question is not HEIGHT or text is not None:
                 _read(answered, question, text)
 
-    def _answered(self, count: int) -> Answered:
+    def _answered(self, count: int) -> Answers:
         """The first answers."""
-        answered = Answered()
+        answered = Answers()
         for i, _ in enumerate(self._walk(answered, None)):
             if i == count:
                 break
         return answered
 
-    def _complete(self, current: str | None) -> Answered:
-        """All answers, with usual values for those that are missing; the height only while it is asked."""
-        answered = Answered()
+    def _complete(self, current: str | None) -> Answers:
+        """All answers, completed by usual values; the height only when its question is reached."""
+        answered = Answers()
         for _ in self._walk(answered, current):
             pass
         if self.question is not HEIGHT:
-            answered.numbers.pop(HEIGHT.key, None)  # it is asked again after a change of what it depends on
+            answered.numbers.pop(HEIGHT.key, None)  # asked again when values that it depends on have changed
         return answered
 
 
-def _read(answered: Answered, question: Question, text: str | None) -> None:
-    """Reads an answer, or the usual one where there is none that fits."""
+def _read(answered: Answers, question: Question, text: str | None) -> None:
+    """Reads an answer; the usual value if the answer is missing or invalid."""
     try:
-        answered.add(question, question.default(answered) if text is None else text.removesuffix(KEEP))
+        answered.add(question, question.default(answered) if text is None else text.removesuffix(CONFIRMED))
         question.rule(answered)
     except AnswerError:
         if text is None:
@@ -181,7 +181,7 @@ def _refuse_inconsistent(question: Question, drafted: RobotDraft) -> None:
 def _refuse_implausible(question: Question, drafted: RobotDraft, mirrored: bool) -> None:
     robot = draft_robot(drafted)
     models = (drafted.servo.model,) * len(robot.legs)
-    for finding in findings(Described(robot, models), mirrored):
+    for finding in findings(CheckedRobot(robot, models), mirrored):
         if finding.key in question.findings and (not question.legs or finding.leg in question.legs):
             raise DoubtfulAnswerError(
                 f"{finding.key}: {finding.value}, {finding.bound} (in m, kg, N m, rad/s), {finding.remedy}"

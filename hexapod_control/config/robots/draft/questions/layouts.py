@@ -1,4 +1,4 @@
-"""How the legs are placed: their names, and where hips usually are."""
+"""Layouts of the legs: their names, and usual positions of the hips."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import math
 from dataclasses import dataclass
 
 from hexapod_control.config.robots.draft.leg_draft import PLACES
-from hexapod_control.config.robots.draft.questions.question import Answered
+from hexapod_control.config.robots.draft.questions.question import Answers
 from hexapod_control.core.robot import Vector
 
 HIP_ALONG, HIP_ASIDE = 0.5, 0.5  # of length and width, of the hips at the corners
 INNER_ASIDE = 0.75  # of the width, of the hips between them
-CIRCLE = 0.58  # radius in the shorter side of the body
+CIRCLE = 0.58  # radius over the shorter side of the body
 CORNER_DEG = 45.0  # direction of the front legs
 HipPlace = tuple[float, float, float]  # x, y [m] and direction [deg]
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A number of legs and where they are."""
+    """Number and arrangement of the legs."""
 
     legs: int
     circle: bool
@@ -27,7 +27,7 @@ class Layout:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The legs of a side, front to rear."""
+        """Positions of the legs on one side, front to rear."""
         return PLACES[self.legs // 2]
 
 
@@ -40,13 +40,13 @@ LAYOUTS = {
 }
 
 
-def layout(answered: Answered) -> Layout:
+def layout(answered: Answers) -> Layout:
     """The layout of the legs."""
     return LAYOUTS[answered.words["legs"]]
 
 
 def usual_hip(layout: Layout, place: str, size: tuple[float, ...]) -> HipPlace:
-    """Where the hip of a left leg usually is."""
+    """Usual position of the hip of a left leg."""
     count = len(layout.places)
     index = layout.places.index(place)
     if layout.circle:

@@ -1,4 +1,4 @@
-"""A question, and the answers to all before it."""
+"""A question of the interview, and the answers to the earlier ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ YES, NO = "yes", "no"
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class Answers:
     """Answers as values in the units of a robot file, by key of the question."""
 
     words: dict[str, str] = field(default_factory=dict)
@@ -30,27 +30,27 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A row: what is asked, with which drawing, and what is proposed."""
+    """One row of the table: prompt, drawing, parts of the answer, and the proposed answer."""
 
     key: str
     prompt: str
     drawing: str  # one of DRAWINGS in drawings.py
-    default: Callable[[Answered], str]
-    parts: tuple[Part, ...] = ()  # numbers of the answer; without any it is a word
-    choices: tuple[str, ...] = ()  # the words to choose from
-    word: Callable[[str, Sequence[str]], str] | None = None  # reads one of them, if not as `one_of` does
-    rule: Callable[[Answered], None] = lambda _: None  # raises AnswerError for an answer within its bounds
-    findings: tuple[str, ...] = ()  # keys of a robot file by which rules name this answer
-    legs: tuple[str, ...] = ()  # that the answer places; empty for an answer about all
+    default: Callable[[Answers], str]
+    parts: tuple[Part, ...] = ()  # numbers of the answer; empty: the answer is a word
+    choices: tuple[str, ...] = ()  # words to choose from
+    word: Callable[[str, Sequence[str]], str] | None = None  # reads the word; None: `one_of`
+    rule: Callable[[Answers], None] = lambda _: None  # raises AnswerError for contradictions
+    findings: tuple[str, ...] = ()  # keys of the robot file with which plausibility rules refer to this answer
+    legs: tuple[str, ...] = ()  # positioned by the answer; empty: it applies to all
 
     @property
     def unit(self) -> str:
-        """What the answer consists of."""
+        """Parts of the answer with their units."""
         return ", ".join(part.label for part in self.parts)
 
 
 def one_of(text: str, choices: Sequence[str]) -> str:
-    """Reads one of some words, or its beginning. Raises AnswerError."""
+    """Reads one of the choices, or a prefix of it. Raises AnswerError."""
     typed = " ".join(text.lower().split())
     found = [word for word in choices if word.startswith(typed)] if typed else []
     if not found:

@@ -13,7 +13,7 @@ from hexapod_control.config.robots.draft.questions.question import (
     NO,
     OTHER_SERVO,
     YES,
-    Answered,
+    Answers,
     Question,
     servo_model,
 )
@@ -43,13 +43,13 @@ def _part(name: str, quantity: Quantity, key: str) -> Part:
     return Part(name, quantity, _ROWS[key])
 
 
-def _supply(answered: Answered) -> None:
+def _supply(answered: Answers) -> None:
     model, (voltage,) = answered.words["servo"], answered.numbers["voltage"]
     if version_for(model, voltage) is None:
         raise AnswerError(f"voltage: is {voltage:g} V, must be {permitted(model)} for {model}")
 
 
-def _weights(answered: Answered) -> None:
+def _weights(answered: Answers) -> None:
     whole, leg = answered.numbers["masses"]
     count = layout(answered).legs
     if whole - count * leg < _ROWS["body.mass"].lower:
@@ -59,7 +59,7 @@ def _weights(answered: Answered) -> None:
         )
 
 
-def _ranges(answered: Answered) -> None:
+def _ranges(answered: Answers) -> None:
     ends = answered.numbers["limits"]
     for joint, lower, upper in zip(JOINTS, ends[::2], ends[1::2], strict=True):
         if lower >= upper:
@@ -86,10 +86,10 @@ HIP_PARTS = (_part("forward", LENGTH, "hip"), _part("left", LENGTH, "hip"), _par
 
 @dataclass(frozen=True, slots=True)
 class _TableRow:
-    """A question, and whether it is asked."""
+    """A question, and the condition under which it is asked."""
 
     question: Question
-    asked: Callable[[Answered], bool] = lambda _: True
+    asked: Callable[[Answers], bool] = lambda _: True
 
 
 TABLE = (
@@ -199,8 +199,8 @@ HEIGHT = Question(
 )
 
 
-def questions(answered: Answered) -> Iterator[Question]:
-    """The questions; `answered` must have the answer to each one before the next is taken."""
+def questions(answered: Answers) -> Iterator[Question]:
+    """Yields the questions; each one must be answered in `answered` before the next is taken."""
     yield LEGS
     yield BODY
     chosen = layout(answered)

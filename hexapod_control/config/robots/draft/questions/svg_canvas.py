@@ -1,36 +1,36 @@
-"""The same drawing as SVG, with classes for the colours of the page."""
+"""The same drawings as SVG, with CSS classes for the colours of the page."""
 
 from __future__ import annotations
 
 from xml.sax.saxutils import escape
 
-from hexapod_control.config.robots.draft.questions.canvas import ASPECT, Room
+from hexapod_control.config.robots.draft.questions.canvas import ASPECT, CanvasSize
 from hexapod_control.core.robot import Point
 
 ACROSS = 330.0  # [px] of the drawing without its labels
 TEXT, LETTER = 15.0, 8.4  # [px] height of a text, and width of a letter at most
-EDGE, GAP, RADIUS = 6.0, 11.0, 5.0  # [px] around all, beside a label, of a joint
+EDGE, GAP, RADIUS = 6.0, 11.0, 5.0  # [px] around the drawing, next to a label, of a joint
 BOX, BETWEEN = 40.0, 26.0  # [px] height of a box, and of the gap below it
-MIN_NAMED = 22.0  # [px] of a line up that gets a name
+MIN_NAMED = 22.0  # [px] height of a vertical dimension line with a label
 
 
 class SvgCanvas:
-    """Lines, joints and labels; the picture becomes as large as they need."""
+    """Lines, joints and labels; the picture grows to contain them."""
 
-    def __init__(self, low: Point, high: Point, room: Room) -> None:
-        """Draws the points from `low` to `high` [m] in the proportions of a room in the terminal."""
+    def __init__(self, low: Point, high: Point, room: CanvasSize) -> None:
+        """Scales the points from `low` to `high` [m] in the proportions of a canvas in the terminal."""
         across, up = max(high[0] - low[0], 1e-6), max(high[1] - low[1], 1e-6)
         self._scale = ACROSS * min(1.0 / across, ASPECT * room.rows / room.columns / up)  # px per metre
         self._center = (low[0] + high[0]) / 2.0
         self._parts: list[str] = []
-        self._seen: list[Point] = []  # [px] corners of what is drawn
+        self._seen: list[Point] = []  # [px] corners of the drawn elements
 
     def line(self, start: Point, end: Point, kind: str = "leg") -> None:
         """Draws a line between two points [m]."""
         self._stroke(self._place(start), self._place(end), kind)
 
     def joint(self, point: Point, strong: bool = False) -> None:
-        """Draws an axis, or another point that is measured from."""
+        """Marks a joint axis, or another reference point of a measure."""
         x, y = self._place(point)
         self._add(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS + 2.0 * strong:g}" class="joint"/>', (x, y))
 
@@ -45,7 +45,7 @@ class SvgCanvas:
         self._text((x, y - GAP), "↑ forward", "middle")
 
     def label(self, point: Point, text: str, side: str) -> None:
-        """Writes a text beside a point [m]: left, above, right, below, or outside, which is away from the middle."""
+        """Writes a text next to a point [m]: left, above, right, below, or outside (away from the middle)."""
         x, y = self._place(point)
         if side == "outside":
             side = "right" if point[0] >= self._center else "left"
@@ -58,7 +58,7 @@ class SvgCanvas:
         self._text((x + dx, y + dy), text, anchor)
 
     def measure(self, start: Point, end: Point, text: str, side: str = "right") -> None:
-        """A line up or across with the name of its length, unless it is too short for one."""
+        """Draws a dimension line, vertical or horizontal, with a label if it is long enough."""
         if start == end:
             return
         (x0, y0), (x1, y1) = self._place(start), self._place(end)
@@ -81,7 +81,7 @@ class SvgCanvas:
                 self._text((width / 2.0, y - BETWEEN / 2.0 + TEXT / 3.0), "↓", "middle", "measured")
 
     def picture(self, title: str) -> str:
-        """The drawing with a title for those who cannot see it."""
+        """The drawing, with a title for screen readers."""
         across, down = zip(*self._seen, strict=True)
         left, top = min(across) - EDGE, min(down) - EDGE
         width, height = max(across) + EDGE - left, max(down) + EDGE - top

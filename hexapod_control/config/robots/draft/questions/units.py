@@ -14,17 +14,17 @@ from hexapod_control.core.names import quoted
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)"
 _SEPARATORS = r"[\s,;:×]+|\b(?:x|to|and)\b"
-SHOWN_DIGITS = 3  # behind the point, of a value in its usual unit
+SHOWN_DIGITS = 3  # decimals of a value in its usual unit
 _PER_60_DEG = r"s\s*/\s*60\s*(?:°|deg)?"
 _DECIMAL_COMMA = r"[-+]?\d+,\d+\D*"
 
 
 class AnswerError(ValueError):
-    """An answer that cannot be used: one sentence with value, bound and remedy."""
+    """An invalid answer; the message has value, bound and remedy."""
 
 
 class DoubtfulAnswerError(AnswerError):
-    """An answer that can be used, but is hardly meant."""
+    """A valid but implausible answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +32,15 @@ class Quantity:
     """A kind of number with its units, the usual one first; values are in the units of a robot file."""
 
     factors: Mapping[str, float]
-    reciprocal: Mapping[str, float]  # the value is this over the number
+    reciprocal: Mapping[str, float]  # value = factor / number
 
     @property
     def usual(self) -> str:
-        """The unit of a number without one."""
+        """The unit of a number that is written without a unit."""
         return next(iter(self.factors))
 
     def shown(self, value: float) -> str:
-        """A value as a number in the usual unit."""
+        """A value as text in the usual unit."""
         return f"{round(value / self.factors[self.usual], SHOWN_DIGITS) + 0.0:.10g}"  # + 0.0: no minus before zero
 
     @property
@@ -49,7 +49,7 @@ class Quantity:
         return (*self.factors, *self.reciprocal)
 
     def unit(self, written: str) -> str | None:
-        """The unit that was written, the usual one for none; None if this quantity has no such unit."""
+        """The unit for what was written; empty: the usual one. None if this quantity has no such unit."""
         return next((name for name in self.units if _plain(name) == _plain(written or self.usual)), None)
 
     def value(self, number: float, written: str) -> float | None:
@@ -102,7 +102,7 @@ def numbers(text: str, parts: Sequence[Part]) -> tuple[float, ...]:
 
 
 def split(text: str, parts: Sequence[Part]) -> list[tuple[str, str]]:
-    """The numbers of an answer and their units; a unit also applies to the numbers of the same kind before it.
+    """The numbers of an answer and their units; a unit also applies to earlier numbers of the same quantity.
 
     Raises AnswerError for another count of numbers.
     """
@@ -135,5 +135,5 @@ def _value(part: Part, number: float, unit: str) -> float:
 
 
 def _plain(unit: str) -> str:
-    """A unit without the signs that people write or leave out."""
+    """A unit in normalised spelling."""
     return re.sub(r"[\s·*.\-_]", "", unit).lower()

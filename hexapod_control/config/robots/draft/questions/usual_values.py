@@ -1,4 +1,4 @@
-"""What is proposed as the answer to a question: values of usual robots that fit the answers before."""
+"""Proposed answers: values of usual robots that fit the earlier answers."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import math
 from collections.abc import Sequence
 
 from hexapod_control.config.robots.draft.questions.layouts import Layout, rear_of, right_of, usual_hip
-from hexapod_control.config.robots.draft.questions.question import OTHER_SERVO, Answered
+from hexapod_control.config.robots.draft.questions.question import OTHER_SERVO, Answers
 from hexapod_control.config.robots.draft.questions.units import LENGTH, MASS, Part, shown
 from hexapod_control.config.robots.servo_table import versions
 
 LENGTHS = "52 66 133"  # of the PhantomX class
 SERVO = "AX-12A"
 FIGURES = "60 rpm 15 kg cm"
-OTHER_TURN_DEG, OTHER_MASS = 180.0, 0.055  # of a servo that is not in the table
+OTHER_TURN_DEG, OTHER_MASS = 180.0, 0.055  # of a servo outside the table
 COXA_DEG, FEMUR_DEG, TIBIA_DEG = (-75.0, 75.0), (-100.0, 130.0), (-165.0, 10.0)
 SERVO_SHARE = 0.47  # of the robot's mass
-LEG_SERVOS = 3.2  # mass of a leg in servos
+LEG_SERVOS = 3.2  # mass of a leg over the mass of a servo
 BODY_DENSITY = (300.0, 1200.0)  # [kg/m3] of robots
 
 
@@ -25,8 +25,8 @@ def body(layout: Layout) -> str:
     return " ".join(map(LENGTH.shown, layout.body))
 
 
-def hip(layout: Layout, side: str, place: str, answered: Answered, parts: Sequence[Part]) -> str:
-    """A hip: the mirror image of one that is known, or where it usually is."""
+def hip(layout: Layout, side: str, place: str, answered: Answers, parts: Sequence[Part]) -> str:
+    """A hip: the mirror image of a known one, or its usual position."""
     twin = answered.numbers.get(f"hip left_{place}")
     if side == "right" and twin is not None:
         return shown(right_of(twin), parts)
@@ -38,12 +38,12 @@ def hip(layout: Layout, side: str, place: str, answered: Answered, parts: Sequen
 
 
 def voltage(model: str) -> str:
-    """The highest supply for which the maker gives figures."""
+    """The highest supply in the data sheet."""
     return f"{versions(model)[-1].figures[-1].voltage:g}"
 
 
 def limits(model: str) -> str:
-    """Joint limits of usual legs, no farther apart than the servo turns."""
+    """Joint limits of usual legs, within the range of the servo."""
     turn = OTHER_TURN_DEG if model == OTHER_SERVO else versions(model)[0].turn
     half = min(COXA_DEG[1], turn / 2.0)
     femur = max(FEMUR_DEG[0], FEMUR_DEG[1] - turn)
@@ -52,8 +52,8 @@ def limits(model: str) -> str:
     return " ".join(f"{end:g}" for end in ends)
 
 
-def masses(answered: Answered, legs: int) -> str:
-    """Robot and leg, by the mass of the servos."""
+def masses(answered: Answers, legs: int) -> str:
+    """Masses of robot and leg, estimated from the mass of the servos."""
     model = answered.words["servo"]
     servo = OTHER_MASS if model == OTHER_SERVO else versions(model)[0].mass
     leg, volume = LEG_SERVOS * servo, math.prod(answered.numbers["body"])

@@ -1,1 +1,1 @@
-"""Reading a URDF or xacro file, its tree of links and joints, and its meshes, within bounds."""
+"""Reads URDF and xacro files, their tree of links and joints, and meshes, all with bounded size."""

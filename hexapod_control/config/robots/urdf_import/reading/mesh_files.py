@@ -1,4 +1,4 @@
-"""Finds the meshes that a URDF names, and reads the vertices of STL files; other kinds are not read."""
+"""Finds the meshes of a URDF and reads the vertices of STL files; other formats are not supported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_MESH_BYTES = 30_000_000
 
 
 def mesh_path(near: Path, name: str) -> Path | None:
-    """The file of a mesh, searched like ROS does and around the URDF; None if it is not there."""
+    """The file of a mesh, searched in ROS packages and around the URDF; None if not found."""
     parts = urlparse(name)
     if parts.scheme in ("package", "model"):
         folder = package_folder(near, parts.netloc)
@@ -28,7 +28,7 @@ def mesh_path(near: Path, name: str) -> Path | None:
 
 
 def stl_vertices(path: Path) -> Array | None:
-    """Vertices (n, 3) of a binary or text STL file; None if it is another kind of file, or too large."""
+    """Vertices (n, 3) of a binary or ASCII STL file; None for other formats and files that are too large."""
     if path.suffix.lower() != ".stl" or path.stat().st_size > MAX_MESH_BYTES:
         return None
     data = path.read_bytes()

@@ -15,11 +15,11 @@ from hexapod_control.config.bounded_yaml import UnusableFileError, read_text
 from hexapod_control.config.errors import FileError
 
 MAX_URDF_BYTES = 8_000_000
-MAX_FOLDERS_UP = 8  # from a file to the folder in which its packages are searched
+MAX_FOLDERS_UP = 8  # above a file, searched for its packages
 MAX_SEARCHED_FOLDERS = 4000
 INDEX = Path("share", "ament_index", "resource_index", "packages")
 XACRO_MODULES = ("xacro", "ament_index_python")
-# What xacro raises for broken expressions, names, numbers, files and endless macros, besides its own exceptions.
+# Exceptions of xacro for invalid expressions, names, numbers, files and endless macros, besides its own ones.
 XACRO_ERRORS = (
     *(ValueError, TypeError, LookupError, NameError, AttributeError, SyntaxError, ArithmeticError),
     *(OSError, RecursionError, ExpatError),
@@ -34,9 +34,9 @@ class UrdfError(FileError):
 
 
 def read_urdf(path: Path, arguments: Mapping[str, str]) -> str:
-    """The text of a URDF; a file with xacro's namespace is expanded with these arguments. Raises UrdfError."""
+    """The text of a URDF file; xacro is expanded with these arguments. Raises UrdfError."""
     try:
-        text = read_text(path, most=MAX_URDF_BYTES)
+        text = read_text(path, max_bytes=MAX_URDF_BYTES)
     except UnusableFileError as error:
         raise UrdfError(path, None, "", str(error)) from error
     _refuse_entities(path, text)
@@ -81,7 +81,7 @@ def _remedy(reason: str) -> str:
 
 @contextmanager
 def _packages_around(path: Path) -> Iterator[None]:
-    """Lets `$(find NAME)` of xacro find the packages whose sources lie around a file, without installing them."""
+    """Makes `$(find NAME)` of xacro find packages whose sources are around a file, without installing them."""
     before = os.environ.get("AMENT_PREFIX_PATH")
     with tempfile.TemporaryDirectory(prefix="hexapod_import_") as prefix:
         Path(prefix, INDEX).mkdir(parents=True)
@@ -106,22 +106,22 @@ def _wanted_packages(path: Path) -> set[str]:
     for near in sorted((*path.absolute().parent.glob("*"), *path.absolute().parent.parent.glob("*/*")))[:400]:
         if near.suffix.lower() in (".xacro", ".urdf", ".xml") and near.is_file():
             try:
-                names.update(re.findall(r"\$\(find\s+([\w-]+)\s*\)", read_text(near, most=MAX_URDF_BYTES)))
+                names.update(re.findall(r"\$\(find\s+([\w-]+)\s*\)", read_text(near, max_bytes=MAX_URDF_BYTES)))
             except UnusableFileError:
                 continue
     return {name for name in names if not name.startswith(".")}
 
 
 def package_folder(near: Path, name: str) -> Path | None:
-    """The folder of a ROS package at or above a file, or beside one of its folders; None if there is none."""
+    """The folder of a ROS package at or above a file, or next to one of its folders; None if not found."""
     for above in list(near.absolute().parents)[:MAX_FOLDERS_UP]:
         if above == Path("/") or above == Path(tempfile.gettempdir()):
             return None
         if above.name == name or _is_package(above, name):
             return above
-        beside = above / name
-        if beside.is_dir():
-            return beside
+        neighbour = above / name
+        if neighbour.is_dir():
+            return neighbour
     return None
 
 

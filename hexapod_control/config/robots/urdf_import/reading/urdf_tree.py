@@ -1,6 +1,7 @@
-"""A URDF as a tree of links and joints with its forward kinematics, as far as an import needs it.
+"""A URDF as a tree of links and joints with forward kinematics; the subset that an import needs.
 
-xml.etree suffices: the usual parsers print to the console, refuse files that RViz shows, or need compiled libraries.
+xml.etree is used because the usual URDF parsers print to the console, refuse files that RViz shows, or need compiled
+libraries.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class UrdfJoint:
 
     @property
     def turns(self) -> bool:
-        """True for a joint with an angle of its own."""
+        """True for a revolute or continuous joint that is not a mimic joint."""
         return self.kind in TURNING and self.mimic is None
 
 
@@ -86,19 +87,19 @@ class UrdfTree:
             below[joint.parent].append(joint)
         object.__setattr__(self, "children", {name: tuple(joints) for name, joints in below.items()})
 
-    def error(self, *sentence: str) -> UrdfError:
-        """The refusal of this file."""
-        return UrdfError(self.path, None, "", *sentence)
+    def error(self, *parts: str) -> UrdfError:
+        """The error for this file."""
+        return UrdfError(self.path, None, "", *parts)
 
-    def behind(self, link: str, *, followers: bool = True) -> list[str]:
-        """A link and the links behind it; without `followers`, those that follow another joint are left out."""
+    def subtree(self, link: str, *, followers: bool = True) -> list[str]:
+        """A link and all links below it; without `followers`, links below mimic joints are omitted."""
         links = [link]
-        for each in links:  # grows while it is read
+        for each in links:  # grows during the iteration
             links += [joint.child for joint in self.children[each] if followers or joint.mimic is None]
         return links
 
     def placements(self, angles: Mapping[str, float]) -> dict[str, Array]:
-        """Pose (4, 4) of every link in the root for joint angles [rad]; joints without one are at zero."""
+        """Pose (4, 4) of every link in the root for joint angles [rad]; missing joints are at zero."""
         found: dict[str, Array] = {self.root: np.eye(4)}
         open_links = [self.root]
         while open_links:
@@ -125,20 +126,20 @@ def _motion(joint: UrdfJoint, value: float) -> Array:
 
 
 def parse_tree(path: Path, text: str) -> UrdfTree:
-    """The tree in the text of a URDF; `path` names it in messages. Raises UrdfError."""
+    """Parses the text of a URDF; `path` is used in messages. Raises UrdfError."""
     reader = _UrdfReader(path)
     robot = reader.root(text)
     links = {link.name: link for link in map(reader.link, robot.iterfind("link"))}
     joints = {joint.name: joint for joint in map(reader.joint, robot.iterfind("joint"))}
-    reader.refuse_doubles("link", [str(e.get("name")) for e in robot.iterfind("link")])
-    reader.refuse_doubles("joint", [str(e.get("name")) for e in robot.iterfind("joint")])
+    reader.refuse_duplicates("link", [str(e.get("name")) for e in robot.iterfind("link")])
+    reader.refuse_duplicates("joint", [str(e.get("name")) for e in robot.iterfind("joint")])
     if len(links) > MAX_LINKS:
         raise reader.error(f"has {len(links)} links", f"at most {MAX_LINKS} are read")
     for joint in joints.values():
         for link in (joint.parent, joint.child):
             if link not in links:
                 raise reader.error(f"joint {joint.name} names link {link!r}, which does not exist")
-    reader.refuse_doubles("child of a joint", [joint.child for joint in joints.values()])
+    reader.refuse_duplicates("child of a joint", [joint.child for joint in joints.values()])
     return UrdfTree(path, robot.get("name") or path.stem, links, joints, _root(reader, links, joints))
 
 
@@ -159,13 +160,13 @@ def _root(reader: _UrdfReader, links: Mapping[str, UrdfLink], joints: Mapping[st
 
 
 class _UrdfReader:
-    """Reads elements, and names the file in errors."""
+    """Reads XML elements; errors have the name of the file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def error(self, *sentence: str) -> UrdfError:
-        return UrdfError(self._path, None, "", *sentence)
+    def error(self, *parts: str) -> UrdfError:
+        return UrdfError(self._path, None, "", *parts)
 
     def root(self, text: str) -> ElementTree.Element:
         """The element `robot` of a text with bounded nesting."""
@@ -182,8 +183,8 @@ class _UrdfReader:
             raise self.error(f"begins with <{found.tag}>, a URDF begins with <robot>", UrdfError.example)
         return found
 
-    def refuse_doubles(self, what: str, names: Sequence[str]) -> None:
-        """Raises UrdfError for a name that occurs twice."""
+    def refuse_duplicates(self, what: str, names: Sequence[str]) -> None:
+        """Raises UrdfError for duplicate names."""
         name, count = Counter(names).most_common(1)[0] if names else ("", 0)
         if count > 1:
             raise self.error(f"{what} {name!r} occurs {count} times", "names are unique")

@@ -1,1 +1,1 @@
-"""Writing what an import found: robot file, joint mapping, report and drawings."""
+"""Output of an import: robot file, joint mapping, report and drawings."""

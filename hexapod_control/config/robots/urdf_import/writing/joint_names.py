@@ -49,7 +49,7 @@ def mapping_text(robot: ImportedRobot) -> str:
 
 
 def transform_command(robot: ImportedRobot) -> str:
-    """The command that places the URDF, with its frames below urdf/, in base_link of the robot file."""
+    """The command that publishes the pose of the URDF's root, frame urdf/..., in base_link of the robot file."""
     to_root = robot.tree.placements({})[robot.chains.base] @ robot.frame.pose
     pose = np.asarray(np.linalg.inv(to_root), dtype=np.float64)
     values = zip(

@@ -1,4 +1,4 @@
-"""The report of an import: what was read, assumed and must be measured, as text and as a page with views."""
+"""The report of an import: values read, assumed, and to be measured, as text and as a page with views."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STYLE = (
 
 
 def all_findings(robot: ImportedRobot) -> Iterator[ImportFinding]:
-    """The findings of the import and one per value that is not kinematics."""
+    """The findings of the import, and one for each value that is not kinematics."""
     yield from robot.findings
     values = {
         "mass of the body": (robot.body.mass, "kg"),
@@ -44,7 +44,7 @@ def all_findings(robot: ImportedRobot) -> Iterator[ImportFinding]:
 
 
 def sections(robot: ImportedRobot) -> Iterator[tuple[str, list[str]]]:
-    """Title and lines of each part of the report that has any."""
+    """Title and lines of each non-empty part of the report."""
     found = list(all_findings(robot))
     for origin, title in TITLES.items():
         lines = [finding.text for finding in found if finding.origin is origin]
